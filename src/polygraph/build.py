@@ -1,0 +1,434 @@
+"""From documents to finished layers: the one place that knows all stages of indexing.
+
+Every step first asks whether its layer is current, so running it again repeats nothing. Rows are committed as
+they come (per document, per window), views in one transaction each, files under a temporary name: a build that
+is stopped anywhere goes on from what was committed.
+"""
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from polygraph.chunk import chunk, windows
+from polygraph.errors import NothingExtracted
+from polygraph.extract import llm, nlp
+from polygraph.extract.resolve import Mention, resolve
+from polygraph.graph.communities import communities
+from polygraph.graph.csr import Graph
+from polygraph.graph.reports import write_reports
+from polygraph.graph.view import merge
+from polygraph.load import Loaded
+from polygraph.models import Models
+from polygraph.models.protocols import Embedder, Vectors
+from polygraph.records import Chunk, Document, Entity, Extraction, Report, Usage, Window
+from polygraph.store.files import write_folder
+from polygraph.store.layers import FILES, GRAPH_FILE, current, folder_of, versions, with_below
+from polygraph.store.lexical import LexicalIndex
+from polygraph.store.manifest import Manifest
+from polygraph.store.sqlite import Store, report_from_json, report_to_json
+from polygraph.store.vectors import VectorIndex
+
+T = TypeVar("T")
+
+_TITLE_CHARACTERS = 200
+"""Of a title, so much is put before a chunk's text when it is embedded."""
+_ENTITY_CHARACTERS = 600
+"""Of an entity's descriptions, so much is embedded after its name: about what the embedder reads."""
+_BATCH = 512
+"""Texts embedded, and windows read without a model, between two commits."""
+_MARGIN = 2
+"""Special tokens that an embedder puts around a text."""
+
+
+class Progress(Protocol):
+    """Told how far a stage has come."""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """`done` of `total` items of a stage are finished."""
+
+
+@dataclass(slots=True, kw_only=True)
+class BuildReport:
+    """What a build did."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    unread: tuple[tuple[str, str], ...] = ()
+    built: dict[str, float] = field(default_factory=dict)
+    """Seconds by layer, for those that were built; the others were current."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Documents, chunks, windows by state, entities, relations, communities, reports."""
+    notes: list[str] = field(default_factory=list)
+    """What is weaker than it could be, and why."""
+    usage: Usage = field(default_factory=Usage)
+    """What models cost during this build."""
+
+
+def put_documents(
+    store: Store, loaded: Loaded, root: str, manifest: Manifest, embedder: Embedder, progress: Progress
+) -> BuildReport:
+    """Bring the documents of the index in step with what was read from a folder.
+
+    New and changed documents (by content) are cut in chunks and stored; those that came from the same folder
+    and are no longer there are removed; the others stay untouched.
+
+    Args:
+        store: open for writing.
+        loaded: what was read.
+        root: identifies the folder or file that was given; a later call with the same root replaces it.
+        manifest: how to cut.
+        embedder: whose tokenizer counts.
+        progress: told after each document.
+    """
+    known = store.document_hashes()
+    rebuilt = store.manifest() is not None and _chunker(store) != manifest.chunker
+    report = BuildReport(unread=tuple((u.path, u.reason) for u in loaded.unread))
+    for done, document in enumerate(loaded.documents, 1):
+        before = known.get(document.id)
+        if before is not None and before[1] == document.hash and not rebuilt:
+            report.unchanged += 1
+        else:
+            _put_document(store, document, root, manifest, embedder)
+            if before is None:
+                report.added += 1
+            else:
+                report.changed += 1
+        progress("documents", done, len(loaded.documents))
+    here = {document.id for document in loaded.documents}
+    unread = {path for path, _ in report.unread}
+    for document_id, (other_root, _) in known.items():
+        gone = other_root == root and document_id not in here
+        # A file that is there but could not be read this time keeps what was read from it before.
+        if gone and not any(document_id == path or path.endswith(document_id) for path in unread):
+            with store.transaction():
+                store.remove_document(document_id)
+            report.removed += 1
+    with store.transaction():
+        store.set_unread(root, report.unread)
+    return report
+
+
+def rechunk(store: Store, manifest: Manifest, embedder: Embedder, progress: Progress) -> None:
+    """Cut every stored document again, after the chunker's settings changed."""
+    documents = store.document_hashes()
+    for done, (document_id, (root, _)) in enumerate(documents.items(), 1):
+        document = store.document(document_id)
+        if document is not None:
+            _put_document(store, document, root, manifest, embedder)
+        progress("documents", done, len(documents))
+
+
+def build(
+    store: Store, manifest: Manifest, models: Models, layers: Sequence[str], report: BuildReport, progress: Progress
+) -> BuildReport:
+    """Build what is missing of some layers and of those that they rest on.
+
+    Args:
+        store: open for writing, with the documents in it.
+        manifest: the settings to build with; becomes the manifest of the index.
+        models: embedders, and a chat model if the manifest asks for one.
+        layers: names out of `store.layers.BELOW`.
+        report: of `put_documents`; completed and returned.
+        progress: told after each item.
+
+    Raises:
+        NothingExtracted: if the graph was asked for and no entity came out of any text.
+    """
+    with models.calls.meter() as meter:
+        builder = _Builder(store, manifest, models, report, progress)
+        for layer in with_below(layers):
+            if layer in current(store, manifest):
+                continue
+            started = time.perf_counter()
+            n_rows = getattr(builder, layer)()
+            seconds = time.perf_counter() - started
+            with store.transaction():
+                store.set_manifest(manifest)
+                store.put_layer(layer, versions(store, manifest)[layer], n_rows, seconds)
+            report.built[layer] = seconds
+        with store.transaction():
+            store.set_manifest(manifest)
+            if "graph" in report.built:
+                store.set_notes(builder.notes)
+        report.notes = store.notes()
+        _sweep(store, manifest)
+    report.usage = meter.usage
+    report.counts = counts(store)
+    return report
+
+
+def counts(store: Store) -> dict[str, int]:
+    """How much of everything an index holds."""
+    found = {name: store.count(name) for name in ("documents", "chunks", "entities", "relations", "communities", "reports")}
+    found |= {f"windows {state}": n for state, n in store.window_states().items()}
+    return found
+
+
+class _Builder:
+    """One method for each layer; each returns the layer's number of rows."""
+
+    def __init__(
+        self, store: Store, manifest: Manifest, models: Models, report: BuildReport, progress: Progress
+    ) -> None:
+        self._store, self._manifest, self._models = store, manifest, models
+        self._report, self._progress = report, progress
+        self.notes: list[str] = []
+
+    def chunks(self) -> int:
+        with self._store.transaction():
+            return self._store.number_chunks()
+
+    def lexical(self) -> int:
+        LexicalIndex.save(self._folder("lexical"), self._store.chunk_texts())
+        return self._store.count("chunks")
+
+    def chunk_vectors(self) -> int:
+        texts = (embedded_text(title, text) for _, title, text in self._store.chunk_texts())
+        total = self._store.count("chunks")
+        return self._embed("chunk_vectors", self._models.embedder, texts, total)
+
+    def graph(self) -> int:
+        self._extract()
+        with closing(self._store.extractions()) as found:
+            pairs = list(found)
+        mentions = [
+            Mention(
+                document=document,
+                window=extraction.window,
+                name=row.name,
+                type=row.type,
+                description=row.description,
+                chunks=tuple(dict.fromkeys(span.chunk for span in row.spans)),
+            )
+            for document, extraction in pairs
+            for row in extraction.entities
+        ]
+        if not mentions and self._store.count("windows"):
+            raise NothingExtracted(self._why_nothing())
+        self._progress("resolution", 0, 1)
+        resolution = resolve(
+            mentions,
+            similar=self._similar,
+            apart=self._store.decisions("apart"),
+            together=self._store.decisions("together"),
+        )
+        self._progress("resolution", 1, 1)
+        order = self._store.chunk_numbers()
+        view = merge((extraction for _, extraction in pairs), resolution.entity_of, order)
+        with self._store.transaction():
+            self._store.put_graph(
+                view.entities,
+                view.relations,
+                ((m.entity, m.name, m.document, m.rule, m.score, m.other) for m in resolution.merges),
+            )
+        numbers = {entity.id: n for n, entity in enumerate(view.entities)}
+        graph = Graph.from_edges(
+            len(view.entities),
+            np.array([numbers[r.source] for r in view.relations], dtype=np.int64),
+            np.array([numbers[r.target] for r in view.relations], dtype=np.int64),
+            np.array([r.weight for r in view.relations], dtype=np.float32),
+        )
+        write_folder(self._folder("graph"), lambda place: graph.save(place / GRAPH_FILE))
+        states = self._store.window_states()
+        if states.get("failed"):
+            self.notes.append(
+                f"{states['failed']} of {sum(states.values())} windows could not be extracted; "
+                "see: polygraph status --failed"
+            )
+        return len(view.entities)
+
+    def entity_vectors(self) -> int:
+        texts = (entity_text(entity) for entity in self._store.all_entities())
+        return self._embed("entity_vectors", self._models.name_embedder, texts, self._store.count("entities"))
+
+    def communities(self) -> int:
+        entities = list(self._store.all_entities())
+        folder = folder_of(self._store.folder, "graph", versions(self._store, self._manifest)["graph"])
+        found = communities(
+            Graph.load(folder / GRAPH_FILE),
+            [e.id for e in entities],
+            [e.chunks for e in entities],
+            max_size=self._manifest.community_size,
+        )
+        with self._store.transaction():
+            self._store.put_communities(found)
+        return len(found)
+
+    def reports(self) -> int:
+        from polygraph.graph.view import GraphView
+
+        store = self._store
+        view = GraphView(entities=tuple(store.all_entities()), relations=tuple(store.all_relations()))
+        chat = self._models.chat if not self._manifest.reports.startswith("extractive") else None
+        lock = threading.Lock()
+
+        def known(key: str) -> Report | None:
+            with lock:
+                text = store.written(key)
+            return report_from_json(text) if text else None
+
+        def keep(key: str, report: Report) -> None:
+            with lock, store.transaction():
+                store.put_written(key, report_to_json(report))
+
+        found = write_reports(
+            store.communities(),
+            view,
+            store.chunk_texts_of,
+            self._models if chat is not None else None,
+            known=known,
+            keep=keep,
+            on_done=self._counter("reports", store.count("communities")),
+        )
+        with store.transaction():
+            store.put_reports(found)
+        return len(found)
+
+    # --- parts --------------------------------------------------------------------------------------
+
+    def _extract(self) -> None:
+        extractor = self._manifest.extractor
+        pending = self._store.pending_windows(extractor)
+        settings = self._manifest.extractor_settings
+        count = self._counter("extraction", len(pending))
+        if extractor.startswith("nlp:"):
+            found = nlp.extract(
+                list(self._windows(pending)),
+                language=self._manifest.language,
+                processes=int(settings.get("processes", 0)),
+                on_done=count,
+                notes=self.notes,
+            )
+            for batch in _batches(found, _BATCH):
+                with self._store.transaction():
+                    for extraction in batch:
+                        self._store.put_extraction(extraction, extractor)
+            return
+        lock = threading.Lock()
+
+        def store_at_once(extraction: Extraction) -> None:
+            with lock, self._store.transaction():
+                self._store.put_extraction(extraction, extractor)
+
+        llm.extract(
+            list(self._windows(pending)),
+            self._models,
+            entity_types=tuple(settings["entity_types"]),
+            gleaning=settings["gleaning"],
+            max_gleanings=int(settings["max_gleanings"]),
+            on_extraction=store_at_once,
+            on_done=count,
+        )
+        states = self._store.window_states()
+        if states and set(states) <= {"failed"}:
+            raise NothingExtracted(self._why_nothing())
+
+    def _windows(self, ids: Sequence[str]) -> Iterator[Window]:
+        for at in range(0, len(ids), _BATCH):
+            yield from self._store.windows(ids[at : at + _BATCH])
+
+    def _why_nothing(self) -> str:
+        failures = self._store.failures()
+        if failures:
+            window, _, problem, _ = failures[0]
+            return (
+                f"nothing could be extracted: all {len(failures)} windows failed (first: {window}: {problem}). "
+                "Look at the replies with: polygraph status --failed; check the model with: polygraph doctor; or "
+                "extract without a model: polygraph index PATH --extractor nlp"
+            )
+        return (
+            "nothing could be extracted: no names or terms were found in any text. Check that the documents hold "
+            "prose, or use `--for bm25`, which needs no graph"
+        )
+
+    def _similar(self, texts: Sequence[str]) -> Vectors:
+        return self._models.calls.embed(self._models.name_embedder, texts, "name", stage="resolution")
+
+    def _embed(self, layer: str, embedder: Embedder, texts: Iterator[str], total: int) -> int:
+        matrix = np.empty((total, embedder.dimension), dtype=np.float32)
+        at = 0
+        for batch in _batches(texts, _BATCH):
+            vectors = self._models.calls.embed(embedder, batch, "document", stage=layer)
+            matrix[at : at + len(batch)] = vectors
+            at += len(batch)
+            self._progress(layer, at, total)
+        VectorIndex.save(self._folder(layer), matrix)
+        return total
+
+    def _folder(self, layer: str) -> Any:
+        return folder_of(self._store.folder, layer, versions(self._store, self._manifest)[layer])
+
+    def _counter(self, stage: str, total: int) -> Callable[[int], None]:
+        def count(done: int) -> None:
+            self._progress(stage, done, total)
+
+        return count
+
+
+def embedded_text(title: str, text: str) -> str:
+    """What is embedded of a chunk: the title of its document, unless the text begins with it, then the text.
+
+    >>> embedded_text("Halcyon", "The log of a ship.")
+    'Halcyon\\nThe log of a ship.'
+    """
+    head = title[:_TITLE_CHARACTERS]
+    return text if text.startswith(head) else f"{head}\n{text}"
+
+
+def entity_text(entity: Entity) -> str:
+    """What is embedded of an entity: name, type, then what is said of it (METHODS 5.3: title and description)."""
+    kind = f" ({entity.type})" if entity.type else ""
+    return f"{entity.name}{kind}: {entity.description}"[:_ENTITY_CHARACTERS]
+
+
+def _put_document(store: Store, document: Document, root: str, manifest: Manifest, embedder: Embedder) -> None:
+    chunks: list[Chunk] = chunk(
+        document,
+        embedder.count,
+        max_tokens=manifest.chunk_tokens,
+        limit=embedder.max_tokens - _MARGIN,
+        language=manifest.language,
+    )
+    with store.transaction():
+        store.put_document(document, root, chunks, windows(document, chunks, max_tokens=manifest.window_tokens))
+
+
+def _chunker(store: Store) -> str:
+    manifest = store.manifest()
+    return manifest.chunker if manifest else ""
+
+
+def _sweep(store: Store, manifest: Manifest) -> None:
+    """Delete files of layers two builds old; the last finished ones may still be open in a reader."""
+    derived = store.folder / "derived"
+    if not derived.is_dir():
+        return
+    wanted = versions(store, manifest)
+    keep = {folder_of(store.folder, layer, wanted[layer]).name for layer in FILES}
+    for layer in sorted(FILES):
+        old = sorted(
+            (p for p in derived.glob(f"{layer}-*") if p.name not in keep),
+            key=lambda p: p.stat().st_mtime,
+            reverse=True,
+        )
+        for folder in old[1:]:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _batches(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    batch: list[T] = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

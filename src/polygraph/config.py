@@ -1,0 +1,224 @@
+"""Settings, and where each came from: flags, environment, ``polygraph.toml``, defaults, in this order."""
+
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from polygraph.errors import BadInput
+
+FILE_NAME = "polygraph.toml"
+SECRET = "api_key"  # noqa: S105 - the name of a field, not a key
+
+
+class PriceSetting(BaseModel):
+    """Price of a model in US dollars per million tokens."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    input: float = Field(ge=0)
+    output: float = Field(default=0.0, ge=0)
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Names are the same in flags, environment (``POLYGRAPH_``) and file."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="POLYGRAPH_", extra="forbid", frozen=True, env_ignore_empty=True
+    )
+
+    index: Path = Field(Path("polygraph.index"), description="Folder of the index.")
+
+    chat_model: str = Field(
+        "",
+        description="Model at the endpoint that extracts and answers; `gguf:PATH` or `gguf:qwen-1.5b` for a "
+        "local file; empty: the endpoint's only model, or gpt-4o-mini with an OpenAI key, or none.",
+    )
+    base_url: str = Field(
+        "",
+        validation_alias=AliasChoices("base_url", "POLYGRAPH_BASE_URL", "OPENAI_BASE_URL"),
+        description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.",
+    )
+    api_key: str = Field(
+        "",
+        validation_alias=AliasChoices("api_key", "POLYGRAPH_API_KEY", "OPENAI_API_KEY"),
+        description="Key for the endpoint. Keep it in the environment.",
+    )
+    timeout_s: float = Field(120.0, gt=0, description="Seconds of silence after which a call is given up.")
+    concurrency: int = Field(8, ge=1, le=1024, description="Model calls in flight at once.")
+    retries: int = Field(
+        6, ge=0, le=100, description="Further attempts after a call that failed in transport."
+    )
+
+    embedder: str = Field(
+        "auto",
+        description="Vectors of chunks and questions: `bge-small`, `wordllama`, `hash`, `endpoint:MODEL`, or "
+        "`auto` (the best that is installed).",
+    )
+    name_embedder: str = Field(
+        "auto",
+        description="Vectors of entities and relations (many, short): as `embedder`; `auto` is `wordllama` "
+        "beside local models, else the embedder itself.",
+    )
+    reranker: Literal["auto", "none", "minilm"] = Field(
+        "auto", description="Cross-encoder for answers and reranking."
+    )
+    offline: bool = Field(False, description="Use no endpoint even if a key or base URL is set.")
+
+    chunk_tokens: int = Field(
+        300, ge=16, le=8192, description="Largest retrieval chunk, in the embedder's tokens."
+    )
+    window_tokens: int = Field(
+        1200, ge=16, le=100_000, description="Largest extraction window, in the same tokens."
+    )
+    language: str = Field("en", description="ISO 639-1 code for sentence boundaries.")
+
+    extractor: Literal["auto", "nlp", "llm"] = Field(
+        "auto", description="`auto`: `llm` if there is a chat model."
+    )
+    entity_types: tuple[str, ...] = Field(
+        (), description="Entity types for the model; empty: it chooses freely."
+    )
+    gleaning: Literal["none", "base", "trial"] = Field("none", description="Further passes over each window.")
+    max_gleanings: int = Field(1, ge=1, le=10, description="Most further passes.")
+    processes: int = Field(
+        0, ge=0, le=256, description="Worker processes for extraction without a model; 0: as many as cores."
+    )
+    community_size: int = Field(
+        10, ge=2, le=10_000, description="Largest community that is not split further."
+    )
+
+    method: str = Field("hybrid", description="Method of `ask` and `chat` when none is named.")
+    max_cost: float | None = Field(None, ge=0, description="Hard cap on money per command, in US dollars.")
+    max_spend_tokens: int | None = Field(
+        None, ge=1, description="Hard cap on model tokens per command, in and out."
+    )
+    durability: Literal["normal", "full"] = Field(
+        "normal", description="`full` survives a loss of power, slower."
+    )
+    prices: dict[str, PriceSetting] = Field(
+        default_factory=dict, description="Prices of models not known here."
+    )
+
+    @field_validator("entity_types", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        return (
+            tuple(part.strip() for part in value.split(",") if part.strip())
+            if isinstance(value, str)
+            else value
+        )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Read nothing behind the caller's back: `load_settings` passes every value in."""
+        return (init_settings,)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One setting and where its value came from."""
+
+    name: str
+    value: Any
+    source: str
+    """``flag``, ``environment NAME``, the path of a file, or ``default``."""
+    help: str
+
+
+def load_settings(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> Settings:
+    """Gather the settings.
+
+    Args:
+        flags: values given on the command line or in code; None means not given.
+        environ: instead of the process's environment.
+        folder: where the search for ``polygraph.toml`` starts (default: the current folder); it goes up to
+            the file system's root, nearest file first.
+
+    Raises:
+        BadInput: for an unknown name or a value that does not fit, naming where it was set.
+    """
+    values, sources = _gather(flags or {}, os.environ if environ is None else environ, folder or Path.cwd())
+    try:
+        return Settings(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]) if first["loc"] else "settings"
+        where = sources.get(name, "settings")
+        given = "" if name == SECRET else f" {values.get(name)!r}"
+        if first["type"] == "extra_forbidden":
+            raise BadInput(
+                f"{where}: there is no setting {name!r}. See: polygraph config --explain"
+            ) from error
+        raise BadInput(f"{where}: {name}{given} does not fit: {first['msg']}") from error
+
+
+def explain_settings(
+    flags: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] | None = None,
+    folder: Path | None = None,
+) -> list[Origin]:
+    """Tell for every setting its value and where it came from, in the order of `Settings`; keys are masked."""
+    settings = load_settings(flags, environ=environ, folder=folder)
+    _, sources = _gather(flags or {}, os.environ if environ is None else environ, folder or Path.cwd())
+    rows = []
+    for name, field in Settings.model_fields.items():
+        value = getattr(settings, name)
+        if name == SECRET and value:
+            value = f"{value[:3]}…{value[-2:]}" if len(value) > 12 else "…"
+        rows.append(Origin(name, value, sources.get(name, "default"), field.description or ""))
+    return rows
+
+
+def _gather(
+    flags: Mapping[str, Any], environ: Mapping[str, str], folder: Path
+) -> tuple[dict[str, Any], dict[str, str]]:
+    values: dict[str, Any] = {}
+    sources: dict[str, str] = {}
+    path = _find_file(folder)
+    if path is not None:
+        try:
+            table = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise BadInput(f"{path} cannot be read: {error}") from error
+        for name, value in table.items():
+            values[name], sources[name] = value, str(path)
+    for name, field in Settings.model_fields.items():
+        alias = field.validation_alias
+        choices = (
+            [str(c) for c in alias.choices] if isinstance(alias, AliasChoices) else [f"POLYGRAPH_{name}"]
+        )
+        for variable in (choice.upper() for choice in choices if "_" in choice):
+            if variable.lower() != name and environ.get(variable):
+                values[name], sources[name] = environ[variable], f"environment {variable}"
+                break
+    for name, value in flags.items():
+        if value is not None:
+            values[name], sources[name] = value, "flag"
+    return values, sources
+
+
+def _find_file(folder: Path) -> Path | None:
+    for place in (folder, *folder.parents):
+        candidate = place / FILE_NAME
+        if candidate.is_file():
+            return candidate
+    return None

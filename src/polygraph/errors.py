@@ -1,0 +1,124 @@
+"""Everything that can go wrong, in one tree.
+
+```
+PolygraphError
+├── UserError                  the user can fix it: one sentence with the fix, exit code 2
+│   ├── BadInput               a path, question, option or file that cannot be used
+│   ├── UnknownMethod          no method of that name
+│   ├── MissingLayer           the index lacks a layer that a method needs
+│   ├── IndexUnreadable        no index there, or one that cannot be opened
+│   ├── IndexMismatch          the index was built with other settings or models
+│   ├── IndexLocked            another process is writing to the index
+│   ├── MissingExtra           an optional dependency is not installed
+│   ├── ModelRefused           the endpoint rejects the key, the model's name or the request
+│   └── StorageFailed          disk full or folder not writable
+└── WorkFailed                 the work was tried and failed, exit code 1
+    ├── NothingExtracted       a build in which no graph came out of any text
+    ├── ModelUnavailable       the model did not answer after all retries
+    ├── BudgetReached          the cap on tokens or money was met; what is done is kept
+    └── UnusableReply          a reply that could not be used, also after the repair round
+```
+
+Every message says what happened, the value seen, and the fix. Attributes carry the data.
+"""
+
+from collections.abc import Iterable
+
+
+class PolygraphError(Exception):
+    """Base of all errors that Polygraph raises on purpose."""
+
+    exit_code = 1
+
+
+class UserError(PolygraphError):
+    """The user can fix it; the message says how."""
+
+    exit_code = 2
+
+
+class BadInput(UserError):
+    """A path, question, option or file that cannot be used."""
+
+
+class UnknownMethod(UserError):
+    """No method of that name."""
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.known = tuple(sorted(known))
+        super().__init__(f"there is no method {name!r}. Choose one of: {', '.join(self.known)}")
+
+
+class MissingLayer(UserError):
+    """The index lacks a layer that a method needs."""
+
+    def __init__(self, method: str, missing: Iterable[str], index: str) -> None:
+        self.method = method
+        self.missing = tuple(sorted(missing))
+        layers = ", ".join(self.missing)
+        super().__init__(
+            f"{method} needs {layers}, which this index does not have (or has out of date). "
+            f"Add it with: polygraph index --index {index} --for {method}"
+        )
+
+
+class IndexUnreadable(UserError):
+    """There is no index at a path, or it cannot be opened."""
+
+
+class IndexMismatch(UserError):
+    """The index was built with other settings or models than those in use now."""
+
+
+class IndexLocked(UserError):
+    """Another process is writing to the index."""
+
+
+class MissingExtra(UserError):
+    """An optional dependency is not installed."""
+
+    def __init__(self, what: str, extra: str) -> None:
+        self.what = what
+        self.extra = extra
+        super().__init__(
+            f'{what} needs the extra {extra!r}. Install it with: pip install "polygraph-rag[{extra}]"'
+        )
+
+
+class ModelRefused(UserError):
+    """The endpoint rejects the key, the model's name or the request; trying again cannot help."""
+
+
+class StorageFailed(UserError):
+    """The disk is full or the folder cannot be written."""
+
+
+class WorkFailed(PolygraphError):
+    """The work was tried and failed."""
+
+
+class NothingExtracted(WorkFailed):
+    """A build in which no graph came out of any text."""
+
+
+class ModelUnavailable(WorkFailed):
+    """The model did not answer after all retries."""
+
+
+class BudgetReached(WorkFailed):
+    """The cap on tokens or money was met; what is done is kept."""
+
+
+class UnusableReply(WorkFailed):
+    """A model's reply could not be used, also after the repair round.
+
+    Attributes:
+        problem: what was wrong with it, in words that the model can act on.
+        raw: the reply as received.
+    """
+
+    def __init__(self, problem: str, raw: str = "") -> None:
+        self.problem = problem
+        self.raw = raw
+        super().__init__(f"the model's reply could not be used: {problem}")

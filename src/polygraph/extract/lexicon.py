@@ -1,0 +1,108 @@
+"""Small closed word lists that extraction and resolution share. English unless a name says otherwise."""
+
+_MALE = "mr sir lord king prince father brother monsieur herr señor senor signor don duke baron emperor"
+_FEMALE = "mrs miss ms madam madame lady dame queen princess mother sister mademoiselle frau señora senora"
+_FEMALE_MORE = "signora donna duchess baroness countess empress aunt"
+_OFFICES = (
+    "dr doctor prof professor captain capt lieutenant lieut lt sergeant sgt corporal colonel col major maj "
+    "general gen admiral adm commander cmdr commodore private judge justice president senator governor "
+    "mayor chancellor minister ambassador inspector constable detective officer chief sheriff "
+    "reverend rev pastor bishop archbishop cardinal pope rabbi imam saint brigadier marshal councillor "
+    "alderman secretary"
+)
+_MALE_KIN = " uncle"
+
+MALE_TITLES = frozenset((_MALE + _MALE_KIN).split())
+FEMALE_TITLES = frozenset(f"{_FEMALE} {_FEMALE_MORE}".split())
+TITLES = MALE_TITLES | FEMALE_TITLES | frozenset(_OFFICES.split())
+"""Words that stand before a person's name, without their full stop."""
+
+_ABBREVIATIONS = "mr mrs ms dr prof capt lieut lt sgt col maj gen adm cmdr rev st jr sr mme mlle hon messrs mt ft no"
+ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
+"""Words whose full stop does not end a name."""
+
+_MONTHS = "january february march april may june july august september october november december"
+MONTHS = tuple(_MONTHS.split())
+_DAYS = "monday tuesday wednesday thursday friday saturday sunday"
+WEEKDAYS = frozenset(_DAYS.split())
+
+_GENERIC = """
+ability access account act action activity addition advance advantage age aim air amount answer appearance
+approach area arm article aspect attempt attention audience back background balance base basis beginning being
+belief benefit bit body bottom boundary box boy break breath bunch call capacity case category cause center
+centre century chance change character characteristic choice circumstance class combination comment comparison
+complexity component concept concern conclusion condition connection consequence consideration contact content
+context contrast contribution control copy corner couple countenance course creature critical crowd danger
+date day deal decade decision decline degree demand depth description detail development difference difficulty
+direction discussion distance diversity door doubt edge effect effort element end energy environment era event
+evening evidence example existence expectation experience explanation expression extent eye face fact factor
+failure feature feeling feet fellow figure finding finger focus fold foot force form formation foundation
+front function future gap girl goal ground group growth guide guy hair half hand head heap heart height help
+history hold hope hour idea image impact implication importance improvement increase individual influence
+information innovation input inside insight instance interest introduction issue item job journey key kid
+kind knowledge lack leg length level life light limit line link lip list little look lot majority man manner
+mark matter mean meaning means measure meeting member method middle million mind minute mode moment month
+morning mouth movement name nature need neck night noise none nothing notion number object occasion one
+operation opinion opportunity option order origin other outcome output pair part passage past path pattern
+people percent percentage performance period person perspective phase phenomenon picture piece place plan
+play plenty point portion position possibility potential power practice preparation presence present pressure
+principle problem procedure process production progress property purpose quality quantity question range rank
+rate reaction reason reduction reference regard relation relationship requirement resource respect response
+responsibility rest result return right rise risk role round row rule run sake scale scene scope second
+section sense sentence sequence series set setting shape share shot shoulder side sight sign significance
+situation size sky skill smile solution somebody someone something sort sound source space spirit spot stage
+standard start state statement status step stop strategy strength structure stuff style subject success sum
+support surface surprise sut tear technique tendency term theme thing thousand threat throat time title today
+tomorrow tone tongue tool top topic total touch trend trouble truth turn type understanding unit use user
+value variety version view visit voice volume way week weekend weight while whole window wish woman word
+work world year yesterday
+"""
+GENERIC_HEADS = frozenset(_GENERIC.split())
+"""Nouns that by themselves name nothing: dropped as entities when they stand alone."""
+
+_ROLES = {
+    "ship": "ship schooner steamer steamship brig brigantine barque bark vessel boat trawler lugger tug ferry "
+    "yacht frigate sloop ketch cutter lifeboat submarine destroyer cruiser collier",
+    "place": "hotel inn tavern village town city county province district island river lake mountain bay cape "
+    "street road harbour harbor port castle church cathedral chapel house lighthouse observatory bridge region "
+    "country station museum park",
+    "organization": "company firm society association club committee council university college school agency "
+    "institute bank newspaper party union corporation band orchestra board ministry department",
+    "work": "film movie novel book song album poem play opera painting magazine journal symphony series",
+    "event": "war battle festival storm strike flood election conference congress expedition treaty",
+}
+TYPE_OF_NOUN = {noun: kind for kind, nouns in _ROLES.items() for noun in nouns.split()}
+"""What a common noun before or after a name says of its type (``the schooner Halcyon``)."""
+
+_OCCUPATIONS = """
+accountant actor actress admiral adviser analyst anthropologist apprentice archaeologist architect artist
+astronomer athlete attorney author baker banker barber barrister bassist biologist bishop blacksmith boatbuilder
+bookkeeper bookseller botanist brewer bricklayer broker builder butcher butler captain carpenter cartographer
+chairman chairwoman chandler chaplain chemist clergyman clerk coach composer conductor constable cook cooper
+coroner councillor critic curate curator cyclist dancer dentist designer detective director doctor draper
+dressmaker drummer economist editor engineer explorer farmer filmmaker fisherman fishmonger footballer
+fisher gardener geologist glassmaker governess grocer guitarist gunner harbourmaster harbormaster harpooner
+harpist historian housekeeper illustrator innkeeper inspector instructor inventor jeweller joiner journalist
+judge keeper laundress lawyer lecturer librarian lighthouse-keeper lieutenant linguist locksmith machinist
+magistrate manager mariner mason mathematician mayor mechanic merchant meteorologist midwife miller milliner
+miner minister model musician naturalist navigator novelist nurse observer officer organist painter
+pharmacist philanthropist philosopher photographer physician physicist pianist pilot playwright plumber poet
+policeman politician porter postman postmaster postmistress potter preacher priest principal printer producer
+professor programmer psychologist publican publisher purser rapper rector referee reporter researcher
+rigger sailmaker sailor salesman saddler scholar schoolmaster schoolmistress schoolteacher scientist screenwriter
+sculptor seaman seamstress secretary senator sergeant sexton shepherd sheriff shipbuilder shipowner shipwright
+shoemaker shopkeeper singer smith smuggler solicitor soldier songwriter statesman statistician steward
+stonemason student surgeon surveyor swimmer tailor teacher technician telegraphist theologian tinsmith trader
+translator treasurer undertaker veterinarian vicar violinist watchmaker weaver whaler wheelwright widow
+writer zoologist
+"""
+OCCUPATIONS = frozenset(_OCCUPATIONS.split())
+"""Heads of the phrases that tell people of one name apart; an office held by many in turn counts as well."""
+
+_SPEAKING = """
+say tell ask answer reply cry whisper exclaim think believe know remember feel want wish hope love hate marry
+laugh smile weep write teach study graduate born die sing act inquire observe return remark suppose declare sigh
+speak talk walk
+"""
+PERSON_VERBS = frozenset(_SPEAKING.split())
+"""Lemmas whose subject is most often a person."""

@@ -1,0 +1,206 @@
+"""An undirected weighted graph as three arrays (compressed sparse rows)."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Offsets: TypeAlias = NDArray[np.int64]
+Vertices: TypeAlias = NDArray[np.int32]
+Weights: TypeAlias = NDArray[np.float32]
+
+_ALIGNMENT = 64  # bytes; arrays in a file begin at multiples of it, so that they can be mapped
+_TYPES: tuple[np.dtype[Any], ...] = (np.dtype("<i8"), np.dtype("<i4"), np.dtype("<f4"))
+_LARGEST = np.iinfo(np.int32).max
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """Vertices ``0 .. n-1`` and their weighted neighbours, symmetric, without loops and duplicates."""
+
+    indptr: Offsets
+    """Where the neighbours of each vertex begin, shape ``(n + 1,)``."""
+    indices: Vertices
+    """Neighbours, ascending within a vertex, shape ``(2 m,)`` for `m` edges."""
+    weights: Weights
+    """Weight of the edge to each neighbour, shape ``(2 m,)``."""
+
+    @classmethod
+    def from_edges(cls, n: int, sources: ArrayLike, targets: ArrayLike, weights: ArrayLike) -> "Graph":
+        """Build from edges in any order and direction; loops are dropped, parallel edges summed.
+
+        The sums do not depend on the order of the edges.
+
+        Args:
+            n: number of vertices.
+            sources: one end of each edge, shape ``(m,)``, in ``[0, n)``.
+            targets: the other end, shape ``(m,)``.
+            weights: positive, finite, shape ``(m,)``.
+
+        Raises:
+            ValueError: if shapes differ, an end lies outside ``[0, n)``, or a weight is not positive.
+
+        >>> graph = Graph.from_edges(3, [0, 2, 1, 1], [1, 1, 2, 1], [1.0, 2.0, 0.5, 9.0])
+        >>> graph.neighbours(1).tolist(), graph.strengths.tolist()
+        ([0, 2], [1.0, 3.5, 2.5])
+        """
+        a = np.asarray(sources, dtype=np.int64).reshape(-1)
+        b = np.asarray(targets, dtype=np.int64).reshape(-1)
+        w = np.asarray(weights, dtype=np.float64).reshape(-1)
+        if not len(a) == len(b) == len(w):
+            raise ValueError(
+                f"edges need equal shapes, not {len(a)} sources, {len(b)} targets, {len(w)} weights"
+            )
+        if not 0 <= n <= _LARGEST:
+            raise ValueError(f"the number of vertices must lie in [0, {_LARGEST}], not {n}")
+        if len(a) and (min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= n):
+            raise ValueError(f"an edge ends outside the {n} vertices of the graph")
+        if not bool(np.all(np.isfinite(w) & (w > 0))):
+            raise ValueError("weights must be positive and finite")
+        proper = a != b
+        a, b, w = a[proper], b[proper], w[proper]
+        pair = np.minimum(a, b) * n + np.maximum(a, b)
+        # Weights are the second key, because a sum of floats depends on the order of its terms.
+        order = np.lexsort((w, pair))
+        pair, w = pair[order], w[order]
+        first = np.flatnonzero(np.diff(pair, prepend=-1))
+        summed = np.add.reduceat(w, first) if len(first) else w
+        low, high = np.divmod(pair[first], n) if len(first) else (pair, pair)
+        rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
+        order = np.lexsort((columns, rows))
+        indptr = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
+        both = np.concatenate([summed, summed])
+        return cls(indptr, columns[order].astype(np.int32), both[order].astype(np.float32))
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return len(self.indptr) - 1
+
+    @property
+    def n_edges(self) -> int:
+        """Number of undirected edges."""
+        return len(self.indices) // 2
+
+    @property
+    def degrees(self) -> Offsets:
+        """Number of neighbours of each vertex, shape ``(n,)``."""
+        return np.diff(self.indptr)
+
+    @property
+    def strengths(self) -> NDArray[np.float64]:
+        """Sum of the weights at each vertex, shape ``(n,)``."""
+        return np.bincount(self.rows(), weights=self.weights, minlength=self.n).astype(np.float64)
+
+    def neighbours(self, vertex: int) -> Vertices:
+        """Neighbours of a vertex, ascending (a view, not a copy)."""
+        return self.indices[self.indptr[vertex] : self.indptr[vertex + 1]]
+
+    def weights_of(self, vertex: int) -> Weights:
+        """Weights of the edges of a vertex, in the order of `neighbours` (a view, not a copy)."""
+        return self.weights[self.indptr[vertex] : self.indptr[vertex + 1]]
+
+    def rows(self) -> Vertices:
+        """The vertex that each entry of `indices` belongs to, shape ``(2 m,)``."""
+        return np.repeat(np.arange(self.n, dtype=np.int32), self.degrees)
+
+    def edges(self) -> tuple[Vertices, Vertices, Weights]:
+        """Each edge once, as ``(source, target, weight)`` with ``source < target``, in ascending order."""
+        rows = self.rows()
+        upper = rows < self.indices
+        return rows[upper], self.indices[upper], self.weights[upper]
+
+    def components(self) -> Vertices:
+        """Connected component of each vertex, shape ``(n,)``, numbered by their lowest vertex."""
+        if not self.n:
+            return np.zeros(0, dtype=np.int32)
+        from scipy.sparse import csr_matrix
+        from scipy.sparse.csgraph import connected_components
+
+        shape = (self.n, self.n)
+        _, labels = connected_components(
+            csr_matrix((self.weights, self.indices, self.indptr), shape=shape), False
+        )
+        # The library does not promise an order of its labels.
+        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
+        rank = np.empty(len(first), dtype=np.int32)
+        rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
+        numbered: Vertices = rank[inverse]
+        return numbered
+
+    def save(self, path: Path) -> None:
+        """Write one file, by a temporary name and a rename, so that no reader sees a part of it.
+
+        The file holds the three arrays in numpy's own format, one after the other.
+        """
+        arrays: tuple[NDArray[Any], ...] = (self.indptr, self.indices, self.weights)
+        temporary = path.with_name(f"{path.name}.tmp")
+        try:
+            with temporary.open("wb") as file:
+                for array, dtype in zip(arrays, _TYPES, strict=True):
+                    file.write(b"\0" * (-file.tell() % _ALIGNMENT))
+                    np.lib.format.write_array(
+                        file, np.ascontiguousarray(array, dtype=dtype), allow_pickle=False
+                    )
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+
+    @classmethod
+    def load(cls, path: Path, *, mmap: bool = True) -> "Graph":
+        """Read what `save` wrote.
+
+        Args:
+            path: the file.
+            mmap: map the arrays instead of reading them; they are then read-only, and shared by processes.
+
+        Raises:
+            FileNotFoundError: if there is no such file.
+            ValueError: if it is not a graph or is damaged.
+        """
+        with path.open("rb") as file:
+            try:
+                indptr, indices, weights = (_read(file, dtype, mmap=mmap) for dtype in _TYPES)
+            except (ValueError, OSError, EOFError) as error:
+                raise ValueError(f"{path.name} is not a graph or is damaged: {error}") from error
+        graph = cls(indptr, indices, weights)
+        graph._check(path.name)
+        return graph
+
+    def _check(self, name: str) -> None:
+        sound = (
+            len(self.indptr) > 0
+            and self.indptr[0] == 0
+            and self.indptr[-1] == len(self.indices) == len(self.weights)
+            and bool(np.all(np.diff(self.indptr) >= 0))
+            and (not len(self.indices) or 0 <= self.indices.min() <= self.indices.max() < self.n)
+        )
+        if not sound:
+            raise ValueError(f"{name} is damaged: its arrays do not fit each other")
+
+
+def _read(file: IO[bytes], dtype: np.dtype[Any], *, mmap: bool) -> NDArray[Any]:
+    file.seek(-file.tell() % _ALIGNMENT, os.SEEK_CUR)
+    version = np.lib.format.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(f"array of format {version}")
+    shape, fortran, found = np.lib.format.read_array_header_1_0(file)
+    if len(shape) != 1 or fortran or found != dtype:
+        raise ValueError(f"array of shape {shape} and type {found}")
+    begin, size = file.tell(), shape[0] * dtype.itemsize
+    if begin + size > os.fstat(file.fileno()).st_size:
+        raise ValueError("it ends too early")
+    array: NDArray[Any]
+    if mmap and size:
+        array = np.memmap(file, dtype=dtype, mode="r", offset=begin, shape=shape)
+    else:
+        array = np.frombuffer(file.read(size), dtype=dtype).copy()
+    file.seek(begin + size)
+    return array

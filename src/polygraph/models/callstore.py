@@ -1,0 +1,389 @@
+"""`calls.sqlite`: every reply and vector ever paid for, and the ledger of all attempts."""
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from polygraph.errors import IndexLocked, IndexUnreadable, StorageFailed
+from polygraph.models.protocols import ChatReply
+
+Outcome: TypeAlias = Literal["ok", "failed", "repaired"]
+Durability: TypeAlias = Literal["normal", "full"]
+
+FORMAT = 1
+BUSY_TIMEOUT_S = 30.0
+LOOKUP = 900
+"""Keys in one look-up; older builds of SQLite take at most 999 values in a statement."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS reply (
+  key TEXT PRIMARY KEY, model TEXT NOT NULL, text TEXT NOT NULL,
+  prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, finish TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS vector (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, data BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS attempt (
+  id INTEGER PRIMARY KEY, stage TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL,
+  outcome TEXT NOT NULL, problem TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
+  completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL, cost REAL, unreported INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS cached (
+  stage TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY (stage, method, model)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS quarantine (
+  key TEXT PRIMARY KEY, repair_key TEXT NOT NULL, stage TEXT NOT NULL, method TEXT NOT NULL,
+  model TEXT NOT NULL, problem TEXT NOT NULL, raw TEXT NOT NULL
+) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One call that went out, however it ended."""
+
+    stage: str
+    """What it was for: extract, answer, judge..."""
+    method: str
+    """The retrieval method that it served, or empty."""
+    model: str
+    outcome: Outcome
+    """`repaired`: the second round of a reply that could not be used."""
+    problem: str = ""
+    """Why it failed."""
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    seconds: float = 0.0
+    cost: float | None = 0.0
+    """In US dollars; None when the price is not known."""
+    unreported: bool = False
+    """True if the server may have billed it without saying how many tokens."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LedgerRow:
+    """What one stage spent on one model on behalf of one method."""
+
+    stage: str
+    method: str
+    model: str
+    ok: int
+    """Attempts that brought a reply."""
+    failed: int
+    """Attempts that brought none."""
+    repaired: int
+    """Attempts that asked for an unusable reply to be written again."""
+    cached: int
+    """Replies, or texts of an embedder, that were in the store already."""
+    prompt_tokens: int
+    completion_tokens: int
+    seconds: float
+    """Summed over calls that ran side by side."""
+    cost: float | None
+    """In US dollars; None if any price was not known."""
+    unreported: int
+    """Attempts that may have been billed without a word on tokens: the gap to the provider's bill."""
+
+    @property
+    def attempts(self) -> int:
+        """Calls that went out."""
+        return self.ok + self.failed + self.repaired
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quarantined:
+    """A request whose reply could not be used, also after the repair round."""
+
+    key: str
+    repair_key: str
+    stage: str
+    method: str
+    model: str
+    problem: str
+    raw: str
+    """The last reply as received."""
+
+
+class CallStore:
+    """One connection, guarded by a lock; other processes are kept apart by SQLite.
+
+    Args:
+        path: the file, made if missing; None keeps everything in memory.
+        durability: `normal` survives the end of the process at any moment, `full` also a loss of power.
+
+    Raises:
+        IndexUnreadable: if the file is damaged or of a later format.
+        StorageFailed: if it cannot be written.
+        IndexLocked: if another process holds it for longer than the time-out.
+    """
+
+    def __init__(self, path: Path | None, durability: Durability) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        with self._explained():
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                ":memory:" if path is None else path,
+                timeout=BUSY_TIMEOUT_S,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+        try:
+            with self._explained():
+                self._prepare(durability)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self, durability: Durability) -> None:
+        run = self._connection.execute
+        run("PRAGMA journal_mode = WAL")
+        run(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+        found = run("PRAGMA user_version").fetchone()[0]
+        if found > FORMAT:
+            raise IndexUnreadable(
+                f"{self._path} was written by a later version of Polygraph (format {found}, this one reads "
+                f"{FORMAT}). Upgrade with: pip install -U polygraph-rag"
+            )
+        if found < FORMAT:
+            with self._transaction():
+                for statement in _SCHEMA.split(";\n"):
+                    if statement.strip():
+                        run(statement)
+                run(f"PRAGMA user_version = {FORMAT}")
+
+    # --- replies ----------------------------------------------------------------------------------
+
+    def reply(self, key: str) -> ChatReply | None:
+        """Return a stored reply."""
+        with self._explained():
+            row = self._connection.execute(
+                "SELECT text, prompt_tokens, completion_tokens, finish FROM reply WHERE key = ?", (key,)
+            ).fetchone()
+        if row is None:
+            return None
+        return ChatReply(text=row[0], prompt_tokens=row[1], completion_tokens=row[2], finish=row[3])
+
+    def keep_reply(self, key: str, reply: ChatReply, attempt: Attempt) -> ChatReply:
+        """Commit a reply with its line in the ledger.
+
+        Returns:
+            The reply to use: the stored one, if another process was first.
+        """
+        with self._explained(), self._transaction():
+            self._insert(attempt)
+            kept = self._connection.execute(
+                "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)",
+                (
+                    key,
+                    attempt.model,
+                    _storable(reply.text),
+                    reply.prompt_tokens,
+                    reply.completion_tokens,
+                    reply.finish,
+                ),
+            ).rowcount
+        stored = self.reply(key) if not kept else None
+        return stored or reply
+
+    def forget(self, keys: Iterable[str]) -> None:
+        """Delete stored replies, so that they are asked for again."""
+        with self._explained(), self._transaction():
+            self._connection.executemany("DELETE FROM reply WHERE key = ?", [(key,) for key in keys])
+
+    # --- vectors ----------------------------------------------------------------------------------
+
+    def vectors(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        """Return the stored ones among some vectors."""
+        found: dict[bytes, bytes] = {}
+        with self._explained():
+            for begin in range(0, len(keys), LOOKUP):
+                some = keys[begin : begin + LOOKUP]
+                marks = ",".join("?" * len(some))
+                rows = self._connection.execute(
+                    f"SELECT key, data FROM vector WHERE key IN ({marks})",  # noqa: S608  only question marks
+                    some,
+                )
+                found.update(rows.fetchall())
+        return found
+
+    def keep_vectors(self, vectors: Mapping[bytes, bytes], attempt: Attempt) -> dict[bytes, bytes]:
+        """Commit vectors with their line in the ledger.
+
+        Returns:
+            The vectors to use: the stored ones, where another process was first.
+        """
+        with self._explained(), self._transaction():
+            self._insert(attempt)
+            before = self._connection.total_changes
+            # Sorted keys touch neighbouring pages of the index.
+            self._connection.executemany(
+                "INSERT OR IGNORE INTO vector (key, data) VALUES (?, ?)", sorted(vectors.items())
+            )
+            all_new = self._connection.total_changes - before == len(vectors)
+        return dict(vectors) if all_new else self.vectors(list(vectors))
+
+    # --- ledger -----------------------------------------------------------------------------------
+
+    def log(self, attempt: Attempt) -> None:
+        """Write a line of the ledger."""
+        with self._explained(), self._transaction():
+            self._insert(attempt)
+
+    def log_cached(self, stage: str, method: str, model: str, n: int) -> None:
+        """Count what was answered from the store."""
+        with self._explained(), self._transaction():
+            self._connection.execute(
+                "INSERT INTO cached VALUES (?, ?, ?, ?) "
+                "ON CONFLICT (stage, method, model) DO UPDATE SET n = n + excluded.n",
+                (stage, method, model, n),
+            )
+
+    def ledger(self) -> list[LedgerRow]:
+        """Sum the ledger by stage, method and model, in that order."""
+        query = """
+            SELECT stage, method, model, sum(ok), sum(failed), sum(repaired), sum(cached), sum(prompt),
+                   sum(completion), sum(seconds), sum(cost), sum(unknown), sum(unreported)
+            FROM (
+              SELECT stage, method, model, outcome = 'ok' AS ok, outcome = 'failed' AS failed,
+                     outcome = 'repaired' AS repaired, 0 AS cached, prompt_tokens AS prompt,
+                     completion_tokens AS completion, seconds, coalesce(cost, 0.0) AS cost,
+                     cost IS NULL AS unknown, unreported
+              FROM attempt
+              UNION ALL
+              SELECT stage, method, model, 0, 0, 0, n, 0, 0, 0.0, 0.0, 0, 0 FROM cached
+            )
+            GROUP BY stage, method, model ORDER BY stage, method, model
+        """
+        with self._explained():
+            rows = self._connection.execute(query).fetchall()
+        return [
+            LedgerRow(
+                stage=row[0],
+                method=row[1],
+                model=row[2],
+                ok=row[3],
+                failed=row[4],
+                repaired=row[5],
+                cached=row[6],
+                prompt_tokens=row[7],
+                completion_tokens=row[8],
+                seconds=row[9],
+                cost=None if row[11] else row[10],
+                unreported=row[12],
+            )
+            for row in rows
+        ]
+
+    # --- what could not be used ---------------------------------------------------------------------
+
+    def quarantine(self, entry: Quarantined) -> None:
+        """Keep the raw text of a reply that could not be used."""
+        values = (entry.key, entry.repair_key, entry.stage, entry.method, entry.model, entry.problem)
+        with self._explained(), self._transaction():
+            self._connection.execute(
+                "INSERT OR REPLACE INTO quarantine VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (*values, _storable(entry.raw)),
+            )
+
+    def release(self, keys: Iterable[str]) -> None:
+        """Take requests out of quarantine."""
+        with self._explained(), self._transaction():
+            self._connection.executemany("DELETE FROM quarantine WHERE key = ?", [(key,) for key in keys])
+
+    def quarantined(self) -> list[Quarantined]:
+        """List what is in quarantine, by stage, method and key."""
+        with self._explained():
+            rows = self._connection.execute(
+                "SELECT key, repair_key, stage, method, model, problem, raw FROM quarantine "
+                "ORDER BY stage, method, key"
+            ).fetchall()
+        return [
+            Quarantined(
+                key=row[0],
+                repair_key=row[1],
+                stage=row[2],
+                method=row[3],
+                model=row[4],
+                problem=row[5],
+                raw=row[6],
+            )
+            for row in rows
+        ]
+
+    def close(self) -> None:
+        """Close the connection; a second time does nothing."""
+        with self._lock:
+            self._connection.close()
+
+    # --- plumbing -----------------------------------------------------------------------------------
+
+    def _insert(self, attempt: Attempt) -> None:
+        self._connection.execute(
+            "INSERT INTO attempt (stage, method, model, outcome, problem, prompt_tokens, completion_tokens, "
+            "seconds, cost, unreported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                attempt.stage,
+                attempt.method,
+                attempt.model,
+                attempt.outcome,
+                _storable(attempt.problem),
+                attempt.prompt_tokens,
+                attempt.completion_tokens,
+                attempt.seconds,
+                attempt.cost,
+                attempt.unreported,
+            ),
+        )
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Hold the lock, and turn errors of the disk into ours."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.OperationalError as error:
+                raise self._operational(error) from error
+            except sqlite3.DatabaseError as error:
+                raise IndexUnreadable(
+                    f"{self._path} is damaged ({error}). Move it away to go on without it: what it held "
+                    "will be asked of the models again"
+                ) from error
+            except OSError as error:
+                raise StorageFailed(f"cannot write {self._path}: {error.strerror or error}") from error
+
+    def _operational(self, error: sqlite3.OperationalError) -> IndexLocked | StorageFailed:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            return IndexLocked(
+                f"{self._path} has been held by another process for more than {BUSY_TIMEOUT_S:.0f} s. "
+                "Wait until that one is done, or stop it"
+            )
+        if "full" in text:
+            return StorageFailed(
+                f"no space left to write {self._path}. Free some: what is stored is kept, and the same "
+                "command goes on where this stopped"
+            )
+        return StorageFailed(
+            f"cannot write {self._path}: {text}. Choose a folder that can be written, with --index"
+        )
+
+
+def _storable(text: str) -> str:
+    # SQLite takes only what can be written as UTF-8; models have been seen to send half a surrogate pair.
+    return text.encode("utf-8", "replace").decode("utf-8")

@@ -1,0 +1,55 @@
+"""What models cost, in US dollars per million tokens."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """Price of a model."""
+
+    prompt: float
+    """US dollars for a million tokens read."""
+    completion: float = 0.0
+    """US dollars for a million tokens written."""
+
+    def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
+        """Return the cost in US dollars.
+
+        >>> Price(0.15, 0.60).cost(2_000_000, 1_000_000)
+        0.9
+        """
+        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+
+
+FREE = Price(0.0, 0.0)
+"""Of a model that runs on this machine."""
+
+PRICES_AS_OF = "2025-06"
+"""When the list below was read from the provider's public page; prices in `polygraph.toml` go first."""
+
+PRICES: Mapping[str, Price] = MappingProxyType(
+    {
+        "gpt-4.1": Price(2.00, 8.00),
+        "gpt-4.1-mini": Price(0.40, 1.60),
+        "gpt-4o": Price(2.50, 10.00),
+        "gpt-4o-mini": Price(0.15, 0.60),
+        "text-embedding-3-large": Price(0.13),
+        "text-embedding-3-small": Price(0.02),
+    }
+)
+
+_SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
+
+
+def price_of(name: str, prices: Mapping[str, Price]) -> Price | None:
+    """Find the price of a model, or None; a dated snapshot costs what its model costs.
+
+    >>> price_of("gpt-4o-mini-2024-07-18", PRICES)
+    Price(prompt=0.15, completion=0.6)
+    >>> price_of("llama3", PRICES) is None
+    True
+    """
+    return prices.get(name) or prices.get(_SNAPSHOT.sub("", name))

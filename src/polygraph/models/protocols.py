@@ -1,0 +1,90 @@
+"""The three kinds of model, each with one method that matters, and what passes between."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors: TypeAlias = NDArray[np.float32]
+TextKind: TypeAlias = Literal["query", "document", "name"]
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One turn of a conversation."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatRequest:
+    """Everything that decides a reply; equal requests to one model are one call."""
+
+    messages: tuple[Message, ...]
+    max_output_tokens: int | None = None
+    temperature: float = 0.0
+    schema: Mapping[str, Any] | None = None
+    """JSON schema that the reply must follow; models without that ability ignore it."""
+    sample: int = 0
+    """Which of several replies to the same request is meant (repeats of a judge), from 0."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChatReply:
+    """What a model wrote."""
+
+    text: str
+    prompt_tokens: int
+    completion_tokens: int
+    finish: Literal["stop", "length", "other"] = "stop"
+    """`length`: cut off at the output limit."""
+
+
+@runtime_checkable
+class ChatModel(Protocol):
+    """Writes a reply to a conversation."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the model in caches, ledger and manifest."""
+
+    def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
+        """Reply once, without retrying; with `on_text`, hand over pieces of the text as they come."""
+
+
+@runtime_checkable
+class Embedder(Protocol):
+    """Turns texts into unit vectors."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the model: vectors of different names are not comparable."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of a vector."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Longest text that is read whole, special tokens included; what is longer is cut by the model."""
+
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
+        """Return unit vectors, shape ``(len(texts), dimension)``, each independent of its neighbours."""
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text by the model's own tokenizer, special tokens not included."""
+
+
+@runtime_checkable
+class Reranker(Protocol):
+    """Judges how well texts answer a question."""
+
+    @property
+    def name(self) -> str:
+        """Identifies the model."""
+
+    def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
+        """Return one score per text, shape ``(len(texts),)``; higher is better, 0 is undecided."""

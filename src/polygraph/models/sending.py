@@ -1,0 +1,255 @@
+"""The way of one call to a model: paced, retried, capped, and every attempt counted."""
+
+import contextvars
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import replace
+from typing import Any, TypeVar
+
+from polygraph.errors import BadInput, ModelUnavailable, PolygraphError
+from polygraph.models.budget import Budget
+from polygraph.models.callstore import Attempt, CallStore
+from polygraph.models.pace import Pace
+from polygraph.models.prices import FREE, Price, price_of
+from polygraph.models.transport import TransportError
+from polygraph.records import Usage, digest
+
+S = TypeVar("S")
+
+LONGEST_BACKOFF_S = 60.0
+LONGEST_RETRY_AFTER_S = 900.0
+"""A server that asks to wait longer is treated as one that does not answer."""
+
+_METERS: contextvars.ContextVar[tuple["Meter", ...]] = contextvars.ContextVar("meters", default=())
+
+
+def is_local(model: object) -> bool:
+    """Tell whether a model runs on this machine: those have an attribute `local` that is true."""
+    return bool(getattr(model, "local", False))
+
+
+class Meter:
+    """What was called while it ran; `usage.seconds` is time on the clock."""
+
+    def __init__(self, owner: object) -> None:
+        self.owner = owner
+        self._lock = threading.Lock()
+        self._started = time.perf_counter()
+        self._seconds: float | None = None
+        self._sum = Usage()
+
+    @property
+    def usage(self) -> Usage:
+        """The sum so far, or of the whole block once it is over."""
+        seconds = self._seconds
+        if seconds is None:
+            seconds = time.perf_counter() - self._started
+        with self._lock:
+            return replace(self._sum, seconds=seconds)
+
+    def add(self, usage: Usage) -> None:
+        """Add what a call took."""
+        with self._lock:
+            self._sum = self._sum + usage
+
+    def stop(self) -> None:
+        """Stop the clock."""
+        self._seconds = time.perf_counter() - self._started
+
+
+class Sender:
+    """Makes calls and keeps their accounts.
+
+    Args:
+        store: where the ledger is.
+        budget: the caps.
+        prices: by name of model.
+        concurrency: calls in flight at once at one endpoint.
+        retries: attempts after the first that a call gets.
+        sleep: how to wait.
+        seed: of the jitter.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: CallStore,
+        budget: Budget,
+        prices: Mapping[str, Price],
+        concurrency: int,
+        retries: int,
+        sleep: Callable[[float], None],
+        seed: int,
+    ) -> None:
+        self._store = store
+        self._budget = budget
+        self._prices = prices
+        self._concurrency = concurrency
+        self._retries = retries
+        self._sleep = sleep
+        self._seed = seed
+        # Each thread must have failed a few times: one burst of refused connections is not an outage.
+        self._breaker = max(8, 3 * concurrency)
+        self._lock = threading.Lock()
+        self._paces: dict[str, Pace] = {}
+        self._total = Meter(self)
+        self._seconds = 0.0
+
+    def send(
+        self, model: Any, call: Callable[[], tuple[S, int, int]], line: Attempt, *, key: str, n_calls: int
+    ) -> tuple[S, Attempt]:
+        """Try until there is a reply.
+
+        Args:
+            model: whose name, address and price count.
+            call: makes one attempt; returns what came, tokens read and tokens written.
+            line: the line of the ledger, to be filled in.
+            key: what the jitter depends on, besides the seed.
+            n_calls: 1 for language models, 0 for others, as `Usage` counts.
+
+        Returns:
+            What came, and its line, which is not in the ledger yet: it is to be written with the reply.
+
+        Raises:
+            ModelUnavailable: if no attempt brought a reply, or the endpoint seems to be down.
+            BudgetReached: if a cap was met between two attempts.
+        """
+        pace = self._pace(model)
+        served = 0.0
+        n_failed = 0
+        while True:
+            self._budget.check()
+            started = pace.enter(served)
+            clock = time.perf_counter()
+            try:
+                value, reads, writes = call()
+            except TransportError as error:
+                served = pace.leave(started, error)
+                self._fail(model, line, clock, n_calls, error)
+                n_failed += 1
+                self._give_up_if_hopeless(model, error, n_failed, pace.failures)
+                self._sleep(self._delay(error, key, n_failed))
+            except BaseException as error:
+                pace.leave(started, error)
+                self._fail(model, line, clock, n_calls, error)
+                raise
+            else:
+                pace.leave(started, None)
+                done = self._filled(model, line, clock, reads, writes)
+                self._spend(done, n_calls)
+                return value, done
+
+    def _give_up_if_hopeless(self, model: Any, error: TransportError, n_failed: int, n_silent: int) -> None:
+        url = getattr(model, "base_url", "")
+        where = f"{model.name} at {url}" if url else str(model.name)
+        if n_silent >= self._breaker:
+            raise ModelUnavailable(
+                f"{where} seems to be down: {n_silent} attempts in a row came to nothing, the last because "
+                f"{error}. Start it again or correct the base URL. What is done is kept, and the same command "
+                "goes on"
+            ) from error
+        if n_failed > self._retries or (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S:
+            raise ModelUnavailable(
+                f"{where} did not answer in {n_failed} attempts, the last because {error}. What is done is "
+                "kept, and the same command goes on"
+            ) from error
+
+    def _delay(self, error: TransportError, key: str, n_failed: int) -> float:
+        """Wait at random up to 1, 2, 4... seconds ("full jitter", Brooker 2015), or as long as was asked.
+
+        The chance comes from the key and not from a shared stream, so that threads do not disturb it.
+        """
+        part = int(digest(str(self._seed), key, str(n_failed))[:8], 16) / 2**32
+        backoff = part * min(LONGEST_BACKOFF_S, 2.0 ** (n_failed - 1))
+        return backoff if error.retry_after_s is None else error.retry_after_s + min(backoff, 1.0)
+
+    def _fail(self, model: Any, line: Attempt, clock: float, n_calls: int, error: BaseException) -> None:
+        """Put a failed attempt into the ledger."""
+        reads = writes = 0
+        # An attempt that was interrupted may have been billed.
+        unreported = not isinstance(error, PolygraphError) and not is_local(model)
+        if isinstance(error, TransportError):
+            reads, writes, unreported = error.prompt_tokens, error.completion_tokens, error.unreported
+        problem = (str(error) or type(error).__name__)[:500]
+        failed = replace(line, outcome="failed", problem=problem, unreported=unreported)
+        done = self._filled(model, failed, clock, reads, writes)
+        self._spend(done, n_calls)
+        self._store.log(done)
+
+    def _filled(self, model: Any, line: Attempt, clock: float, reads: int, writes: int) -> Attempt:
+        cost: float | None = 0.0
+        if reads or writes:
+            price = self._price(model)
+            cost = None if price is None else price.cost(reads, writes)
+        seconds = time.perf_counter() - clock
+        return replace(line, prompt_tokens=reads, completion_tokens=writes, seconds=seconds, cost=cost)
+
+    def _spend(self, done: Attempt, n_calls: int) -> None:
+        n_tokens = done.prompt_tokens + done.completion_tokens
+        if n_calls or n_tokens:
+            self._budget.spend(n_tokens, done.cost)
+        with self._lock:
+            self._seconds += done.seconds
+        tokens = (done.prompt_tokens, done.completion_tokens) if n_calls else (0, 0)
+        self.count(Usage(calls=n_calls, prompt_tokens=tokens[0], completion_tokens=tokens[1], cost=done.cost))
+
+    def _price(self, model: Any) -> Price | None:
+        return FREE if is_local(model) else price_of(model.name, self._prices)
+
+    def estimates(self, model: Any) -> bool:
+        """True if there is a cap that the model counts against, so that its tokens must be estimated."""
+        return self._budget.capped and not is_local(model)
+
+    def reserve(self, model: Any, reads: int, writes: int) -> AbstractContextManager[None]:
+        """Hold room under the caps for a call.
+
+        Raises:
+            BadInput: if there is a cap on money and the model's price is not known.
+            BudgetReached: on entry, if there is no room.
+        """
+        if not self.estimates(model):
+            return nullcontext()
+        price = self._price(model)
+        if price is None and self._budget.max_cost is not None:
+            raise BadInput(
+                f"the price of {model.name!r} is not known, so a cap on money cannot be kept. Add "
+                f'prices."{model.name}" to polygraph.toml, or use --max-tokens instead of --max-cost'
+            )
+        return self._budget.reserve(reads + writes, price.cost(reads, writes) if price else 0.0)
+
+    def _pace(self, model: Any) -> Pace:
+        name = getattr(model, "base_url", "") or model.name
+        with self._lock:
+            if name not in self._paces:
+                self._paces[name] = Pace(self._concurrency, self._sleep)
+            return self._paces[name]
+
+    # --- accounts -------------------------------------------------------------------------------------
+
+    def count(self, usage: Usage) -> None:
+        """Add to the total and to the meters that run around the caller."""
+        self._total.add(usage)
+        for meter in _METERS.get():
+            if meter.owner is self:
+                meter.add(usage)
+
+    @contextmanager
+    def meter(self) -> Iterator[Meter]:
+        """Measure what is called inside the block; see `Calls.meter`."""
+        meter = Meter(self)
+        token = _METERS.set((*_METERS.get(), meter))
+        try:
+            yield meter
+        finally:
+            meter.stop()
+            # A generator that holds the block may be ended from another context, which has no meter to lose.
+            with suppress(ValueError):
+                _METERS.reset(token)
+
+    @property
+    def spent(self) -> Usage:
+        """What was spent so far; `seconds` is the sum over calls that ran side by side."""
+        with self._lock:
+            return replace(self._total.usage, seconds=self._seconds)

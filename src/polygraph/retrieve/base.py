@@ -1,0 +1,57 @@
+"""What a retrieval method is, and what all of them share."""
+
+from dataclasses import replace
+from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+
+from polygraph.errors import MissingLayer
+from polygraph.models import Models
+from polygraph.records import Retrieval
+from polygraph.store.layers import Snapshot
+
+
+@runtime_checkable
+class Method(Protocol):
+    """Finds and packs the evidence for a question. Its fields are its parameters."""
+
+    needs: ClassVar[frozenset[str]]
+    """Layers that it reads."""
+    source: ClassVar[str]
+    """Paper or system, and section."""
+    calls: ClassVar[str]
+    """Calls of a language model for one question, the answer included, as a formula."""
+    summary: ClassVar[str]
+    """One line for a reader who has to choose."""
+
+    @property
+    def max_tokens(self) -> int:
+        """Budget of the context, in tokens."""
+
+    def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
+        """Retrieve for one question."""
+
+
+M = TypeVar("M", bound=Method)
+
+
+def require(index: Snapshot, method: str, needs: frozenset[str], models: Models) -> None:
+    """Make sure that an index can serve a method.
+
+    Raises:
+        MissingLayer: if it lacks a layer, naming the command that adds it.
+        IndexMismatch: if the vectors are of another model than the one in use.
+    """
+    missing = needs - index.layers
+    if missing:
+        raise MissingLayer(method, missing, str(index.folder))
+    if "chunk_vectors" in needs:
+        index.check_embedder(models.embedder.name, models.embedder.dimension)
+    if "entity_vectors" in needs:
+        index.check_name_embedder(models.name_embedder.name)
+
+
+def with_budget(method: M, max_tokens: int | None) -> M:
+    """The same method with another budget; None keeps its own."""
+    if max_tokens is None:
+        return method
+    changed: M = replace(method, max_tokens=max_tokens)  # type: ignore[type-var]
+    return changed

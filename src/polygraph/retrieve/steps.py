@@ -1,0 +1,159 @@
+"""Steps that methods are composed of: typed and pure, over an index."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from polygraph.models import Models
+from polygraph.models.protocols import Vectors
+from polygraph.names import normalise
+from polygraph.records import Chunk, Evidence, Json, Retrieval, Span, Step
+from polygraph.retrieve.pack import Block, pack
+from polygraph.store.layers import Snapshot
+from polygraph.store.vectors import Hit
+from polygraph.words import STOP
+
+RANKED = 100
+"""Chunks that a ranking lists, so that retrieval can be measured beyond what is packed."""
+_NAME_WORDS = 6
+_WORD = re.compile(r"\w[\w'’.&/-]*")
+
+
+def embed_question(question: str, models: Models, *, names: bool = False) -> Vectors:
+    """Embed a question for the chunk vectors, or for entity vectors with `names`; shape ``(dimension,)``."""
+    embedder = models.name_embedder if names else models.embedder
+    vectors = models.calls.embed(embedder, [question], "query", stage="question")
+    return np.asarray(vectors[0])
+
+
+def search_dense(question: str, index: Snapshot, models: Models, k: int) -> list[Hit]:
+    """Chunks by cosine with the question."""
+    return index.search_chunks(embed_question(question, models), k)
+
+
+def reciprocal_rank_fusion(
+    rankings: Sequence[Sequence[int]], *, k: int = 60, weights: Sequence[float] | None = None
+) -> list[Hit]:
+    """Fuse rankings: each item scores the sum of ``weight / (k + rank)``, rank from 1.
+
+    Cormack, Clarke and Buettcher (2009).
+
+    Args:
+        rankings: items by number, best first.
+        k: damps the lead of the first ranks.
+        weights: one per ranking, default 1 each.
+
+    Returns:
+        Items by score descending, then number.
+
+    >>> [hit.n for hit in reciprocal_rank_fusion([[1, 2], [2, 3]])]
+    [2, 1, 3]
+    """
+    scores: dict[int, float] = {}
+    for ranking, weight in zip(rankings, weights or [1.0] * len(rankings), strict=True):
+        for rank, n in enumerate(ranking, 1):
+            scores[n] = scores.get(n, 0.0) + weight / (k + rank)
+    return sorted((Hit(n, round(s, 8)) for n, s in scores.items()), key=lambda h: (-h.score, h.n))
+
+
+def rerank(question: str, hits: Sequence[Hit], index: Snapshot, models: Models, top: int) -> list[Hit]:
+    """Order the first `top` hits anew by the cross-encoder; the rest keep their places behind them.
+
+    Without a reranker the hits come back as they are.
+    """
+    if models.reranker is None or not hits:
+        return list(hits)
+    head, tail = list(hits[:top]), list(hits[top:])
+    texts = [chunk.text for chunk in index.chunks([hit.n for hit in head])]
+    scores = models.calls.score(models.reranker, question, texts, stage="rerank")
+    ordered = [Hit(hit.n, round(float(score), 5)) for hit, score in zip(head, scores, strict=True)]
+    return sorted(ordered, key=lambda h: (-h.score, h.n)) + tail
+
+
+def entities_in_question(question: str, index: Snapshot) -> list[tuple[str, int]]:
+    """Entities whose name stands in the question, as ``(name as written, row)``.
+
+    The longest names win where they overlap; order is that of the question, namesakes by row.
+    """
+    words = list(_WORD.finditer(question))[:200]
+    spans: dict[str, list[tuple[int, int]]] = {}
+    for i in range(len(words)):
+        for j in range(i, min(i + _NAME_WORDS, len(words))):
+            text = question[words[i].start() : words[j].end()]
+            # A name does not begin or end with a word that every sentence has.
+            if normalise(text) and words[i].group().casefold() not in STOP and words[j].group().casefold() not in STOP:
+                spans.setdefault(text, []).append((i, j))
+    found = index.entities_named(list(spans))
+    taken: set[int] = set()
+    result: list[tuple[int, str, int]] = []
+    places = [(i, j, text) for text in found for i, j in spans[text]]
+    for i, j, text in sorted(places, key=lambda p: (p[0] - p[1], p[0])):
+        if taken.isdisjoint(range(i, j + 1)):
+            taken.update(range(i, j + 1))
+            result += [(i, text, n) for n in found[text]]
+    return [(text, n) for _, text, n in sorted(result)]
+
+
+def chunk_evidence(
+    chunks: Sequence[Chunk], scores: Sequence[float], why: Sequence[str], titles: Mapping[str, str]
+) -> tuple[Evidence, ...]:
+    """Chunks as evidence, each headed by the title of its document."""
+    return tuple(
+        Evidence(
+            kind="chunk",
+            id=chunk.id,
+            text=f"{titles.get(chunk.document, chunk.document)}\n{chunk.text}",
+            score=score,
+            spans=(Span(chunk.document, chunk.id, chunk.start, chunk.end),),
+            why=reason,
+        )
+        for chunk, score, reason in zip(chunks, scores, why, strict=True)
+    )
+
+
+def spans_of(chunks: Iterable[str], index: Snapshot) -> tuple[Span, ...]:
+    """The whole stretches of some chunks, in the order given, each once."""
+    found = index.chunks_by_id(list(dict.fromkeys(chunks)))
+    return tuple(Span(c.document, c.id, c.start, c.end) for c in found)
+
+
+def pack_chunks(
+    question: str,
+    method: str,
+    index: Snapshot,
+    hits: Sequence[Hit],
+    why: Sequence[str],
+    *,
+    k: int,
+    max_tokens: int,
+    trace: Sequence[Step] = (),
+    empty_because: str = "",
+) -> Retrieval:
+    """Make a retrieval of ranked chunks: the first `k` are packed, all are in the ranking."""
+    listed = index.chunks([hit.n for hit in hits])
+    chunks = listed[:k]
+    titles = index.titles([c.document for c in chunks])
+    items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], titles)
+    packed = pack([Block(heading="", items=items)], max_tokens=max_tokens)
+    reason = ""
+    if not packed.evidence:
+        reason = empty_because if not hits else f"no passage fits the budget of {max_tokens} tokens"
+        if not hits and index.scope:
+            reason += f"; the filter {index.scope} may exclude what would match"
+    return Retrieval(
+        question=question,
+        method=method,
+        evidence=packed.evidence,
+        context=packed.context,
+        n_tokens=packed.n_tokens,
+        ranking=tuple(c.id for c in listed),
+        cuts=packed.cuts,
+        trace=tuple(trace),
+        empty_because=reason,
+    )
+
+
+def hits_as_json(hits: Sequence[Hit], ids: Sequence[str]) -> Json:
+    """Hits for a trace: ``[[id, score], ...]``."""
+    return [[i, hit.score] for i, hit in zip(ids, hits, strict=True)]

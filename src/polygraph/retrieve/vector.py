@@ -1,0 +1,42 @@
+"""Naive RAG: the chunks nearest to the question. METHODS section 1."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from polygraph.models import Models
+from polygraph.records import Retrieval, Step
+from polygraph.retrieve.base import require
+from polygraph.retrieve.steps import RANKED, hits_as_json, pack_chunks, search_dense
+from polygraph.store.layers import Snapshot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Naive:
+    """Rank chunks by the cosine of their vectors with the question's."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"chunks", "chunk_vectors"})
+    source: ClassVar[str] = "baseline of all five papers"
+    calls: ClassVar[str] = "1"
+    summary: ClassVar[str] = "passages whose meaning is near the question; single facts, paraphrases"
+
+    k: int = 10
+    """Chunks that go into the context (papers: 3 to 60, of other sizes; see the presets)."""
+    max_tokens: int = 6_000
+    """Budget of the context."""
+
+    def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
+        """Rank chunks for the question; ties by chunk order."""
+        require(index, "naive", self.needs, models)
+        hits = search_dense(question, index, models, max(self.k, RANKED))
+        ids = [c.id for c in index.chunks([h.n for h in hits[: self.k]])]
+        return pack_chunks(
+            question,
+            "naive",
+            index,
+            hits,
+            [f"cosine {hit.score:.3f}, rank {rank}" for rank, hit in enumerate(hits, 1)],
+            k=self.k,
+            max_tokens=self.max_tokens,
+            trace=[Step(name="dense", value=hits_as_json(hits[: self.k], ids))],
+            empty_because="the index holds no passages",
+        )

@@ -1,0 +1,1 @@
+"""What an index keeps: rows in SQLite, and files beside it that can be rebuilt from them."""

@@ -1,0 +1,151 @@
+"""BM25 over chunks (tantivy), with words cut in the way of the script."""
+
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.store.files import write_folder
+from polygraph.store.vectors import Hit
+
+ANALYSER = "words-cjk2-english-1"
+"""Names how text becomes terms; a change makes the layer stale."""
+TITLE_WEIGHT = 0.5
+"""What a match in the document's title counts, beside 1 for the chunk's text."""
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
+_MAX_TERMS = 256
+"""Distinct terms of a question that are searched; the rarest matter, and no real question has more."""
+_HEAP_BYTES = 64_000_000
+
+
+def terms(text: str) -> list[str]:
+    """Cut a text in lower-case words; runs of Chinese, Japanese or Korean characters in pairs.
+
+    >>> terms("The Halcyon's log, 1871: 天文台")
+    ['the', 'halcyon', 'log', '1871', '天文', '文台']
+    """
+    found: list[str] = []
+    for word in _WORD.findall(text.casefold()):
+        at = 0
+        for run in _CJK.finditer(word):
+            if run.start() > at:
+                found.append(word[at : run.start()])
+            pair = run.group()
+            found += [pair[i : i + 2] for i in range(len(pair) - 1)] or [pair]
+            at = run.end()
+        if at < len(word):
+            tail = word[at:]
+            found.append(re.sub(r"['’]s$", "", tail))
+    return found
+
+
+def _schema() -> Any:
+    import tantivy
+
+    builder = tantivy.SchemaBuilder()
+    builder.add_integer_field("n", stored=True)
+    for field in ("text", "title"):
+        builder.add_text_field(field, stored=False, tokenizer_name=ANALYSER, index_option="freq")
+    return builder.build()
+
+
+def _register(index: Any) -> None:
+    import tantivy
+
+    # The terms arrive cut and joined by spaces; English endings are taken off here. Words of other
+    # languages pass through the same rules on both sides, which costs precision and loses no match.
+    analyser = (
+        tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
+        .filter(tantivy.Filter.remove_long(80))
+        .filter(tantivy.Filter.stemmer("english"))
+        .build()
+    )
+    index.register_tokenizer(ANALYSER, analyser)
+
+
+class LexicalIndex:
+    """Chunks by the words of a question. Scores are BM25 as tantivy computes it (k1 = 1.2, b = 0.75)."""
+
+    def __init__(self, index: Any) -> None:
+        _register(index)
+        self._index = index
+        self._searcher = index.searcher()
+
+    @classmethod
+    def open(cls, folder: Path) -> "LexicalIndex":
+        """Open a saved index."""
+        import tantivy
+
+        return cls(tantivy.Index.open(str(folder)))
+
+    @staticmethod
+    def save(folder: Path, rows: Iterable[tuple[int, str, str]]) -> None:
+        """Build an index from rows ``(n, title, text)`` and put it in place atomically."""
+        import tantivy
+
+        def fill(place: Path) -> None:
+            index = tantivy.Index(_schema(), path=str(place))
+            _register(index)
+            # One thread: the same rows give the same segments.
+            writer = index.writer(_HEAP_BYTES, 1)
+            for n, title, text in rows:
+                writer.add_document(
+                    tantivy.Document(n=[n], text=[" ".join(terms(text))], title=[" ".join(terms(title))])
+                )
+            writer.commit()
+            writer.wait_merging_threads()
+
+        write_folder(folder, fill)
+
+    def search(self, question: str, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
+        """Return the `k` best chunks, score descending, then row; chunks without a common word are left out.
+
+        Args:
+            question: any text; every distinct word counts, none is required.
+            k: how many.
+            allowed: rows that may be returned, shape ``(n_chunks,)``; None for all.
+        """
+        query = self._query(question)
+        total = self._searcher.num_docs
+        if query is None or k <= 0 or not total:
+            return []
+        # Ties at the cut and rows that are not allowed need a longer list; ask for more until it suffices.
+        limit = min(total, max(2 * k, k + 32))
+        while True:
+            hits = list(self._hits(query, limit))
+            if allowed is not None:
+                usable = [hit for hit in hits if allowed[hit.n]]
+            else:
+                usable = hits
+            complete = limit >= total or len(hits) < limit
+            if complete or (len(usable) > k and usable[k - 1].score > hits[-1].score):
+                return sorted(usable, key=lambda hit: (-hit.score, hit.n))[:k]
+            limit = min(total, 4 * limit)
+
+    def _hits(self, query: Any, limit: int) -> Iterator[Hit]:
+        found = self._searcher.search(query, limit, count=False).hits
+        for score, address in found:
+            yield Hit(int(self._searcher.doc(address)["n"][0]), round(float(score), 4))
+
+    def _query(self, question: str) -> Any:
+        import tantivy
+
+        words = list(dict.fromkeys(terms(question)))[:_MAX_TERMS]
+        if not words:
+            return None
+        joined = " ".join(words)
+        parts = []
+        for field, weight in (("text", 1.0), ("title", TITLE_WEIGHT)):
+            query = self._index.parse_query(_escape(joined), [field])
+            parts.append((tantivy.Occur.Should, tantivy.Query.boost_query(query, weight)))
+        return tantivy.Query.boolean_query(parts)
+
+
+def _escape(words: str) -> str:
+    # Terms are letters, digits and apostrophes only; quoting each keeps AND, OR, NOT and IN plain words.
+    return " ".join(f'"{word}"' for word in words.replace('"', "").split())

@@ -1,0 +1,56 @@
+"""What an index was built with, so that a mismatch is explained instead of giving wrong answers."""
+
+import json
+from dataclasses import asdict, dataclass, fields
+from typing import Any
+
+from polygraph.errors import IndexUnreadable
+from polygraph.records import digest
+
+FORMAT = 1
+"""Raised whenever older code could misread the tables."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """The choices that everything in the index depends on."""
+
+    format: int = FORMAT
+    chunk_tokens: int
+    window_tokens: int
+    language: str
+    embedder: str
+    dimension: int
+    name_embedder: str
+    name_dimension: int
+    extractor: str
+    """``nlp`` or ``llm``, a colon, and what decides its output: versions, model, prompts, settings."""
+    extractor_settings: dict[str, Any]
+    """The same as settings, so that a later `index` goes on in the same way."""
+    reports: str
+    """``extractive``, or the model that writes reports and the hash of its prompt."""
+    community_size: int
+
+    @property
+    def chunker(self) -> str:
+        """Identifies how documents are cut."""
+        return digest(str(self.chunk_tokens), str(self.window_tokens), self.language, self.embedder)
+
+    def dumps(self) -> str:
+        """Write as JSON with sorted keys."""
+        return json.dumps(asdict(self), sort_keys=True)
+
+    @classmethod
+    def loads(cls, text: str) -> "Manifest":
+        """Read what `dumps` wrote.
+
+        Raises:
+            IndexUnreadable: if the index is of another format.
+        """
+        values = json.loads(text)
+        if values.get("format") != FORMAT:
+            raise IndexUnreadable(
+                f"this index has format {values.get('format')}, and this version of Polygraph reads format "
+                f"{FORMAT}. Build it again with: polygraph index PATH --index NEW_FOLDER"
+            )
+        return cls(**{field.name: values[field.name] for field in fields(cls)})

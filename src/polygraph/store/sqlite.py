@@ -1,0 +1,747 @@
+"""`index.sqlite`: the only truth of an index.
+
+Documents, chunks, windows and extraction rows are stored as they came; entities, relations, communities and
+reports are views, rewritten from them in one transaction. Other processes read the last committed state.
+"""
+
+import json
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from polygraph.errors import IndexUnreadable, StorageFailed
+from polygraph.names import normalise
+from polygraph.records import (
+    Chunk,
+    Community,
+    Description,
+    Document,
+    Entity,
+    EntityRow,
+    Extraction,
+    Finding,
+    Json,
+    Relation,
+    RelationRow,
+    Report,
+    Span,
+    Window,
+)
+from polygraph.store.manifest import Manifest
+
+FILE_NAME = "index.sqlite"
+_BUSY_MS = 30_000
+_BATCH = 500
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS documents (
+  id TEXT PRIMARY KEY, root TEXT NOT NULL, source TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
+  metadata TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS unread (path TEXT PRIMARY KEY, root TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS chunks (
+  id TEXT PRIMARY KEY, n INTEGER, document TEXT NOT NULL, ordinal INTEGER NOT NULL, start INTEGER NOT NULL,
+  end INTEGER NOT NULL, text TEXT NOT NULL, n_tokens INTEGER NOT NULL, metadata TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS chunks_by_document ON chunks (document, ordinal);
+CREATE INDEX IF NOT EXISTS chunks_by_n ON chunks (n);
+CREATE TABLE IF NOT EXISTS windows (
+  id TEXT PRIMARY KEY, document TEXT NOT NULL, ordinal INTEGER NOT NULL, first INTEGER NOT NULL,
+  last INTEGER NOT NULL, extractor TEXT NOT NULL DEFAULT '', status TEXT NOT NULL DEFAULT '',
+  problem TEXT NOT NULL DEFAULT '', raw TEXT NOT NULL DEFAULT '');
+CREATE INDEX IF NOT EXISTS windows_by_document ON windows (document, ordinal);
+CREATE TABLE IF NOT EXISTS entity_rows (
+  window TEXT NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
+  description TEXT NOT NULL, spans TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS relation_rows (
+  window TEXT NOT NULL, seq INTEGER NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
+  predicate TEXT NOT NULL, keywords TEXT NOT NULL, description TEXT NOT NULL, strength REAL NOT NULL,
+  chunks TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS decisions (
+  kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL, PRIMARY KEY (kind, a, b)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS merges (
+  entity TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL, rule TEXT NOT NULL, score REAL NOT NULL,
+  other TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS entities (
+  n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, type TEXT NOT NULL,
+  aliases TEXT NOT NULL, descriptions TEXT NOT NULL, chunks TEXT NOT NULL, degree INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS names (
+  name TEXT NOT NULL, entity INTEGER NOT NULL, PRIMARY KEY (name, entity)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS relations (
+  n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicates TEXT NOT NULL,
+  keywords TEXT NOT NULL, descriptions TEXT NOT NULL, weight REAL NOT NULL, chunks TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS relations_by_source ON relations (source);
+CREATE INDEX IF NOT EXISTS relations_by_target ON relations (target);
+CREATE TABLE IF NOT EXISTS communities (
+  id TEXT PRIMARY KEY, level INTEGER NOT NULL, parent TEXT NOT NULL, entities TEXT NOT NULL,
+  chunks TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS members (
+  entity TEXT NOT NULL, community TEXT NOT NULL, PRIMARY KEY (entity, community)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reports (
+  community TEXT PRIMARY KEY, level INTEGER NOT NULL, title TEXT NOT NULL, summary TEXT NOT NULL,
+  findings TEXT NOT NULL, rating REAL NOT NULL, chunks TEXT NOT NULL, weight REAL NOT NULL,
+  written_by TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS written (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS layers (
+  name TEXT PRIMARY KEY, version TEXT NOT NULL, n_rows INTEGER NOT NULL, seconds REAL NOT NULL);
+"""
+
+T = TypeVar("T")
+
+
+def _dump(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+class Store:
+    """The tables of one index.
+
+    Args:
+        folder: the index; created when `mode` is ``write``.
+        mode: ``write`` for the one writer (hold the lock first), ``read`` for any number of readers. A reader
+            sees one state for as long as it is open.
+        durability: ``full`` also survives a loss of power.
+
+    Raises:
+        IndexUnreadable: if there is no index, or it is damaged.
+        StorageFailed: if the folder cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        *,
+        mode: Literal["read", "write"],
+        durability: Literal["normal", "full"] = "normal",
+    ) -> None:
+        self.folder = folder
+        path = folder / FILE_NAME
+        if mode == "read" and not path.is_file():
+            raise IndexUnreadable(
+                f"there is no index at {folder}. Make one with: polygraph index PATH --index {folder}"
+            )
+        try:
+            if mode == "write":
+                folder.mkdir(parents=True, exist_ok=True)
+            self._db = sqlite3.connect(
+                path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000
+            )
+            if mode == "write":
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+                self._db.executescript(_SCHEMA)
+            else:
+                self._db.execute("PRAGMA query_only = 1")
+                self._db.execute("BEGIN")
+                self._db.execute("SELECT count(*) FROM layers").fetchone()
+        except (OSError, sqlite3.Error) as error:
+            raise explain_storage(error, folder) from error
+
+    def close(self) -> None:
+        """Release the files."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise explain_storage(error, self.folder) from error
+            raise
+
+    def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
+        """Run a query; for the modules of `store` and `build` only."""
+        try:
+            return self._db.execute(query, parameters).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise explain_storage(error, self.folder) from error
+
+    # --- settings -----------------------------------------------------------------------------------
+
+    def manifest(self) -> Manifest | None:
+        """What the index was built with; None before the first build."""
+        found = self.rows("SELECT value FROM meta WHERE key = 'manifest'")
+        return Manifest.loads(found[0][0]) if found else None
+
+    def set_manifest(self, manifest: Manifest) -> None:
+        """Replace the manifest."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('manifest', ?)", (manifest.dumps(),))
+
+    def notes(self) -> list[str]:
+        """What the last build had to say about weaker results."""
+        found = self.rows("SELECT value FROM meta WHERE key = 'notes'")
+        return list(json.loads(found[0][0])) if found else []
+
+    def set_notes(self, notes: Sequence[str]) -> None:
+        """Replace the notes."""
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('notes', ?)", (_dump(list(notes)),))
+
+    # --- documents, chunks, windows -----------------------------------------------------------------
+
+    def document_hashes(self) -> dict[str, tuple[str, str]]:
+        """Root and hash of every document by id."""
+        return {i: (root, h) for i, root, h in self.rows("SELECT id, root, hash FROM documents ORDER BY id")}
+
+    def put_document(
+        self, document: Document, root: str, chunks: Sequence[Chunk], windows: Sequence[Window]
+    ) -> None:
+        """Add a document or replace the one of the same id, with all that was read from it."""
+        self.remove_document(document.id)
+        db = self._db
+        db.execute(
+            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                document.id,
+                root,
+                document.source,
+                document.title,
+                document.text,
+                json.dumps(document.metadata, ensure_ascii=False, sort_keys=True, default=str),
+                document.hash,
+            ),
+        )
+        db.executemany(
+            "INSERT INTO chunks VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (c.id, c.document, c.ordinal, c.start, c.end, c.text, c.n_tokens, _dump(dict(c.metadata)))
+                for c in chunks
+            ],
+        )
+        db.executemany(
+            "INSERT INTO windows (id, document, ordinal, first, last) VALUES (?, ?, ?, ?, ?)",
+            [(w.id, w.document, w.ordinal, w.chunks[0].ordinal, w.chunks[-1].ordinal) for w in windows],
+        )
+
+    def remove_document(self, document: str) -> None:
+        """Delete a document and every row that was read from it."""
+        db = self._db
+        for table in ("entity_rows", "relation_rows"):
+            db.execute(
+                f"DELETE FROM {table} WHERE window IN (SELECT id FROM windows WHERE document = ?)",  # noqa: S608
+                (document,),
+            )
+        for table in ("windows", "chunks"):
+            db.execute(f"DELETE FROM {table} WHERE document = ?", (document,))  # noqa: S608
+        db.execute("DELETE FROM documents WHERE id = ?", (document,))
+
+    def set_unread(self, root: str, unread: Iterable[tuple[str, str]]) -> None:
+        """Replace the list of files under a root that could not be read, as ``(path, reason)``."""
+        self._db.execute("DELETE FROM unread WHERE root = ?", (root,))
+        self._db.executemany(
+            "INSERT OR REPLACE INTO unread VALUES (?, ?, ?)", [(p, root, r) for p, r in unread]
+        )
+
+    def unread(self) -> list[tuple[str, str]]:
+        """Files that could not be read, as ``(path, reason)``."""
+        return [(p, r) for p, r in self.rows("SELECT path, reason FROM unread ORDER BY path")]
+
+    def number_chunks(self) -> int:
+        """Give every chunk its row number in the order of (document, ordinal); return how many there are."""
+        self._db.execute(
+            "UPDATE chunks SET n = r.n FROM "
+            "(SELECT id, row_number() OVER (ORDER BY document, ordinal) - 1 AS n FROM chunks) AS r "
+            "WHERE chunks.id = r.id AND chunks.n IS NOT r.n"
+        )
+        return int(self._db.execute("SELECT count(*) FROM chunks").fetchone()[0])
+
+    def chunks(self, ns: Sequence[int]) -> list[Chunk]:
+        """Chunks by row number, in the order asked for."""
+        return self._by_key("SELECT n, * FROM chunks WHERE n IN", ns, lambda row: _chunk(row[1:]))
+
+    def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
+        """Chunks by id, in the order asked for; unknown ids are left out."""
+        return self._by_key("SELECT id, * FROM chunks WHERE id IN", ids, lambda row: _chunk(row[1:]))
+
+    def chunk_numbers(self) -> dict[str, int]:
+        """Row number of every chunk by id."""
+        return dict(self.rows("SELECT id, n FROM chunks ORDER BY n"))
+
+    def chunk_texts(self) -> Iterator[tuple[int, str, str]]:
+        """Every chunk as ``(n, title of its document, text)``, in order."""
+        yield from self._db.execute(
+            "SELECT c.n, d.title, c.text FROM chunks c JOIN documents d ON d.id = c.document ORDER BY c.n"
+        )
+
+    def chunk_texts_of(self, ids: Sequence[str]) -> dict[str, str]:
+        """Texts of some chunks by id."""
+        return {c.id: c.text for c in self.chunks_by_id(ids)}
+
+    def titles(self, documents: Sequence[str]) -> dict[str, str]:
+        """Titles of some documents by id."""
+        found = self._by_key("SELECT id, title FROM documents WHERE id IN", documents, lambda row: row)
+        return dict(found)
+
+    def document(self, document: str) -> Document | None:
+        """One document whole."""
+        found = self.rows("SELECT id, title, text, metadata, source FROM documents WHERE id = ?", (document,))
+        if not found:
+            return None
+        i, title, text, metadata, source = found[0]
+        return Document(id=i, title=title, text=text, metadata=json.loads(metadata), source=source)
+
+    def documents(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
+        """Id, title and metadata of every document, sorted by id."""
+        for i, title, metadata in self._db.execute("SELECT id, title, metadata FROM documents ORDER BY id"):
+            yield i, title, json.loads(metadata)
+
+    def count(self, table: str) -> int:
+        """Rows of a table."""
+        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+
+    # --- extraction ---------------------------------------------------------------------------------
+
+    def pending_windows(self, extractor: str) -> list[str]:
+        """Ids of the windows that this extractor has not read, in the order of (document, ordinal)."""
+        found = self.rows(
+            "SELECT id FROM windows WHERE extractor != ? OR status = 'failed' ORDER BY document, ordinal",
+            (extractor,),
+        )
+        return [i for (i,) in found]
+
+    def windows(self, ids: Sequence[str]) -> list[Window]:
+        """Windows by id with their chunks, in the order asked for."""
+
+        def build(row: tuple[Any, ...]) -> Window:
+            _, i, document, ordinal, first, last, title = row
+            found = self.rows(
+                "SELECT * FROM chunks WHERE document = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal",
+                (document, first, last),
+            )
+            chunks = tuple(_chunk(chunk) for chunk in found)
+            # Between two chunks lies white space only, so it can be restored without reading the document.
+            text, at = "", chunks[0].start
+            for chunk in chunks:
+                gap = chunk.start - at
+                text += (" " if gap == 1 else "\n" * gap) + chunk.text
+                at = chunk.end
+            return Window(id=i, document=document, ordinal=ordinal, title=title, chunks=chunks, text=text)
+
+        return self._by_key(
+            "SELECT w.id, w.id, w.document, w.ordinal, w.first, w.last, d.title FROM windows w "
+            "JOIN documents d ON d.id = w.document WHERE w.id IN",
+            ids,
+            build,
+        )
+
+    def put_extraction(self, extraction: Extraction, extractor: str) -> None:
+        """Store what came out of one window, replacing what stood there."""
+        db, window = self._db, extraction.window
+        db.execute("DELETE FROM entity_rows WHERE window = ?", (window,))
+        db.execute("DELETE FROM relation_rows WHERE window = ?", (window,))
+        db.executemany(
+            "INSERT INTO entity_rows VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    window,
+                    seq,
+                    e.name,
+                    e.type,
+                    e.description,
+                    _dump([[s.chunk, s.start, s.end] for s in e.spans]),
+                )
+                for seq, e in enumerate(extraction.entities)
+            ],
+        )
+        db.executemany(
+            "INSERT INTO relation_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    window,
+                    seq,
+                    r.source,
+                    r.target,
+                    r.predicate,
+                    _dump(r.keywords),
+                    r.description,
+                    r.strength,
+                    _dump(r.chunks),
+                )
+                for seq, r in enumerate(extraction.relations)
+            ],
+        )
+        db.execute(
+            "UPDATE windows SET extractor = ?, status = ?, problem = ?, raw = ? WHERE id = ?",
+            (extractor, extraction.status, extraction.problem, extraction.raw, window),
+        )
+
+    def extractions(self) -> Iterator[tuple[str, Extraction]]:
+        """Every extraction with the id of its document, in the order of (document, ordinal)."""
+        found = self.rows(
+            "SELECT id, document, status, problem FROM windows WHERE status != '' ORDER BY document, ordinal"
+        )
+        for window, document, status, problem in found:
+            entities = self.rows(
+                "SELECT name, type, description, spans FROM entity_rows WHERE window = ? ORDER BY seq",
+                (window,),
+            )
+            relations = self.rows(
+                "SELECT source, target, predicate, keywords, description, strength, chunks "
+                "FROM relation_rows WHERE window = ? ORDER BY seq",
+                (window,),
+            )
+            yield (
+                document,
+                Extraction(
+                    window=window,
+                    entities=tuple(
+                        EntityRow(
+                            name=name,
+                            type=kind,
+                            description=description,
+                            spans=tuple(Span(document, c, a, b) for c, a, b in json.loads(spans)),
+                        )
+                        for name, kind, description, spans in entities
+                    ),
+                    relations=tuple(
+                        RelationRow(
+                            source=source,
+                            target=target,
+                            predicate=predicate,
+                            keywords=tuple(json.loads(keywords)),
+                            description=description,
+                            strength=strength,
+                            chunks=tuple(json.loads(chunks)),
+                        )
+                        for source, target, predicate, keywords, description, strength, chunks in relations
+                    ),
+                    status=status,
+                    problem=problem,
+                ),
+            )
+
+    def window_states(self) -> dict[str, int]:
+        """Number of windows by status; not yet read ones under ``pending``."""
+        found = self.rows("SELECT status, count(*) FROM windows GROUP BY status ORDER BY status")
+        return {status or "pending": n for status, n in found}
+
+    def failures(self) -> list[tuple[str, str, str, str]]:
+        """Windows that are not simply ok, as ``(window, status, problem, raw)``."""
+        return [
+            (w, s, p, r)
+            for w, s, p, r in self.rows(
+                "SELECT id, status, problem, raw FROM windows WHERE status IN ('failed', 'repaired') "
+                "ORDER BY document, ordinal"
+            )
+        ]
+
+    def decisions(self, kind: Literal["apart", "together"]) -> frozenset[tuple[str, str]]:
+        """What the user decided about pairs of names."""
+        return frozenset((a, b) for a, b in self.rows("SELECT a, b FROM decisions WHERE kind = ?", (kind,)))
+
+    def decide(self, kind: Literal["apart", "together"], a: str, b: str) -> None:
+        """Record a decision; the opposite one about the same pair is withdrawn."""
+        pair = tuple(sorted((a, b)))
+        self._db.execute("DELETE FROM decisions WHERE a = ? AND b = ?", pair)
+        self._db.execute("INSERT INTO decisions VALUES (?, ?, ?)", (kind, *pair))
+
+    # --- views --------------------------------------------------------------------------------------
+
+    def put_graph(
+        self,
+        entities: Sequence[Entity],
+        relations: Sequence[Relation],
+        merges: Iterable[tuple[str, str, str, str, float, str]],
+    ) -> None:
+        """Replace the entity and relation views; row numbers are positions in `entities`, sorted by id."""
+        db = self._db
+        for table in ("entities", "names", "relations", "merges"):
+            db.execute(f"DELETE FROM {table}")  # noqa: S608
+        numbers = {entity.id: n for n, entity in enumerate(entities)}
+        db.executemany(
+            "INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    n,
+                    e.id,
+                    e.name,
+                    e.type,
+                    _dump(e.aliases),
+                    _dump([[d.text, d.chunk] for d in e.descriptions]),
+                    _dump(e.chunks),
+                    e.degree,
+                )
+                for n, e in enumerate(entities)
+            ),
+        )
+        db.executemany(
+            "INSERT OR IGNORE INTO names VALUES (?, ?)",
+            ((normalise(spelling), n) for n, e in enumerate(entities) for spelling in (e.name, *e.aliases)),
+        )
+        db.executemany(
+            "INSERT INTO relations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    n,
+                    numbers[r.source],
+                    numbers[r.target],
+                    _dump(r.predicates),
+                    _dump(r.keywords),
+                    _dump([[d.text, d.chunk] for d in r.descriptions]),
+                    r.weight,
+                    _dump(r.chunks),
+                )
+                for n, r in enumerate(relations)
+            ),
+        )
+        db.executemany("INSERT INTO merges VALUES (?, ?, ?, ?, ?, ?)", merges)
+
+    def entities(self, ns: Sequence[int]) -> list[Entity]:
+        """Entities by row number, in the order asked for."""
+        return self._by_key("SELECT * FROM entities WHERE n IN", ns, _entity)
+
+    def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
+        """Rows of the entities that bear some names, by name as given; namesakes by row."""
+        keys = {name: normalise(name) for name in names}
+        found: dict[str, list[int]] = {}
+        for key, _, n in self._many("SELECT name, name, entity FROM names WHERE name IN", sorted(set(keys.values()))):
+            found.setdefault(key, []).append(n)
+        return {name: sorted(found[key]) for name, key in keys.items() if key in found}
+
+    def all_entities(self) -> Iterator[Entity]:
+        """Every entity, by row number."""
+        for row in self._db.execute("SELECT * FROM entities ORDER BY n"):
+            yield _entity(row)
+
+    def entity_numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """Row numbers of some entities by id."""
+        return dict(self._by_key("SELECT id, id, n FROM entities WHERE id IN", ids, lambda row: row[1:]))
+
+    def all_relations(self) -> Iterator[Relation]:
+        """Every relation, by row number."""
+        names = [i for (i,) in self.rows("SELECT id FROM entities ORDER BY n")]
+        for row in self._db.execute("SELECT * FROM relations ORDER BY n"):
+            yield _relation(row, names[row[1]], names[row[2]])
+
+    def edges(self) -> list[tuple[int, int, float]]:
+        """Every relation as ``(source row, target row, weight)``, in order."""
+        return [(s, t, w) for s, t, w in self.rows("SELECT source, target, weight FROM relations ORDER BY n")]
+
+    def edges_at(self, ns: Sequence[int]) -> list[tuple[int, int, int, float]]:
+        """Relations with an end among some entities, as ``(row, source, target, weight)``, by row."""
+        found: dict[int, tuple[int, int, int, float]] = {}
+        for end in ("source", "target"):
+            query = f"SELECT n, n, source, target, weight FROM relations WHERE {end} IN"  # noqa: S608
+            for row in self._many(query, ns):
+                found[row[0]] = (row[1], row[2], row[3], row[4])
+        return [found[n] for n in sorted(found)]
+
+    def relations(self, ns: Sequence[int]) -> list[Relation]:
+        """Relations by row number, in the order asked for."""
+        rows = self._by_key("SELECT * FROM relations WHERE n IN", ns, lambda row: row)
+        ends = sorted({end for row in rows for end in row[1:3]})
+        names = dict(self._by_key("SELECT n, n, id FROM entities WHERE n IN", ends, lambda row: row[1:]))
+        return [_relation(row, names[row[1]], names[row[2]]) for row in rows]
+
+    def merges(self) -> list[tuple[str, str, str, str, float, str]]:
+        """Every merge as ``(entity, name, document, rule, score, other)``."""
+        return [
+            (e, n, d, r, s, o)
+            for e, n, d, r, s, o in self.rows(
+                "SELECT * FROM merges ORDER BY entity, name, document, rule, other"
+            )
+        ]
+
+    def put_communities(self, communities: Sequence[Community]) -> None:
+        """Replace the communities."""
+        db = self._db
+        db.execute("DELETE FROM communities")
+        db.execute("DELETE FROM members")
+        db.executemany(
+            "INSERT INTO communities VALUES (?, ?, ?, ?, ?)",
+            ((c.id, c.level, c.parent, _dump(c.entities), _dump(c.chunks)) for c in communities),
+        )
+        db.executemany(
+            "INSERT INTO members VALUES (?, ?)", ((e, c.id) for c in communities for e in c.entities)
+        )
+
+    def communities(self) -> list[Community]:
+        """Every community, by level, then id."""
+        return [
+            Community(
+                id=i,
+                level=level,
+                parent=parent,
+                entities=tuple(json.loads(entities)),
+                chunks=tuple(json.loads(chunks)),
+            )
+            for i, level, parent, entities, chunks in self.rows(
+                "SELECT * FROM communities ORDER BY level, id"
+            )
+        ]
+
+    def put_reports(self, reports: Sequence[Report]) -> None:
+        """Replace the reports."""
+        self._db.execute("DELETE FROM reports")
+        self._db.executemany(
+            "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    r.community,
+                    r.level,
+                    r.title,
+                    r.summary,
+                    _dump([[f.summary, f.explanation, f.chunks] for f in r.findings]),
+                    r.rating,
+                    _dump(r.chunks),
+                    r.weight,
+                    r.written_by,
+                )
+                for r in reports
+            ),
+        )
+
+    def reports(self, communities: Sequence[str] | None = None) -> list[Report]:
+        """Reports of some communities in the order asked for, or all by level, then id."""
+        if communities is None:
+            return [_report(row) for row in self.rows("SELECT * FROM reports ORDER BY level, community")]
+        return self._by_key("SELECT * FROM reports WHERE community IN", communities, _report)
+
+    def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
+        """Pairs ``(entity, community)`` for some entities, sorted."""
+        query = "SELECT entity, entity, community FROM members WHERE entity IN"
+        return sorted((e, c) for _, e, c in self._many(query, entities))
+
+    def written(self, key: str) -> str | None:
+        """A text that was written for an input with this hash."""
+        found = self.rows("SELECT value FROM written WHERE key = ?", (key,))
+        return found[0][0] if found else None
+
+    def put_written(self, key: str, value: str) -> None:
+        """Keep a text under the hash of its input."""
+        self._db.execute("INSERT OR REPLACE INTO written VALUES (?, ?)", (key, value))
+
+    # --- layers -------------------------------------------------------------------------------------
+
+    def layers(self) -> dict[str, tuple[str, int, float]]:
+        """Version, rows and seconds of every finished layer by name."""
+        return {n: (v, r, s) for n, v, r, s in self.rows("SELECT name, version, n_rows, seconds FROM layers")}
+
+    def put_layer(self, name: str, version: str, n_rows: int, seconds: float) -> None:
+        """Record that a layer is finished."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO layers VALUES (?, ?, ?, ?)", (name, version, n_rows, seconds)
+        )
+
+    # --- reading by key -----------------------------------------------------------------------------
+
+    def _many(self, query: str, keys: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
+        for at in range(0, len(keys), _BATCH):
+            part = list(keys[at : at + _BATCH])
+            yield from self.rows(f"{query} ({','.join('?' * len(part))})", part)
+
+    def _by_key(self, query: str, keys: Sequence[Any], build: Callable[[tuple[Any, ...]], T]) -> list[T]:
+        found = {row[0]: row for row in self._many(query, list(dict.fromkeys(keys)))}
+        return [build(found[key]) for key in keys if key in found]
+
+
+def explain_storage(error: Exception, folder: Path) -> Exception:
+    """Turn an error of the file system or of SQLite into one that says what to do."""
+    text = str(error).lower()
+    if "full" in text or getattr(error, "errno", None) == 28:
+        return StorageFailed(
+            f"the disk that holds {folder} is full. Free some space and run the same command again."
+        )
+    if "malformed" in text or "not a database" in text or "no such table" in text:
+        return IndexUnreadable(
+            f"{folder / FILE_NAME} is not a readable index ({error}). Build it again in another folder with: "
+            "polygraph index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already "
+            "paid for)"
+        )
+    if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
+        return StorageFailed(
+            f"{folder} cannot be written or opened ({error}). Choose another folder with --index."
+        )
+    if "locked" in text:
+        return StorageFailed(f"{folder} is locked by another program. Wait until it ends and try again.")
+    return StorageFailed(f"{folder}: {error}")
+
+
+def _chunk(row: tuple[Any, ...]) -> Chunk:
+    i, _, document, ordinal, start, end, text, n_tokens, metadata = row
+    return Chunk(
+        id=i,
+        document=document,
+        ordinal=ordinal,
+        start=start,
+        end=end,
+        text=text,
+        n_tokens=n_tokens,
+        metadata=json.loads(metadata),
+    )
+
+
+def _descriptions(text: str) -> tuple[Description, ...]:
+    return tuple(Description(d, c) for d, c in json.loads(text))
+
+
+def _entity(row: tuple[Any, ...]) -> Entity:
+    _, i, name, kind, aliases, descriptions, chunks, degree = row
+    return Entity(
+        id=i,
+        name=name,
+        type=kind,
+        aliases=tuple(json.loads(aliases)),
+        descriptions=_descriptions(descriptions),
+        chunks=tuple(json.loads(chunks)),
+        degree=degree,
+    )
+
+
+def _relation(row: tuple[Any, ...], source: str, target: str) -> Relation:
+    _, _, _, predicates, keywords, descriptions, weight, chunks = row
+    return Relation(
+        id=f"{source} | {target}",
+        source=source,
+        target=target,
+        predicates=tuple(json.loads(predicates)),
+        keywords=tuple(json.loads(keywords)),
+        descriptions=_descriptions(descriptions),
+        weight=weight,
+        chunks=tuple(json.loads(chunks)),
+    )
+
+
+def _report(row: tuple[Any, ...]) -> Report:
+    community, level, title, summary, findings, rating, chunks, weight, written_by = row
+    return Report(
+        community=community,
+        level=level,
+        title=title,
+        summary=summary,
+        findings=tuple(
+            Finding(summary=s, explanation=e, chunks=tuple(c)) for s, e, c in json.loads(findings)
+        ),
+        rating=rating,
+        chunks=tuple(json.loads(chunks)),
+        weight=weight,
+        written_by=written_by,
+    )
+
+
+def report_to_json(report: Report) -> str:
+    """Write a report so that `report_from_json` gives it back."""
+    return _dump(
+        [
+            report.community,
+            report.level,
+            report.title,
+            report.summary,
+            _dump([[f.summary, f.explanation, f.chunks] for f in report.findings]),
+            report.rating,
+            _dump(report.chunks),
+            report.weight,
+            report.written_by,
+        ]
+    )
+
+
+def report_from_json(text: str) -> Report:
+    """Read what `report_to_json` wrote."""
+    return _report(tuple(json.loads(text)))

@@ -1,0 +1,70 @@
+"""Words that carry the content of a question or a sentence."""
+
+import re
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_NAME = re.compile(r"[\"“]([^\"”]{2,80})[\"”]|\b(\d{3,4})\b|\b([^\W\d_][\w'’-]*)")
+
+STOP = frozenset(
+    """a about above after again against all also am an and any are as at be became because been before being
+    below between both but by can come could did do does doing down during each either else ever every few for
+    from further get give given had has have having he her here hers herself him himself his how i if in into is
+    it its itself just know least less let like list made make many may me might more most much must my name
+    named neither no nor not now of off on once one only or other our out over own please same say says she
+    should since so some still such take tell than that the their them themselves then there these they this
+    those through to told too under until up upon us used very was we were what when where whether which while
+    who whom whose why will with within without would yes yet you your s t d ll m re ve""".split()
+)
+"""English words that carry no content of a question."""
+
+
+def stem(word: str) -> str:
+    """Take off the commonest English endings, so that forms of a word meet; no dictionary.
+
+    >>> [stem(w) for w in ("changes", "changed", "changing", "parties", "was")]
+    ['chang', 'chang', 'chang', 'party', 'was']
+    """
+    for ending, instead, least in (("ies", "y", 3), ("ing", "", 4), ("ed", "", 3), ("es", "", 3), ("s", "", 3)):
+        if word.endswith(ending) and len(word) - len(ending) >= least and not word.endswith("ss"):
+            word = word[: -len(ending)] + instead
+            break
+    return word[:-1] if word.endswith("e") and len(word) > 4 else word
+
+
+def words(text: str) -> list[str]:
+    """Lower-case words in order, possessive endings dropped.
+
+    >>> words("Scrooge's mind")
+    ['scrooge', 'mind']
+    """
+    return [re.sub(r"['’]s?$", "", word) for word in _WORD.findall(text.casefold())]
+
+
+def content(text: str) -> list[str]:
+    """Stems of the words that carry content, in order, each once.
+
+    >>> content("What changes Scrooge's mind?")
+    ['chang', 'scroog', 'mind']
+    """
+    return list(dict.fromkeys(stem(word) for word in words(text) if word not in STOP))
+
+
+def names(question: str) -> list[str]:
+    """What a question names: quoted phrases, years, and words with a capital that do not begin a sentence.
+
+    In a question without any lower-case letter nothing counts as a name.
+
+    >>> names("Who sold the “Grey Lady” to Tobias Wren in 1871?")
+    ['Grey Lady', 'Tobias', 'Wren', '1871']
+    """
+    if question.upper() == question:
+        return []
+    found: list[str] = []
+    for match in _NAME.finditer(question):
+        quoted, number, word = match.groups()
+        begins = not question[: match.start()].rstrip(" \"'“‘(").strip() or question[: match.start()].rstrip()[-1:] in ".?!:"
+        if quoted or number:
+            found.append(quoted or number)
+        elif word[0].isupper() and not begins and word.casefold() not in STOP:
+            found.append(re.sub(r"['’]s?$", "", word))
+    return list(dict.fromkeys(found))

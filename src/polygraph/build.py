@@ -41,7 +41,9 @@ _TITLE_CHARACTERS = 200
 _ENTITY_CHARACTERS = 600
 """Of an entity's descriptions, so much is embedded after its name: about what the embedder reads."""
 _BATCH = 512
-"""Texts embedded, and windows read without a model, between two commits."""
+"""Texts embedded between two reports of progress, and windows read from the store at once."""
+_SMALL_BATCH = 32
+"""Windows read without a model between two commits."""
 _MARGIN = 2
 """Special tokens that an embedder puts around a text."""
 
@@ -127,7 +129,14 @@ def rechunk(store: Store, manifest: Manifest, embedder: Embedder, progress: Prog
 
 
 def build(
-    store: Store, manifest: Manifest, models: Models, layers: Sequence[str], report: BuildReport, progress: Progress
+    store: Store,
+    manifest: Manifest,
+    models: Models,
+    layers: Sequence[str],
+    report: BuildReport,
+    progress: Progress,
+    *,
+    processes: int = 0,
 ) -> BuildReport:
     """Build what is missing of some layers and of those that they rest on.
 
@@ -138,12 +147,13 @@ def build(
         layers: names out of `store.layers.BELOW`.
         report: of `put_documents`; completed and returned.
         progress: told after each item.
+        processes: workers for extraction without a model; 0: as many as pay off.
 
     Raises:
         NothingExtracted: if the graph was asked for and no entity came out of any text.
     """
     with models.calls.meter() as meter:
-        builder = _Builder(store, manifest, models, report, progress)
+        builder = _Builder(store, manifest, models, progress, processes)
         for layer in with_below(layers):
             if layer in current(store, manifest):
                 continue
@@ -156,8 +166,8 @@ def build(
             report.built[layer] = seconds
         with store.transaction():
             store.set_manifest(manifest)
-            if "graph" in report.built:
-                store.set_notes(builder.notes)
+            if report.built:
+                store.set_notes(sorted({*builder.notes, *([] if "graph" in report.built else store.notes())}))
         report.notes = store.notes()
         _sweep(store, manifest)
     report.usage = meter.usage
@@ -176,10 +186,10 @@ class _Builder:
     """One method for each layer; each returns the layer's number of rows."""
 
     def __init__(
-        self, store: Store, manifest: Manifest, models: Models, report: BuildReport, progress: Progress
+        self, store: Store, manifest: Manifest, models: Models, progress: Progress, processes: int
     ) -> None:
         self._store, self._manifest, self._models = store, manifest, models
-        self._report, self._progress = report, progress
+        self._progress, self._processes = progress, processes
         self.notes: list[str] = []
 
     def chunks(self) -> int:
@@ -229,13 +239,7 @@ class _Builder:
                 view.relations,
                 ((m.entity, m.name, m.document, m.rule, m.score, m.other) for m in resolution.merges),
             )
-        numbers = {entity.id: n for n, entity in enumerate(view.entities)}
-        graph = Graph.from_edges(
-            len(view.entities),
-            np.array([numbers[r.source] for r in view.relations], dtype=np.int64),
-            np.array([numbers[r.target] for r in view.relations], dtype=np.int64),
-            np.array([r.weight for r in view.relations], dtype=np.float32),
-        )
+        graph = view.graph()
         write_folder(self._folder("graph"), lambda place: graph.save(place / GRAPH_FILE))
         states = self._store.window_states()
         if states.get("failed"):
@@ -268,15 +272,14 @@ class _Builder:
         store = self._store
         view = GraphView(entities=tuple(store.all_entities()), relations=tuple(store.all_relations()))
         chat = self._models.chat if not self._manifest.reports.startswith("extractive") else None
-        lock = threading.Lock()
+        problems: list[str] = []
 
         def known(key: str) -> Report | None:
-            with lock:
-                text = store.written(key)
+            text = store.written(key)
             return report_from_json(text) if text else None
 
         def keep(key: str, report: Report) -> None:
-            with lock, store.transaction():
+            with store.transaction():
                 store.put_written(key, report_to_json(report))
 
         found = write_reports(
@@ -284,10 +287,17 @@ class _Builder:
             view,
             store.chunk_texts_of,
             self._models if chat is not None else None,
+            language=self._manifest.language,
             known=known,
             keep=keep,
             on_done=self._counter("reports", store.count("communities")),
+            on_problem=lambda _, problem: problems.append(problem),
         )
+        if problems:
+            self.notes.append(
+                f"{len(problems)} of {len(found)} reports are extractive, because the model's replies could not be "
+                f"used (first: {problems[0]})"
+            )
         with store.transaction():
             store.put_reports(found)
         return len(found)
@@ -303,14 +313,16 @@ class _Builder:
             found = nlp.extract(
                 list(self._windows(pending)),
                 language=self._manifest.language,
-                processes=int(settings.get("processes", 0)),
-                on_done=count,
+                processes=self._processes,
                 notes=self.notes,
             )
-            for batch in _batches(found, _BATCH):
+            done = 0
+            for batch in _batches(found, _SMALL_BATCH):
                 with self._store.transaction():
                     for extraction in batch:
                         self._store.put_extraction(extraction, extractor)
+                done += len(batch)
+                count(done)
             return
         lock = threading.Lock()
 

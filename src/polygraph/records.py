@@ -367,7 +367,7 @@ class Citation:
     """A passage that supports a part of an answer; checked to stand in the document."""
 
     n: int
-    """The number in the answer's text."""
+    """The number in the answer's text: that of the evidence, from 1. Several passages may share one."""
     document: str
     chunk: str
     start: int

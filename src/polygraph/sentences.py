@@ -7,8 +7,8 @@ from collections.abc import Iterator
 _MARK = re.compile(r"[ \t]*(?:[-*+•‣◦][ \t]|#{1,6}[ \t]|>|\|)")
 # `3. ` or `Alice: `: begins something only if the line before is finished, since prose wraps there too.
 _LABEL = re.compile(r"[ \t]*(?:\(?\d{1,3}[.)][ \t]|[^\W_a-z][^\n:：]{0,40}[:：](?:[ \t]|$))")
-# The library takes everything from `• ` or `(1) ` to the end of the line for one sentence, also in the middle of
-# a paragraph, and `1.` alone for a sentence.
+# The library takes everything from `• ` or `(1) ` to the end of the line for one sentence, also in the middle
+# of a paragraph, and `1.` alone for a sentence.
 _BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤]|(?<!\\w)\\(\\w{1,3}\\)(?=\\s)")
 _LONE_MARK = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
 _COLUMNS = re.compile(r"\S(?: {3}|[ ]*\t)\s*\S")
@@ -17,7 +17,9 @@ _HEADING_LINE = re.compile(r"#{1,6}[ \t]+\S")
 # White space of more than one byte: the library (1.0.32) panics when it stands after an initial.
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 # Where the library fails: an end mark, but not after a word of one or two letters (initials, Dr, St, No).
-_ROUGH = re.compile(r"(?<!\b\w)(?<!\b\w\w)[.!?…]+[\"'”’)\]]*\s+(?=[^\W_a-z]|[\"'“‘(\[])|[。！？]+[」』”’）]*\s*")
+_ROUGH = re.compile(
+    r"(?<!\b\w)(?<!\b\w\w)[.!?…]{1,5}[\"'”’)\]]{0,4}\s+(?=[^\W_a-z]|[\"'“‘(\[])|[。！？]+[」』”’）]*\s*"
+)
 
 _WRAP_LIMIT = 120
 """Nobody wraps lines by hand beyond this width: longer lines are whole paragraphs."""
@@ -30,7 +32,7 @@ _PIECE = 20_000
 
 
 def sentences(text: str, *, language: str = "en") -> list[tuple[int, int]]:
-    """Split a text in sentences.
+    r"""Split a text in sentences.
 
     Paragraphs, headings, list items, table rows and speakers' turns are boundaries of their own; within
     them the rules of the library `sentencex` decide. A single line break inside a hard-wrapped paragraph
@@ -45,9 +47,9 @@ def sentences(text: str, *, language: str = "en") -> list[tuple[int, int]]:
         Spans ``(start, end)`` in order, without the white space around them; empty ones are left out.
         Every other character of the text is in exactly one span.
 
-    >>> text = "Dr. Vane left.  He slept\\nuntil noon!\\n\\nA heading"
+    >>> text = "Dr. Vane left.  He slept\nuntil noon!\n\nA heading"
     >>> [text[a:b] for a, b in sentences(text)]
-    ['Dr. Vane left.', 'He slept\\nuntil noon!', 'A heading']
+    ['Dr. Vane left.', 'He slept\nuntil noon!', 'A heading']
     """
     language = language.replace("_", "-").split("-")[0].lower()
     plain = _harmless(text)
@@ -66,13 +68,13 @@ def sentences(text: str, *, language: str = "en") -> list[tuple[int, int]]:
 
 
 def hard_wrapped(text: str) -> bool:
-    """Tell whether line breaks are only the edge of the page, as in the books of Project Gutenberg.
+    r"""Tell whether line breaks are only the edge of the page, as in the books of Project Gutenberg.
 
     Taken to be so unless more than half of the text stands in lines of over 120 characters.
 
-    >>> hard_wrapped("It was the best of times,\\nit was the worst of times.")
+    >>> hard_wrapped("It was the best of times,\nit was the worst of times.")
     True
-    >>> hard_wrapped("A paragraph. " * 20 + "\\nAnother one.")
+    >>> hard_wrapped("A paragraph. " * 20 + "\nAnother one.")
     False
     """
     total = long = 0

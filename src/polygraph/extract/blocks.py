@@ -12,6 +12,7 @@ _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*|\n(?=[ \t]*(?:[-*+•|>]|\d{1,3}[.)]|#
 _SPACE = re.compile(r"\s+")
 # Nothing that people write has words of this length; encoded data does, and costs a parser dearly.
 _RUN = re.compile(r"\S{200,}")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPEAKER = re.compile(r"[ \t]*[^\W\d][\w .'’-]{0,30}:\s")
 _END = re.compile(r"[.!?:;。！？…][\"'”’)\]]*\s*$")
 
@@ -47,7 +48,7 @@ def blocks(text: str) -> list[Block]:
     >>> text[second.origin(18):second.origin_end(24)]
     'stormy'
     """
-    text = _RUN.sub(lambda match: " " * len(match.group()), text)
+    text = _RUN.sub(lambda match: " " * len(match.group()), _SURROGATE.sub("\ufffd", text))
     found: list[Block] = []
     begin = 0
     for gap in _PARAGRAPH.finditer(text):

@@ -45,6 +45,29 @@ def dates(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _DATE.finditer(text)]
 
 
+def name_in(title: str) -> str:
+    """The part of a document's title that its text may use as a name; empty if it looks like none.
+
+    >>> name_in("Payment on Demand (film)"), name_in("minutes-1871.md"), name_in("I")
+    ('Payment on Demand', '', '')
+    """
+    name = title.split("(", 1)[0].strip()
+    if not 3 <= len(name) <= 80 or not name[0].isupper() or "\n" in name:
+        return ""
+    return name
+
+
+def places_of(name: str, text: str) -> list[tuple[int, int]]:
+    """Where a name stands in a text as whole words, letter for letter."""
+    found, at = [], text.find(name) if name else -1
+    while at >= 0:
+        end = at + len(name)
+        if not (at and text[at - 1].isalnum()) and not text[end : end + 1].isalnum():
+            found.append((at, end))
+        at = text.find(name, end)
+    return found
+
+
 def capitalised_spans(text: str, *, language: str = "en") -> list[Capitalised]:
     """Find runs of capitalised words in one sentence, and dates, in order of their place.
 

@@ -6,6 +6,7 @@ of one script, and character n-grams that recur and are not merely part of a lon
 """
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 
 from polygraph.extract.language import FUNCTION_WORDS
@@ -18,6 +19,9 @@ _FUNCTION_CHARS = "的了是在和有不人我他她它这那们也就都而及�
 _CHARS = frozenset(_FUNCTION_CHARS)
 _MAX_WORDS = 3
 _MAX_GRAM = 6
+_KANA = re.compile("[\u3040-\u30ff]")
+_HAN = re.compile("[\u3400-\u9fff\uf900-\ufaff]")
+_HAN_PIECE = re.compile(f"(?:(?![{_FUNCTION_CHARS}])[\u3400-\u9fff])+")
 
 
 def keyphrases(text: str, *, language: str = "") -> list[tuple[int, int]]:
@@ -30,9 +34,9 @@ def keyphrases(text: str, *, language: str = "") -> list[tuple[int, int]]:
     Returns:
         Spans in order, not overlapping. The number of distinct phrases is about a twelfth of the words.
 
-    >>> text = "der große turm am hafen. der große turm fiel um. am hafen war es still."
+    >>> text = "der große turm am hafen. der große turm ist alt. am hafen war es still."
     >>> [text[a:b] for a, b in keyphrases(text, language="de")]
-    ['große turm', 'hafen', 'große turm', 'fiel', 'hafen', 'still']
+    ['große turm', 'hafen', 'große turm', 'alt', 'hafen', 'still']
     """
     return sorted(_spaced(text, language) + _unspaced(text))
 
@@ -82,20 +86,27 @@ def _unspaced(text: str) -> list[tuple[int, int]]:
     if not runs:
         return []
     counts: Counter[str] = Counter()
+    # Two characters make a word in Chinese and Japanese; in an alphabet it takes more.
+    sizes = range(2, _MAX_GRAM + 1) if _HAN.search(text) else range(4, 2 * _MAX_GRAM + 1)
     for a, b in runs:
-        for size in range(2, _MAX_GRAM + 1):
+        for size in sizes:
             counts.update(text[i : i + size] for i in range(a, b - size + 1))
     kept = {gram for gram, n in counts.items() if n >= 2 and _content(gram)}
     for gram in sorted(kept, key=len, reverse=True):
         for part in (gram[1:], gram[:-1]):
             if part in kept and counts[part] <= counts[gram]:
                 kept.discard(part)
-    kept |= {m.group() for a, b in runs for m in _SCRIPT_RUN.finditer(text, a, b) if _content(m.group())}
+    if _KANA.search(text):
+        kept |= {m.group() for a, b in runs for m in _SCRIPT_RUN.finditer(text, a, b) if _content(m.group())}
+    else:
+        # What stands between particles is a word if it is short enough to be one.
+        pieces = [m.group() for a, b in runs for m in _HAN_PIECE.finditer(text, a, b)]
+        kept |= {piece for piece in pieces if 2 <= len(piece) <= 4}
     found: list[tuple[int, int]] = []
     for a, b in runs:
         i = a
         while i < b:
-            size = next((n for n in range(min(8, b - i), 1, -1) if text[i : i + n] in kept), 0)
+            size = next((n for n in range(min(2 * _MAX_GRAM, b - i), 1, -1) if text[i : i + n] in kept), 0)
             if size:
                 found.append((i, i + size))
             i += size or 1
@@ -108,6 +119,6 @@ def _unspaced(text: str) -> list[tuple[int, int]]:
 
 def _content(gram: str) -> bool:
     """Whether a gram may be a word: no particle at its edges, not hiragana alone."""
-    if gram[0] in _CHARS or gram[-1] in _CHARS:
+    if gram[0] in _CHARS or gram[-1] in _CHARS or unicodedata.category(gram[0]).startswith("M"):
         return False
     return not all("\u3040" <= c <= "\u309f" for c in gram)

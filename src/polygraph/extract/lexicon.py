@@ -55,7 +55,8 @@ standard start state statement status step stop strategy strength structure stuf
 support surface surprise sut tear technique tendency term theme thing thousand threat throat time title today
 tomorrow tone tongue tool top topic total touch trend trouble truth turn type understanding unit use user
 value variety version view visit voice volume way week weekend weight while whole window wish woman word
-work world year yesterday
+work world year yesterday father mother son daughter wife husband brother sister uncle aunt nephew niece cousin
+parent child kid baby lady gentleman sir madam friend dear
 """
 GENERIC_HEADS = frozenset(_GENERIC.split())
 """Nouns that by themselves name nothing: dropped as entities when they stand alone."""
@@ -106,3 +107,40 @@ speak talk walk
 """
 PERSON_VERBS = frozenset(_SPEAKING.split())
 """Lemmas whose subject is most often a person."""
+
+_MEN = """
+john william james george charles thomas henry robert joseph edward samuel david richard peter paul michael daniel
+andrew alexander frank albert walter arthur fred frederick harry louis ernest alfred francis benjamin jacob stephen
+philip martin patrick hugh simon mark matthew luke anthony edmund edwin ralph roger stanley harold herbert leonard
+lewis lawrence ebenezer jack tom bob bill jim joe ben sam will tim nathaniel jonathan oliver oscar victor
+karl carl otto hans johann friedrich wilhelm heinrich ludwig lars nils olaf olav erik eric sven knut pierre jean jacques
+henri georges andre antoine juan jose carlos pedro luis miguel antonio giovanni giuseppe marco paolo ivan boris
+dmitri nikolai vladimir mikhail sergei muhammad mohammed ahmed ali hassan omar abdul ibrahim kevin brian gary steven
+jeffrey timothy jason ryan scott eliot elliot gregory dennis douglas kenneth ronald donald gerald raymond bruce
+barry ian neil nigel graham trevor keith colin duncan alan allan allen
+"""
+_WOMEN = """
+mary anna ann anne elizabeth margaret sarah jane emma alice florence annie edith ellen catherine katherine martha
+emily charlotte louisa harriet helen clara ada eleanor maria isabella caroline lucy rose grace agnes ruth ethel
+dorothy frances esther rachel rebecca hannah susan julia laura virginia victoria josephine amelia sophia sophie
+olivia isabel belle fanny nora eliza matilda lydia rosa ida marie claire louise jeanne ingrid astrid sigrid karin
+karen kirsten inger greta gretchen helga hilda hedda ursula elsa elena olga natasha tatiana irina svetlana lucia
+carmen isabelle francesca giulia fatima aisha leila margot margery marjorie joan joanna jennifer jessica linda
+barbara patricia nancy betty sandra deborah diana janet bette marian marion beatrice bertha winifred constance
+judith miriam naomi abigail penelope phoebe rosalind sylvia theresa vera violet vivian
+"""
+MEN = frozenset(_MEN.split())
+"""Given names that are nearly always a man's."""
+WOMEN = frozenset(_WOMEN.split())
+
+_FAMILIES = {
+    "forces": "captain capt lieutenant lieut lt sergeant sgt corporal colonel col major maj general gen admiral adm "
+    "commander cmdr commodore private brigadier marshal",
+    "church": "reverend rev pastor bishop archbishop cardinal pope rabbi imam",
+}
+TITLE_FAMILY = {title: family for family, titles in _FAMILIES.items() for title in titles.split()}
+"""Titles of callings that one person seldom has together."""
+
+_COMPANY = "inc ltd limited corp corporation co llc plc gmbh ag sa bv oy ab as"
+COMPANY_FORMS = frozenset(_COMPANY.split())
+"""Legal forms at the end of a company's name."""

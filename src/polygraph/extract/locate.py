@@ -23,6 +23,37 @@ _DETERMINERS = frozenset(_POINTING.split())
 _APOSTROPHES = str.maketrans("’‘ʼ`", "''''")
 
 
+class ChunkMap:
+    """Turns places in a window's text into spans of the document."""
+
+    def __init__(self, window: Window) -> None:
+        self._window = window
+        self._starts = [chunk.start for chunk in window.chunks]
+        self._overlapping = any(a.end > b.start for a, b in pairwise(window.chunks))
+
+    def spans(self, places: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
+        """Return bounded spans for places that are in order.
+
+        At most `MAX_SPANS` first places, and beyond them the first place in each further chunk.
+        """
+        window, seen = self._window, set[str]()
+        found: list[Span] = []
+        for begin, end in places:
+            for chunk in self.chunks_at(begin):
+                if len(found) < MAX_SPANS or chunk not in seen:
+                    seen.add(chunk)
+                    found.append(Span(window.document, chunk, window.start + begin, window.start + end))
+        return tuple(found)
+
+    def chunks_at(self, place: int) -> list[str]:
+        """Ids of the chunks that hold a place: one, or several where chunks overlap."""
+        chunks, position = self._window.chunks, self._window.start + place
+        last = max(0, bisect_right(self._starts, position) - 1)
+        if not self._overlapping:
+            return [chunks[last].id]
+        return [c.id for c in chunks[: last + 1] if c.start <= position < c.end] or [chunks[last].id]
+
+
 class Locator:
     """Finds names in one window; the text is split in words once, whatever the number of names.
 
@@ -34,9 +65,8 @@ class Locator:
     """
 
     def __init__(self, window: Window) -> None:
-        self._window = window
-        self._starts = [chunk.start for chunk in window.chunks]
-        self._overlapping = any(a.end > b.start for a, b in pairwise(window.chunks))
+        self._text = window.text
+        self._map = ChunkMap(window)
         self._words: list[str] = []
         self._spans: list[tuple[int, int]] = []
         self._places: dict[str, list[int]] = {}
@@ -47,31 +77,11 @@ class Locator:
             self._places.setdefault(word, []).append(i)
 
     def locate(self, name: str) -> tuple[Span, ...]:
-        """Return where the name stands, in order of the document; empty if it does not.
+        """Return where the name stands, in order of the document; empty if it does not stand there.
 
-        At most `MAX_SPANS` first places, and beyond them the first place in each further chunk.
+        The number of spans is bounded as in `ChunkMap.spans`.
         """
-        return self.spans(self._find(name))
-
-    def spans(self, places: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
-        """Turn places in the window's text, in order, into bounded spans of the document."""
-        window, seen = self._window, set[str]()
-        found: list[Span] = []
-        for begin, end in places:
-            start = window.start + begin
-            for chunk in self._chunks_at(start):
-                if len(found) < MAX_SPANS or chunk not in seen:
-                    seen.add(chunk)
-                    found.append(Span(window.document, chunk, start, window.start + end))
-        return tuple(found)
-
-    def _chunks_at(self, start: int) -> list[str]:
-        """Ids of the chunks that hold a position: one, or several where chunks overlap."""
-        chunks = self._window.chunks
-        last = max(0, bisect_right(self._starts, start) - 1)
-        if not self._overlapping:
-            return [chunks[last].id]
-        return [c.id for c in chunks[: last + 1] if c.start <= start < c.end] or [chunks[last].id]
+        return self._map.spans(self._find(name))
 
     def _find(self, name: str) -> list[tuple[int, int]]:
         text = _possessive_off(name.strip())
@@ -90,7 +100,7 @@ class Locator:
     def _match(self, keys: list[str], gaps: list[str]) -> list[tuple[int, int]]:
         # The rarest word leads, so that a name with a common word costs no more than its rare one.
         rarest = min(range(len(keys)), key=lambda i: len(self._places.get(keys[i], ())))
-        n, text, found = len(keys), self._window.text, []
+        n, text, found = len(keys), self._text, []
         for place in self._places.get(keys[rarest], ()):
             first = place - rarest
             if first < 0 or self._words[first : first + n] != keys:
@@ -107,7 +117,7 @@ class Locator:
             if len(word) < 3 or not word[0].isupper():
                 continue
             spans = [self._spans[i] for i in self._places.get(_fold(word), ())]
-            spans = [s for s in spans if self._window.text[s[0]].isupper()]
+            spans = [s for s in spans if self._text[s[0]].isupper()]
             if spans and (not best or len(spans) <= len(best)):
                 best = spans
         return best

@@ -3,9 +3,9 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from polygraph.extract.capitals import capitalised_spans
+from polygraph.extract.capitals import capitalised_spans, places_of
 from polygraph.extract.lexicon import GENERIC_HEADS, MONTHS, TITLES, TYPE_OF_NOUN, WEEKDAYS
-from polygraph.extract.parse import Sentence
+from polygraph.extract.syntax import Sentence
 
 _TYPES = {
     "PERSON": "person",
@@ -34,8 +34,10 @@ additional numerous multiple overall much less least very specific similar
 _VAGUE = frozenset(_VAGUE_ADJECTIVES.split())
 _LEFT = frozenset(["DET", "PRON", "ADV", "PUNCT", "CCONJ", "SCONJ", "PART", "SPACE", "SYM", "ADP", "INTJ", "NUM"])
 _NAMING = frozenset(["PROPN", "NOUN", "ADJ", "NUM", "X"])
+_NOT_LAST = frozenset(["VERB", "AUX", "ADV", "ADP", "DET", "CCONJ", "SCONJ", "PRON", "PART"])
 _INSIDE = frozenset(["compound", "nmod", "amod", "nummod", "quantmod", "npadvmod"])
 _CALENDAR = frozenset(MONTHS) | WEEKDAYS | frozenset(["christmas", "easter", "eve", "day"])
+_CODE = frozenset("(){}[]<>=|\\")
 _MAX_WORDS = 6
 
 
@@ -51,17 +53,21 @@ class Found:
     """A name or a date, not a noun phrase."""
 
 
-def mentions(sentence: Sentence) -> tuple[list[Found], list[tuple[int, int]]]:
+def mentions(sentence: Sentence, title: str = "") -> tuple[list[Found], list[tuple[int, int]]]:
     """Find what a sentence mentions.
 
     The union of the recogniser's entities, capitalised spans, dates, and noun phrases whose head is a noun,
     without determiners. A name takes the place of the phrase that it heads (``the physicist John Wheeler``
     gives ``John Wheeler`` and, as a role, ``physicist``); a phrase that only contains a name stands beside it.
 
+    Args:
+        sentence: the parsed sentence.
+        title: name of the document, which is a name wherever the text has it (``Payment on Demand``).
+
     Returns:
         The mentions, in order of their place; and pairs ``(name, role)`` of indices into them.
     """
-    found = _names(sentence)
+    found = _names(sentence, title)
     taken = [-1] * len(sentence.words)
     for k, mention in enumerate(found):
         for i in range(mention.first, mention.last):
@@ -80,27 +86,36 @@ def mentions(sentence: Sentence) -> tuple[list[Found], list[tuple[int, int]]]:
             if phrase is not None and sentence.pos[phrase.last - 1] == "NOUN" and taken[phrase.last - 1] < 0:
                 roles.append((named, len(found)))
                 found.append(phrase)
-        elif pos == "NOUN":
+        elif pos == "NOUN" or sentence.words[i].islower():
             phrase = _phrase(sentence, first, i + 1)
             if phrase is not None:
+                # Names in a text without capitals: the tagger knows some of them by their place.
+                phrase.type = "concept" if pos == "NOUN" else ""
                 found.append(phrase)
     order = sorted(range(len(found)), key=lambda k: (found[k].first, found[k].last))
     place = {old: new for new, old in enumerate(order)}
     return [found[k] for k in order], [(place[a], place[b]) for a, b in roles]
 
 
-def _names(sentence: Sentence) -> list[Found]:
-    found: list[Found] = []
-    spans = capitalised_spans(sentence.text)
+def _names(sentence: Sentence, title: str) -> list[Found]:
+    found = [Found(*_tokens(sentence, a, b), "", True) for a, b in places_of(title, sentence.text)]
+    found = [m for m in found if m.last - m.first > 1 or sentence.pos[m.first] == "PROPN"]
+    shouted = sentence.text.isupper() and len(sentence.words) > 3
+    spans = [s for s in capitalised_spans(sentence.text) if s.date or not shouted]
     for span in spans:
         if span.date:
             first, last = _tokens(sentence, span.start, span.end)
-            found.append(Found(first, last, "date", True))
-    dated = [(m.first, m.last) for m in found]
+            if not any(m.first < last and first < m.last for m in found):
+                found.append(Found(first, last, "date", True))
+    titled = [m for m in found if not m.type]
+    dated = [(m.first, m.last) for m in found if m.type]
     entities: list[Found] = []
     for first, last, label in sentence.names:
         entity = _entity(sentence, first, last, label)
         if entity is not None and not any(a < entity.last and entity.first < b for a, b in dated):
+            for m in titled:
+                if m.first <= entity.first and entity.last <= m.last and m.last - m.first == entity.last - entity.first:
+                    m.type = entity.type
             entities.append(entity)
     for span in spans:
         if span.date:
@@ -122,8 +137,8 @@ def _names(sentence: Sentence) -> list[Found]:
         if not any(a.first < entity.last and entity.first < a.last for a in found):
             found.append(entity)
     for mention in found:
-        if not mention.type:
-            mention.type = _type_by_noun(sentence, mention)
+        if mention.type in ("", "person"):
+            mention.type = _type_by_noun(sentence, mention) or mention.type
     return found
 
 
@@ -157,14 +172,15 @@ def _trim(sentence: Sentence, first: int, last: int) -> tuple[int, int]:
     """Leave out determiners in front, and possessive endings and punctuation at the end."""
     pos, words = sentence.pos, sentence.words
     while first < last and (
-        pos[first] in ("DET", "PRON", "PUNCT", "SPACE", "CCONJ")
-        or (pos[first] in ("ADP", "SCONJ", "ADV", "AUX", "INTJ") and first == 0)
+        pos[first] in ("DET", "PRON", "PUNCT", "SPACE", "CCONJ", "SCONJ", "ADV", "AUX", "INTJ")
+        or (pos[first] in ("ADP", "VERB") and (first == 0 or pos[first - 1] == "PUNCT"))
     ):
         if words[first].lower() == "the" and first > 0 and words[first][0].isupper():
             break  # a title that begins with its article in the middle of a sentence
         first += 1
     while last > first and (
-        words[last - 1] in ("'s", "’s", "'", "’") or (pos[last - 1] in ("PUNCT", "SPACE") and words[last - 1] != ".")
+        (words[last - 1].islower() and pos[last - 1] in _NOT_LAST)
+        or words[last - 1] in ("'s", "’s", "'", "’") or (pos[last - 1] in ("PUNCT", "SPACE") and words[last - 1] != ".")
     ):
         last -= 1
     return first, last
@@ -183,7 +199,8 @@ def _type_by_noun(sentence: Sentence, mention: Found) -> str:
     first = sentence.words[mention.first].rstrip(".").lower()
     if first in TITLES and mention.last - mention.first > 1:
         return "person"
-    return TYPE_OF_NOUN.get(sentence.words[mention.last - 1].lower(), "")
+    several = mention.last - mention.first > 1
+    return TYPE_OF_NOUN.get(sentence.words[mention.last - 1].lower(), "") if several else ""
 
 
 def _tokens(sentence: Sentence, begin: int, end: int) -> tuple[int, int]:
@@ -228,6 +245,6 @@ def _phrase(sentence: Sentence, first: int, last: int) -> Found | None:
     if lemmas[head] in GENERIC_HEADS and any(w in ("'s", "’s", "'", "’") for w in words[first:last]):
         return None
     text = sentence.text[sentence.starts[first] : sentence.ends[head]]
-    if len(text) < 3 or len(text) > 80 or sum(c.isalpha() for c in text) < 2:
+    if len(text) < 3 or len(text) > 80 or sum(c.isalpha() for c in text) < 2 or _CODE.intersection(text):
         return None
     return Found(first, last, "concept", False)

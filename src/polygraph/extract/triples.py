@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from polygraph.extract.parse import Sentence
+from polygraph.extract.syntax import Sentence
 
 MAX_TRIPLES = 40
 """Per sentence; longer lists are kept in the order in which they were found."""
@@ -223,6 +223,10 @@ class _Tree:
                 rows += [(h, f"{phrase} of", self.owner[one]) for h in holders]
                 if not holders:
                     rows.append((self.owner[one], "have", mine))
+        # ``X is a 1951 American film``: of 1951, of American make.
+        for part in self.kids(noun, "nummod", "amod", "nmod", "compound"):
+            if self.owner[part] and self.owner[part] != mine:
+                rows += [(h, f"{phrase} of", self.owner[part]) for h in holders]
         for preposition, target in self.prepositional(noun):
             rows += [(h, f"{phrase} {preposition}", target) for h in holders]
             if not holders and s.deps[noun] != "appos":

@@ -84,6 +84,6 @@ class Budget:
             cap, flag = f"${self.max_cost:.4f}", "--max-cost"
             spent = f"${self._cost:.4f} ({self._tokens:,} tokens)"
         raise BudgetReached(
-            f"stopped at the cap of {cap}: {spent} spent in {self._calls:,} calls, and the next one would pass "
-            f"the cap. Every reply is kept: the same command with a higher {flag} goes on where this stopped"
+            f"stopped at the cap of {cap}: {spent} spent in {self._calls:,} calls, and the next one would "
+            f"pass it. Every reply is kept: the same command with a higher {flag} goes on where this stopped"
         )

@@ -148,27 +148,30 @@ class Calls:
         """
         line = Attempt(stage=stage, method=method, model=model.name, outcome="ok")
         key = request_key(model.name, request)
-        reply = self._reply(model, request, line, on_text)
+        raw = repair_key = ""
         try:
-            return self._accept(key, parse(reply.text))
-        except UnusableReply as error:
-            second = _repair(request, reply, error.problem)
-        again = self._reply(model, second, replace(line, outcome="repaired"), None)
-        try:
-            return self._accept(key, parse(again.text))
+            reply = self._reply(model, request, line, on_text)
+            raw = reply.text
+            try:
+                return self._accept(key, parse(raw))
+            except UnusableReply as error:
+                second = _repair(request, reply, error.problem)
+            repair_key = request_key(model.name, second)
+            raw = self._reply(model, second, replace(line, outcome="repaired"), None).text
+            return self._accept(key, parse(raw))
         except UnusableReply as error:
             self._quarantine(
                 Quarantined(
                     key=key,
-                    repair_key=request_key(model.name, second),
+                    repair_key=repair_key,
                     stage=stage,
                     method=method,
                     model=model.name,
                     problem=error.problem,
-                    raw=again.text,
+                    raw=raw,
                 )
             )
-            raise UnusableReply(error.problem, again.text) from error
+            raise UnusableReply(error.problem, raw) from error
 
     def _reply(
         self,
@@ -386,14 +389,12 @@ class _Flight:
 
 
 class _Resumed:
-    """Hands a text over piece by piece, so that an attempt that starts again does not repeat what was shown."""
+    """Hands a text over piece by piece; an attempt that starts again does not repeat what was shown."""
 
     def __init__(self, on_text: Callable[[str], None]) -> None:
         self._on_text = on_text
-        self._shown = 0
-        """Characters of the text that were handed over."""
         self._text = ""
-        """The longest text so far that the attempts agree on."""
+        """What was shown, without attempts that were given up."""
         self._at = 0
         """Where the present attempt stands in it."""
 

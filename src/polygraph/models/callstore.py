@@ -4,7 +4,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -91,6 +91,10 @@ class LedgerRow:
     def attempts(self) -> int:
         """Calls that went out."""
         return self.ok + self.failed + self.repaired
+
+    def as_dict(self) -> dict[str, str | int | float | None]:
+        """Return the row as plain values, in the order of its fields."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -357,6 +361,8 @@ class CallStore:
         with self._lock:
             try:
                 yield
+            except sqlite3.ProgrammingError:
+                raise  # used after it was closed
             except sqlite3.OperationalError as error:
                 raise self._operational(error) from error
             except sqlite3.DatabaseError as error:

@@ -24,6 +24,7 @@ class Pace:
         self._resume_at = 0.0
         self._halved_at = 0.0
         self._failures = 0
+        self._answers = 0
 
     @property
     def limit(self) -> int:
@@ -71,6 +72,7 @@ class Pace:
                     self._resume_at = max(self._resume_at, time.monotonic() + (error.retry_after_s or 0.0))
             elif error is None and started:
                 self._failures = 0
+                self._answers += 1
                 self._limit = min(float(self._most), self._limit + 1.0 / self._limit)
             self._changed.notify_all()
             return self._resume_at
@@ -79,3 +81,8 @@ class Pace:
     def failures(self) -> int:
         """Attempts in a row, over all threads, in which nothing came from the endpoint."""
         return self._failures
+
+    @property
+    def answers(self) -> int:
+        """Calls that were answered so far."""
+        return self._answers

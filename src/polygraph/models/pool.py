@@ -1,6 +1,7 @@
 """Applying a function to many items in a bounded number of threads, at any depth of nesting."""
 
 import contextvars
+import os
 import queue
 import threading
 from collections.abc import Callable, Iterable, Sequence
@@ -12,6 +13,13 @@ T = TypeVar("T")
 
 WAKE_S = 0.2
 """How often a waiting main thread looks up: some systems deliver Ctrl-C only then."""
+
+
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 @dataclass(frozen=True, slots=True)

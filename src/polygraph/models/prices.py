@@ -10,9 +10,9 @@ from types import MappingProxyType
 class Price:
     """Price of a model."""
 
-    prompt: float
+    input: float
     """US dollars for a million tokens read."""
-    completion: float = 0.0
+    output: float = 0.0
     """US dollars for a million tokens written."""
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
@@ -21,7 +21,7 @@ class Price:
         >>> Price(0.15, 0.60).cost(2_000_000, 1_000_000)
         0.9
         """
-        return (prompt_tokens * self.prompt + completion_tokens * self.completion) / 1e6
+        return (prompt_tokens * self.input + completion_tokens * self.output) / 1e6
 
 
 FREE = Price(0.0, 0.0)
@@ -47,9 +47,15 @@ _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 def price_of(name: str, prices: Mapping[str, Price]) -> Price | None:
     """Find the price of a model, or None; a dated snapshot costs what its model costs.
 
+    The mark ``endpoint:`` before the name of an embedder is not part of the name.
+
     >>> price_of("gpt-4o-mini-2024-07-18", PRICES)
-    Price(prompt=0.15, completion=0.6)
+    Price(input=0.15, output=0.6)
     >>> price_of("llama3", PRICES) is None
     True
     """
-    return prices.get(name) or prices.get(_SNAPSHOT.sub("", name))
+    plain = name.removeprefix("endpoint:").partition("@")[0]
+    for known in (name, plain, _SNAPSHOT.sub("", plain)):
+        if known in prices:
+            return prices[known]
+    return None

@@ -3,17 +3,18 @@
 import contextvars
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
 from typing import Any, TypeVar
 
-from polygraph.errors import BadInput, ModelUnavailable, PolygraphError
+from polygraph.errors import BadInput, ModelUnavailable, PolygraphError, UnusableReply
 from polygraph.models.budget import Budget
 from polygraph.models.callstore import Attempt, CallStore
 from polygraph.models.pace import Pace
 from polygraph.models.prices import FREE, Price, price_of
-from polygraph.models.transport import TransportError
+from polygraph.models.transport import TransportError, TransportKind
 from polygraph.records import Usage, digest
 
 S = TypeVar("S")
@@ -21,6 +22,10 @@ S = TypeVar("S")
 LONGEST_BACKOFF_S = 60.0
 LONGEST_RETRY_AFTER_S = 900.0
 """A server that asks to wait longer is treated as one that does not answer."""
+PATIENCE = 5
+"""Rate limits that a call bears for each retry that it has for failures: they say when, not whether."""
+EMPTY_REPLIES = 3
+"""Replies without text after which a request is given up: each of them is billed."""
 
 _METERS: contextvars.ContextVar[tuple["Meter", ...]] = contextvars.ContextVar("meters", default=())
 
@@ -114,13 +119,16 @@ class Sender:
 
         Raises:
             ModelUnavailable: if no attempt brought a reply, or the endpoint seems to be down.
+            UnusableReply: if this one request cannot be answered, while others may.
             BudgetReached: if a cap was met between two attempts.
         """
         pace = self._pace(model)
+        before = pace.answers
         served = 0.0
-        n_failed = 0
+        failures: Counter[TransportKind] = Counter()
         while True:
-            self._budget.check()
+            if not is_local(model):
+                self._budget.check()
             started = pace.enter(served)
             clock = time.perf_counter()
             try:
@@ -128,9 +136,9 @@ class Sender:
             except TransportError as error:
                 served = pace.leave(started, error)
                 self._fail(model, line, clock, n_calls, error)
-                n_failed += 1
-                self._give_up_if_hopeless(model, error, n_failed, pace.failures)
-                self._sleep(self._delay(error, key, n_failed))
+                failures[error.kind] += 1
+                self._give_up_if_hopeless(model, error, failures, pace, others=pace.answers > before)
+                self._sleep(self._delay(error, key, failures.total()))
             except BaseException as error:
                 pace.leave(started, error)
                 self._fail(model, line, clock, n_calls, error)
@@ -138,22 +146,51 @@ class Sender:
             else:
                 pace.leave(started, None)
                 done = self._filled(model, line, clock, reads, writes)
-                self._spend(done, n_calls)
+                self._spend(model, done, n_calls)
                 return value, done
 
-    def _give_up_if_hopeless(self, model: Any, error: TransportError, n_failed: int, n_silent: int) -> None:
+    def _give_up_if_hopeless(
+        self,
+        model: Any,
+        error: TransportError,
+        failures: "Counter[TransportKind]",
+        pace: Pace,
+        *,
+        others: bool,
+    ) -> None:
+        """Raise unless another attempt makes sense.
+
+        Args:
+            model: whose call it is.
+            error: how the last attempt ended.
+            failures: attempts of this call that failed, by kind.
+            pace: what is known of the endpoint.
+            others: True if other calls were answered in the meantime: then a call that always fails says
+                something of this request, and not of the endpoint.
+        """
+        n = failures.total()
+        if not error.retryable:
+            raise UnusableReply(str(error)) from error
+        if failures["empty"] >= EMPTY_REPLIES:
+            raise UnusableReply(f"{error}, in {failures['empty']} attempts") from error
         url = getattr(model, "base_url", "")
         where = f"{model.name} at {url}" if url else str(model.name)
-        if n_silent >= self._breaker:
+        kept = "What is done is kept, and the same command goes on"
+        if pace.failures >= self._breaker:
             raise ModelUnavailable(
-                f"{where} seems to be down: {n_silent} attempts in a row came to nothing, the last because "
-                f"{error}. Start it again or correct the base URL. What is done is kept, and the same command "
-                "goes on"
+                f"{where} seems to be down: {pace.failures} attempts in a row came to nothing, the last "
+                f"because {error}. Start it again or correct the base URL. {kept}"
             ) from error
-        if n_failed > self._retries or (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S:
+        limited = failures["rate_limit"]
+        if (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S or limited > self._retries * PATIENCE:
+            raise ModelUnavailable(f"{where} limits the rate beyond patience: {error}. {kept}") from error
+        if n - limited > self._retries:
+            if others:
+                raise UnusableReply(
+                    f"no answer in {n} attempts, while other calls had one: {error}"
+                ) from error
             raise ModelUnavailable(
-                f"{where} did not answer in {n_failed} attempts, the last because {error}. What is done is "
-                "kept, and the same command goes on"
+                f"{where} did not answer in {n} attempts, the last because {error}. {kept}"
             ) from error
 
     def _delay(self, error: TransportError, key: str, n_failed: int) -> float:
@@ -175,7 +212,7 @@ class Sender:
         problem = (str(error) or type(error).__name__)[:500]
         failed = replace(line, outcome="failed", problem=problem, unreported=unreported)
         done = self._filled(model, failed, clock, reads, writes)
-        self._spend(done, n_calls)
+        self._spend(model, done, n_calls)
         self._store.log(done)
 
     def _filled(self, model: Any, line: Attempt, clock: float, reads: int, writes: int) -> Attempt:
@@ -186,10 +223,9 @@ class Sender:
         seconds = time.perf_counter() - clock
         return replace(line, prompt_tokens=reads, completion_tokens=writes, seconds=seconds, cost=cost)
 
-    def _spend(self, done: Attempt, n_calls: int) -> None:
-        n_tokens = done.prompt_tokens + done.completion_tokens
-        if n_calls or n_tokens:
-            self._budget.spend(n_tokens, done.cost)
+    def _spend(self, model: Any, done: Attempt, n_calls: int) -> None:
+        if not is_local(model):
+            self._budget.spend(done.prompt_tokens + done.completion_tokens, done.cost)
         with self._lock:
             self._seconds += done.seconds
         tokens = (done.prompt_tokens, done.completion_tokens) if n_calls else (0, 0)

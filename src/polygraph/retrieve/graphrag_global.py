@@ -52,8 +52,9 @@ class GraphRAGGlobal:
             reason = f"no report rests wholly on documents within the filter {index.scope}"
             return _nothing(question, reason if index.scope else "the index has no reports")
         # 1. Shuffle with a fixed seed, so that no batch is one region of the graph; cut in batches.
+        #    Without a model there is nothing to be cut for: one pass compares all statements.
         order = np.random.default_rng(self.seed).permutation(len(reports))
-        batches = self._batches([reports[i] for i in order])
+        batches = self._batches([reports[i] for i in order]) if models.chat else [reports]
         # 2. Map: points with a score of 0 to 100.
         found = models.calls.map(lambda batch: find_points(question, batch, models), batches)
         points = [point for batch in found for point in batch if point.score > 0]

@@ -15,7 +15,9 @@ _THINK = re.compile(r"\s*<(think|thinking|reasoning)>", re.I)
 _THINK_END = re.compile(r"</(?:think|thinking|reasoning)>", re.I)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 # Control and invisible direction characters; tab and newlines are not among them.
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
 _MARK = re.compile(r"^(?:[-*+•·▪‣–—>]|#{1,6}|\(?\d{1,3}[.):\]]|\(?[a-zA-Z][.)])\s+")
 _INTEGER = re.compile(r"(?<![\w.])[-+]?\d{1,9}(?![\w]|\.\d)")
 _YES = re.compile(r"\W*(?:yes|y|true|yeah|yep|oui|ja|sí|si|是|有)\b", re.I)
@@ -26,9 +28,9 @@ MAX_DEPTH = 64
 
 
 def printable(text: str) -> str:
-    """Remove what cannot be stored or hides in a line: lone surrogates, control and direction characters.
+    r"""Remove what cannot be stored or hides in a line: lone surrogates, control and direction characters.
 
-    >>> printable("a\\x00b\\u202ec")
+    >>> printable("a\x00b\u202ec")
     'abc'
     """
     return _CONTROL.sub("", _SURROGATE.sub("\ufffd", text))
@@ -108,9 +110,9 @@ def integer(text: str, low: int, high: int) -> int | None:
 
 
 def yes_no(text: str) -> bool | None:
-    """Read a yes or no from the beginning of a reply, or from its last line.
+    r"""Read a yes or no from the beginning of a reply, or from its last line.
 
-    >>> yes_no("**Yes**, several."), yes_no("Let me see.\\nNo."), yes_no("Perhaps")
+    >>> yes_no("**Yes**, several."), yes_no("Let me see.\nNo."), yes_no("Perhaps")
     (True, False, None)
     """
     text = without_thinking(text)
@@ -127,10 +129,10 @@ def salvage_json(text: str) -> "Json | None":
     r"""Read the JSON value that a reply is about, however it is wrapped or broken.
 
     Strict JSON is read as such. Otherwise code fences and prose around are passed over, and these are
-    accepted: trailing and missing commas, comments, line breaks and unescaped quotes inside strings,
-    single or typographic quotes, bare keys, ``True``/``None``, and an end that is missing. Of a reply that
-    was cut off, whatever is complete is kept: a string or number that may be unfinished is left out, and
-    so is an unfinished record at the end of a list.
+    accepted: trailing and missing commas, line breaks and unescaped quotes inside strings, single or
+    typographic quotes, bare keys, line comments, ``True`` and ``None``, and an end that is missing. Of a
+    reply that was cut off, whatever is complete is kept: a string or number that may be unfinished is left
+    out, and so is an unfinished record at the end of a list.
 
     Returns:
         The value that covers most of the text, the first of equals; objects and lists only, unless the
@@ -171,7 +173,7 @@ def json_values(text: str) -> list[Json]:
 _Container: TypeAlias = "dict[str, Json] | list[Json]"
 _NOTHING = object()
 _OPEN = re.compile(r"[{\[]")
-_SPACE = re.compile(r"(?:\s|//[^\n]*|/\*(?:(?!\*/).)*+\*/)*+", re.S)
+_SPACE = re.compile(r"(?:\s|//[^\n]*+)*+")
 _NUMBER = re.compile(r"-?\d{1,300}+(?:\.\d{0,300}+)?(?:[eE][-+]?\d{1,3}+)?(?![\w.])")
 _WORD = re.compile(r"[^\W\d][\w$-]{0,200}+")
 _WORDS: dict[str, Json] = {
@@ -180,7 +182,10 @@ _WORDS: dict[str, Json] = {
 }
 _CLOSING = {'"': '"', "'": "'", "“": "”", "”": "”", "‘": "’", "„": "“"}
 # A quote ends its string where the grammar can go on; elsewhere it is part of the text.
-_AFTER = r"(?=\s*+(?:[:}\]]|,\s*+(?:[\"'“„‘{\[}\]\d/-]|\w{1,40}+\s*+:|true\b|false\b|null\b|None\b|\Z)|\Z)|[ \t]*+[\r\n])"
+_AFTER = (
+    r"(?=\s*+(?:[:}\]]|\Z|,\s*+(?:[\"'“„‘{\[}\]\d/-]|\w{1,40}+\s*+:|true\b|false\b|null\b|None\b|\Z))"
+    r"|[ \t]*+[\r\n])"
+)
 _STRING_END = {mark: re.compile(re.escape(mark) + _AFTER) for mark in set(_CLOSING.values())}
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "b": "", "f": "", "/": "/", "\\": "\\"}
 

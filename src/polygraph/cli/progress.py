@@ -1,0 +1,65 @@
+"""Progress of long work on standard error: count, time left, money spent."""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Self
+
+from polygraph.cli.show import err
+from polygraph.records import Usage
+
+NAMES = {
+    "documents": "reading",
+    "chunk_vectors": "embedding passages",
+    "extraction": "extracting names and relations",
+    "resolution": "resolving names",
+    "entity_vectors": "embedding entities",
+    "reports": "writing reports",
+}
+
+
+class Bars:
+    """One bar per stage; silent when standard error is not a terminal or when asked to be."""
+
+    def __init__(self, *, quiet: bool = False, spent: Callable[[], Usage] | None = None) -> None:
+        self._quiet = quiet or not err.is_terminal
+        self._spent = spent
+        self._bars: Any = None
+        self._tasks: dict[str, Any] = {}
+
+    def __enter__(self) -> Self:
+        if not self._quiet:
+            from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+            self._bars = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(bar_width=30),
+                MofNCompleteColumn(),
+                TimeRemainingColumn(),
+                TextColumn("{task.fields[money]}"),
+                console=err,
+            )
+            self._bars.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bars is not None:
+            self._bars.stop()
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """Move the bar of a stage."""
+        if self._bars is None:
+            return
+        if stage not in self._tasks:
+            self._tasks[stage] = self._bars.add_task(NAMES.get(stage, stage), total=total, money="")
+        self._bars.update(self._tasks[stage], completed=done, total=total, money=self._money(done, total))
+
+    def _money(self, done: int, total: int) -> str:
+        usage = self._spent() if self._spent is not None else None
+        if usage is None or not usage.calls:
+            return ""
+        if usage.cost is None:
+            return f"{usage.prompt_tokens + usage.completion_tokens:,} tokens"
+        left = usage.cost * (total - done) / done if done else 0.0
+        return f"${usage.cost:.2f} spent, about ${left:.2f} left"

@@ -1,0 +1,122 @@
+"""How results look in a terminal."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from polygraph.records import Answer, Citation, Retrieval, Usage
+
+out = Console(highlight=False)
+err = Console(stderr=True, highlight=False)
+
+_QUOTE = 240
+"""Characters of a quote that are shown."""
+
+
+def plain(text: str) -> str:
+    """Text of a document for a terminal: control characters could move the cursor or change colours."""
+    return "".join(c if c in "\n\t" or c.isprintable() else " " for c in text)
+
+
+def as_json(value: Any) -> None:
+    """Print one JSON value on standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def answer_json(found: Answer) -> dict[str, Any]:
+    """An answer in the form that scripts rely on."""
+    return {
+        "text": found.text,
+        "refused": found.refused,
+        "citations": [asdict(c) for c in found.citations],
+        "evidence": [
+            {"kind": e.kind, "id": e.id, "document": e.document, "score": e.score, "text": e.text}
+            for e in found.retrieval.evidence
+        ],
+        "method": found.method,
+        "usage": asdict(found.usage),
+        "extractive": found.extractive,
+        "notes": list(found.notes),
+    }
+
+
+def show_answer(found: Answer, *, streamed: bool = False) -> None:
+    """Print an answer with its sources and what it cost."""
+    if not streamed:
+        style = "yellow" if found.refused else ""
+        out.print(Text(plain(found.text), style=style))
+    if found.citations:
+        out.print()
+        for citation in found.citations:
+            show_citation(citation)
+    for note in found.notes:
+        err.print(Text(f"note: {plain(note)}", style="dim"))
+    out.print(Text(f"{found.method} · {usage_line(found)}", style="dim"))
+
+
+def show_citation(citation: Citation) -> None:
+    """Print where a statement comes from, and the passage itself."""
+    quote = " ".join(plain(citation.quote).split())
+    quote = quote if len(quote) <= _QUOTE else f"{quote[:_QUOTE].rsplit(' ', 1)[0]} …"
+    out.print(
+        Text.assemble(
+            (f"[{citation.n}] ", "bold"),
+            (plain(citation.title), "cyan"),
+            (f"  {plain(citation.document)}, characters {citation.start}–{citation.end}", "dim"),
+        )
+    )
+    out.print(Text(f"    “{quote}”"))
+
+
+def usage_line(found: Answer) -> str:
+    """Calls, tokens, money and time in a few words."""
+    made_by = "sentences of the documents, no model called" if found.extractive else calls_line(found.usage)
+    return f"{made_by} · {found.usage.seconds:.1f} s"
+
+
+def calls_line(usage: Usage) -> str:
+    """Calls, tokens and money."""
+    cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
+    cached = f" ({usage.cached_calls} more from cache)" if usage.cached_calls else ""
+    return f"{usage.calls} calls{cached}, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens, {cost}"
+
+
+def show_retrieval(found: Retrieval) -> None:
+    """Print the trace of a method: what it found, why, and what the budget cut."""
+    out.print(Text(f"{found.method}: {len(found.evidence)} pieces of evidence, {found.n_tokens:,} tokens", style="bold"))
+    if found.empty_because:
+        out.print(Text(f"nothing, because {plain(found.empty_because)}", style="yellow"))
+    table = Table(box=None, pad_edge=False)
+    for column in ("n", "kind", "score", "what", "why"):
+        table.add_column(column, justify="right" if column in ("n", "score") else "left", overflow="fold")
+    for n, e in enumerate(found.evidence, 1):
+        table.add_row(str(n), e.kind, f"{e.score:.3f}", escape(plain(e.id)), escape(plain(e.why)))
+    if found.evidence:
+        out.print(table)
+    for cut in found.cuts:
+        out.print(
+            Text(
+                f"cut by the budget: {cut.n_items} more of kind {cut.kind} "
+                f"({cut.n_tokens:,} tokens; the block had {cut.budget:,})",
+                style="dim",
+            )
+        )
+    for step in found.trace:
+        value = json.dumps(step.value, ensure_ascii=False)
+        out.print(Text(f"{step.name}: {plain(value[:400])}{' …' if len(value) > 400 else ''}", style="dim"))
+
+
+def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()) -> None:
+    """Print rows under headings."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(escape(plain(str(cell))) for cell in row))
+    out.print(table)

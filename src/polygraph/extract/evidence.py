@@ -1,0 +1,235 @@
+"""What one mention tells of its bearer, for keeping namesakes apart."""
+
+import re
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from polygraph.extract.lexicon import (
+    FEMALE_TITLES,
+    MALE_TITLES,
+    MEN,
+    OCCUPATIONS,
+    TITLE_FAMILY,
+    TITLES,
+    TYPE_OF_NOUN,
+    WOMEN,
+)
+from polygraph.names import normalise
+
+_SUFFIXES = {"jr": "younger", "junior": "younger", "sr": "elder", "senior": "elder"}
+_CRAFT = ("master", "mistress", "keeper", "maker", "builder", "wright", "smith", "monger", "founder")
+_WORD = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
+_AFTER = re.compile(
+    r"^(?:,|\s+(?:is|was|became)\b|,?\s+who\s+(?:is|was|became)\b)\s*((?:[^\W\d_][\w’'-]*[ ]?){1,6})"
+)
+_STOPS = frozenset("of at in and who from for to by with on that which".split(" "))
+_EPITHET = re.compile(r"^,?\s+the\s+(elder|younger)\b", re.I)
+_LIFE = re.compile(r"^[^().]{0,40}\((?:[^()]{0,60}?\b)?(\d{4})[^()\d]{0,4}\s*[-–—]\s*(?:[^()]{0,40}?\b)?(\d{4})\)")
+_BORN = re.compile(r"^[^.]{0,30}?\b(?:born|b\.)\s[^.;)]{0,30}?\b(\d{4})\b")
+_DIED = re.compile(r"^[^.]{0,60}?\b(?:died|d\.)\s[^.;)]{0,30}?\b(\d{4})\b")
+_VESSEL = re.compile(r"\b(?:S\.?S|H\.?M\.?S|M\.?V|R\.?M\.?S|U\.?S\.?S)\.?\s*$")
+_ABOARD = re.compile(r"\b(?:aboard|on board)\s+(?:the\s+)?$", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A name taken apart."""
+
+    key: str
+    """Normalised, as written."""
+    base: str
+    """Without titles, suffixes and legal forms; the key where nothing would be left."""
+    words: tuple[str, ...]
+    """Of the base."""
+    titles: frozenset[str]
+    suffix: str
+    """``elder``, ``younger`` or empty."""
+    written_low: bool
+    """No capital in it."""
+
+
+@dataclass(slots=True)
+class Evidence:
+    """What is known of a bearer; grows as mentions are added."""
+
+    gender: str = ""
+    suffix: str = ""
+    kind: str = ""
+    """``person`` or ``ship`` where the text says so; a recogniser's type is no evidence."""
+    born: int = 0
+    died: int = 0
+    titles: set[str] = field(default_factory=set)
+    occupations: set[str] = field(default_factory=set)
+
+    def empty(self) -> bool:
+        """Say whether nothing is known."""
+        return not (
+            self.gender or self.suffix or self.kind or self.born or self.died or self.titles or self.occupations
+        )
+
+    def add(self, other: "Evidence") -> None:
+        """Take over what another mention of the same bearer tells; what is known already stays."""
+        self.gender = self.gender or other.gender
+        self.suffix = self.suffix or other.suffix
+        self.kind = self.kind or other.kind
+        self.born = self.born or other.born
+        self.died = self.died or other.died
+        self.titles |= other.titles
+        self.occupations |= other.occupations
+
+    def conflict(self, other: "Evidence", *, strangers: bool) -> str:
+        """Say why two cannot be one, or nothing.
+
+        Args:
+            other: the other bearer.
+            strangers: whether they are mentioned in the company of quite different names. Offices and
+                trades change in a life, so they count only then.
+
+        >>> Evidence(born=1820).conflict(Evidence(born=1871), strangers=False)
+        'born 1820 and 1871'
+        >>> Evidence(occupations={"pilot"}).conflict(Evidence(occupations={"mayor"}), strangers=False)
+        ''
+        """
+        if self.gender and other.gender and self.gender != other.gender:
+            return "a man and a woman"
+        if self.suffix and other.suffix and self.suffix != other.suffix:
+            return "the elder and the younger"
+        if self.kind and other.kind and self.kind != other.kind:
+            return f"a {min(self.kind, other.kind)} and a {max(self.kind, other.kind)}"
+        for what, a, b in (("born", self.born, other.born), ("died", self.died, other.died)):
+            if a and b and abs(a - b) > 1:
+                return f"{what} {min(a, b)} and {max(a, b)}"
+        families = {TITLE_FAMILY.get(t, "") for t in self.titles} - {""}
+        others = {TITLE_FAMILY.get(t, "") for t in other.titles} - {""}
+        if families and others and not families & others:
+            return f"{min(self.titles)} and {min(other.titles)}"
+        if strangers and self.occupations and other.occupations and not self.occupations & other.occupations:
+            a, b = sorted((min(self.occupations), min(other.occupations)))
+            return f"{a} and {b}, in different company"
+        return ""
+
+    def descriptor(self) -> str:
+        """A word that tells this bearer from its namesakes, or nothing."""
+        if self.kind and self.kind != "person":
+            return self.kind
+        if self.suffix:
+            return f"the {self.suffix}"
+        if self.occupations:
+            return min(self.occupations)
+        if self.born:
+            return f"born {self.born}"
+        if self.died:
+            return f"died {self.died}"
+        callings = sorted(t for t in self.titles if t not in MALE_TITLES and t not in FEMALE_TITLES)
+        return callings[0] if callings else {"m": "mr", "f": "mrs"}.get(self.gender, "")
+
+
+@lru_cache(maxsize=200_000)
+def take_apart(name: str) -> Name:
+    """Split a name in titles, base and suffix.
+
+    >>> n = take_apart("Captain Thomas Quill, Jr.")
+    >>> n.base, sorted(n.titles), n.suffix
+    ('thomas quill', ['captain'], 'younger')
+    >>> take_apart("Mrs. Cratchit").base
+    'cratchit'
+    """
+    key = normalise(name)
+    words = key.split()
+    first, last, suffix = 0, len(words), ""
+    capital = any(c.isupper() for c in name)
+    while capital and first < last - 1 and words[first] in TITLES and words[first + 1] not in ("of", "the", "and"):
+        first += 1
+    titles = frozenset(words[:first])
+    if last - first > 1 and words[last - 1] in _SUFFIXES:
+        suffix, last = _SUFFIXES[words[last - 1]], last - 1
+    elif last - first > 2 and words[last - 2] == "the" and words[last - 1] in ("elder", "younger"):
+        suffix, last = words[last - 1], last - 2
+    base = words[first:last]
+    if titles and base[-1] in TYPE_OF_NOUN:
+        # ``King Street``, ``Lady Chapel``: a place, not a person with a title.
+        return Name(key, key, tuple(words), frozenset(), "", not capital)
+    return Name(key, " ".join(base), tuple(base), titles, suffix, not capital)
+
+
+def gender_of(name: Name) -> str:
+    """``m``, ``f`` or empty, by title, then by given name."""
+    if name.titles & FEMALE_TITLES:
+        return "f"
+    if name.titles & MALE_TITLES:
+        return "m"
+    given = name.words[0] if len(name.words) > 1 else ""
+    return "m" if given in MEN else "f" if given in WOMEN else ""
+
+
+def evidence(name: Name, written: str, kind: str, description: str) -> Evidence:
+    """Read what a mention tells of its bearer.
+
+    Args:
+        name: the name, taken apart.
+        written: as it stands in the text.
+        kind: type by the extractor; decides only whether to look for a person's particulars.
+        description: a sentence that mentions it.
+
+    >>> text = "They asked Thomas Quill, the old harbour-master, about it."
+    >>> evidence(take_apart("Thomas Quill"), "Thomas Quill", "person", text).occupations
+    {'harbour-master'}
+    """
+    found = Evidence(suffix=name.suffix, titles=set(name.titles))
+    if kind in ("", "person"):
+        found.gender = gender_of(name)
+    at = description.find(written) if written else -1
+    if kind == "ship":
+        found.kind = "ship"
+    if at >= 0:
+        before, after = description[max(0, at - 60) : at], description[at + len(written) : at + len(written) + 120]
+        _around(found, kind, before, after)
+    if found.kind == "ship":
+        return Evidence(kind="ship")
+    if found.titles or found.occupations or found.suffix:
+        found.kind = "person"
+    return found
+
+
+def _around(found: Evidence, kind: str, before: str, after: str) -> None:
+    words = _WORD.findall(before.lower())
+    near = words[-1] if words and not before.rstrip().endswith((",", ".", ";", ":")) else ""
+    if TYPE_OF_NOUN.get(near) == "ship" or _VESSEL.search(before) or _ABOARD.search(before):
+        found.kind = "ship"
+        return
+    if kind not in ("", "person"):
+        return
+    if near in TITLES:
+        found.titles.add(near)
+    if occupation(near):
+        found.occupations.add(occupation(near))
+    epithet = _EPITHET.match(after)
+    if epithet:
+        found.suffix = epithet.group(1).lower()
+    match = _AFTER.match(after)
+    if match:
+        for word in match.group(1).lower().split():
+            if word in _STOPS:
+                break
+            if occupation(word):
+                found.occupations.add(occupation(word))
+    life = _LIFE.match(after)
+    if life:
+        found.born, found.died = int(life.group(1)), int(life.group(2))
+        return
+    born, died = _BORN.match(after), _DIED.match(after)
+    found.born = int(born.group(1)) if born else 0
+    found.died = int(died.group(1)) if died else 0
+
+
+def occupation(word: str) -> str:
+    """The word, if it names what a person does.
+
+    >>> occupation("harbour-master"), occupation("keeper,"), occupation("tide")
+    ('harbour-master', 'keeper', '')
+    """
+    word = word.strip(".,;:()’'")
+    plain = word.replace("-", "")
+    if word in OCCUPATIONS or plain in OCCUPATIONS or (len(plain) > 7 and plain.endswith(_CRAFT)):
+        return word
+    return ""

@@ -1,0 +1,230 @@
+"""Reports on communities, from the finest level to the coarsest."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import log1p
+
+from polygraph.errors import UnusableReply
+from polygraph.graph.communities import chunk_key
+from polygraph.graph.extracts import Extracts
+from polygraph.graph.material import Material, Materials
+from polygraph.graph.members import Members
+from polygraph.graph.view import GraphView
+from polygraph.models import Models
+from polygraph.prompts import prompt
+from polygraph.records import Community, Finding, Report, digest
+from polygraph.tasks import report as task
+from polygraph.tokens import count_tokens
+
+_BLOCK = 256
+"""Communities whose material is held in memory together."""
+_LEAST_ROOM = 200
+"""Tokens of material without which a report cannot be asked for."""
+
+
+def write_reports(
+    communities: Sequence[Community],
+    view: GraphView,
+    chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
+    models: Models | None,
+    *,
+    max_input_tokens: int = 8000,
+    max_words: int = 500,
+    min_size: int = 1,
+    language: str = "en",
+    known: Callable[[str], Report | None] | None = None,
+    keep: Callable[[str, Report], None] | None = None,
+    on_done: Callable[[int], None] | None = None,
+    on_problem: Callable[[str, str], None] | None = None,
+) -> list[Report]:
+    """Write one report for each community.
+
+    After Microsoft GraphRAG (Edge et al., 2024, https://arxiv.org/abs/2404.16130), with the whole context of
+    edges instead of at most one for each entity, and with every statement tied to its chunks. With a chat
+    model one call is made for each community, level by level from the finest, so that a community too large
+    for the model's input can be told by the reports on its parts. A reply that cannot be used, also after
+    the repair round, is replaced by an extractive report, which `Report.written_by` shows. Without a model
+    all reports are extractive.
+
+    Args:
+        communities: of all levels.
+        view: the graph that they divide.
+        chunk_text: texts of chunks by id; asked only for communities of which nothing is described.
+        models: with a chat model, or None.
+        max_input_tokens: length of a request, instructions included (GraphRAG: 8,000).
+        max_words: length that the model is asked to keep to (GraphRAG: 2,000).
+        min_size: communities with fewer entities get no report.
+        language: of the documents, ISO 639-1.
+        known: finds a report that was written for an input, by the hash of it. A report by another model
+            than the one in use is not taken; without a model in use any is.
+        keep: keeps a report that a model wrote, under the hash of its input. `known` and `keep` are
+            called from the caller's thread.
+        on_done: told how many communities are done so far.
+        on_problem: told the id of a community and why the model's reply about it could not be used.
+
+    Returns:
+        Reports in the order of `communities`.
+
+    Raises:
+        ValueError: if `max_input_tokens` leaves no room for material.
+        BudgetReached, ModelUnavailable, ModelRefused: as the model's calls do; what `keep` was given is kept.
+    """
+    wanted = [community for community in communities if len(community.entities) >= min_size]
+    if not wanted:
+        return []
+    members = Members(communities, view)
+    writer = _Writer(
+        members=members,
+        extracts=Extracts(members, view, chunk_text, language),
+        largest=max(members.volume(community) for community in wanted),
+        most_chunks=max(1, *(len(community.chunks) for community in wanted)),
+    )
+    chat = models.chat if models is not None else None
+    reports: dict[str, Report] = {}
+    progress = on_done or (lambda _: None)
+    if chat is None and known is None:
+        for n, community in enumerate(wanted, 1):
+            reports[community.id] = writer.extractive(community)
+            progress(n)
+        return [reports[community.id] for community in wanted]
+
+    materials = Materials(members, chunk_text, _room(max_input_tokens, max_words))
+    for block in _blocks(wanted):
+        missing: list[tuple[Community, Material, str]] = []
+        for community in block:
+            material = materials.of(community, reports)
+            key = _key(material, max_words)
+            found = known(key) if known is not None else None
+            if found is not None and (chat is None or found.written_by == chat.name):
+                reports[community.id] = writer.renewed(found, community)
+            elif chat is None:
+                reports[community.id] = writer.extractive(community)
+            else:
+                missing.append((community, material, key))
+        n_before = len(reports)
+        progress(n_before)
+        if models is None or chat is None or not missing:
+            continue
+        drafts = models.calls.map(
+            partial(_draft, models, max_words),
+            [material.text for _, material, _ in missing],
+            on_done=partial(_onwards, progress, n_before),
+        )
+        for (community, material, key), draft in zip(missing, drafts, strict=True):
+            if isinstance(draft, UnusableReply):
+                reports[community.id] = writer.extractive(community)
+                if on_problem is not None:
+                    on_problem(community.id, draft.problem)
+            else:
+                report = reports[community.id] = writer.written(community, draft, material, chat.name)
+                if keep is not None:
+                    keep(key, report)
+    return [reports[community.id] for community in wanted]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Writer:
+    """Makes the records."""
+
+    members: Members
+    extracts: Extracts
+    largest: float
+    """Volume of the largest community."""
+    most_chunks: int
+
+    def extractive(self, community: Community) -> Report:
+        extract = self.extracts.of(community)
+        chunks = [*extract.summary_chunks, *(chunk for f in extract.findings for chunk in f.chunks)]
+        return Report(
+            community=community.id,
+            level=community.level,
+            title=extract.title,
+            summary=extract.summary,
+            findings=extract.findings,
+            # A licence may be long and well connected; it is still no topic.
+            rating=self._rating(community, 1.0 - 0.8 * extract.legal),
+            chunks=_in_order(chunks),
+            weight=self._weight(community),
+        )
+
+    def written(self, community: Community, draft: task.Draft, material: Material, model: str) -> Report:
+        everything = _in_order(chunk for source in material.sources for chunk in source)
+
+        def rests_on(*statements: task.Statement) -> tuple[str, ...]:
+            numbers = {n for statement in statements for n in statement.sources}
+            valid = [n for n in numbers if 1 <= n <= len(material.sources)]
+            return _in_order(chunk for n in valid for chunk in material.sources[n - 1]) or everything
+
+        return Report(
+            community=community.id,
+            level=community.level,
+            title=draft.title or self.extracts.title(community),
+            summary=draft.summary.text,
+            findings=tuple(
+                Finding(
+                    summary=summary.text, explanation=explanation.text, chunks=rests_on(summary, explanation)
+                )
+                for summary, explanation in draft.findings
+            ),
+            rating=self._rating(community) if draft.rating is None else draft.rating,
+            chunks=everything,
+            weight=self._weight(community),
+            written_by=model,
+        )
+
+    def renewed(self, report: Report, community: Community) -> Report:
+        weight = self._weight(community)
+        return replace(report, community=community.id, level=community.level, weight=weight)
+
+    def _rating(self, community: Community, share: float = 1.0) -> float:
+        """From 0 to 10 by the logarithm of the community's volume; the largest has 10."""
+        return round(10.0 * share * log1p(self.members.volume(community)) / log1p(self.largest), 1)
+
+    def _weight(self, community: Community) -> float:
+        return len(community.chunks) / self.most_chunks
+
+
+def _draft(models: Models, max_words: int, material: str) -> task.Draft | UnusableReply:
+    try:
+        return task.report(models, material, max_words=max_words)
+    except UnusableReply as error:
+        return error
+
+
+def _onwards(progress: Callable[[int], None], n_before: int, n: int) -> None:
+    progress(n_before + n)
+
+
+def _room(max_input_tokens: int, max_words: int) -> int:
+    """Tokens that the instructions leave for the material."""
+    empty = task.request("", max_words=max_words)
+    instructions = sum(count_tokens(message.content) for message in empty.messages)
+    if max_input_tokens - instructions < _LEAST_ROOM:
+        raise ValueError(
+            f"max_input_tokens must be at least {instructions + _LEAST_ROOM}, not {max_input_tokens}"
+        )
+    return max_input_tokens - instructions
+
+
+def _key(material: Material, max_words: int) -> str:
+    # The chunks belong to the key, because a kept report says which chunks it rests on.
+    sources = [chunk for source in material.sources for chunk in ("", *source)]
+    return digest("report", prompt("report").hash, str(max_words), material.text, *sources)
+
+
+def _blocks(communities: Sequence[Community]) -> list[list[Community]]:
+    """Finest level first, so that a community's parts are done before it."""
+    levels: dict[int, list[Community]] = defaultdict(list)
+    for community in communities:
+        levels[community.level].append(community)
+    return [
+        levels[level][i : i + _BLOCK]
+        for level in sorted(levels, reverse=True)
+        for i in range(0, len(levels[level]), _BLOCK)
+    ]
+
+
+def _in_order(chunks: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(chunks), key=lambda chunk: (chunk_key(chunk), chunk)))

@@ -1,0 +1,116 @@
+"""From bytes to text: size limits, gzip, encodings, control characters."""
+
+import codecs
+import gzip
+import re
+import zlib
+from pathlib import Path
+
+from polygraph.errors import BadInput
+
+_BOMS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),  # before UTF-16, whose mark is its beginning
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+_BINARY_SHARE = 0.02
+_HEAD = 8_192
+_SAMPLE = 65_536
+_NOT_ASCII = re.compile(rb"[\x80-\xff]")
+
+_CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028]")
+
+
+def read_bytes(path: Path, max_bytes: int) -> bytes:
+    """Read a file, unpacked if its name ends in ``.gz``.
+
+    Raises:
+        BadInput: if it is empty, too large before or after unpacking, or damaged.
+        OSError: if the system does not let us read it.
+    """
+    packed = path.name.lower().endswith(".gz")
+    if path.stat().st_size > max_bytes:
+        raise BadInput(f"is larger than {_size(max_bytes)}; split it in smaller files")
+    try:
+        with gzip.open(path, "rb") if packed else path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
+        raise BadInput(f"is a damaged gzip file: {problem}") from problem
+    if len(data) > max_bytes:
+        raise BadInput(f"is larger than {_size(max_bytes)} when unpacked; split it in smaller files")
+    if not data:
+        raise BadInput("is empty")
+    return data
+
+
+def decode(data: bytes, declared: str = "") -> tuple[str, str]:
+    r"""Turn bytes into clean text.
+
+    In order: a byte order mark; UTF-8, also with a few damaged places; the encoding that the file declares;
+    the one that `charset_normalizer` finds most likely. What cannot be decoded becomes U+FFFD.
+
+    Returns:
+        The text as `clean` leaves it, and the encoding that was used.
+
+    Raises:
+        BadInput: if the bytes are no text.
+
+    >>> decode("naïve\r\n".encode("cp1252"), "cp1252")
+    ('naïve\n', 'cp1252')
+    """
+    for mark, encoding in _BOMS:
+        if data.startswith(mark):
+            return clean(data[len(mark) :].decode(encoding, "replace")), encoding
+    head = data[:_HEAD]
+    if len(_BINARY.findall(head)) > _BINARY_SHARE * len(head):
+        raise BadInput("is not text but binary data; check that its name has the right ending")
+    try:
+        return clean(data.decode("utf-8")), "utf-8"
+    except UnicodeDecodeError:
+        loose = data.decode("utf-8", "replace")
+        damaged = loose.count("\ufffd")
+        # Text of another encoding has hardly a valid sequence; damaged UTF-8 has many.
+        if 10 * damaged <= sum(1 for _ in re.finditer("[^\x00-\x7f]", loose)):
+            return clean(loose), "utf-8"
+    for encoding in (declared, _likely(data)):
+        if encoding:
+            try:
+                return clean(data.decode(encoding, "replace")), encoding
+            except LookupError:
+                continue
+    raise BadInput("is in no known encoding; save it as UTF-8")
+
+
+def clean(text: str) -> str:
+    r"""Give a text one kind of line end and no characters that cannot be stored or shown.
+
+    Control characters other than tab and line ends are dropped, lone surrogates become U+FFFD. Nothing else
+    changes: Unicode is not normalised. Cleaning twice changes nothing more.
+
+    >>> clean("a\x00b\r\nc\rd\x0ce")
+    'ab\nc\nd\ne'
+    """
+    text = _CONTROL.sub("", text)
+    text = _SURROGATE.sub("\ufffd", text)
+    return _LINE_END.sub("\n", text).replace("\u2029", "\n\n")
+
+
+def _likely(data: bytes) -> str:
+    from charset_normalizer import from_bytes
+
+    # All before the first character that is not ASCII says nothing; begin at its line, since the bytes of
+    # one character must not be parted.
+    first = _NOT_ASCII.search(data)
+    begin = data.rfind(b"\n", 0, first.start()) + 1 if first else 0
+    begin = max(begin, first.start() - 1_000) if first else 0
+    best = from_bytes(data[begin : begin + _SAMPLE]).best()
+    return best.encoding if best else ""
+
+
+def _size(n_bytes: int) -> str:
+    return f"{n_bytes / 1e6:,.0f} MB" if n_bytes >= 1_000_000 else f"{n_bytes:,} bytes"

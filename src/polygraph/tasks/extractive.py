@@ -1,0 +1,305 @@
+"""The tasks of a language model, done by choosing sentences of the documents.
+
+An answer consists of the sentences that a cross-encoder judges to answer the question best; without one, of
+those that share most of the question's rare words and are near it in meaning. It is refused if something that
+the question names does not occur in the evidence, or if no sentence comes close to answering.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from difflib import SequenceMatcher
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.models import Models
+from polygraph.records import Chunk, Report, Span
+from polygraph.sentences import sentences
+from polygraph.words import STOP, content, names, stem, words
+
+_CANDIDATES = 48
+"""Sentences that the cross-encoder reads for one answer."""
+_LONGEST = 600
+"""Characters of a sentence that is shown; headings and tables without full stops can be endless."""
+_SHORTEST = 3
+"""Words of a sentence that can answer."""
+_MOST = 3
+"""Sentences of an answer to a question about particular things."""
+_LIKE = 0.84
+"""Two words so alike (difflib ratio) are taken for spellings of one name."""
+_MARGIN = 2.5
+"""A further sentence is added if the cross-encoder puts it at most so far below the best."""
+REFUSE_BELOW = -4.0
+"""Logit of the cross-encoder for the best sentence, below which an answer is refused. See benchmarks/refusal.py."""
+REFUSE_COVERAGE = 0.34
+"""Without a cross-encoder: share of the question's weighted words that the best passage must hold."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk that evidence rests on."""
+
+    chunk: Chunk
+    title: str
+    evidence: int
+    """Number of the evidence, from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quoted:
+    """A sentence of the documents chosen for an answer."""
+
+    text: str
+    span: Span
+    evidence: int
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """The sentences of an answer, or why there are none."""
+
+    sentences: tuple[Quoted, ...]
+    refused_because: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """A statement of a report that helps to answer a question."""
+
+    text: str
+    score: float
+    """In [0, 100]."""
+    report: str
+    chunks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Candidate:
+    quoted: Quoted
+    context: str
+    """The sentence with its title and the sentence before it: what the cross-encoder reads."""
+    terms: frozenset[str]
+
+
+def choose_sentences(question: str, passages: Sequence[Passage], models: Models, *, broad: bool = False) -> Selection:
+    """Choose the sentences that answer a question.
+
+    Args:
+        question: any text.
+        passages: in the order of the evidence.
+        models: the reranker judges if there is one; no language model is called.
+        broad: the question is about the whole collection, so more and more varied sentences are wanted.
+
+    Returns:
+        Sentences, best first; ties in the order of the passages.
+    """
+    if not passages:
+        return Selection(sentences=(), refused_because="nothing was found")
+    wanted = content(question)
+    missing = _missing_names(question, passages)
+    if missing:
+        listed = " and ".join(f"“{name}”" for name in missing)
+        return Selection(sentences=(), refused_because=f"the passages found say nothing of {listed}")
+    candidates = _candidates(passages)
+    if not candidates:
+        return Selection(sentences=(), refused_because="the passages found hold no sentence that could answer")
+    weights = _weights(wanted, candidates)
+    rough = _rough_scores(question, candidates, weights, models)
+    kept = sorted(range(len(candidates)), key=lambda i: (-rough[i], i))[:_CANDIDATES]
+    if models.reranker is not None:
+        judged = models.calls.score(
+            models.reranker, question, [candidates[i].context for i in kept], stage="answer"
+        )
+        scores = {i: round(float(s) + _fits(question, candidates[i].quoted.text), 4) for i, s in zip(kept, judged, strict=True)}
+        if not broad and max(scores.values()) < REFUSE_BELOW:
+            return Selection(sentences=(), refused_because="no sentence of the passages found answers the question")
+        margin = _MARGIN
+    else:
+        scores = {i: round(rough[i] + 0.05 * _fits(question, candidates[i].quoted.text), 4) for i in kept}
+        if not broad and _best_coverage(wanted, weights, passages) < REFUSE_COVERAGE:
+            return Selection(sentences=(), refused_because="no passage holds most of what the question asks about")
+        margin = 0.15
+    chosen = _choose(question, candidates, scores, most=2 * _MOST if broad else _MOST, margin=math.inf if broad else margin)
+    return Selection(
+        sentences=tuple(replace(candidates[i].quoted, score=scores[i]) for i in chosen),
+    )
+
+
+def statements(question: str, reports: Sequence[Report], models: Models, *, most: int = 12) -> list[Statement]:
+    """Choose the statements of reports that help to answer a question, best first.
+
+    The score is 100 times the logistic function of the cross-encoder's logit, or the share of the question's
+    weighted words; importance of the report breaks near ties.
+    """
+    found = [
+        (f"{f.summary} {f.explanation}".strip(), report, f.chunks or report.chunks)
+        for report in reports
+        for f in report.findings
+    ]
+    found = list({text: (text, report, chunks) for text, report, chunks in reversed(found)}.values())[::-1]
+    if not found:
+        return []
+    terms = [frozenset(content(text)) for text, _, _ in found]
+    weights = _term_weights(content(question), terms)
+    total = sum(weights.values()) or 1.0
+    rough = [
+        sum(weights.get(t, 0.0) for t in ts) / total + 0.02 * (report.rating / 10 + report.weight)
+        for ts, (_, report, _) in zip(terms, found, strict=True)
+    ]
+    kept = sorted(range(len(found)), key=lambda i: (-rough[i], i))[:_CANDIDATES]
+    if models.reranker is not None:
+        logits = models.calls.score(models.reranker, question, [found[i][0] for i in kept], stage="map")
+        scores = [100 / (1 + math.exp(-(float(logit) + 3.0) / 2.5)) for logit in logits]
+    else:
+        scores = [100 * min(rough[i], 1.0) for i in kept]
+    ranked = sorted(zip(scores, kept, strict=True), key=lambda pair: (-round(pair[0], 2), pair[1]))
+    return [
+        Statement(text=found[i][0], score=round(score, 2), report=found[i][1].community, chunks=found[i][2])
+        for score, i in ranked[:most]
+    ]
+
+
+def is_broad(question: str) -> bool:
+    """Whether a question asks about the whole collection: it names nothing and asks for what recurs or stands out.
+
+    >>> is_broad("What are the main themes of these papers?"), is_broad("Who was Scrooge's partner?")
+    (True, False)
+    """
+    return bool(_BROAD.search(question)) and not names(question)
+
+
+_BROAD = re.compile(
+    r"\b(main|major|overall|recurring|recur|keep coming|common|themes?|topics?|trends?|patterns?|across|throughout|"
+    r"collection|documents?|papers|sources|summari[sz]e|overview|in general|kinds? of|what (?:changed|disputes|ways))\b",
+    re.IGNORECASE,
+)
+
+_KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (
+    # What a question asks for, what an answering sentence then usually holds, and how much that counts (in logits).
+    (re.compile(r"^\W*(?:on |at |from |since |in )?(?:what|which) (?:year|date|day|month)|^\W*when\b", re.I),
+     re.compile(r"\b\d{4}\b|\b(?:January|February|March|April|May|June|July|August|September|October|November|"
+                r"December|Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday)\b"), 1.0),
+    (re.compile(r"^\W*how (?:many|much|long|old|far)\b|\b(?:price|salary|cost|sum|rate)\b", re.I),
+     re.compile(r"\d|[£$€]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|"
+                r"fifty|hundred|thousand)\b", re.I), 1.0),
+    (re.compile(r"^\W*who(?:se|m)?\b", re.I), re.compile(r"(?<=[a-z,;] )[A-Z][a-z]+|^[A-Z][a-z]+ [A-Z]|\b(?:Mr|Mrs|Miss|Dr)\b"), 0.5),
+)
+
+
+def _fits(question: str, sentence: str) -> float:
+    """What a sentence gains for holding the kind of thing that the question asks for."""
+    return sum(gain for asks, holds, gain in _KINDS if asks.search(question) and holds.search(sentence))
+
+
+def _candidates(passages: Sequence[Passage]) -> list[_Candidate]:
+    found: list[_Candidate] = []
+    seen: set[str] = set()
+    for passage in passages:
+        chunk = passage.chunk
+        before = ""
+        for start, end in sentences(chunk.text):
+            end = min(end, start + _LONGEST)
+            text = " ".join(chunk.text[start:end].split())
+            key = text.casefold()
+            if len(words(text)) >= _SHORTEST and key not in seen:
+                seen.add(key)
+                context = f"{passage.title}. {before} {text}" if len(before) < _LONGEST else f"{passage.title}. {text}"
+                span = Span(chunk.document, chunk.id, chunk.start + start, chunk.start + end)
+                found.append(
+                    _Candidate(
+                        quoted=Quoted(text=text, span=span, evidence=passage.evidence, score=0.0),
+                        context=context,
+                        terms=frozenset(content(context)),
+                    )
+                )
+            before = text
+    return found
+
+
+def _weights(wanted: Sequence[str], candidates: Sequence[_Candidate]) -> Mapping[str, float]:
+    return _term_weights(wanted, [c.terms for c in candidates])
+
+
+def _term_weights(wanted: Sequence[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:
+    """Inverse document frequency of the question's words among the texts at hand, smoothed."""
+    frequency = Counter(term for terms in texts for term in terms)
+    return {t: math.log(1 + (len(texts) + 1) / (frequency[t] + 0.5)) for t in wanted}
+
+
+def _rough_scores(
+    question: str, candidates: Sequence[_Candidate], weights: Mapping[str, float], models: Models
+) -> NDArray[np.float64]:
+    """Share of the question's weighted words, and cosine by the embedder of names (many short texts)."""
+    total = sum(weights.values()) or 1.0
+    shared = np.array([sum(weights.get(t, 0.0) for t in c.terms) / total for c in candidates])
+    texts = [c.quoted.text for c in candidates]
+    vectors = models.name_embedder.embed(texts, "document")
+    asked = models.name_embedder.embed([question], "query")[0]
+    return np.asarray(np.round(0.6 * shared + 0.4 * (vectors @ asked), 6), dtype=np.float64)
+
+
+def _best_coverage(wanted: Sequence[str], weights: Mapping[str, float], passages: Sequence[Passage]) -> float:
+    total = sum(weights.values())
+    if not wanted or total == 0:
+        return 1.0
+    best = 0.0
+    for p in passages:
+        held = set(content(f"{p.title} {p.chunk.text}"))
+        best = max(best, sum(weights[t] for t in wanted if t in held) / total)
+    return best
+
+
+def _missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
+    """Names of the question of which no word occurs in any passage, near spellings included."""
+    asked = names(question)
+    if not asked:
+        return []
+    held = {stem(w) for p in passages for w in words(f"{p.title} {p.chunk.text}")}
+    missing = []
+    for name in asked:
+        parts = [stem(w) for w in words(name) if w not in STOP]
+        if parts and not any(_held(part, held) for part in parts):
+            missing.append(name)
+    return missing
+
+
+def _held(part: str, held: set[str]) -> bool:
+    if part in held:
+        return True
+    if len(part) < 5 or part.isdigit():
+        return False
+    return any(
+        abs(len(part) - len(word)) <= 2 and word[0] == part[0] and SequenceMatcher(None, part, word).ratio() >= _LIKE
+        for word in held
+        if word
+    )
+
+
+def _choose(
+    question: str, candidates: Sequence[_Candidate], scores: Mapping[int, float], *, most: int, margin: float
+) -> list[int]:
+    """The best sentence, then others near it that are not repetitions; each name of the question gets its best."""
+    order = sorted(scores, key=lambda i: (-scores[i], i))
+    chosen = [order[0]]
+    asked = [stem(w) for name in names(question) for w in words(name)]
+    for term in dict.fromkeys(asked):
+        if len(chosen) < most and not any(term in candidates[i].terms for i in chosen):
+            for i in order:
+                if term in candidates[i].terms and scores[i] > scores[order[0]] - 2 * margin:
+                    chosen.append(i)
+                    break
+    for i in order[1:]:
+        if len(chosen) >= most or scores[i] < scores[order[0]] - margin:
+            break
+        if i not in chosen and all(_overlap(candidates[i], candidates[j]) < 0.6 for j in chosen):
+            chosen.append(i)
+    return chosen
+
+
+def _overlap(a: _Candidate, b: _Candidate) -> float:
+    x, y = set(content(a.quoted.text)), set(content(b.quoted.text))
+    return len(x & y) / max(1, min(len(x), len(y)))

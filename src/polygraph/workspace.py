@@ -1,0 +1,421 @@
+"""An index with its models: the Python API, with the same verbs as the command line."""
+
+import os
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, Self
+
+from polygraph import answer as answering
+from polygraph.build import BuildReport, Progress, build, counts, put_documents, rechunk
+from polygraph.config import Settings, load_settings
+from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
+from polygraph.extract import llm, nlp
+from polygraph.load import load
+from polygraph.models import Models
+from polygraph.models.open import open_models
+from polygraph.prompts import prompt
+from polygraph.records import Answer, Retrieval, Usage
+from polygraph.retrieve import method as find_method
+from polygraph.retrieve.base import Method, with_budget
+from polygraph.store.layers import BELOW, Snapshot, current
+from polygraph.store.lock import writing
+from polygraph.store.manifest import Manifest
+from polygraph.store.sqlite import Store
+from polygraph.tasks.answer import Turn, condense_question
+from polygraph.words import names
+
+CALLS_FILE = "calls.sqlite"
+
+
+def _silent(stage: str, done: int, total: int) -> None:
+    """No progress wanted."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Event:
+    """A piece of an answer as it comes."""
+
+    kind: Literal["retrieval", "text", "answer"]
+    text: str = ""
+    """A piece of the text, for `text`."""
+    retrieval: Retrieval | None = None
+    answer: Answer | None = None
+
+
+class Index:
+    """A folder that holds an index, and the models that read and answer.
+
+    ```python
+    index = Index.open("handbook.index")
+    index.add("docs/")
+    answer = index.ask("Which suppliers depend on each other?")
+    ```
+    """
+
+    def __init__(self, folder: Path, settings: Settings, models: Models) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.models = models
+        self._snapshot: Snapshot | None = None
+
+    @classmethod
+    def open(
+        cls,
+        folder: str | Path | None = None,
+        *,
+        settings: Settings | None = None,
+        models: Models | None = None,
+        **flags: Any,
+    ) -> Self:
+        """Open an index, or name the folder of one to be made by `add`.
+
+        Args:
+            folder: default: the setting `index` (``./polygraph.index``).
+            settings: default: from flags, environment and ``polygraph.toml``.
+            models: default: as the settings say; with neither a key nor a base URL, local ones.
+            flags: single settings, such as ``chat_model="gpt-4o-mini"``.
+
+        Raises:
+            BadInput: for settings that do not fit.
+            IndexUnreadable: if what is there is not an index.
+        """
+        settings = settings or load_settings(flags)
+        path = Path(folder) if folder is not None else settings.index
+        manifest = None
+        if (path / "index.sqlite").is_file():
+            store = Store(path, mode="read")
+            manifest = store.manifest()
+            store.close()
+        elif path.exists() and not path.is_dir():
+            raise IndexUnreadable(f"{path} is a file, not the folder of an index. Name a folder with --index")
+        if models is None:
+            calls_file = path / CALLS_FILE if _writable(path) else None
+            before = (manifest.embedder, manifest.name_embedder) if manifest else None
+            models = open_models(settings, calls_file, before)
+        return cls(path, settings, models)
+
+    def close(self) -> None:
+        """Release files and connections."""
+        if self._snapshot is not None:
+            self._snapshot.close()
+            self._snapshot = None
+        self.models.calls.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # --- indexing -----------------------------------------------------------------------------------
+
+    def add(
+        self,
+        *paths: str | Path,
+        methods: Sequence[str] = (),
+        extractor: Literal["nlp", "llm"] | None = None,
+        progress: Progress = _silent,
+    ) -> BuildReport:
+        """Index folders, files or globs; again: take in what changed and repeat nothing.
+
+        Args:
+            paths: what to read; none: only build what is missing from what was read before.
+            methods: build the layers that these need; none: every layer.
+            extractor: how the graph is extracted; default: as before, or with the chat model if there is one.
+            progress: told after each item of each stage.
+
+        Raises:
+            BadInput: if a path does not exist or nothing could be read.
+            IndexLocked: if another process is writing.
+            NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
+        """
+        layers = self._layers_for(methods)
+        loaded = [(str(Path(p).resolve()), load([p])) for p in paths]
+        if not paths and not (self.folder / "index.sqlite").is_file():
+            raise IndexUnreadable(
+                f"there is no index at {self.folder}. Make one with: polygraph index PATH --index {self.folder}"
+            )
+        self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")  # fails before any work
+        with writing(self.folder):
+            store = Store(self.folder, mode="write", durability=self.settings.durability)
+            try:
+                before = store.manifest()
+                manifest = self._manifest(before, extractor)
+                report = BuildReport()
+                if before is not None and before.chunker != manifest.chunker:
+                    rechunk(store, manifest, self.models.embedder, progress)
+                for root, found in loaded:
+                    part = put_documents(store, found, root, manifest, self.models.embedder, progress)
+                    report.added += part.added
+                    report.changed += part.changed
+                    report.unchanged += part.unchanged
+                    report.removed += part.removed
+                    report.unread += part.unread
+                return build(
+                    store, manifest, self.models, layers, report, progress, processes=self.settings.processes
+                )
+            finally:
+                store.close()
+                self._forget_snapshot()
+
+    def remove(self, *documents: str, progress: Progress = _silent) -> BuildReport:
+        """Remove documents and everything that was read from them, and bring the layers in step.
+
+        Raises:
+            BadInput: if a document is not in the index.
+        """
+        with writing(self.folder):
+            store = Store(self.folder, mode="write", durability=self.settings.durability)
+            try:
+                manifest = store.manifest()
+                known = store.document_hashes()
+                unknown = [d for d in documents if d not in known]
+                if unknown or manifest is None:
+                    raise BadInput(
+                        f"the index at {self.folder} has no document {unknown[0] if unknown else documents[0]!r}. "
+                        "List them with: polygraph status --documents"
+                    )
+                layers = list(current(store, manifest))
+                with store.transaction():
+                    for document in documents:
+                        store.remove_document(document)
+                report = BuildReport(removed=len(documents))
+                return build(store, manifest, self.models, layers, report, progress)
+            finally:
+                store.close()
+                self._forget_snapshot()
+
+    def keep_apart(self, a: str, b: str) -> None:
+        """Decide that two names are two entities; the next `add` follows it, also against what it merged before."""
+        self._decide("apart", a, b)
+
+    def keep_together(self, a: str, b: str) -> None:
+        """Decide that two names are one entity; the next `add` follows it."""
+        self._decide("together", a, b)
+
+    # --- questions ----------------------------------------------------------------------------------
+
+    def ask(
+        self,
+        question: str,
+        method: str | Method | None = None,
+        *,
+        where: Mapping[str, str] | None = None,
+        max_tokens: int | None = None,
+        history: Sequence[Turn] = (),
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Answer a question with citations, or refuse.
+
+        Args:
+            question: any text.
+            method: name out of `polygraph methods` (default: the setting `method`), or a method of your own.
+            where: metadata fields and the values that documents must have; ``*`` in a value matches anything.
+            max_tokens: budget of the context; default: the method's own.
+            history: earlier questions and answers; the question is first made to stand on its own.
+            on_text: given pieces of the answer as they come.
+
+        Raises:
+            UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to mend it.
+        """
+        asked, usage = self._stand_alone(question, history)
+        retrieval = self.retrieve(asked, method, where=where, max_tokens=max_tokens)
+        found = answering.answer(
+            asked, retrieval, self.snapshot(where), self.models, history=history, on_text=on_text
+        )
+        return replace(found, question=question, usage=found.usage + usage)
+
+    def stream(self, question: str, method: str | Method | None = None, **options: Any) -> Iterator[Event]:
+        """Answer as events: the retrieval, pieces of text, at last the whole answer. Options as for `ask`."""
+        events: queue.Queue[Event | BaseException] = queue.Queue()
+
+        def work() -> None:
+            try:
+                history = options.get("history", ())
+                where = options.get("where")
+                asked, usage = self._stand_alone(question, history)
+                retrieval = self.retrieve(asked, method, where=where, max_tokens=options.get("max_tokens"))
+                events.put(Event(kind="retrieval", retrieval=retrieval))
+                found = answering.answer(
+                    asked,
+                    retrieval,
+                    self.snapshot(where),
+                    self.models,
+                    history=history,
+                    on_text=lambda piece: events.put(Event(kind="text", text=piece)),
+                )
+                events.put(Event(kind="answer", answer=replace(found, question=question, usage=found.usage + usage)))
+            except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
+                events.put(error)
+
+        worker = threading.Thread(target=work, daemon=True)
+        worker.start()
+        while True:
+            event = events.get()
+            if isinstance(event, BaseException):
+                raise event
+            yield event
+            if event.kind == "answer":
+                return
+
+    def retrieve(
+        self,
+        question: str,
+        method: str | Method | None = None,
+        *,
+        where: Mapping[str, str] | None = None,
+        max_tokens: int | None = None,
+    ) -> Retrieval:
+        """Find and pack the evidence for a question, without answering it."""
+        if not question.strip():
+            raise BadInput("the question is empty. Ask something, as in: polygraph ask \"Who built the harbour?\"")
+        chosen = find_method(method or self.settings.method) if not isinstance(method, Method) else method
+        if max_tokens is not None and max_tokens < 1:
+            raise BadInput(f"--max-tokens {max_tokens} leaves no room for evidence. Give at least 100")
+        snapshot = self.snapshot(where)
+        with self.models.calls.meter() as meter:
+            found = with_budget(chosen, max_tokens)(question, snapshot, self.models)
+        name = method if isinstance(method, str) else found.method
+        return replace(found, method=name, usage=found.usage + meter.usage)
+
+    def compare(
+        self,
+        question: str,
+        methods: Sequence[str],
+        *,
+        where: Mapping[str, str] | None = None,
+        max_tokens: int | None = None,
+    ) -> list[Answer]:
+        """Answer one question with several methods, in the order given."""
+        for name in methods:
+            find_method(name)
+        return [self.ask(question, name, where=where, max_tokens=max_tokens) for name in methods]
+
+    # --- looking ------------------------------------------------------------------------------------
+
+    def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
+        """The finished layers, for methods of your own; the same state until the index changes."""
+        if self._snapshot is None:
+            self._snapshot = Snapshot(self.folder)
+        return self._snapshot.where(where) if where else self._snapshot
+
+    def status(self) -> dict[str, Any]:
+        """Counts, layers, notes, failures and the ledger, as plain values."""
+        store = Store(self.folder, mode="read")
+        try:
+            manifest = store.manifest()
+            fresh = current(store, manifest)
+            done = store.layers()
+            return {
+                "index": str(self.folder),
+                "documents": store.count("documents"),
+                "counts": counts(store),
+                "layers": {
+                    name: {
+                        "state": "ready" if name in fresh else "stale" if name in done else "missing",
+                        "rows": done[name][1] if name in done else 0,
+                        "seconds": round(done[name][2], 3) if name in done else 0.0,
+                    }
+                    for name in BELOW
+                },
+                "embedder": manifest.embedder if manifest else "",
+                "name_embedder": manifest.name_embedder if manifest else "",
+                "extractor": manifest.extractor if manifest else "",
+                "notes": store.notes(),
+                "unread": [{"path": p, "reason": r} for p, r in store.unread()],
+                "failures": [
+                    {"window": w, "status": s, "problem": p, "raw": raw} for w, s, p, raw in store.failures()
+                ],
+                "ledger": [row.as_dict() for row in self.models.calls.ledger()],
+            }
+        finally:
+            store.close()
+
+    # --- parts --------------------------------------------------------------------------------------
+
+    def _layers_for(self, methods: Sequence[str]) -> list[str]:
+        if not methods:
+            return list(BELOW)
+        return sorted({layer for name in methods for layer in find_method(name).needs})
+
+    def _manifest(self, before: Manifest | None, extractor: Literal["nlp", "llm"] | None) -> Manifest:
+        """What to build with: settings given outright, else what the index was built with, else defaults."""
+        settings, models = self.settings, self.models
+
+        def choose(name: str) -> Any:
+            given = name in settings.model_fields_set
+            return getattr(settings, name) if before is None or given else getattr(before, name)
+
+        outright = extractor or (settings.extractor if settings.extractor != "auto" else None)
+        kind = outright or (before.extractor.split(":")[0] if before else "llm" if models.chat else "nlp")
+        if kind == "llm" and models.chat is None:
+            raise BadInput(
+                "extraction with a model was asked for, and no chat model is configured. Set POLYGRAPH_CHAT_MODEL "
+                "and OPENAI_BASE_URL or OPENAI_API_KEY, or extract without one: --extractor nlp"
+            )
+        if kind == "llm" and models.chat is not None:
+            values = {
+                "entity_types": list(settings.entity_types),
+                "gleaning": settings.gleaning,
+                "max_gleanings": settings.max_gleanings,
+            }
+            identity = llm.identity(models.chat.name, **values)
+            if before and before.extractor.startswith("llm:") and before.extractor != identity and not outright:
+                raise IndexMismatch(
+                    f"the graph of {self.folder} was extracted by {before.extractor}, and the settings now say "
+                    f"{identity}. Use the former, or read every document again with: --extractor llm"
+                )
+        else:
+            values, identity = {}, nlp.identity()
+        return Manifest(
+            chunk_tokens=min(choose("chunk_tokens"), models.embedder.max_tokens),
+            window_tokens=choose("window_tokens"),
+            language=choose("language"),
+            embedder=models.embedder.name,
+            dimension=models.embedder.dimension,
+            name_embedder=models.name_embedder.name,
+            name_dimension=models.name_embedder.dimension,
+            extractor=identity,
+            extractor_settings=values,
+            reports=f"{models.chat.name}:{prompt('report').hash[:8]}" if models.chat else "extractive",
+            community_size=choose("community_size"),
+        )
+
+    def _stand_alone(self, question: str, history: Sequence[Turn]) -> tuple[str, Usage]:
+        """Make a question of a conversation stand on its own."""
+        if not history:
+            return question, Usage()
+        if self.models.chat is not None:
+            with self.models.calls.meter() as meter:
+                asked = condense_question(question, history, self.models, self.models.chat)
+            return asked, meter.usage
+        if names(question):
+            return question, Usage()
+        # Without a model: a question that names nothing is about what the last one named.
+        before = names(history[-1][0])
+        return (f"{question} ({', '.join(before)})" if before else question), Usage()
+
+    def _decide(self, kind: Literal["apart", "together"], a: str, b: str) -> None:
+        with writing(self.folder):
+            store = Store(self.folder, mode="write", durability=self.settings.durability)
+            try:
+                with store.transaction():
+                    store.decide(kind, a, b)
+            finally:
+                store.close()
+                self._forget_snapshot()
+
+    def _forget_snapshot(self) -> None:
+        if self._snapshot is not None:
+            self._snapshot.close()
+            self._snapshot = None
+
+
+def _writable(folder: Path) -> bool:
+    place = folder
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    return os.access(place, os.W_OK)

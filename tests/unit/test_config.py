@@ -1,0 +1,56 @@
+import pytest
+
+from polygraph.config import explain_settings, load_settings
+from polygraph.errors import BadInput
+
+
+def test_flags_win_over_environment_over_file_over_defaults(tmp_path):
+    (tmp_path / "polygraph.toml").write_text('concurrency = 2\nmethod = "bm25"\nlanguage = "de"\n')
+    environ = {"POLYGRAPH_CONCURRENCY": "3", "POLYGRAPH_METHOD": "naive"}
+    settings = load_settings({"method": "hybrid"}, environ=environ, folder=tmp_path)
+    assert (settings.method, settings.concurrency, settings.language) == ("hybrid", 3, "de")
+    origins = {o.name: o.source for o in explain_settings({"method": "hybrid"}, environ=environ, folder=tmp_path)}
+    assert origins["method"] == "flag"
+    assert origins["concurrency"] == "environment POLYGRAPH_CONCURRENCY"
+    assert origins["language"] == str(tmp_path / "polygraph.toml")
+    assert origins["chunk_tokens"] == "default"
+
+
+def test_the_nearest_file_above_the_folder_is_found(tmp_path):
+    (tmp_path / "polygraph.toml").write_text("concurrency = 2\n")
+    below = tmp_path / "a" / "b"
+    below.mkdir(parents=True)
+    assert load_settings(environ={}, folder=below).concurrency == 2
+
+
+def test_the_usual_openai_variables_are_read_after_our_own(tmp_path):
+    environ = {"OPENAI_API_KEY": "sk-theirs", "OPENAI_BASE_URL": "http://a/v1", "POLYGRAPH_BASE_URL": "http://b/v1"}
+    settings = load_settings(environ=environ, folder=tmp_path)
+    assert (settings.api_key, settings.base_url) == ("sk-theirs", "http://b/v1")
+
+
+def test_a_key_is_never_shown(tmp_path):
+    shown = {o.name: o.value for o in explain_settings({"api_key": "sk-1234567890abcdef"}, environ={}, folder=tmp_path)}
+    assert "4567890" not in shown["api_key"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("concurrency = 0", "concurrency 0 does not fit"),
+        ('concurency = 4', "there is no setting 'concurency'"),
+        ("concurrency = ", "cannot be read"),
+    ],
+)
+def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, content, message):
+    (tmp_path / "polygraph.toml").write_text(content)
+    with pytest.raises(BadInput, match=message) as caught:
+        load_settings(environ={}, folder=tmp_path)
+    assert "polygraph.toml" in str(caught.value)
+
+
+def test_lists_and_prices_can_be_written_in_a_file_and_lists_in_the_environment(tmp_path):
+    (tmp_path / "polygraph.toml").write_text('[prices."my-model"]\ninput = 0.1\noutput = 0.4\n')
+    settings = load_settings(environ={"POLYGRAPH_ENTITY_TYPES": "person, ship"}, folder=tmp_path)
+    assert settings.entity_types == ("person", "ship")
+    assert settings.prices["my-model"].output == 0.4

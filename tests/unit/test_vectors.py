@@ -1,0 +1,36 @@
+import numpy as np
+
+from polygraph.store.vectors import Hit, VectorIndex, top
+
+
+def test_ties_at_the_cut_go_to_the_smaller_row():
+    assert top(np.array([0.1, 0.7, 0.7, 0.7, 0.9]), 3) == [Hit(4, 0.9), Hit(1, 0.7), Hit(2, 0.7)]
+
+
+def test_differences_in_the_last_bits_decide_nothing():
+    assert [h.n for h in top(np.array([0.5, 0.5 + 1e-9]), 2)] == [0, 1]
+
+
+def test_search_agrees_with_a_plain_sort(tmp_path):
+    rng = np.random.default_rng(7)
+    matrix = rng.normal(size=(300, 16)).astype(np.float32)
+    matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
+    VectorIndex.save(tmp_path / "v", matrix)
+    index = VectorIndex.open(tmp_path / "v")
+    found = index.search(matrix[17], 25)
+    expected = sorted(range(300), key=lambda i: (-round(float(matrix[i] @ matrix[17]), 6), i))[:25]
+    assert [h.n for h in found] == expected
+    assert found[0].n == 17
+
+
+def test_rows_outside_the_filter_are_never_returned(tmp_path):
+    matrix = np.eye(4, dtype=np.float32)
+    VectorIndex.save(tmp_path / "v", matrix)
+    allowed = np.array([False, True, False, True])
+    found = VectorIndex.open(tmp_path / "v").search(matrix[0], 10, allowed)
+    assert {h.n for h in found} == {1, 3}
+
+
+def test_an_empty_matrix_finds_nothing(tmp_path):
+    VectorIndex.save(tmp_path / "v", np.empty((0, 8), dtype=np.float32))
+    assert VectorIndex.open(tmp_path / "v").search(np.ones(8, dtype=np.float32), 3) == []

@@ -27,7 +27,9 @@ SETS = ("hotpotqa", "nq", "musique")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path)
     parser.add_argument("--n", type=int, default=150)
     options = parser.parse_args()
@@ -35,8 +37,13 @@ def main() -> None:
     extractive.REFUSE_BELOW = float("-inf")
     whole: dict[str, list[tuple[float, bool]]] = {}
     for name in SETS:
-        corpus = [json.loads(line) for line in gzip.open(options.data / name / "corpus.jsonl.gz", "rt", encoding="utf-8")]
-        questions = [json.loads(line) for line in (options.data / name / "questions.jsonl").open(encoding="utf-8")]
+        corpus = [
+            json.loads(line)
+            for line in gzip.open(options.data / name / "corpus.jsonl.gz", "rt", encoding="utf-8")
+        ]
+        questions = [
+            json.loads(line) for line in (options.data / name / "questions.jsonl").open(encoding="utf-8")
+        ]
         usable = [q for q in questions if q["evidence"] and q["answer"]][: options.n]
         rows = list(judge(corpus, usable, models))
         whole[name] = rows
@@ -44,9 +51,13 @@ def main() -> None:
     report("all", [row for rows in whole.values() for row in rows])
 
 
-def judge(corpus: list[dict[str, Any]], questions: list[dict[str, Any]], models: Any) -> Iterator[tuple[float, bool]]:
+def judge(
+    corpus: list[dict[str, Any]], questions: list[dict[str, Any]], models: Any
+) -> Iterator[tuple[float, bool]]:
     with tempfile.TemporaryDirectory() as folder:
-        LexicalIndex.save(Path(folder) / "lexical", [(n, d["title"], d["text"]) for n, d in enumerate(corpus)])
+        LexicalIndex.save(
+            Path(folder) / "lexical", [(n, d["title"], d["text"]) for n, d in enumerate(corpus)]
+        )
         index = LexicalIndex.open(Path(folder) / "lexical")
         for q in questions:
             hits = [corpus[h.n] for h in index.search(q["question"], 20)]
@@ -60,7 +71,15 @@ def judge(corpus: list[dict[str, Any]], questions: list[dict[str, Any]], models:
 def best(question: str, documents: list[dict[str, Any]], models: Any) -> float:
     passages = [
         Passage(
-            chunk=Chunk(id=f"{d['id']}:0", document=d["id"], ordinal=0, start=0, end=len(d["text"]), text=d["text"], n_tokens=0),
+            chunk=Chunk(
+                id=f"{d['id']}:0",
+                document=d["id"],
+                ordinal=0,
+                start=0,
+                end=len(d["text"]),
+                text=d["text"],
+                n_tokens=0,
+            ),
             title=d["title"],
             evidence=n,
         )

@@ -24,8 +24,12 @@ METHODS = "naive,bm25,hybrid,hybrid:reranked,graphrag-local,graphrag-global"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--index", type=Path, help="where the index lies or is made (default: a temporary folder)")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument(
+        "--index", type=Path, help="where the index lies or is made (default: a temporary folder)"
+    )
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--show", action="store_true", help="print every answer that is not right")
     options = parser.parse_args()
@@ -33,7 +37,9 @@ def main() -> None:
         questions = [json.loads(line) for line in (sample / "questions.jsonl").open(encoding="utf-8")]
         with Index.open(options.index or Path(temporary) / "sample.index", offline=True) as index:
             index.add(str(sample / "papers"))
-            print("| method | right of 34 | supported of 34 | all evidence found of 34 | refused of 6 | wrongly refused of 34 | median s |")
+            print(
+                "| method | right of 34 | supported of 34 | all evidence found of 34 | refused of 6 | wrongly refused of 34 | median s |"
+            )
             print("|---|---|---|---|---|---|---|")
             for method in options.methods.split(","):
                 rows = [(q, index.ask(q["question"], method)) for q in questions]
@@ -61,7 +67,9 @@ def is_right(question: dict[str, Any], answer: Answer) -> bool:
         return False
     if question["type"] == "corpus_wide":
         said = set(content(answer.text))
-        held = [len(said & set(content(p))) / max(1, len(set(content(p)))) >= 1 / 3 for p in question["points"]]
+        held = [
+            len(said & set(content(p))) / max(1, len(set(content(p)))) >= 1 / 3 for p in question["points"]
+        ]
         return 2 * sum(held) >= len(held)
     text = plain(answer.text)
     return any(plain(form) in text for form in [question["answer"], *question["aliases"]])
@@ -73,15 +81,17 @@ def found_all(question: dict[str, Any], answer: Answer) -> bool:
 
 
 def plain(text: str) -> str:
-    return f" {' '.join(re.findall(r'[^\W_]+', text.casefold()))} "
+    return " ".join(["", *re.findall(r"[^\W_]+", text.casefold()), ""])
 
 
 def show(rows: list[tuple[dict[str, Any], Answer]]) -> None:
     for q, a in rows:
         good = a.refused if q["type"] == "unanswerable" else is_right(q, a)
         if not good:
-            print(f"\n{q['id']} ({q['type']}) {q['question']}\n  gold: {q['answer']}\n  got:  {a.text}\n"
-                  f"  found all: {found_all(q, a)}  cited: {sorted({c.document for c in a.citations})}  gold: {q['evidence']}")
+            print(
+                f"\n{q['id']} ({q['type']}) {q['question']}\n  gold: {q['answer']}\n  got:  {a.text}\n"
+                f"  found all: {found_all(q, a)}  cited: {sorted({c.document for c in a.citations})}  gold: {q['evidence']}"
+            )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polygraph.models import Models
@@ -16,6 +16,10 @@ from polygraph.words import content
 
 _PASSAGES = 16
 """Chunks from which an extractive answer is made."""
+_POINTS = 6
+"""Points of an extractive answer about the whole collection."""
+_PER_DOCUMENT = 2
+"""Of them from one document, at most."""
 _MARKS = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
 _SUPPORT = 0.2
@@ -93,33 +97,59 @@ def _refusal(reason: str) -> _Draft:
 
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> _Draft:
+    if extractive.is_broad(question) and retrieval.evidence[0].kind == "summary":
+        return _list_points(retrieval, index)
     passages = _passages(question, retrieval.evidence, index)
-    broad = retrieval.method.startswith("graphrag-global") and extractive.is_broad(question)
-    selection = extractive.choose_sentences(question, passages, models, broad=broad)
+    selection = extractive.choose_sentences(question, passages, models)
     if not selection.sentences:
         return _refusal(selection.refused_because)
-    titles = {p.chunk.document: p.title for p in passages}
     chunks = {p.chunk.id: p.chunk for p in passages}
-    citations = tuple(
-        Citation(
-            n=s.evidence,
-            document=s.span.document,
-            chunk=s.span.chunk,
-            start=s.span.start,
-            end=s.span.end,
-            quote=_slice(chunks[s.span.chunk], s.span.start, s.span.end),
-            title=titles[s.span.document],
+    titles = {p.chunk.document: p.title for p in passages}
+    citations = []
+    for s in selection.sentences:
+        chunk = chunks[s.span.chunk]
+        citations.append(
+            _citation(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
         )
-        for s in selection.sentences
+    return _Draft(
+        text=" ".join(f"{s.text} [{s.evidence}]" for s in selection.sentences), citations=tuple(citations)
     )
-    separator = "\n" if broad else " "
-    mark = "- " if broad else ""
-    text = separator.join(f"{mark}{s.text} [{s.evidence}]" for s in selection.sentences)
-    return _Draft(text=text, citations=citations)
 
 
-def _slice(chunk: Chunk, start: int, end: int) -> str:
-    return chunk.text[start - chunk.start : end - chunk.start]
+def _list_points(retrieval: Retrieval, index: Snapshot) -> _Draft:
+    """Answer a question about the whole collection: the best points, no two from one passage, few per document."""
+    chunks = {
+        c.id: c for c in index.chunks_by_id(sorted({s.chunk for e in retrieval.evidence for s in e.spans}))
+    }
+    titles = index.titles([c.document for c in chunks.values()])
+    lines: list[str] = []
+    citations: list[Citation] = []
+    for n, item in enumerate(retrieval.evidence, 1):
+        found = _best_sentence(item.text, item, chunks)
+        if found is None:
+            continue
+        chunk, start, end = found
+        cited = [c.document for c in citations]
+        if any(c.chunk == chunk.id for c in citations) or cited.count(chunk.document) >= _PER_DOCUMENT:
+            continue
+        lines.append(f"- {' '.join(item.text.split())} [{n}]")
+        citations.append(_citation(n, chunk, start, end, titles))
+        if len(lines) == _POINTS:
+            break
+    return _Draft(text="\n".join(lines), citations=tuple(citations))
+
+
+def _citation(n: int, chunk: Chunk, start: int, end: int, titles: Mapping[str, str]) -> Citation:
+    """A citation of a stretch of a chunk; `start` and `end` count from the chunk's beginning."""
+    return Citation(
+        n=n,
+        document=chunk.document,
+        chunk=chunk.id,
+        start=chunk.start + start,
+        end=chunk.start + end,
+        quote=chunk.text[start:end],
+        title=titles.get(chunk.document, chunk.document),
+    )
 
 
 def _passages(question: str, evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
@@ -138,7 +168,9 @@ def _passages(question: str, evidence: Sequence[Evidence], index: Snapshot) -> l
         order = sorted(range(len(chunks)), key=lambda i: (-(shared[i] - i / 20), i))[:_PASSAGES]
         chunks = [chunks[i] for i in sorted(order)]
     titles = index.titles([c.document for c in chunks])
-    return [Passage(chunk=c, title=titles.get(c.document, c.document), evidence=numbers[c.id]) for c in chunks]
+    return [
+        Passage(chunk=c, title=titles.get(c.document, c.document), evidence=numbers[c.id]) for c in chunks
+    ]
 
 
 # --- with a model -------------------------------------------------------------------------------------
@@ -148,7 +180,9 @@ def _resolve(text: str, retrieval: Retrieval, index: Snapshot) -> _Draft:
     """Check a model's citations and give each a sentence of a document; `n` is the number of the evidence."""
     if text.startswith(NO_ANSWER) or NO_ANSWER in text[:40]:
         reason = text.partition(NO_ANSWER)[2].strip().rstrip(".") or "the evidence does not suffice"
-        return _refusal(reason[0].lower() + reason[1:] if reason[:1].isupper() and reason[1:2].islower() else reason)
+        return _refusal(
+            reason[0].lower() + reason[1:] if reason[:1].isupper() and reason[1:2].islower() else reason
+        )
     evidence = retrieval.evidence
     chunks = {c.id: c for c in index.chunks_by_id(sorted({s.chunk for e in evidence for s in e.spans}))}
     titles = index.titles([c.document for c in chunks.values()])
@@ -173,17 +207,7 @@ def _resolve(text: str, retrieval: Retrieval, index: Snapshot) -> _Draft:
             cited.append(n)
             if (n, chunk.id, start) not in seen:
                 seen.add((n, chunk.id, start))
-                citations.append(
-                    Citation(
-                        n=n,
-                        document=chunk.document,
-                        chunk=chunk.id,
-                        start=chunk.start + start,
-                        end=chunk.start + end,
-                        quote=chunk.text[start:end],
-                        title=titles.get(chunk.document, ""),
-                    )
-                )
+                citations.append(_citation(n, chunk, start, end, titles))
         parts.append("".join([" ", *(f"[{n}]" for n in cited)]) if cited else "")
         at = mark.end()
     parts.append(text[at:])
@@ -199,9 +223,7 @@ def _claim(text: str) -> str:
     return plain[-1_000:][spans[-1][0] : spans[-1][1]] if spans else ""
 
 
-def _best_sentence(
-    claim: str, evidence: Evidence, chunks: dict[str, Chunk]
-) -> tuple[Chunk, int, int] | None:
+def _best_sentence(claim: str, evidence: Evidence, chunks: dict[str, Chunk]) -> tuple[Chunk, int, int] | None:
     """The sentence under a piece of evidence that shares most content words with a claim."""
     wanted = set(content(claim))
     best: tuple[float, Chunk, int, int] | None = None

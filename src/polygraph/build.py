@@ -9,7 +9,6 @@ import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
 
@@ -177,7 +176,10 @@ def build(
 
 def counts(store: Store) -> dict[str, int]:
     """How much of everything an index holds."""
-    found = {name: store.count(name) for name in ("documents", "chunks", "entities", "relations", "communities", "reports")}
+    found = {
+        name: store.count(name)
+        for name in ("documents", "chunks", "entities", "relations", "communities", "reports")
+    }
     found |= {f"windows {state}": n for state, n in store.window_states().items()}
     return found
 
@@ -207,8 +209,7 @@ class _Builder:
 
     def graph(self) -> int:
         self._extract()
-        with closing(self._store.extractions()) as found:
-            pairs = list(found)
+        pairs = list(self._store.extractions())
         mentions = [
             Mention(
                 document=document,
@@ -386,10 +387,10 @@ class _Builder:
 
 
 def embedded_text(title: str, text: str) -> str:
-    """What is embedded of a chunk: the title of its document, unless the text begins with it, then the text.
+    r"""What is embedded of a chunk: the title of its document, unless the text begins with it, then the text.
 
     >>> embedded_text("Halcyon", "The log of a ship.")
-    'Halcyon\\nThe log of a ship.'
+    'Halcyon\nThe log of a ship.'
     """
     head = title[:_TITLE_CHARACTERS]
     return text if text.startswith(head) else f"{head}\n{text}"
@@ -401,7 +402,9 @@ def entity_text(entity: Entity) -> str:
     return f"{entity.name}{kind}: {entity.description}"[:_ENTITY_CHARACTERS]
 
 
-def _put_document(store: Store, document: Document, root: str, manifest: Manifest, embedder: Embedder) -> None:
+def _put_document(
+    store: Store, document: Document, root: str, manifest: Manifest, embedder: Embedder
+) -> None:
     chunks: list[Chunk] = chunk(
         document,
         embedder.count,
@@ -410,7 +413,9 @@ def _put_document(store: Store, document: Document, root: str, manifest: Manifes
         language=manifest.language,
     )
     with store.transaction():
-        store.put_document(document, root, chunks, windows(document, chunks, max_tokens=manifest.window_tokens))
+        store.put_document(
+            document, root, chunks, windows(document, chunks, max_tokens=manifest.window_tokens)
+        )
 
 
 def _chunker(store: Store) -> str:

@@ -11,9 +11,7 @@ _LABEL = re.compile(r"[ \t]*(?:\(?\d{1,3}[.)][ \t]|[^\W_a-z][^\n:：]{0,40}[:：
 # of a paragraph, and `1.` alone for a sentence.
 _BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤]|(?<!\\w)\\(\\w{1,3}\\)(?=\\s)")
 _LONE_MARK = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
-_COLUMNS = re.compile(r"\S(?: {3}|[ ]*\t)\s*\S")
 _FINISHED = tuple(".!?:;…\"'”’)]»。！？；：」』")
-_HEADING_LINE = re.compile(r"#{1,6}[ \t]+\S")
 # White space of more than one byte: the library (1.0.32) panics when it stands after an initial.
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 # Where the library fails: an end mark, but not after a word of one or two letters (initials, Dr, St, No).
@@ -77,12 +75,22 @@ def hard_wrapped(text: str) -> bool:
     >>> hard_wrapped("A paragraph. " * 20 + "\nAnother one.")
     False
     """
-    total = long = 0
-    for line in text.split("\n"):
-        total += len(line)
-        if len(line) > _WRAP_LIMIT:
-            long += len(line)
-    return 2 * long <= total
+    long = sum(length for length in map(len, text.split("\n")) if length > _WRAP_LIMIT)
+    return 2 * long <= len(text) - text.count("\n")
+
+
+def atx_heading(line: str) -> str:
+    """Return the wording of a Markdown heading (``## Title ##``), or nothing if the line is none.
+
+    >>> atx_heading("## Learn C# ##"), atx_heading("#hashtag")
+    ('Learn C#', '')
+    """
+    body = line.strip()
+    words = body.lstrip("#")
+    if not 1 <= len(body) - len(words) <= 6 or not words[:1].isspace():
+        return ""
+    bare = words.rstrip("#")
+    return (bare if bare[-1:].isspace() else words).strip()
 
 
 def trim(text: str, start: int, end: int) -> tuple[int, int]:
@@ -116,6 +124,11 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         yield from _split_paragraph(paragraph)
 
 
+def _in_columns(line: str) -> bool:
+    body = line.lstrip()
+    return "   " in body or "\t" in body
+
+
 def _split_paragraph(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     width = max(len(line) for _, line in lines)
     begin, previous = lines[0]
@@ -123,13 +136,13 @@ def _split_paragraph(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     marked = bool(_MARK.match(previous) or _LABEL.match(previous))
     for offset, line in lines[1:]:
         short = len(previous) < _SHORT_LINE * width
-        own = bool(_MARK.match(line) or _COLUMNS.search(line))
+        own = bool(_MARK.match(line) or _in_columns(line))
         label = not own and bool(_LABEL.match(line))
         if (
             own
             or (label and (marked or short or previous.endswith(_FINISHED)))
-            or _HEADING_LINE.match(previous)
-            or _COLUMNS.search(previous)
+            or atx_heading(previous)
+            or _in_columns(previous)
             or (short and not line.lstrip()[0].islower())
         ):
             yield begin, end

@@ -5,16 +5,18 @@ import re
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NAME = re.compile(r"[\"“]([^\"”]{2,80})[\"”]|\b(\d{3,4})\b|\b([^\W\d_][\w'’-]*)")
 
-STOP = frozenset(
-    """a about above after again against all also am an and any are as at be became because been before being
-    below between both but by can come could did do does doing down during each either else ever every few for
-    from further get give given had has have having he her here hers herself him himself his how i if in into is
-    it its itself just know least less let like list made make many may me might more most much must my name
-    named neither no nor not now of off on once one only or other our out over own please same say says she
-    should since so some still such take tell than that the their them themselves then there these they this
-    those through to told too under until up upon us used very was we were what when where whether which while
-    who whom whose why will with within without would yes yet you your s t d ll m re ve""".split()
-)
+_STOP = """
+    a about above after again against all also am an and any are as at be became because been before
+    being below between both but by can come could did do does doing down during each either else ever
+    every few for from further get give given had has have having he her here hers herself him himself
+    his how i if in into is it its itself just know least less let like list made make many may me might
+    more most much must my name named neither no nor not now of off on once one only or other our out
+    over own please same say says she should since so some still such take tell than that the their them
+    themselves then there these they this those through to told too under until up upon us used very was
+    we were what when where whether which while who whom whose why will with within without would yes
+    yet you your s t d ll m re ve
+"""
+STOP = frozenset(_STOP.split())
 """English words that carry no content of a question."""
 
 
@@ -24,7 +26,13 @@ def stem(word: str) -> str:
     >>> [stem(w) for w in ("changes", "changed", "changing", "parties", "was")]
     ['chang', 'chang', 'chang', 'party', 'was']
     """
-    for ending, instead, least in (("ies", "y", 3), ("ing", "", 4), ("ed", "", 3), ("es", "", 3), ("s", "", 3)):
+    for ending, instead, least in (
+        ("ies", "y", 3),
+        ("ing", "", 4),
+        ("ed", "", 3),
+        ("es", "", 3),
+        ("s", "", 3),
+    ):
         if word.endswith(ending) and len(word) - len(ending) >= least and not word.endswith("ss"):
             word = word[: -len(ending)] + instead
             break
@@ -62,7 +70,10 @@ def names(question: str) -> list[str]:
     found: list[str] = []
     for match in _NAME.finditer(question):
         quoted, number, word = match.groups()
-        begins = not question[: match.start()].rstrip(" \"'“‘(").strip() or question[: match.start()].rstrip()[-1:] in ".?!:"
+        begins = (
+            not question[: match.start()].rstrip(" \"'“‘(").strip()
+            or question[: match.start()].rstrip()[-1:] in ".?!:"
+        )
         if quoted or number:
             found.append(quoted or number)
         elif word[0].isupper() and not begins and word.casefold() not in STOP:

@@ -138,7 +138,9 @@ class Index:
             raise IndexUnreadable(
                 f"there is no index at {self.folder}. Make one with: polygraph index PATH --index {self.folder}"
             )
-        self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")  # fails before any work
+        self.models.calls.embed(
+            self.models.embedder, ["ready"], "query", stage="check"
+        )  # fails before any work
         with writing(self.folder):
             store = Store(self.folder, mode="write", durability=self.settings.durability)
             try:
@@ -247,8 +249,10 @@ class Index:
                     history=history,
                     on_text=lambda piece: events.put(Event(kind="text", text=piece)),
                 )
-                events.put(Event(kind="answer", answer=replace(found, question=question, usage=found.usage + usage)))
-            except BaseException as error:  # noqa: BLE001 - handed to the caller's thread
+                events.put(
+                    Event(kind="answer", answer=replace(found, question=question, usage=found.usage + usage))
+                )
+            except BaseException as error:
                 events.put(error)
 
         worker = threading.Thread(target=work, daemon=True)
@@ -271,7 +275,9 @@ class Index:
     ) -> Retrieval:
         """Find and pack the evidence for a question, without answering it."""
         if not question.strip():
-            raise BadInput("the question is empty. Ask something, as in: polygraph ask \"Who built the harbour?\"")
+            raise BadInput(
+                'the question is empty. Ask something, as in: polygraph ask "Who built the harbour?"'
+            )
         chosen = find_method(method or self.settings.method) if not isinstance(method, Method) else method
         if max_tokens is not None and max_tokens < 1:
             raise BadInput(f"--max-tokens {max_tokens} leaves no room for evidence. Give at least 100")
@@ -357,13 +363,23 @@ class Index:
                 "and OPENAI_BASE_URL or OPENAI_API_KEY, or extract without one: --extractor nlp"
             )
         if kind == "llm" and models.chat is not None:
-            values = {
+            values: dict[str, Any] = {
                 "entity_types": list(settings.entity_types),
                 "gleaning": settings.gleaning,
                 "max_gleanings": settings.max_gleanings,
             }
-            identity = llm.identity(models.chat.name, **values)
-            if before and before.extractor.startswith("llm:") and before.extractor != identity and not outright:
+            identity = llm.identity(
+                models.chat.name,
+                entity_types=settings.entity_types,
+                gleaning=settings.gleaning,
+                max_gleanings=settings.max_gleanings,
+            )
+            if (
+                before
+                and before.extractor.startswith("llm:")
+                and before.extractor != identity
+                and not outright
+            ):
                 raise IndexMismatch(
                     f"the graph of {self.folder} was extracted by {before.extractor}, and the settings now say "
                     f"{identity}. Use the former, or read every document again with: --extractor llm"

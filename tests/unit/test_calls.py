@@ -164,7 +164,7 @@ def test_several_processes_may_share_the_file(tmp_path: Path) -> None:
         from polygraph.models.protocols import ChatRequest, Message
         from polygraph.models.scripted import ScriptedChat, ScriptedEmbedder
         with Calls(Path({str(tmp_path / "calls.sqlite")!r})) as calls:
-            for i in range(40):
+            for i in range(25):
                 request = ChatRequest(messages=(Message("user", f"Number {{i}}."),))
                 calls.ask(ScriptedChat(), request, str, stage="x")
                 calls.embed(ScriptedEmbedder(), [f"text {{i}}"], "document", stage="y")
@@ -175,8 +175,8 @@ def test_several_processes_may_share_the_file(tmp_path: Path) -> None:
     assert [process.wait() for process in running] == [0, 0, 0]
     with Calls(tmp_path / "calls.sqlite") as calls:
         rows = {row.stage: row for row in calls.ledger()}
-        assert rows["x"].ok + rows["x"].cached == 120
-        assert rows["x"].ok >= 40
+        assert rows["x"].ok + rows["x"].cached == 75
+        assert rows["x"].ok >= 25
 
 
 # --- retries ------------------------------------------------------------------------------------
@@ -261,6 +261,29 @@ def test_a_server_that_asks_for_hours_is_given_up_at_once(server: ScriptedServer
     with Calls(None, sleep=naps) as calls, pytest.raises(ModelUnavailable):
         calls.ask(chat(server), question(), plain, stage="answer")
     assert naps.taken == []
+
+
+def test_a_request_that_always_fails_does_not_stop_the_others(server: ScriptedServer) -> None:
+    def fail(request: ChatRequest) -> str:
+        time.sleep(0.05)
+        raise ConnectionAbortedError
+
+    server.chat = ScriptedChat([("unlucky", fail), ("light", "Ada.")])
+    with Calls(None, concurrency=4, sleep=Naps()) as calls:
+        model = chat(server)
+
+        def ask(i: int) -> str:
+            text = "unlucky light" if i == 3 else f"light {i}"
+            try:
+                return calls.ask(model, question(text), plain, stage="extract")
+            except UnusableReply as error:
+                return error.problem.split(",")[0]
+
+        outcomes = calls.map(ask, range(20))
+        assert outcomes.count("Ada.") == 19
+        assert outcomes[3] == "no answer in 7 attempts"
+        assert len(calls.quarantined()) == 1
+        assert calls.ledger()[0].failed == 7
 
 
 def test_an_endpoint_that_is_down_is_named_after_a_few_failures_of_each_thread() -> None:
@@ -499,18 +522,13 @@ def test_embeddings_at_an_endpoint_are_counted_and_capped(server: ScriptedServer
 def test_with_a_faulty_server_all_is_accounted_for_and_the_ledger_is_what_the_server_counted(
     tmp_path: Path,
 ) -> None:
-    rates = {
-        "429": 0.2,
-        "500": 0.1,
-        "drop": 0.05,
-        "cut": 0.03,
-        "prose": 0.02,
-        "cut_http": 0.02,
-        "silence": 0.01,
-    }
+    rates = {"429": 0.2, "500": 0.1, "drop": 0.05, "cut": 0.03, "prose": 0.02, "cut_http": 0.02}
+    drawn = faults_at(rates, seed=5)
+    # A time-out long enough for a busy machine, which two calls run into on purpose.
+    faults = ["silence" if n in {20, 60} else drawn(n) for n in range(600)]
     script = ScriptedChat([("light", '{"keeper": "Ada"}')])
-    with ScriptedServer(chat=script, faults=faults_at(rates, seed=5), retry_after_s=0.01) as server:
-        model = chat(server, timeout_s=0.5)
+    with ScriptedServer(chat=script, faults=faults, retry_after_s=0.01) as server:
+        model = chat(server, timeout_s=2.5)
         with Calls(tmp_path / "calls.sqlite", sleep=lambda seconds: time.sleep(min(seconds, 0.01))) as calls:
 
             def ask(i: int) -> str:

@@ -49,6 +49,12 @@ def test_a_request_arrives_as_it_was_made_and_the_usage_is_the_servers(server: S
     assert server.log[0].task == "answer"
 
 
+def test_text_of_any_kind_passes_a_stream_unharmed(server: ScriptedServer) -> None:
+    text = 'a\u2028line\u2029 separator,\x85 next,\x0b tab, \r\n灯台 \U0001f30a\x00 and "quotes"'
+    server.chat = ScriptedChat([("light", text)])
+    assert chat(server).chat(REQUEST).text == text
+
+
 def test_a_reply_at_the_limit_says_so(server: ScriptedServer) -> None:
     assert chat(server).chat(replace(REQUEST, max_output_tokens=2)).finish == "length"
 
@@ -182,7 +188,10 @@ def test_a_wrong_key_model_or_address_says_what_to_mend(server: ScriptedServer) 
 
 
 def test_a_page_that_is_not_an_endpoint_is_recognised() -> None:
-    with _Bare(200, b"<html>Welcome</html>", kind="text/html") as bare, pytest.raises(ModelRefused, match="/v1"):
+    with (
+        _Bare(200, b"<html>Welcome</html>", kind="text/html") as bare,
+        pytest.raises(ModelRefused, match="/v1"),
+    ):
         OpenAIChat("small", base_url=bare.url, timeout_s=5).chat(REQUEST)
 
 
@@ -202,7 +211,10 @@ def test_an_account_without_credit_is_not_tried_again() -> None:
 
 
 def test_a_reply_of_thought_alone_is_not_tried_again() -> None:
-    answer = b'{"choices": [{"message": {"content": null}, "finish_reason": "length"}], "usage": {"prompt_tokens": 5, "completion_tokens": 9}}'
+    answer = (
+        b'{"choices": [{"message": {"content": null}, "finish_reason": "length"}],'
+        b' "usage": {"prompt_tokens": 5, "completion_tokens": 9}}'
+    )
     with _Bare(200, answer) as bare, pytest.raises(TransportError, match="all 9 tokens") as caught:
         OpenAIChat("small", base_url=bare.url, timeout_s=5).chat(REQUEST)
     assert not caught.value.retryable

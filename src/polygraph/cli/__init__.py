@@ -23,28 +23,30 @@ app = typer.Typer(
 )
 
 IndexOption = Annotated[
-    Optional[Path],  # noqa: UP045 - typer reads the annotation at run time
+    Optional[Path],
     typer.Option("--index", help="Folder of the index (default ./polygraph.index, or POLYGRAPH_INDEX)."),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 WhereOption = Annotated[
-    Optional[list[str]],  # noqa: UP045
-    typer.Option("--where", metavar="KEY=VALUE", help="Only documents with this metadata; * matches anything."),
+    Optional[list[str]],
+    typer.Option(
+        "--where", metavar="KEY=VALUE", help="Only documents with this metadata; * matches anything."
+    ),
 ]
 MethodOption = Annotated[
-    Optional[str],  # noqa: UP045
+    Optional[str],
     typer.Option("-m", "--method", help="Method (see: polygraph methods)."),
 ]
 TokensOption = Annotated[
-    Optional[int],  # noqa: UP045
+    Optional[int],
     typer.Option("--max-tokens", help="Budget of the context, in tokens."),
 ]
 CostOption = Annotated[
-    Optional[float],  # noqa: UP045
+    Optional[float],
     typer.Option("--max-cost", help="Hard cap on money for this command, in US dollars."),
 ]
 SpendOption = Annotated[
-    Optional[int],  # noqa: UP045
+    Optional[int],
     typer.Option("--max-spend-tokens", help="Hard cap on model tokens for this command, in and out."),
 ]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
@@ -69,7 +71,10 @@ def main() -> None:
         print(f"polygraph: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        print("polygraph: stopped. What was finished is kept; the same command goes on from there.", file=sys.stderr)
+        print(
+            "polygraph: stopped. What was finished is kept; the same command goes on from there.",
+            file=sys.stderr,
+        )
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
@@ -77,19 +82,21 @@ def main() -> None:
 
 @app.command()
 def index(
-    paths: Annotated[Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")] = None,  # noqa: UP045
+    paths: Annotated[
+        Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
+    ] = None,
     index: IndexOption = None,
     for_methods: Annotated[
-        Optional[str],  # noqa: UP045
+        Optional[str],
         typer.Option("--for", metavar="METHOD,...", help="Build only what these methods need."),
     ] = None,
     extractor: Annotated[
-        Optional[str],  # noqa: UP045
+        Optional[str],
         typer.Option("--extractor", metavar="nlp|llm", help="Extract the graph without or with a model."),
     ] = None,
     max_cost: CostOption = None,
     max_tokens: Annotated[
-        Optional[int],  # noqa: UP045
+        Optional[int],
         typer.Option("--max-tokens", help="Hard cap on model tokens for this command, in and out."),
     ] = None,
     offline: OfflineOption = False,
@@ -103,7 +110,9 @@ def index(
     with _open(index, max_cost=max_cost, max_spend_tokens=max_tokens, offline=offline or None) as opened:
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
             methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
-            report = opened.add(*(paths or []), methods=methods, extractor=_extractor(extractor), progress=bars)
+            report = opened.add(
+                *(paths or []), methods=methods, extractor=_extractor(extractor), progress=bars
+            )
         _show_build(opened, report, as_json)
 
 
@@ -123,7 +132,9 @@ def ask(
     """Answer a question with citations, or refuse."""
     from polygraph.cli import show
 
-    with _open(index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None) as opened:
+    with _open(
+        index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None
+    ) as opened:
         options: dict[str, Any] = {"where": _where(where), "max_tokens": max_tokens}
         if stream and not as_json:
             found = _stream(opened, question, method, options)
@@ -157,7 +168,11 @@ def chat(
                 return
             if not question:
                 return
-            options: dict[str, Any] = {"where": _where(where), "max_tokens": max_tokens, "history": tuple(history)}
+            options: dict[str, Any] = {
+                "where": _where(where),
+                "max_tokens": max_tokens,
+                "history": tuple(history),
+            }
             found = _stream(opened, question, method, options)
             show.show_answer(found, streamed=True)
             history.append((question, found.text))
@@ -180,7 +195,9 @@ def compare(
     """Answer one question with several methods, side by side."""
     from polygraph.cli import show
 
-    with _open(index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None) as opened:
+    with _open(
+        index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None
+    ) as opened:
         names = [m.strip() for m in methods.split(",") if m.strip()]
         found = opened.compare(question, names, where=_where(where), max_tokens=max_tokens)
     if as_json:
@@ -250,7 +267,9 @@ def methods(as_json: JsonOption = False) -> None:
 @app.command()
 def status(
     index: IndexOption = None,
-    failed: Annotated[bool, typer.Option("--failed", help="List windows that could not be read, with replies.")] = False,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="List windows that could not be read, with replies.")
+    ] = False,
     documents: Annotated[bool, typer.Option("--documents", help="List the documents.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -265,7 +284,9 @@ def status(
         return
     if failed:
         for f in found["failures"]:
-            show.out.print(f"{show.plain(f['window'])}: {f['status']}: {show.plain(f['problem'])}", markup=False)
+            show.out.print(
+                f"{show.plain(f['window'])}: {f['status']}: {show.plain(f['problem'])}", markup=False
+            )
             if f["raw"]:
                 show.out.print(show.plain(f["raw"]), markup=False)
         for u in found["unread"]:
@@ -279,7 +300,9 @@ def status(
 
 @app.command()
 def remove(
-    documents: Annotated[list[str], typer.Argument(metavar="DOCUMENT...", help="Ids, as `status --documents` lists.")],
+    documents: Annotated[
+        list[str], typer.Argument(metavar="DOCUMENT...", help="Ids, as `status --documents` lists.")
+    ],
     index: IndexOption = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -305,7 +328,9 @@ def config(
     if as_json:
         show.as_json([{"name": r.name, "value": r.value, "from": r.source} for r in rows])
     elif explain:
-        show.show_table(("setting", "value", "from", "meaning"), [(r.name, r.value, r.source, r.help) for r in rows])
+        show.show_table(
+            ("setting", "value", "from", "meaning"), [(r.name, r.value, r.source, r.help) for r in rows]
+        )
     else:
         show.show_table(("setting", "value"), [(r.name, r.value) for r in rows])
 
@@ -330,7 +355,9 @@ def doctor(index: IndexOption = None, as_json: JsonOption = False) -> None:
 
 @app.command()
 def demo(
-    path: Annotated[Optional[str], typer.Argument(help="Your own folder; default: the sample that comes along.")] = None,  # noqa: UP045
+    path: Annotated[
+        Optional[str], typer.Argument(help="Your own folder; default: the sample that comes along.")
+    ] = None,
     index: IndexOption = None,
 ) -> None:
     """Index a folder, ask three questions with three methods, and say what to type next."""
@@ -445,4 +472,6 @@ def _show_status(found: dict[str, Any]) -> None:
     for note in found["notes"]:
         show.out.print(f"note: {show.plain(note)}", style="yellow", markup=False)
     if found["unread"]:
-        show.out.print(f"{len(found['unread'])} files were not read; see: polygraph status --failed", style="yellow")
+        show.out.print(
+            f"{len(found['unread'])} files were not read; see: polygraph status --failed", style="yellow"
+        )

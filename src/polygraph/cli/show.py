@@ -84,12 +84,19 @@ def calls_line(usage: Usage) -> str:
     """Calls, tokens and money."""
     cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
     cached = f" ({usage.cached_calls} more from cache)" if usage.cached_calls else ""
-    return f"{usage.calls} calls{cached}, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens, {cost}"
+    return (
+        f"{usage.calls} calls{cached}, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens, {cost}"
+    )
 
 
 def show_retrieval(found: Retrieval) -> None:
     """Print the trace of a method: what it found, why, and what the budget cut."""
-    out.print(Text(f"{found.method}: {len(found.evidence)} pieces of evidence, {found.n_tokens:,} tokens", style="bold"))
+    out.print(
+        Text(
+            f"{found.method}: {len(found.evidence)} pieces of evidence, {found.n_tokens:,} tokens",
+            style="bold",
+        )
+    )
     if found.empty_because:
         out.print(Text(f"nothing, because {plain(found.empty_because)}", style="yellow"))
     table = Table(box=None, pad_edge=False)
@@ -112,7 +119,9 @@ def show_retrieval(found: Retrieval) -> None:
         out.print(Text(f"{step.name}: {plain(value[:400])}{' …' if len(value) > 400 else ''}", style="dim"))
 
 
-def show_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()) -> None:
+def show_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()
+) -> None:
     """Print rows under headings."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in columns:

@@ -12,7 +12,10 @@ from polygraph.extract.lexicon import COMPANY_FORMS, TITLES
 _ACRONYM = re.compile(r"[A-Z][A-Z&.]{1,7}")
 _SMALL = frozenset(["of", "the", "and", "for", "de", "la", "in", "on"])
 _NOT_IN_PEOPLE = (FUNCTION_WORDS["en"] | {"s"}) - frozenset(["i", "a", "will", "may", "do", "so", "an"])
-_FOND = "old young poor dear little good big great master brave here evil merry kind noble wretched blessed sweet lovely whereat"
+_FOND = (
+    "old young poor dear little good big great master brave here evil merry kind noble wretched blessed sweet "
+    "lovely whereat"
+)
 _EPITHETS = frozenset(_FOND.split())
 _WIFE = frozenset(["mrs", "madame", "lady", "frau", "señora", "signora"])
 _NUMERAL = re.compile(r"[ivxlc]+|\d.*")
@@ -182,7 +185,11 @@ def _acronyms(names: list[Local], sentences: Mapping[str, str], found: dict[str,
         if len(words) > 1 and not long.name.written_low and not long.types & {"person", "date"}:
             by_initials["".join(w[0] for w in words)].append(long)
     for short in names:
-        if short.name.key in found or not _ACRONYM.fullmatch(short.written) or short.types & {"person", "date"}:
+        if (
+            short.name.key in found
+            or not _ACRONYM.fullmatch(short.written)
+            or short.types & {"person", "date"}
+        ):
             continue
         letters = short.name.base.replace(".", "").replace("&", "")
         fitting = by_initials.get(letters, [])

@@ -59,7 +59,8 @@ def blocks(text: str) -> list[Block]:
 
 def _paragraph(text: str, begin: int, end: int) -> list[Block]:
     found: list[Block] = []
-    for a, b in _filled(text, begin, end):
+    for start, b in _filled(text, begin, end):
+        a = start
         while b - a > MAX_CHARS:
             cut = max(text.rfind(". ", a, a + MAX_CHARS) + 1, a)
             if cut <= a + MAX_CHARS // 2:

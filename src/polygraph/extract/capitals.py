@@ -16,9 +16,7 @@ _DATE = re.compile(
 )
 # Every separator must be followed by a word character, so the pattern cannot backtrack far.
 _TOKEN = re.compile(r"\w+(?:[’'&./-]\w+)*")
-_LINKS = (
-    "of de del della di da do dos du des van von der den la le les el al bin ibn ben y zu zum und & the"
-)
+_LINKS = "of de del della di da do dos du des van von der den la le les el al bin ibn ben & the"
 _CONNECTORS = frozenset(_LINKS.split())
 _FIRST_OF_LINK = _CONNECTORS - {"the"}
 _MAX_WORDS = 8
@@ -112,9 +110,7 @@ def _run(text: str, tokens: list[tuple[int, int]], i: int, taken: list[tuple[int
             break
         if text[begin].isupper():
             last = j
-        elif text[begin:end] not in (_FIRST_OF_LINK if last == j - 1 else _CONNECTORS):
-            break
-        elif j - last > 2:
+        elif text[begin:end] not in (_FIRST_OF_LINK if last == j - 1 else _CONNECTORS) or j - last > 2:
             break
         j += 1
     return last

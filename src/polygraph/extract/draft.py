@@ -141,9 +141,9 @@ def _best(names: Counter[str]) -> str:
 
 
 def excerpt(sentence: str, name: str) -> str:
-    """A sentence on one line, bounded; cut around the name where it is too long.
+    r"""A sentence on one line, bounded; cut around the name where it is too long.
 
-    >>> excerpt("one  two\\n three", "two")
+    >>> excerpt("one  two\n three", "two")
     'one two three'
     """
     if len(sentence) <= MAX_DESCRIPTION:

@@ -110,7 +110,11 @@ def _life(sentence: Sentence, found: list[Found], keys: list[str]) -> list[Tripl
             continue
         closing = text.find(")", opening)
         closing = len(text) if closing < 0 else closing
-        inside = [i for i, m in enumerate(found) if m.type == "date" and opening < sentence.starts[m.first] < closing]
+        inside = [
+            i
+            for i, m in enumerate(found)
+            if m.type == "date" and opening < sentence.starts[m.first] < closing
+        ]
         if len(inside) == 2 and _DASH.search(text[opening:closing]):
             rows += [(keys[k], "born", keys[inside[0]]), (keys[k], "died", keys[inside[1]])]
         elif len(inside) == 1:
@@ -139,7 +143,11 @@ def _vote(draft: Draft, sentence: Sentence, found: list[Found], owner: list[str]
             draft.vote(key, "person")
     for i, head in enumerate(sentence.heads):
         # ``Scrooge, who ...``
-        if sentence.deps[i] == "nsubj" and sentence.lemmas[i] in ("who", "whom") and sentence.deps[head] == "relcl":
+        if (
+            sentence.deps[i] == "nsubj"
+            and sentence.lemmas[i] in ("who", "whom")
+            and sentence.deps[head] == "relcl"
+        ):
             key = owner[sentence.heads[head]]
             if key and draft.named(key):
                 draft.vote(key, "person")
@@ -192,5 +200,3 @@ def _subject(draft: Draft, sentence: Sentence, owner: list[str]) -> Antecedent:
                 return Antecedent(key, True)
             return Antecedent(key, False) if kind not in _NOT_THING else Antecedent()
     return Antecedent()
-
-

@@ -22,9 +22,12 @@ _WORD = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
 _AFTER = re.compile(
     r"^(?:,|\s+(?:is|was|became)\b|,?\s+who\s+(?:is|was|became)\b)\s*((?:[^\W\d_][\w’'-]*[ ]?){1,6})"
 )
-_STOPS = frozenset("of at in and who from for to by with on that which".split(" "))
+_SMALL_WORDS = "of at in and who from for to by with on that which"
+_STOPS = frozenset(_SMALL_WORDS.split())
 _EPITHET = re.compile(r"^,?\s+the\s+(elder|younger)\b", re.I)
-_LIFE = re.compile(r"^[^().]{0,40}\((?:[^()]{0,60}?\b)?(\d{4})[^()\d]{0,4}\s*[-–—]\s*(?:[^()]{0,40}?\b)?(\d{4})\)")
+_LIFE = re.compile(
+    r"^[^().]{0,40}\((?:[^()]{0,60}?\b)?(\d{4})[^()\d]{0,4}\s*[-–—]\s*(?:[^()]{0,40}?\b)?(\d{4})\)"
+)
 _BORN = re.compile(r"^[^.]{0,30}?\b(?:born|b\.)\s[^.;)]{0,30}?\b(\d{4})\b")
 _DIED = re.compile(r"^[^.]{0,60}?\b(?:died|d\.)\s[^.;)]{0,30}?\b(\d{4})\b")
 _VESSEL = re.compile(r"\b(?:S\.?S|H\.?M\.?S|M\.?V|R\.?M\.?S|U\.?S\.?S)\.?\s*$")
@@ -64,7 +67,13 @@ class Evidence:
     def empty(self) -> bool:
         """Say whether nothing is known."""
         return not (
-            self.gender or self.suffix or self.kind or self.born or self.died or self.titles or self.occupations
+            self.gender
+            or self.suffix
+            or self.kind
+            or self.born
+            or self.died
+            or self.titles
+            or self.occupations
         )
 
     def add(self, other: "Evidence") -> None:
@@ -96,16 +105,17 @@ class Evidence:
             return "the elder and the younger"
         if self.kind and other.kind and self.kind != other.kind:
             return f"a {min(self.kind, other.kind)} and a {max(self.kind, other.kind)}"
-        for what, a, b in (("born", self.born, other.born), ("died", self.died, other.died)):
-            if a and b and abs(a - b) > 1:
-                return f"{what} {min(a, b)} and {max(a, b)}"
+        years = (("born", self.born, other.born), ("died", self.died, other.died))
+        for what, mine, theirs in years:
+            if mine and theirs and abs(mine - theirs) > 1:
+                return f"{what} {min(mine, theirs)} and {max(mine, theirs)}"
         families = {TITLE_FAMILY.get(t, "") for t in self.titles} - {""}
         others = {TITLE_FAMILY.get(t, "") for t in other.titles} - {""}
         if families and others and not families & others:
             return f"{min(self.titles)} and {min(other.titles)}"
         if strangers and self.occupations and other.occupations and not self.occupations & other.occupations:
-            a, b = sorted((min(self.occupations), min(other.occupations)))
-            return f"{a} and {b}, in different company"
+            first, second = sorted((min(self.occupations), min(other.occupations)))
+            return f"{first} and {second}, in different company"
         return ""
 
     def descriptor(self) -> str:
@@ -138,7 +148,12 @@ def take_apart(name: str) -> Name:
     words = key.split()
     first, last, suffix = 0, len(words), ""
     capital = any(c.isupper() for c in name)
-    while capital and first < last - 1 and words[first] in TITLES and words[first + 1] not in ("of", "the", "and"):
+    while (
+        capital
+        and first < last - 1
+        and words[first] in TITLES
+        and words[first + 1] not in ("of", "the", "and")
+    ):
         first += 1
     titles = frozenset(words[:first])
     if last - first > 1 and words[last - 1] in _SUFFIXES:
@@ -182,7 +197,10 @@ def evidence(name: Name, written: str, kind: str, description: str) -> Evidence:
     if kind == "ship":
         found.kind = "ship"
     if at >= 0:
-        before, after = description[max(0, at - 60) : at], description[at + len(written) : at + len(written) + 120]
+        before, after = (
+            description[max(0, at - 60) : at],
+            description[at + len(written) : at + len(written) + 120],
+        )
         _around(found, kind, before, after)
     if found.kind == "ship":
         return Evidence(kind="ship")
@@ -230,6 +248,10 @@ def occupation(word: str) -> str:
     """
     word = word.strip(".,;:()’'")
     plain = word.replace("-", "")
-    if word in OCCUPATIONS or plain in OCCUPATIONS or (len(plain) > 7 and plain.endswith(_CRAFT)):
+    if (
+        word in OCCUPATIONS
+        or plain in OCCUPATIONS
+        or any(plain.endswith(craft) and len(plain) > len(craft) + 2 for craft in _CRAFT)
+    ):
         return word
     return ""

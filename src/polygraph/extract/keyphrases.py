@@ -101,7 +101,9 @@ def _unspaced(text: str) -> list[tuple[int, int]]:
     else:
         # What stands between particles is a word if it is short enough to be one.
         pieces = [m.group() for a, b in runs for m in _HAN_PIECE.finditer(text, a, b)]
-        kept |= {piece for piece in pieces if 2 <= len(piece) <= 4}
+        kept |= {
+            p for p in pieces if 2 <= len(p) <= 4 and not any(p[i : i + 2] in kept for i in range(len(p)))
+        }
     found: list[tuple[int, int]] = []
     for a, b in runs:
         i = a

@@ -124,4 +124,4 @@ def has_capitals(text: str) -> bool:
         return False
     upper = sum(word[0].isupper() for word in words)
     shouted = sum(word.isupper() and len(word) > 1 for word in words)
-    return upper > 0 and upper >= 0.005 * len(words) and shouted < 0.6 * len(words)
+    return bool(upper > 0 and upper >= 0.005 * len(words) and shouted < 0.6 * len(words))

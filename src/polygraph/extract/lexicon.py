@@ -17,7 +17,9 @@ FEMALE_TITLES = frozenset(f"{_FEMALE} {_FEMALE_MORE}".split())
 TITLES = MALE_TITLES | FEMALE_TITLES | frozenset(_OFFICES.split())
 """Words that stand before a person's name, without their full stop."""
 
-_ABBREVIATIONS = "mr mrs ms dr prof capt lieut lt sgt col maj gen adm cmdr rev st jr sr mme mlle hon messrs mt ft no"
+_ABBREVIATIONS = (
+    "mr mrs ms dr prof capt lieut lt sgt col maj gen adm cmdr rev st jr sr mme mlle hon messrs mt ft no"
+)
 ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
 """Words whose full stop does not end a name."""
 

@@ -13,9 +13,9 @@ MAX_SPANS = 20
 
 # Scripts that do not part words with spaces: every character counts as a word of its own.
 _UNSPACED = (
-    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)
-# Vowel signs and accents that Python's \w leaves out belong to their word.
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff"
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+)  # Vowel signs and accents that Python's \w leaves out belong to their word.
 _MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
 _WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[\w{_MARKS}])+")
 _POINTING = "the a an this that these those his her its their our my your"

@@ -32,7 +32,9 @@ poor dear strong possible particular general significant key common single secon
 additional numerous multiple overall much less least very specific similar
 """
 _VAGUE = frozenset(_VAGUE_ADJECTIVES.split())
-_LEFT = frozenset(["DET", "PRON", "ADV", "PUNCT", "CCONJ", "SCONJ", "PART", "SPACE", "SYM", "ADP", "INTJ", "NUM"])
+_LEFT = frozenset(
+    ["DET", "PRON", "ADV", "PUNCT", "CCONJ", "SCONJ", "PART", "SPACE", "SYM", "ADP", "INTJ", "NUM"]
+)
 _NAMING = frozenset(["PROPN", "NOUN", "ADJ", "NUM", "X"])
 _NOT_LAST = frozenset(["VERB", "AUX", "ADV", "ADP", "DET", "CCONJ", "SCONJ", "PRON", "PART"])
 _INSIDE = frozenset(["compound", "nmod", "amod", "nummod", "quantmod", "npadvmod"])
@@ -76,7 +78,11 @@ def mentions(sentence: Sentence, title: str = "") -> tuple[list[Found], list[tup
     for i, pos in enumerate(sentence.pos):
         if pos not in ("NOUN", "PROPN"):
             continue
-        if sentence.deps[i] in _INSIDE and sentence.heads[i] > i and sentence.pos[sentence.heads[i]] in _NAMING:
+        if (
+            sentence.deps[i] in _INSIDE
+            and sentence.heads[i] > i
+            and sentence.pos[sentence.heads[i]] in _NAMING
+        ):
             continue
         first = _left_edge(sentence, i)
         named = taken[i]
@@ -114,7 +120,11 @@ def _names(sentence: Sentence, title: str) -> list[Found]:
         entity = _entity(sentence, first, last, label)
         if entity is not None and not any(a < entity.last and entity.first < b for a, b in dated):
             for m in titled:
-                if m.first <= entity.first and entity.last <= m.last and m.last - m.first == entity.last - entity.first:
+                if (
+                    m.first <= entity.first
+                    and entity.last <= m.last
+                    and m.last - m.first == entity.last - entity.first
+                ):
                     m.type = entity.type
             entities.append(entity)
     for span in spans:
@@ -180,7 +190,8 @@ def _trim(sentence: Sentence, first: int, last: int) -> tuple[int, int]:
         first += 1
     while last > first and (
         (words[last - 1].islower() and pos[last - 1] in _NOT_LAST)
-        or words[last - 1] in ("'s", "’s", "'", "’") or (pos[last - 1] in ("PUNCT", "SPACE") and words[last - 1] != ".")
+        or words[last - 1] in ("'s", "’s", "'", "’")
+        or (pos[last - 1] in ("PUNCT", "SPACE") and words[last - 1] != ".")
     ):
         last -= 1
     return first, last
@@ -216,7 +227,9 @@ def _left_edge(sentence: Sentence, head: int) -> int:
         node, steps = first - 1, 0
         while node != head and steps < 6 and heads[node] != node:
             node, steps = heads[node], steps + 1
-        if node != head or sentence.deps[first - 1] in ("relcl", "acl", "punct") and sentence.words[first - 1] != "-":
+        if node != head or (
+            sentence.deps[first - 1] in ("relcl", "acl", "punct") and sentence.words[first - 1] != "-"
+        ):
             break
         first -= 1
     return first
@@ -228,7 +241,10 @@ def _phrase(sentence: Sentence, first: int, last: int) -> Found | None:
     if last - first > _MAX_WORDS:
         first = last - _MAX_WORDS
     while first < last and (
-        pos[first] in _LEFT or words[first] in ("'s", "’s") or lemmas[first] in _VAGUE or pos[first] in ("VERB", "AUX")
+        pos[first] in _LEFT
+        or words[first] in ("'s", "’s")
+        or lemmas[first] in _VAGUE
+        or pos[first] in ("VERB", "AUX")
     ):
         # A participle belongs to the phrase (``abandoned lighthouse``); other verbs are slips of the tagger.
         if pos[first] == "VERB" and sentence.deps[first] == "amod":

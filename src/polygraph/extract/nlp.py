@@ -11,10 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from polygraph.extract.language import detect, has_capitals
 from polygraph.extract.locate import ChunkMap
-from polygraph.extract.syntax import installed
 from polygraph.extract.reading import read
+from polygraph.extract.syntax import installed
 from polygraph.extract.workers import Outcome, n_cores, read_parallel
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
+
+VERSION = 1
+"""Raised whenever the same text would give other rows."""
 
 PARALLEL_CHARS = 350_000
 """Text from which worker processes pay for their start (about 60,000 words)."""
@@ -50,7 +53,7 @@ def extract(
     batches = _batches(windows)
     tasks = ([(windows[i].text, languages[i], windows[i].title) for i in batch] for batch in batches)
     answers: Iterable[list[Outcome]]
-    answers = read_parallel(tasks, processes) if processes > 1 else map(read, tasks)
+    answers = read_parallel(tasks, processes, read) if processes > 1 else map(read, tasks)
     n_failed = 0
     for batch, answer in zip(batches, answers, strict=True):
         for i, outcome in zip(batch, answer, strict=True):
@@ -106,7 +109,9 @@ def warnings(windows: Sequence[Window], languages: Sequence[str]) -> list[str]:
     n_bare = sum(bare.values())
     if n_bare:
         have = "document has" if n_bare == 1 else "documents have"
-        found.append(f"{n_bare} {have} no capitals that tell names: noun phrases stand in for them, types are missing")
+        found.append(
+            f"{n_bare} {have} no capitals that tell names: noun phrases stand in for them, types are missing"
+        )
     return found
 
 
@@ -130,7 +135,9 @@ def _records(window: Window, outcome: Outcome) -> Extraction:
     return Extraction(
         window=window.id,
         entities=tuple(
-            EntityRow(name=name, type=kind, description=text, spans=chunk_map.spans((a, b) for a, b in places))
+            EntityRow(
+                name=name, type=kind, description=text, spans=chunk_map.spans((a, b) for a, b in places)
+            )
             for name, kind, text, places in entities
         ),
         relations=tuple(
@@ -147,3 +154,8 @@ def _records(window: Window, outcome: Outcome) -> Extraction:
         status="failed" if problem else "ok",
         problem=problem,
     )
+
+
+def identity() -> str:
+    """Name this extractor by all that decides its rows: its own version and the parser's."""
+    return f"nlp:{VERSION}:{'en_core_web_sm-3.8.0' if installed() else 'capitals'}"

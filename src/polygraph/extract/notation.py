@@ -48,10 +48,11 @@ _START = re.compile(
     re.I,
 )
 _TUPLE = re.compile(rf"\(\s?[\"“'*]{{0,3}}{_KIND}[\"”'*]{{0,3}}\s?(?:{_LONG_DELIMITER}|[|,])", re.I)
-_AGAIN = re.compile(rf"##+\s{{0,4}}(?=[\"“(]{{0,2}}{_KIND}\b)", re.I)
+_AGAIN = re.compile(rf"(?<!#)#{{2,}}+\s{{0,4}}(?=[\"“(]{{0,2}}{_KIND}\b)", re.I)
 _ORNAMENT = re.compile(r"^(?:[-*+•·▪>#]{1,6}\s+|#{1,6}(?=\()|\(?\d{1,3}[.):]\s+)+")
 _END = re.compile(r"\W*(?:<\|)?(?:END|COMPLETE|DONE|STOP)(?:\|>)?\W*", re.I)
 _TRAILING_END = re.compile(r"\s?(?:##\s?)?\(?\"?<\|\s?(?:complete|end)\s?\|>\"?\)?\s*$", re.I)
+_GLUED = re.compile(r"[\"”]\s?(\d{1,2}(?:\.\d)?)$")
 _LAST_END = re.compile(r"\bEND\W{0,6}\Z")
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w-]{0,20}$")
 _RULE = re.compile(r"[\s|:+=_*#-]+$")
@@ -89,7 +90,7 @@ class Lines:
     def __init__(self, text: str) -> None:
         # An end marker on the last record's own line gets a line of its own.
         last = _LAST_END.search(text, max(0, len(text) - 60))
-        self.text = f"{text[: last.start()]}\nEND" if last else text
+        self.text = f"{text[: last.start()].rstrip(' #')}\nEND" if last else text
         self.complete = False
         self.n_ignored = 0
         self._section: Kind | None = None
@@ -162,8 +163,8 @@ class Lines:
         else:
             fields = _split(rest, "|" if _bars(rest) else ",")
         # A closing quote directly before the strength stands for the delimiter that was forgotten.
-        if glued := re.search(r"[\"”]\s?(\d{1,2}(?:\.\d)?)$", fields[-1]):
-            fields[-1:] = [fields[-1][: glued.start()], glued.group(1)]
+        if fields and (glued := _GLUED.search(fields[-1][-40:])):
+            fields[-1:] = [fields[-1].removesuffix(glued.group()), glued.group(1)]
         while fields and not fields[-1].strip():
             fields.pop()
         return Candidate(kind, fields, line, closed=closed)

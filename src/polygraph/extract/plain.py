@@ -21,7 +21,9 @@ def read_plain(draft: Draft, text: str, language: str, title: str = "") -> None:
     doubtful: set[tuple[int, int]] = set()
     for begin, end in spans:
         row = [(begin + a, begin + b, "", True) for a, b in places_of(name_in(title), text[begin:end])]
-        for span in capitalised_spans(text[begin:end], language=language) if cased or language in _CASELESS else ():
+        for span in (
+            capitalised_spans(text[begin:end], language=language) if cased or language in _CASELESS else ()
+        ):
             if any(a < begin + span.end and begin + span.start < b for a, b, _, _ in row):
                 continue
             name = text[begin + span.start : begin + span.end]

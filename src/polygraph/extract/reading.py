@@ -1,14 +1,14 @@
 """Texts to rows: the part of extraction that runs in each process."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from polygraph.extract.blocks import blocks
 from polygraph.extract.capitals import name_in
 from polygraph.extract.draft import Draft
 from polygraph.extract.english import read_block
-from polygraph.extract.syntax import installed, parse
 from polygraph.extract.plain import read_plain
+from polygraph.extract.syntax import installed, parse
 from polygraph.extract.workers import Outcome, Task
 
 MIN_ENTITIES = 30
@@ -37,8 +37,12 @@ def read(tasks: Sequence[Task]) -> list[Outcome]:
         else:
             _guard(problems, i, lambda d=drafts[i], t=text, c=language, n=title: read_plain(d, t, c, n))
     if jobs:
-        for (i, block), sentences in zip(jobs, parse(_calm(b.text, tasks[i][2]) for i, b in jobs), strict=True):
-            _guard(problems, i, lambda d=drafts[i], b=block, s=sentences, t=tasks[i][2]: read_block(d, b, s, t))
+        for (i, block), sentences in zip(
+            jobs, parse(_calm(b.text, tasks[i][2]) for i, b in jobs), strict=True
+        ):
+            _guard(
+                problems, i, lambda d=drafts[i], b=block, s=sentences, t=tasks[i][2]: read_block(d, b, s, t)
+            )
     outcomes: list[Outcome] = []
     for (text, _, _), draft, problem in zip(tasks, drafts, problems, strict=True):
         n_words = text.count(" ") + text.count("\n") + len(text) // 40
@@ -62,9 +66,9 @@ def _calm(text: str, title: str) -> str:
     return text
 
 
-def _guard(problems: list[str], i: int, work: object) -> None:
+def _guard(problems: list[str], i: int, work: Callable[[], None]) -> None:
     """Run one piece; what goes wrong is recorded for its text and does not stop the others."""
     try:
-        work()  # type: ignore[operator]
+        work()
     except Exception as error:  # the edge of a process: one odd text must not end the build
         problems[i] = f"{type(error).__name__}: {error}"[:300]

@@ -17,7 +17,7 @@ A pure function of the mentions, whatever their order. The rules, from certain t
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from polygraph.extract.aliases import Alias, Local, aliases, is_full
@@ -167,8 +167,10 @@ def resolve(
     ['thomas quill']
     """
     decisions = _Decisions(apart, together)
-    ordered = sorted(set(mentions), key=lambda m: (m.document, m.window, m.name, m.type, m.description, m.chunks))
-    items = [item for m in ordered if (item := _item(m)).name.key]
+    ordered = sorted(
+        set(mentions), key=lambda m: (m.document, m.window, m.name, m.type, m.description, m.chunks)
+    )
+    items = [item for m in _distinct(ordered) if (item := _item(m)).name.key]
     _alias(items, decisions)
     company = _company(items)
     clusters, reasons = _cluster(items, company, decisions)
@@ -179,6 +181,27 @@ def resolve(
     if joined:
         ids = _identify(clusters)
     return _result(ordered, clusters, ids, reasons)
+
+
+def _distinct(ordered: Iterable[Mention]) -> list[Mention]:
+    """One mention per window and name: a name cannot mean two things where rows refer to it by name.
+
+    The commonest type and all descriptions are kept.
+    """
+    rows: dict[tuple[str, str], list[Mention]] = defaultdict(list)
+    for mention in ordered:
+        rows[mention.window, mention.name].append(mention)
+    found = []
+    for same in rows.values():
+        first = same[0]
+        if len(same) > 1:
+            types = Counter(m.type for m in same)
+            kind = min(types, key=lambda t: (t == "", -types[t], t))
+            first = replace(
+                first, type=kind, description=" ".join(dict.fromkeys(m.description for m in same))
+            )
+        found.append(first)
+    return found
 
 
 def _item(mention: Mention) -> _Item:
@@ -197,8 +220,7 @@ class _Decisions:
 
     def __init__(self, apart: Iterable[tuple[str, str]], together: Iterable[tuple[str, str]]) -> None:
         self.apart = sorted({(_side(a), _side(b)) for a, b in apart})
-        self.together = sorted({(_side(a), _side(b)) for a, b in together})
-        self.raw = sorted((a, b) for a, b in together)
+        self.together = sorted(together)
         sides = {side for pair in self.apart for side in pair}
         self._keys: dict[str, list[tuple[str, str]]] = defaultdict(list)
         for side in sorted(sides):
@@ -272,10 +294,11 @@ def _company(items: list[_Item]) -> dict[str, frozenset[str]]:
     windows: dict[str, set[str]] = defaultdict(set)
     seen_in: dict[str, set[str]] = defaultdict(set)
     for item in items:
-        if not item.name.written_low and item.mention.type not in ("date", "quantity", "concept"):
-            if len(windows[item.mention.window]) < _MAX_COMPANY:
-                windows[item.mention.window].add(item.base)
-                seen_in[item.base].add(item.mention.document)
+        window = item.mention.window
+        plain = item.name.written_low or item.mention.type in ("date", "quantity", "concept")
+        if not plain and len(windows[window]) < _MAX_COMPANY:
+            windows[window].add(item.base)
+            seen_in[item.base].add(item.mention.document)
     n_documents = len({item.mention.document for item in items})
     common = {base for base, where in seen_in.items() if len(where) > max(3, 0.2 * n_documents)}
     return {window: frozenset(names - common) for window, names in windows.items()}
@@ -296,7 +319,9 @@ def _cluster(
         group = groups[base]
         if len(group) > 1 and any(i.mention.type in ("person", "", "ship") for i in group):
             for item in group:
-                item.told = evidence(item.name, item.mention.name, item.mention.type, item.mention.description)
+                item.told = evidence(
+                    item.name, item.mention.name, item.mention.type, item.mention.description
+                )
         found, reason = _part(base, group, company, decisions)
         clusters += found
         if reason:
@@ -309,6 +334,12 @@ def _part(
 ) -> tuple[list[_Cluster], str]:
     """Part the mentions of one name; they are one unless something says otherwise."""
     none: frozenset[str] = frozenset()
+    if not decisions.apart and all(item.told.empty() for item in group):
+        whole = _Cluster(base)
+        for item in group:
+            whole.take(item, company.get(item.mention.window, none))
+        whole.company.discard(base)
+        return [whole], ""
     told = [item for item in group if not item.told.empty()]
     clusters: list[_Cluster] = []
     reason = ""
@@ -382,15 +413,23 @@ def _surnames(clusters: list[_Cluster], decisions: _Decisions) -> list[_Cluster]
             kept.append(cluster)
             continue
         bearer = candidates[0]
-        gender = bearer.told.gender or gender_of(take_apart(bearer.items[0].mention.name))
-        clash = cluster.told.gender == "f" and gender != "f"
-        if clash or cluster.told.conflict(bearer.told, strangers=True) or decisions.forbid(cluster.items, bearer.items):
+        # ``Mrs. Quill`` needs a woman; a bare name or ``Mr.`` only excludes one.
+        clash = _gender(cluster) not in ("", _gender(bearer)) and "f" in (_gender(cluster), _gender(bearer))
+        if (
+            clash
+            or cluster.told.conflict(bearer.told, strangers=True)
+            or decisions.forbid(cluster.items, bearer.items)
+        ):
             kept.append(cluster)
             continue
         for item in cluster.items:
             item.rule, item.score = "alias in document", 0.7
         bearer.join(cluster)
     return kept
+
+
+def _gender(cluster: _Cluster) -> str:
+    return next((g for item in cluster.items if (g := gender_of(item.name))), "")
 
 
 # --- rule 4: spellings ----------------------------------------------------------------------------
@@ -430,10 +469,12 @@ def _variants(
     for a, b in same_spelling(phrases):
         if not contradict(a, b):
             meet(a, b, "spelling", 1.0 if skeleton(a) == skeleton(b) else 0.95)
-    named = [base for base, low in phrases.items() if not low and single[base].kind() not in ("date", "quantity")]
+    named = [
+        base for base, low in phrases.items() if not low and single[base].kind() not in ("date", "quantity")
+    ]
     for a, b in near_spelling(named):
         plural = a + "s" == b or b + "s" == a  # a family is not its member
-        if not plural and not contradict(a, b) and _one_long_word(a, b) and single[root(a)].company & single[root(b)].company:
+        if not plural and not contradict(a, b) and single[root(a)].company & single[root(b)].company:
             meet(a, b, "spelling", similarity(a, b))
     if similar is not None:
         pairs = [p for p in sharing_words(single) if root(p[0]) != root(p[1]) and not contradict(*p)]
@@ -453,26 +494,15 @@ def _compatible(a: _Cluster, b: _Cluster) -> bool:
     return (left == right or "" in (left, right)) and not a.told.conflict(b.told, strangers=False)
 
 
-def _one_long_word(a: str, b: str) -> bool:
-    """Whether two names differ in one word of at least seven letters (short names are neighbours by chance)."""
-    left, right = a.split(), b.split()
-    if len(left) != len(right):
-        return False
-    differing = [(x, y) for x, y in zip(left, right, strict=True) if x != y]
-    return len(differing) == 1 and min(len(differing[0][0]), len(differing[0][1])) >= 7
-
-
 # --- rule 5 and the result ------------------------------------------------------------------------
 
 
-def _together(
-    clusters: list[_Cluster], ids: list[str], decisions: _Decisions
-) -> tuple[list[_Cluster], bool]:
+def _together(clusters: list[_Cluster], ids: list[str], decisions: _Decisions) -> tuple[list[_Cluster], bool]:
     """Join what the user says is one."""
     changed = False
-    for (left, right), (raw_left, raw_right) in zip(decisions.together, decisions.raw, strict=True):
-        a = [c for c, i in zip(clusters, ids, strict=True) if i == raw_left or _holds(c, left)]
-        b = [c for c, i in zip(clusters, ids, strict=True) if i == raw_right or _holds(c, right)]
+    for left, right in decisions.together:
+        a = [c for c, i in zip(clusters, ids, strict=True) if i == left or _holds(c, _side(left))]
+        b = [c for c, i in zip(clusters, ids, strict=True) if i == right or _holds(c, _side(right))]
         if not a or not b:
             continue
         first = a[0]
@@ -497,8 +527,7 @@ def _identify(clusters: list[_Cluster]) -> list[str]:
     """Ids, one per cluster: the base, or the commonest titled name of who has only a surname."""
     wanted: list[str] = []
     for cluster in clusters:
-        bases = Counter(i.base for i in cluster.items)
-        base = cluster.base if cluster.base in bases else min(bases, key=lambda b: (-bases[b], b))
+        base = cluster.base
         if len(base.split()) == 1 and all(i.name.titles for i in cluster.items):
             keys = Counter(i.name.key for i in cluster.items)
             base = min(keys, key=lambda k: (-keys[k], -len(k), k))
@@ -515,7 +544,13 @@ def _identify(clusters: list[_Cluster]) -> list[str]:
             continue
         words = {i: clusters[i].told.descriptor() for i in group}
         often = Counter(words.values())
-        group.sort(key=lambda i: (words[i] != "" and often[words[i]] == 1, min(clusters[i].documents), _first(clusters[i])))
+        group.sort(
+            key=lambda i: (
+                words[i] != "" and often[words[i]] == 1,
+                min(clusters[i].documents),
+                _first(clusters[i]),
+            )
+        )
         n = 0
         for i in group:
             if words[i] and often[words[i]] == 1:

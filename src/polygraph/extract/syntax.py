@@ -158,7 +158,9 @@ def _names(doc: Any, begins: list[int]) -> dict[int, list[tuple[int, int, str]]]
         while begins[at + 1] <= ent.start:
             at += 1
         origin = begins[at]
-        found.setdefault(at, []).append((ent.start - origin, min(ent.end, begins[at + 1]) - origin, ent.label_))
+        found.setdefault(at, []).append(
+            (ent.start - origin, min(ent.end, begins[at + 1]) - origin, ent.label_)
+        )
     return found
 
 

@@ -116,12 +116,17 @@ class _Tree:
     def negated(self, verb: int) -> bool:
         if self.kids(verb, "neg"):
             return True
-        nouns = [c for c in self.children[verb] if self.sentence.deps[c] in _SUBJECTS or self.sentence.deps[c] in _OBJECTS]
+        nouns = [
+            c
+            for c in self.children[verb]
+            if self.sentence.deps[c] in _SUBJECTS or self.sentence.deps[c] in _OBJECTS
+        ]
         return any(self.sentence.lemmas[d] in ("no", "neither") for n in nouns for d in self.kids(n, "det"))
 
     def passive(self, verb: int) -> bool:
         return bool(self.kids(verb, "auxpass", "nsubjpass", "agent")) or (
-            self.sentence.deps[verb] == "acl" and self.sentence.words[verb].endswith(("ed", "en", "wn", "t", "de"))
+            self.sentence.deps[verb] == "acl"
+            and self.sentence.words[verb].endswith(("ed", "en", "wn", "t", "de"))
         )
 
     def predicate(self, verb: int) -> str:
@@ -159,7 +164,7 @@ class _Tree:
             for one in self.conjuncts(thing):
                 rows += [(subject, base, self.owner[one]) for subject in subjects]
                 if s.deps[thing] == "attr" and s.lemmas[verb] == "be":
-                    rows += self.kinship(verb, thing, one)
+                    rows += self.kinship(verb, one)
             # ``open a review of the merger``: what the object is about, when the object says nothing itself.
             if not self.owner[thing] and s.deps[thing] == "dobj" and s.pos[thing] == "NOUN":
                 through = f"{base} {s.lemmas[thing]}"
@@ -187,10 +192,14 @@ class _Tree:
             # ``in 1901 and at Bergen``: a second preposition joined to the first.
             for other in self.kids(prep, "conj"):
                 for target in self.kids(other, "pobj"):
-                    found += [(s.lemmas[other], self.owner[one]) for one in self.conjuncts(target) if self.owner[one]]
+                    found += [
+                        (s.lemmas[other], self.owner[one])
+                        for one in self.conjuncts(target)
+                        if self.owner[one]
+                    ]
         return found
 
-    def kinship(self, verb: int, attribute: int, one: int) -> list[Triple]:
+    def kinship(self, verb: int, one: int) -> list[Triple]:
         """``His father was Saud``: Saud is father of him, when the subject noun is someone's."""
         s = self.sentence
         rows: list[Triple] = []
@@ -201,10 +210,8 @@ class _Tree:
             if s.pos[subject] != "NOUN":
                 continue
             phrase = f"{negation}be {s.lemmas[subject]}"
-            for whose in self.kids(subject, "poss"):
-                rows.append((self.owner[one], f"{phrase} of", self.owner[whose]))
-            for preposition, target in self.prepositional(subject):
-                rows.append((self.owner[one], f"{phrase} {preposition}", target))
+            rows += [(self.owner[one], f"{phrase} of", self.owner[w]) for w in self.kids(subject, "poss")]
+            rows += [(self.owner[one], f"{phrase} {p}", target) for p, target in self.prepositional(subject)]
         return rows
 
     def noun(self, noun: int) -> list[Triple]:
@@ -213,9 +220,8 @@ class _Tree:
         rows: list[Triple] = []
         mine = self.owner[noun]
         for other in self.kids(noun, "appos"):
-            for one in self.conjuncts(other):
-                if not s.words[one][0].isdigit():
-                    rows.append((mine, "be", self.owner[one]))
+            named = [one for one in self.conjuncts(other) if not s.words[one][0].isdigit()]
+            rows += [(mine, "be", self.owner[one]) for one in named]
         holders, negation = self.holders(noun)
         phrase = f"{negation}be {s.lemmas[noun]}"
         for whose in self.kids(noun, "poss"):

@@ -7,13 +7,14 @@ a script without a ``__main__`` guard, from a notebook and from standard input a
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from queue import SimpleQueue
+from threading import Lock
 from typing import Any, TypeAlias
 
 Task: TypeAlias = tuple[str, str, str]
@@ -21,8 +22,9 @@ Task: TypeAlias = tuple[str, str, str]
 Outcome: TypeAlias = list[Any]
 """Entities, relations, and the problem if it failed."""
 
+# An interrupt goes to the whole group; the parent decides what to do and then ends its workers.
 _BOOT = (
-    "import json, sys; sys.path[:] = json.loads(sys.stdin.readline()); "
+    "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
     "from polygraph.extract.workers import serve; from polygraph.extract.reading import read; serve(read)"
 )
 
@@ -36,13 +38,15 @@ def n_cores() -> int:
 
 def serve(read: Callable[[Sequence[Task]], list[Outcome]]) -> None:
     """Answer batches until the input ends: the main loop of a worker."""
-    # An interrupt goes to the whole group; the parent decides what to do and then closes our input.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a library prints must not mix with the answers
     for line in sys.stdin.buffer:
-        out.write(json.dumps(read([tuple(task) for task in json.loads(line)])).encode() + b"\n")
-        out.flush()
+        answer = json.dumps(read([tuple(task) for task in json.loads(line)])).encode() + b"\n"
+        try:
+            out.write(answer)
+            out.flush()
+        except BrokenPipeError:
+            os._exit(0)  # nobody waits for the answer any more, nor for what a normal end would flush
 
 
 class _Worker:
@@ -72,71 +76,109 @@ class _Worker:
         answer: list[Outcome] = json.loads(line)
         return answer
 
+    def runs(self) -> bool:
+        return self._process.poll() is None
+
     def end(self) -> None:
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                try:
+                # What was not yet sent to a dead worker cannot be flushed.
+                with suppress(OSError):
                     pipe.close()
-                except OSError:
-                    pass  # what was not yet sent to a dead worker
         self._process.wait()
 
 
-def read_parallel(batches: Iterable[Sequence[Task]], processes: int) -> Iterator[list[Outcome]]:
+def read_parallel(
+    batches: Iterable[Sequence[Task]], processes: int, read: Callable[[Sequence[Task]], list[Outcome]]
+) -> Iterator[list[Outcome]]:
     """Read batches in worker processes; answers come in the order of the batches.
 
     At most two batches per worker are under way, so memory does not grow with the input. If a worker dies, its
-    batch is tried again text by text, and a text that kills its worker again is reported as failed.
-    All workers are ended when the iterator is finished, closed or interrupted.
+    batch is tried again text by text, and a text that kills its worker again is reported as failed. Where no
+    worker can be started at all, this process reads. All workers are ended when the iterator is finished,
+    closed or interrupted.
+
+    Args:
+        batches: what to read; drawn as needed.
+        processes: number of workers.
+        read: what the workers do, for the case that none can be started.
     """
-    idle: SimpleQueue[_Worker | None] = SimpleQueue()
-    alive: list[_Worker] = []
-    closing = False
-
-    def hire() -> _Worker:
-        worker = _Worker()
-        alive.append(worker)
-        return worker
-
-    def work(tasks: Sequence[Task]) -> list[Outcome]:
-        worker = idle.get() or hire()
-        try:
-            return worker.ask(tasks)
-        except OSError:
-            worker.end()
-            if closing:
-                raise
-            worker = hire()
-            answers: list[Outcome] = []
-            for task in tasks:
-                try:
-                    answers += worker.ask([task])
-                except OSError:
-                    worker.end()
-                    if closing:
-                        raise
-                    answers.append([[], [], "the process that read this text died twice"])
-                    worker = hire()
-            return answers
-        finally:
-            idle.put(worker)
-
-    for _ in range(processes):
-        idle.put(None)
+    crew = _Crew(processes, read)
     pool = ThreadPoolExecutor(max_workers=processes, thread_name_prefix="extract")
     waiting: deque[Future[list[Outcome]]] = deque()
     try:
         for tasks in batches:
-            waiting.append(pool.submit(work, tasks))
+            waiting.append(pool.submit(crew.work, tasks))
             if len(waiting) >= 2 * processes:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
     finally:
-        closing = True
         for future in waiting:
             future.cancel()
-        for worker in list(alive):
-            worker.end()
+        crew.end()
         pool.shutdown(wait=True)
+
+
+class _Crew:
+    """The workers, each used by one thread at a time."""
+
+    def __init__(self, size: int, read: Callable[[Sequence[Task]], list[Outcome]]) -> None:
+        self._read = read
+        self._idle: SimpleQueue[_Worker | None] = SimpleQueue()
+        self._alive: list[_Worker] = []
+        self._lock = Lock()
+        self._ended = False
+        self._answered = False
+        for _ in range(size):
+            self._idle.put(None)
+
+    def work(self, tasks: Sequence[Task]) -> list[Outcome]:
+        """Have one worker read a batch."""
+        worker = self._idle.get()
+        try:
+            try:
+                worker = worker or self._hire()
+                answers = worker.ask(tasks)
+                self._answered = True
+                return answers
+            except OSError:
+                self._stop_if_ended()
+            if not self._answered:
+                return self._read(tasks)
+            answers = []
+            for task in tasks:
+                worker = self._replace(worker)
+                try:
+                    answers += worker.ask([task])
+                except OSError:
+                    self._stop_if_ended()
+                    answers.append([[], [], "the process that read this text died twice"])
+            return answers
+        finally:
+            self._idle.put(worker if worker is not None and worker.runs() else None)
+
+    def end(self) -> None:
+        """End all workers; threads that wait for one see it die."""
+        with self._lock:
+            self._ended = True
+            for worker in self._alive:
+                worker.end()
+
+    def _hire(self) -> _Worker:
+        with self._lock:
+            if self._ended:
+                raise BrokenPipeError
+            worker = _Worker()
+            self._alive.append(worker)
+            return worker
+
+    def _replace(self, worker: _Worker | None) -> _Worker:
+        if worker is not None and worker.runs():
+            return worker
+        return self._hire()
+
+    def _stop_if_ended(self) -> None:
+        if self._ended:
+            raise BrokenPipeError

@@ -14,60 +14,18 @@ from math import sqrt
 
 from polygraph.graph.communities import chunk_key
 from polygraph.graph.members import Members, inner_strength
+from polygraph.graph.readable import LEGAL_NOTICE, LEGAL_SHARE, cut, pieces, quality, shown, tidy
 from polygraph.graph.view import GraphView
 from polygraph.records import Community, Entity, Finding, Relation
-from polygraph.sentences import sentences
 
 _MAX_FINDINGS = 5
 _LONG_SUMMARY = 420  # characters of two sentences together
-_LONGEST = 480  # characters of one sentence as shown
 _ALIKE = 0.5  # share of the shorter sentence's words that makes it a repetition
 _KNOWN = 0.25  # what is left of an entity's worth once a sentence about it is chosen
 _POOR = 0.25  # sentences of lower quality are shown only where there is no better one
-_WORTHLESS = 0.1  # sentences of lower quality are legal notices
-_LEGAL_SHARE = 0.09  # what is left of the quality of a legal notice: less than `_WORTHLESS`
 _PASSAGES = 4  # chunks that are read where nothing is described
 
 _WORD = re.compile(r"[^\W_]+")
-_SPLIT = re.compile(r"[.!?。！？]\S{0,2}\s")
-_BULLET = re.compile(r"^(?:[-*+•·▪‣>]|#{1,6}|\(?\d{1,2}[.)])\s")
-_EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]{1,200})(?<=\S)\1(?!\w)")
-_OPENED = re.compile(r"(?:^|[\s(—-])['‘](?=\w)")
-_CLOSED = re.compile(r"[^\w\s]['’](?=\W|$)")
-_LABEL = re.compile(r"[^:]{1,40}:\s")
-_PERSONAL = frozenset({"i", "you", "we", "me", "us", "my", "your", "our", "mine", "yours", "ours"})
-# Most short English sentences hold one of these; headings and addresses do not.
-_VERB = re.compile(
-    r"\b(?:am|is|are|was|were|be|been|has|have|had|do|does|did|will|would|shall|should|can|could|may|might|must"
-    r"|said|says|came|comes|went|goes|gave|gives|made|makes|took|takes|told|saw|sees|wrote|writes|held|holds|kept"
-    r"|became|becomes|led|leads|met|won|left|lives|includes|\w{2,}ed)\b",
-    re.I,
-)
-_ENDS = (".", "!", "?", "。", "！", "？", "؟", "।", "…")
-_CLOSERS = "\"'”’»)]*_"
-_OPENERS = "\"'“‘«([*_—–- "
-# fmt: off
-_LEANING = frozenset({
-    "he", "she", "it", "they", "this", "that", "these", "those", "his", "her", "hers", "its", "their",
-    "theirs",
-    "him", "them", "then", "there", "here", "we", "i", "you", "our", "my", "your", "such", "both",
-    "neither", "either", "another",
-})
-"""Words that lean on a sentence before."""
-_JOINING = frozenset({
-    "and", "but", "or", "nor", "so", "yet", "for", "because", "although", "though", "however", "therefore",
-    "thus", "which", "who",
-})
-# fmt: on
-_LEGAL = re.compile(
-    r"project gutenberg|all rights reserved|copyright|trademark|terms of (?:use|service)|privacy policy"
-    r"|\bisbn\b|proofread|\be-?books?\b|\bcookies\b|unsubscribe",
-    re.I,
-)
-_LEGALISH = re.compile(
-    r"licen[cs]e|warrant|liabilit|donation|disclaim|redistribut|royalt|refund|public domain|www\.|https?://",
-    re.I,
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -132,10 +90,10 @@ class Extracts:
         head, rest = _in_text_order(chosen[:n]), _in_text_order(chosen[n:])
         return Extract(
             title=title_of(entities, worth),
-            summary=" ".join(_shown(sentence.text) for sentence in head),
+            summary=" ".join(shown(sentence.text) for sentence in head),
             summary_chunks=tuple(dict.fromkeys(sentence.chunk for sentence in head if sentence.chunk)),
-            findings=tuple(Finding(summary=_shown(s.text), chunks=(s.chunk,)) for s in rest),
-            legal=sum(sentence.quality < _WORTHLESS for sentence in chosen) / len(chosen),
+            findings=tuple(Finding(summary=shown(s.text), chunks=(s.chunk,)) for s in rest),
+            legal=sum(sentence.quality < LEGAL_NOTICE for sentence in chosen) / len(chosen),
         )
 
     def title(self, community: Community) -> str:
@@ -152,7 +110,7 @@ class Extracts:
         def sentence(text: str, chunk: str) -> _Sentence:
             found = by_text.get(text)
             if found is None:
-                found = by_text[text] = _Sentence(text, chunk, [], _quality(text, self._language))
+                found = by_text[text] = _Sentence(text, chunk, [], quality(text, self._language))
             return found
 
         def read(item: Entity | Relation, names: Iterable[str]) -> list[_Sentence]:
@@ -160,7 +118,7 @@ class Extracts:
             for description in item.descriptions:
                 parts = by_description.get(description.text)
                 if parts is None:
-                    texts = _pieces(description.text, self._language)
+                    texts = pieces(description.text, self._language)
                     parts = [sentence(text, description.chunk) for text in texts]
                     by_description[description.text] = parts
                 for part in parts:
@@ -194,11 +152,11 @@ class Extracts:
         texts = self._chunk_text(chunks)
         found = []
         for chunk in chunks:
-            for text in _pieces(texts.get(chunk, ""), self._language):
+            for text in pieces(texts.get(chunk, ""), self._language):
                 folded = text.casefold()
                 named = [entity for entity, name in names.items() if name in folded]
                 if named:
-                    found.append(_Sentence(text, chunk, named, _quality(text, self._language)))
+                    found.append(_Sentence(text, chunk, named, quality(text, self._language)))
         return found
 
 
@@ -243,9 +201,12 @@ def _choose(candidates: Sequence[_Sentence], worth: Mapping[str, float], most: i
 
     def score(sentence: _Sentence) -> float:
         inside = [name for name in sentence.names if name in worth]
-        values = sorted((worth[name] * (_KNOWN if name in spoken else 1.0) for name in inside), reverse=True)
+        values = [worth[name] * (_KNOWN if name in spoken else 1.0) for name in inside]
+        if len(values) > 3:
+            values = sorted(values)[-3:]
         focus = 0.5 + 0.5 * len(inside) / max(len(sentence.names), 1)
-        return sentence.quality**1.5 * focus * (1.25 if len(inside) > 1 else 1.0) * sum(values[:3])
+        joining = 1.25 if len(inside) > 1 else 1.0
+        return sentence.quality * sqrt(sentence.quality) * focus * joining * sum(values)
 
     # Scores only fall as entities are spoken of, so the best is known once its own score is fresh.
     heap = [(-score(s), chunk_key(s.chunk), i, 0) for i, s in enumerate(candidates)]
@@ -257,7 +218,7 @@ def _choose(candidates: Sequence[_Sentence], worth: Mapping[str, float], most: i
         if when < len(chosen):
             heapq.heappush(heap, (-score(sentence), place, i, len(chosen)))
             continue
-        if chosen and sentence.quality < (_POOR if chosen[0].quality >= _WORTHLESS else 0.0):
+        if chosen and sentence.quality < (_POOR if chosen[0].quality >= LEGAL_NOTICE else 0.0):
             continue
         if any(_alike(sentence, other) for other in chosen):
             continue
@@ -281,86 +242,15 @@ def _in_text_order(chosen: Sequence[_Sentence]) -> list[_Sentence]:
     return sorted(chosen, key=lambda sentence: chunk_key(sentence.chunk))
 
 
-# --- sentences ------------------------------------------------------------------------------------
-
-
-def _pieces(text: str, language: str) -> list[str]:
-    if _SPLIT.search(text):
-        return [piece for a, b in sentences(text, language=language) if (piece := _tidy(text[a:b]))]
-    tidy = _tidy(text)
-    return [tidy] if tidy else []
-
-
-def _tidy(text: str) -> str:
-    text = _EMPHASIS.sub(r"\2", _BULLET.sub("", " ".join(text.split()))).lstrip("*_#> ")
-    if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
-        text = text[1:-1].strip()
-    return text
-
-
-def _quality(text: str, language: str = "en") -> float:
-    """How well a sentence reads by itself, in (0, 1]; below `_WORTHLESS` for legal notices."""
-    # Scripts without spaces: some characters for a word.
-    n = max(text.count(" ") + 1, len(text) // 12)
-    quality = 0.3 if n < 4 else 0.7 if n < 8 else 1.0 if n <= 40 else 0.6 if n <= 70 else 0.35
-    if len(text) > _LONGEST:
-        quality *= 0.5
-    letters = sum(map(str.isalpha, text))
-    if letters < 0.6 * len(text):
-        quality *= 0.5
-    if letters and sum(map(str.isupper, text)) > 0.5 * letters:
-        quality *= 0.6
-    ending = text.rstrip(_CLOSERS)
-    if not ending.endswith(_ENDS):
-        quality *= 0.5
-    elif ending.endswith("?"):
-        quality *= 0.8
-    # Labels and lists ("Present: ...") name many and say little.
-    if _LABEL.match(text):
-        quality *= 0.6
-    if text.count(",") + text.count(";") > 0.25 * n:
-        quality *= 0.6
-    if language == "en" and n < 25 and not _VERB.search(text):
-        quality *= 0.6
-    first = text.lstrip(_OPENERS)
-    if first[:1].islower():
-        quality *= 0.6
-    words = [word.casefold() for word in _WORD.findall(first)]
-    if words and words[0] in _LEANING:
-        quality *= 0.6
-    elif words and words[0] in _JOINING:
-        quality *= 0.8
-    # Speech and its fragments: whoever speaks is seldom in the sentence.
-    if not _PERSONAL.isdisjoint(words):
-        quality *= 0.7
-    if text[:1] in "\"'“‘«":
-        quality *= 0.8
-    if _is_torn(text):
-        quality *= 0.6
-    # However bad, a sentence of the topic comes before a legal notice.
-    return _LEGAL_SHARE * quality if _is_legal(text) else max(quality, _WORTHLESS)
-
-
 def _discount_legal_chunks(table: Sequence[_Sentence]) -> None:
     """Extend the verdict on legal notices to the sentences that stand among them."""
-    legal = {sentence.text for sentence in table if sentence.quality < _WORTHLESS}
+    legal = {sentence.text for sentence in table if sentence.quality < LEGAL_NOTICE}
     n_all = Counter(sentence.chunk for sentence in table)
     n_legal = Counter(sentence.chunk for sentence in table if sentence.text in legal)
     for sentence in table:
         n = n_legal[sentence.chunk]
         if n > 1 and n > 0.25 * n_all[sentence.chunk] and sentence.text not in legal:
-            sentence.quality *= _LEGAL_SHARE
-
-
-def _is_torn(text: str) -> bool:
-    """Whether a quotation or bracket is opened and not closed, or the other way round."""
-    if text.count("(") != text.count(")") or text.count("“") != text.count("”") or text.count('"') % 2:
-        return True
-    return len(_OPENED.findall(text)) > len(_CLOSED.findall(text))
-
-
-def _is_legal(text: str) -> bool:
-    return bool(_LEGAL.search(text)) or len({found.lower() for found in _LEGALISH.findall(text)}) > 1
+            sentence.quality *= LEGAL_SHARE
 
 
 def _words(text: str) -> frozenset[str]:
@@ -380,14 +270,5 @@ def _alike(one: _Sentence, other: _Sentence) -> bool:
     return len(a & b) >= _ALIKE * max(min(len(a), len(b)), 1)
 
 
-def _shown(text: str) -> str:
-    text = _cut(text, _LONGEST)
-    return text if text.rstrip(_CLOSERS).endswith(_ENDS) else f"{text.rstrip(' ,;:')}."
-
-
 def _shown_name(entity: Entity) -> str:
-    return _cut(_tidy(entity.name) or entity.id, 60)
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0].rstrip(" ,;:") + " …"
+    return cut(tidy(entity.name) or entity.id, 60)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from polygraph.graph.members import Members
+from polygraph.graph.readable import cut
 from polygraph.graph.view import spread
 from polygraph.records import Community, Description, Entity, Relation, Report
 from polygraph.tokens import count_tokens
@@ -175,14 +176,14 @@ class _Page:
         if isinstance(item, Report):
             return f"Briefing on a part of the group: {_one_line(item.text)} {source(*item.chunks)}"
         if isinstance(item, Description):
-            return f"Passage: {_cut(_one_line(item.text), _MAX_PASSAGE)} {source(item.chunk)}"
+            return f"Passage: {cut(_one_line(item.text), _MAX_PASSAGE)} {source(item.chunk)}"
         parts = []
         unsaid = [d for d in item.descriptions if d.text not in self._said]
         # What is said of an entity beside other members tells more of the group than its other affairs.
         near = [d for d in unsaid if d.chunk in self._shared] or unsaid
         for description in spread(near, _MAX_SAID):
             said.add(description.text)
-            parts.append(f"{_cut(_one_line(description.text), _MAX_TEXT)} {source(description.chunk)}")
+            parts.append(f"{cut(_one_line(description.text), _MAX_TEXT)} {source(description.chunk)}")
         if isinstance(item, Entity):
             about = [item.type] if item.type else []
             if item.aliases:
@@ -210,7 +211,3 @@ class _Page:
 def _one_line(text: str) -> str:
     # Numbers in brackets are ours: they name sources.
     return _BRACKET.sub(r"(\1)", " ".join(text.split()))
-
-
-def _cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …"

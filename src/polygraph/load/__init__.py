@@ -52,6 +52,8 @@ _OFFICE_READERS: Mapping[str, Callable[[bytes, int], Content]] = {
     "xlsx": read_xlsx,
     "epub": read_epub,
 }
+_TABULAR = frozenset({"csv", "tsv", "json", "jsonl", "xlsx"})
+"""Read as one document, such a file begins with some field, not with a title."""
 _OWN_FIELDS = ("path", "format", "encoding", "pages")
 _REASONS_SHOWN = 3
 _REASON_CHARS = 300
@@ -110,6 +112,7 @@ def load(
     Raises:
         BadInput: as `find`, and if nothing at all could be read.
     """
+    paths = [paths] if isinstance(paths, str) else paths
     found, unread = survey(paths)
     documents: dict[str, Document] = {}
     for file in found:
@@ -168,6 +171,8 @@ def _read(file: Found, max_bytes: int) -> tuple[Content, str]:
     text, encoding = decode(data, declared_charset(data) if kind == "html" else "")
     if not text.strip():
         raise BadInput("is empty")
+    if kind not in _TABULAR:  # there, what we take for a line end may stand inside a field
+        text = clean(text)
     return _TEXT_READERS[kind](text), "" if encoding == "utf-8" else encoding
 
 
@@ -180,7 +185,9 @@ def _document(file: Found, draft: Draft, encoding: str) -> Document:
         taken = name in _OWN_FIELDS and not (name == "pages" and own["format"] in _OFFICE_READERS)
         metadata[f"{name}_" if taken else name] = value
     text = clean(draft.text)
-    title = short_title(clean(draft.title)) or short_title(first_line_title(text))
+    title = short_title(clean(draft.title))
+    if not title and (draft.ordinal or own["format"] not in _TABULAR):
+        title = short_title(first_line_title(text))
     if not title:
         name = draft.key or str(draft.ordinal or "")
         title = name if file.bare and draft.key else f"{file_title(file.id)} {name}".strip()

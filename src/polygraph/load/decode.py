@@ -17,6 +17,8 @@ _BOMS = (
 )
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _BINARY_SHARE = 0.02
+_STRAY = 4
+"""So few control characters are dirt, however short the file."""
 _HEAD = 8_192
 _SAMPLE = 65_536
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
@@ -49,38 +51,38 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
 
 
 def decode(data: bytes, declared: str = "") -> tuple[str, str]:
-    r"""Turn bytes into clean text.
+    r"""Turn bytes into text.
 
     In order: a byte order mark; UTF-8, also with a few damaged places; the encoding that the file declares;
     the one that `charset_normalizer` finds most likely. What cannot be decoded becomes U+FFFD.
 
     Returns:
-        The text as `clean` leaves it, and the encoding that was used.
+        The text, for `clean` to finish, and the encoding that was used.
 
     Raises:
         BadInput: if the bytes are no text.
 
     >>> decode("naïve\r\n".encode("cp1252"), "cp1252")
-    ('naïve\n', 'cp1252')
+    ('naïve\r\n', 'cp1252')
     """
     for mark, encoding in _BOMS:
         if data.startswith(mark):
-            return clean(data[len(mark) :].decode(encoding, "replace")), encoding
+            return data[len(mark) :].decode(encoding, "replace"), encoding
     head = data[:_HEAD]
-    if len(_BINARY.findall(head)) > _BINARY_SHARE * len(head):
+    if len(_BINARY.findall(head)) > max(_BINARY_SHARE * len(head), _STRAY):
         raise BadInput("is not text but binary data; check that its name has the right ending")
     try:
-        return clean(data.decode("utf-8")), "utf-8"
+        return data.decode("utf-8"), "utf-8"
     except UnicodeDecodeError:
         loose = data.decode("utf-8", "replace")
         damaged = loose.count("\ufffd")
         # Text of another encoding has hardly a valid sequence; damaged UTF-8 has many.
-        if 10 * damaged <= sum(1 for _ in re.finditer("[^\x00-\x7f]", loose)):
-            return clean(loose), "utf-8"
+        if 10 * damaged <= len(re.findall("[^\x00-\x7f]", loose)):
+            return loose, "utf-8"
     for encoding in (declared, _likely(data)):
         if encoding:
             try:
-                return clean(data.decode(encoding, "replace")), encoding
+                return data.decode(encoding, "replace"), encoding
             except LookupError:
                 continue
     raise BadInput("is in no known encoding; save it as UTF-8")

@@ -2,13 +2,14 @@
 
 import glob
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from polygraph.errors import BadInput
 
-RECORD_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+_RECORD_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+_LEAVES = "is a link that leaves the folder; to read it, give what it points to as a path of its own"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +27,7 @@ class Found:
     """A file to read."""
 
     path: Path
-    """Where it is, absolute, with links resolved."""
+    """Where it is, absolute."""
     id: str
     """Its path relative to the folder that was given, with ``/``; for a file that was given, its name."""
     named: bool = False
@@ -40,7 +41,7 @@ class Found:
         ``corpus.``; else the ids are ``<id of the file>#<id of the record>``.
         """
         name = self.path.name.lower()
-        return name.startswith("corpus.") or (self.named and suffix(name) in RECORD_SUFFIXES)
+        return name.startswith("corpus.") or (self.named and suffix(name) in _RECORD_SUFFIXES)
 
 
 def suffix(name: str) -> str:
@@ -54,6 +55,7 @@ def suffix(name: str) -> str:
 
 def survey(paths: Sequence[str | Path]) -> tuple[list[Found], list[Unread]]:
     """Find the files that paths mean, and what among them is not followed; see `find`."""
+    paths = [paths] if isinstance(paths, str) else paths  # else its letters would be taken for paths
     if not paths:
         raise BadInput("no path was given. Name a folder, a file or a glob")
     found: list[tuple[Found, bool]] = []
@@ -112,8 +114,7 @@ def _link(path: Path, root: Path, found: list[tuple[Found, bool]], unread: list[
         unread.append(Unread(path=_id(path, root), reason="is a link that leads nowhere"))
         return
     if not target.is_relative_to(root):
-        reason = "is a link that leaves the folder; to read it, give what it points to as a path of its own"
-        unread.append(Unread(path=_id(path, root), reason=reason))
+        unread.append(Unread(path=_id(path, root), reason=_LEAVES))
     elif target.is_file():
         _file(path, _id(path, root), found, unread, named=False, link=True)
     elif any(part.startswith(".") for part in target.relative_to(root).parts):
@@ -125,22 +126,22 @@ def _link(path: Path, root: Path, found: list[tuple[Found, bool]], unread: list[
 def _glob(pattern: str, found: list[tuple[Found, bool]], unread: list[Unread]) -> None:
     parts = Path(pattern).parts
     plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
-    root = Path(*parts[:plain]).resolve()
-    matches = [Path(match) for match in sorted(glob.glob(pattern, recursive=True))]
+    root = Path(os.path.abspath(Path(*parts[:plain])))
+    real_root = root.resolve()
+    matches = sorted(Path(os.path.abspath(match)) for match in glob.glob(pattern, recursive=True))
     before = len(found) + len(unread)
     for match in matches:
-        if match.is_file():
-            place = Path(os.path.abspath(match))
-            name = _id(place, root) if place.is_relative_to(root) else match.name
-            inside = match.resolve().is_relative_to(root)
-            if inside or not match.is_symlink():
-                _file(match, name, found, unread, named=False, link=match.is_symlink())
-            else:
-                _link(place, root, found, unread)
+        name = _id(match, root) if match.is_relative_to(root) else match.name
+        if not match.is_file() or any(part.endswith(".index") for part in name.split("/")[:-1]):
+            continue
+        if match.resolve().is_relative_to(real_root):
+            _file(match, name, found, unread, named=False, link=match.is_symlink())
+        else:
+            unread.append(Unread(path=name, reason=_LEAVES))
     if len(found) + len(unread) == before:
         what = "only folders" if matches else "nothing"
-        hint = " To read all below a folder, name the folder" if matches else " Check the spelling"
-        raise BadInput(f"the pattern {pattern!r} matches {what}.{hint}")
+        hint = "To read all that is below a folder, name the folder" if matches else "Check the spelling"
+        raise BadInput(f"the pattern {pattern!r} matches {what}. {hint}")
 
 
 def _file(
@@ -157,7 +158,7 @@ def _file(
     else:
         # Names that are not valid in the file system's encoding hold lone surrogates.
         name = name.encode("utf-8", "replace").decode("utf-8")
-        found.append((Found(path=path.resolve(), id=name, named=named), link))
+        found.append((Found(path=Path(os.path.abspath(path)), id=name, named=named), link))
 
 
 def _id(path: Path, root: Path) -> str:
@@ -168,14 +169,16 @@ def _distinct(found: Sequence[tuple[Found, bool]]) -> list[Found]:
     """One entry for each file, and an id of its own for each entry."""
     best: dict[Path, tuple[Found, bool]] = {}
     for each, link in found:
-        other = best.get(each.path)
+        real = each.path.resolve()
+        other = best.get(real)
         if other:
             # Given twice: the place is better than a link to it, and the longer id says more.
-            rank = min((link, -len(each.id), each.id), (other[1], -len(other[0].id), other[0].id))
-            named = each.named or other[0].named
-            best[each.path] = (Found(path=each.path, id=rank[2], named=named), rank[0])
+            first = min(
+                other, (each, link), key=lambda it: (it[1], -len(it[0].id), it[0].id, str(it[0].path))
+            )
+            best[real] = (replace(first[0], named=each.named or other[0].named), first[1])
         else:
-            best[each.path] = (each, link)
+            best[real] = (each, link)
     files = [each for each, _ in best.values()]
     extra = 0
     while True:
@@ -189,7 +192,8 @@ def _distinct(found: Sequence[tuple[Found, bool]]) -> list[Found]:
         for place in clashes:
             parts = files[place].path.parts
             length = files[place].id.count("/") + 2
-            name = "/".join(parts[-length:]) if length < len(parts) else "/".join([str(place), *parts[1:]])
+            whole = [part for part in (parts[0].strip("\\/:"), *parts[1:]) if part]
+            name = "/".join(parts[-length:] if length < len(parts) else whole)
             files[place] = replace(files[place], id=name.encode("utf-8", "replace").decode("utf-8"))
         if extra > 200:
             raise BadInput("the files cannot be told apart by their paths. Index them one folder at a time")
@@ -197,8 +201,3 @@ def _distinct(found: Sequence[tuple[Found, bool]]) -> list[Found]:
 
 def _system(problem: Exception) -> str:
     return getattr(problem, "strerror", None) or str(problem)
-
-
-def walk_ids(found: Sequence[Found]) -> Iterator[str]:
-    """Ids in order, for progress."""
-    return (each.id for each in found)

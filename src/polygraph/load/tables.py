@@ -18,7 +18,7 @@ _ID_CHARS = 200
 _DELIMITERS = (",", ";", "\t", "|")
 
 _MAX_DEPTH = 12
-"""Levels of nesting that are written as lines; what lies deeper stands on one line as JSON."""
+"""Levels of nesting that are kept; what lies deeper becomes a string of JSON."""
 _PATH_KEYS = 4
 _KEY_CHARS = 80
 
@@ -39,10 +39,10 @@ def read_csv(text: str, *, delimiter: str = "") -> Content:
     """
     # The limit of the library (131,072 characters a field) is for the whole process and smaller than a page.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    first = text.lstrip("\n").split("\n", 1)[0]
+    first = text.lstrip("\r\n").split("\n", 1)[0]
     delimiter = delimiter or max(_DELIMITERS, key=first.count)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    rows = [[cell.strip() for cell in row] for row in reader]
+    rows = [[clean(cell).strip() for cell in row] for row in reader]
     numbered = [(number, row) for number, row in enumerate(rows, 1) if any(row)]
     if len(numbered) < 2:
         raise BadInput("has no rows below its header line")
@@ -134,24 +134,27 @@ def _cells(columns: Sequence[str], row: Sequence[str]) -> list[tuple[str, str]]:
 def _parse(text: str) -> Json:
     try:
         value = json.loads(text, parse_constant=lambda _: None)
+        return _tidy(value, 0)
     except json.JSONDecodeError as problem:
         raise BadInput(f"is not JSON: {problem.msg} at character {problem.pos}") from problem
-    except (ValueError, RecursionError) as problem:
+    except RecursionError as problem:
+        raise BadInput("is JSON nested too deeply; make it flatter") from problem
+    except ValueError as problem:  # a number of thousands of digits
         raise BadInput(f"is not JSON that can be read: {problem}") from problem
-    return _tidy(value)
 
 
-def _tidy(value: Any) -> Json:
-    """Clean every string: JSON can spell control characters and lone surrogates."""
+def _tidy(value: Any, depth: int) -> Json:
+    """Clean every string, since JSON can spell control characters and lone surrogates; bound the depth."""
     if isinstance(value, str):
         return clean(value)
+    if depth >= _MAX_DEPTH and isinstance(value, dict | list):
+        return clean(json.dumps(value, ensure_ascii=False))
     if isinstance(value, list):
-        return [_tidy(each) for each in value]
+        return [_tidy(each, depth + 1) for each in value]
     if isinstance(value, dict):
-        return {clean(key): _tidy(each) for key, each in value.items()}
-    if isinstance(value, int | float) or value is None:
-        return value
-    raise TypeError(f"not JSON: {type(value)}")
+        return {clean(key): _tidy(each, depth + 1) for key, each in value.items()}
+    number: int | float | bool | None = value
+    return number
 
 
 def _field(names: Sequence[str], wanted: Sequence[str]) -> str:
@@ -209,19 +212,17 @@ def _add(content: Content, ordinal: int, record: Json) -> None:
 def _flattened(value: Json) -> Content:
     """One document of ``key: value`` lines; objects of a list are paragraphs."""
     lines: list[str] = []
-    _flatten(value, (), lines, 0)
+    _flatten(value, (), lines)
     text = "\n".join(lines).strip("\n")
     if not text.strip():
         raise BadInput("holds no text")
     return Content([Draft(text=text)])
 
 
-def _flatten(value: Json, path: tuple[str, ...], lines: list[str], depth: int) -> None:
-    if depth >= _MAX_DEPTH and isinstance(value, dict | list):
-        _line(path, json.dumps(value, ensure_ascii=False), lines)
-    elif isinstance(value, dict):
+def _flatten(value: Json, path: tuple[str, ...], lines: list[str]) -> None:
+    if isinstance(value, dict):
         for key, each in value.items():
-            _flatten(each, (*path, " ".join(key[:_KEY_CHARS].split()))[-_PATH_KEYS:], lines, depth + 1)
+            _flatten(each, (*path, " ".join(key[:_KEY_CHARS].split()))[-_PATH_KEYS:], lines)
     elif isinstance(value, list):
         if not any(isinstance(each, dict | list) for each in value):
             _line(path, ", ".join(filter(None, map(_scalar, value))), lines)
@@ -229,7 +230,7 @@ def _flatten(value: Json, path: tuple[str, ...], lines: list[str], depth: int) -
         for each in value:
             if isinstance(each, dict) and lines and lines[-1]:
                 lines.append("")
-            _flatten(each, path, lines, depth + 1)
+            _flatten(each, path, lines)
     else:
         _line(path, _scalar(value), lines)
 

@@ -5,14 +5,14 @@ from pathlib import PurePosixPath
 
 from polygraph.load.draft import Content, Draft
 from polygraph.records import Json
+from polygraph.sentences import atx_heading
 
 _TITLE_CHARS = 200
 _FIRST_LINE_CHARS = 80
 _FRONT = re.compile(r"(?:---|\+\+\+)[ \t]*\n")
 _FRONT_CHARS = 20_000
-_PAIR = re.compile(r"([A-Za-z_][\w .-]{0,60}?)[ \t]*[:=](?:[ \t]+(.*?))?[ \t]*$")
-_ITEM = re.compile(r"[ \t]*-[ \t]+([^\s{\[|>].*?)[ \t]*$")
-_ATX = re.compile(r"[ \t]{0,3}#{1,6}[ \t]+(.*?)[ \t]*#*[ \t]*$")
+_PAIR = re.compile(r"([A-Za-z_][\w .-]{0,60}?)[ \t]{0,8}[:=](?:[ \t]+(.*))?$")
+_ITEM = re.compile(r"-[ \t]+([^\s{\[|>].*)$")
 _UNDERLINE = re.compile(r"[ \t]*([=\-~^*+#\"'`:._])\1{2,}[ \t]*$")
 _MARKUP = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|[*_`]{1,3}")
 
@@ -94,7 +94,7 @@ def short_title(title: str) -> str:
 
 
 def _plain(line: str) -> str:
-    line = line.strip().strip("=~#*_ \t").strip()
+    line = line[: 2 * _TITLE_CHARS].strip().strip("=~#*_ \t").strip()
     return _MARKUP.sub(lambda found: found[1] or "", line).strip()
 
 
@@ -106,7 +106,7 @@ def _first_heading(text: str) -> str:
         if stripped.startswith(("```", "~~~")):
             fenced = not fenced
         elif not fenced:
-            if (atx := _ATX.match(line)) and (title := _plain(atx[1])):
+            if (heading := atx_heading(stripped)) and (title := _plain(heading)):
                 return title
             if previous and set(stripped) in ({"="}, {"-"}) and len(stripped) >= 3:
                 return _plain(previous)
@@ -133,8 +133,8 @@ def _front_matter(block: str) -> tuple[dict[str, Json], bool]:
     for line in block.split("\n"):
         if not line.strip() or line.lstrip().startswith("#"):
             continue
-        pair = _PAIR.match(line)
-        item = _ITEM.match(line)
+        pair = _PAIR.match(line.rstrip())
+        item = _ITEM.match(line.strip())
         if pair and not line[0].isspace() and pair[1] not in found:
             value = pair[2] or ""
             key = pair[1] if not value else ""

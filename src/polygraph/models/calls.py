@@ -21,7 +21,7 @@ from polygraph.errors import BadInput, PolygraphError, UnusableReply
 from polygraph.models.budget import Budget
 from polygraph.models.callstore import Attempt, CallStore, Durability, LedgerRow, Quarantined
 from polygraph.models.embedding import KeptVectors
-from polygraph.models.pool import Pool
+from polygraph.models.pool import WAKE_S, Pool
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import (
     ChatModel,
@@ -150,14 +150,14 @@ class Calls:
         key = request_key(model.name, request)
         raw = repair_key = ""
         try:
-            reply = self._reply(model, request, line, on_text)
+            reply = self._reply(model, request, key, line, on_text)
             raw = reply.text
             try:
                 return self._accept(key, parse(raw))
             except UnusableReply as error:
                 second = _repair(request, reply, error.problem)
             repair_key = request_key(model.name, second)
-            raw = self._reply(model, second, replace(line, outcome="repaired"), None).text
+            raw = self._reply(model, second, repair_key, replace(line, outcome="repaired"), None).text
             return self._accept(key, parse(raw))
         except UnusableReply as error:
             self._quarantine(
@@ -177,18 +177,19 @@ class Calls:
         self,
         model: ChatModel,
         request: ChatRequest,
+        key: str,
         line: Attempt,
         on_text: Callable[[str], None] | None,
     ) -> ChatReply:
         """Return the reply from the store, from an equal call in flight, or from the model."""
-        key = request_key(model.name, request)
         while True:
             with self._lock:
                 flight = self._flights.get(key)
                 if flight is None:
                     flight = self._flights[key] = _Flight()
                     break
-            flight.done.wait()
+            while not flight.done.wait(WAKE_S):
+                pass  # looked up for Ctrl-C
             if flight.reply is not None:
                 return self._from_store(flight.reply, line, on_text)
             if isinstance(flight.error, PolygraphError):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polygraph.errors import IndexMismatch, ModelUnavailable
 from polygraph.models.callstore import Attempt, CallStore
-from polygraph.models.pool import Pool
+from polygraph.models.pool import WAKE_S, Pool
 from polygraph.models.protocols import Embedder, TextKind, Vectors
 from polygraph.models.sending import Sender, is_local
 from polygraph.records import digest
@@ -99,7 +99,8 @@ class KeptVectors:
 
     def _wait_for(self, keys: Sequence[bytes]) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: self._claimed.isdisjoint(keys))
+            while not self._changed.wait_for(lambda: self._claimed.isdisjoint(keys), WAKE_S):
+                pass  # looked up for Ctrl-C
 
     def _look_up(self, keys: Sequence[bytes], kind: TextKind) -> Halves:
         if kind != "query":
@@ -121,17 +122,16 @@ class KeptVectors:
         def embed(batch: range) -> Halves:
             some = [texts[i] for i in batch]
 
-            def call() -> tuple[Vectors, int, int]:
+            def call() -> tuple[list[bytes], int, int]:
                 if counted is None:
-                    return embedder.embed(some, kind), 0, 0
+                    return _halves(embedder.embed(some, kind), len(some), embedder), 0, 0
                 vectors, n_tokens = counted(some, kind)
-                return vectors, n_tokens, 0
+                return _halves(vectors, len(some), embedder), n_tokens, 0
 
             reads = sum(embedder.count(some)) if self._sender.estimates(embedder) else 0
             with self._sender.reserve(embedder, reads, 0):
-                vectors, done = self._sender.send(embedder, call, line, key=keys[batch[0]].hex(), n_calls=0)
-                rows = dict(zip((keys[i] for i in batch), _halves(vectors, len(some), embedder), strict=True))
-                return self._keep(rows, kind, done)
+                halves, done = self._sender.send(embedder, call, line, key=keys[batch[0]].hex(), n_calls=0)
+                return self._keep(dict(zip((keys[i] for i in batch), halves, strict=True)), kind, done)
 
         # A local embedder has threads of its own.
         done = map(embed, batches) if is_local(embedder) else iter(self._pool.map(embed, batches))

@@ -9,7 +9,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any, Literal, TypeAlias
@@ -245,12 +245,13 @@ class OpenAIChat:
                     raise self._endpoint.refused(str(refusal)) from refusal
                 form = weaker
             else:
-                # A form that worked is kept; one that was only tried is not. A request without a schema
-                # proves nothing about schemas.
-                if request.schema or form.structured == self._form.structured:
-                    self._form = form
-                    if request.schema or self._proven is None:
-                        self._proven = form if request.schema else replace(form, structured="plain")
+                # A form that worked is kept, one that was only tried is not. What was asked without a
+                # schema says nothing about schemas.
+                if request.schema:
+                    self._form = self._proven = form
+                else:
+                    self._form = replace(form, structured=self._form.structured)
+                    self._proven = self._proven or replace(form, structured="plain")
                 return reply
 
     def _attempt(self, request: ChatRequest, form: _Form, on_text: Callable[[str], None] | None) -> ChatReply:
@@ -288,28 +289,32 @@ class OpenAIChat:
         pieces: list[str] = []
         length = n_events = 0
         finish: str | None = None
-        usage: Any = None
-        with self._endpoint.client.chat.completions.create(**arguments, stream=True) as stream:
-            for event in stream:
+        usage: Mapping[str, Any] = {}
+        # The events are read as plain JSON: making the SDK's objects of them takes ten times as long.
+        create = self._endpoint.client.chat.completions.with_streaming_response.create
+        with create(**arguments, stream=True) as response:
+            for event in _events(response.iter_bytes()):
                 n_events += 1
-                usage = getattr(event, "usage", None) or usage
-                for choice in (getattr(event, "choices", None) or [])[:1]:
-                    piece = getattr(getattr(choice, "delta", None), "content", None)
+                if "error" in event:
+                    raise TransportError(f"the server reported: {str(event['error'])[:300]}", kind="server")
+                usage = event.get("usage") or usage
+                for choice in (event.get("choices") or [])[:1]:
+                    piece = (choice.get("delta") or {}).get("content")
                     if piece:
                         pieces.append(piece)
                         length += len(piece)
                         if on_text is not None:
                             on_text(piece)
-                    finish = getattr(choice, "finish_reason", None) or finish
+                    finish = choice.get("finish_reason") or finish
                 if length > LONGEST_REPLY:
                     finish = "length"
                     break
-            kind = str(stream.response.headers.get("content-type", ""))
+            kind = str(response.headers.get("content-type", ""))
         if not n_events and "event-stream" not in kind:
             if "json" in kind:
                 raise _Refused("the endpoint does not stream")
             raise self._endpoint.refused(f"it answers with {kind or 'something unknown'}", 404)
-        if finish is None and usage is None:
+        if finish is None and not usage:
             raise TransportError("the reply broke off before its end", kind="connection")
         return self._reply(request, "".join(pieces), finish, usage)
 
@@ -323,15 +328,17 @@ class OpenAIChat:
         text = getattr(getattr(choice, "message", None), "content", None) or ""
         if on_text is not None and text:
             on_text(text)
-        finish = getattr(choice, "finish_reason", None)
-        return self._reply(request, text, finish, getattr(completion, "usage", None))
+        told = getattr(completion, "usage", None)
+        usage = {name: getattr(told, name, None) for name in ("prompt_tokens", "completion_tokens")}
+        return self._reply(request, text, getattr(choice, "finish_reason", None), usage)
 
-    def _reply(self, request: ChatRequest, text: str, finish: str | None, usage: Any) -> ChatReply:
-        """Check a reply and count what the endpoint did not."""
-        reads = getattr(usage, "prompt_tokens", None)
+    def _reply(
+        self, request: ChatRequest, text: str, finish: str | None, usage: Mapping[str, Any]
+    ) -> ChatReply:
+        """Check a reply, and count what the endpoint did not."""
+        reads, writes = usage.get("prompt_tokens"), usage.get("completion_tokens")
         if reads is None:
             reads = sum(count_tokens(message.content) for message in request.messages)
-        writes = getattr(usage, "completion_tokens", None)
         if writes is None:
             writes = count_tokens(text)
         if not text.strip():
@@ -353,6 +360,35 @@ class OpenAIChat:
         elif finish == "length":
             known = "length"
         return ChatReply(text=text, prompt_tokens=int(reads), completion_tokens=int(writes), finish=known)
+
+
+def _events(chunks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
+    """Read server-sent events, each of which is one JSON object on one line here."""
+    for line in _lines(chunks):
+        data = line.removeprefix(b"data:").strip()
+        if data == b"[DONE]":
+            return
+        if data and line.startswith(b"data:"):
+            event = json.loads(data)
+            if isinstance(event, dict):
+                yield event
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Cut bytes at line feeds alone; as text they would be cut at U+2028 too, which JSON strings may hold."""
+    held: list[bytes] = []
+    n_held = 0
+    for chunk in chunks:
+        first, *rest = chunk.split(b"\n")
+        held.append(first)
+        n_held += len(first)
+        if n_held > 8 * LONGEST_REPLY:
+            raise TransportError("a line of the reply does not end", kind="malformed")
+        if rest:
+            yield b"".join(held)
+            yield from rest[:-1]
+            held, n_held = [rest[-1]], len(rest[-1])
+    yield b"".join(held)
 
 
 class OpenAIEmbedder:

@@ -16,6 +16,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self, TypeAlias, cast
 
+import numpy as np
+
 from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Embedder, Message, TextKind, Vectors
 from polygraph.models.static import HashEmbedder
 from polygraph.records import digest
@@ -166,7 +168,8 @@ def fill(schema: Mapping[str, Any], text: str, depth: int = 0) -> Any:
         items = schema.get("items", {})
         return [fill(items, text, depth + 1)] if schema.get("minItems") and depth < 8 else []
     if kind in {"number", "integer"}:
-        return min(max(5, schema.get("minimum", 5)), schema.get("maximum", 5))
+        value = max(5, schema.get("minimum", 5))
+        return min(value, schema.get("maximum", value))
     if kind == "boolean":
         return True
     return None if kind == "null" else text[: schema.get("maxLength", len(text))]
@@ -205,10 +208,14 @@ class ScriptedEmbedder:
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return unit vectors, shape ``(len(texts), dimension)``."""
         self.texts.extend(texts)
-        folded = self._hash.embed(texts, kind)[:, : self._dimension]
-        lengths = (folded * folded).sum(axis=1, keepdims=True) ** 0.5
-        lengths[lengths == 0] = 1
-        return cast(Vectors, (folded / lengths).astype("float32"))
+        whole = self._hash.embed(texts, kind)
+        folded = np.zeros((len(texts), self._dimension))
+        for begin in range(0, whole.shape[1], self._dimension):
+            part = whole[:, begin : begin + self._dimension]
+            folded[:, : part.shape[1]] += part
+        # Row by row in float64: the same bytes whatever the neighbours.
+        lengths = np.sqrt((folded * folded).sum(axis=1, keepdims=True))
+        return (folded / np.where(lengths > 0, lengths, 1.0)).astype(np.float32)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Words of each text."""

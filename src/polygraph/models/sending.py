@@ -137,7 +137,8 @@ class Sender:
                 served = pace.leave(started, error)
                 self._fail(model, line, clock, n_calls, error)
                 failures[error.kind] += 1
-                self._give_up_if_hopeless(model, error, failures, pace, others=pace.answers > before)
+                others = n_calls > 0 and pace.answers > before
+                self._give_up_if_hopeless(model, error, failures, pace, others=others)
                 self._sleep(self._delay(error, key, failures.total()))
             except BaseException as error:
                 pace.leave(started, error)
@@ -166,7 +167,7 @@ class Sender:
             failures: attempts of this call that failed, by kind.
             pace: what is known of the endpoint.
             others: True if other calls were answered in the meantime: then a call that always fails says
-                something of this request, and not of the endpoint.
+                something of this request, and not of the endpoint. (Vectors are always needed, all of them.)
         """
         n = failures.total()
         if not error.retryable:

@@ -31,7 +31,9 @@ class GraphRAGGlobal:
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "communities", "reports"})
     source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130; METHODS 5.4"
     calls: ClassVar[str] = "ceil(report tokens / batch tokens) + 1"
-    summary: ClassVar[str] = "questions about the whole collection; reads every report, so its cost grows with it"
+    summary: ClassVar[str] = (
+        "questions about the whole collection; reads every report, so its cost grows with it"
+    )
 
     level: int = 2
     """Deepest level of communities that is read (code: 2)."""
@@ -122,5 +124,10 @@ def _evidence(point: Point, reports: dict[str, Report], index: Snapshot) -> Evid
 
 def _nothing(question: str, reason: str, trace: tuple[Step, ...] = ()) -> Retrieval:
     return Retrieval(
-        question=question, method="graphrag-global", evidence=(), context="", trace=trace, empty_because=reason
+        question=question,
+        method="graphrag-global",
+        evidence=(),
+        context="",
+        trace=trace,
+        empty_because=reason,
     )

@@ -83,7 +83,9 @@ class GraphRAGLocal:
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share),
                 Block(heading="## Entities", items=shown, share=self.tables_share),
-                Block(heading="## Relations", items=tuple(_relation_row(r, index) for r in relations), share=0.0),
+                Block(
+                    heading="## Relations", items=tuple(_relation_row(r, index) for r in relations), share=0.0
+                ),
                 Block(heading="## Sources", items=texts, share=1 - self.reports_share - self.tables_share),
             ],
             max_tokens=self.max_tokens,
@@ -130,7 +132,7 @@ class GraphRAGLocal:
         index: Snapshot,
     ) -> tuple[tuple[Evidence, ...], list[Relation]]:
         budget = int(self.tables_share * self.max_tokens)
-        degrees = index.graph.degrees
+        degrees = index.graph.degrees.tolist()
         chosen: list[Evidence] = []
         best: list[int] = []
         texts: dict[int, Relation] = {}
@@ -156,7 +158,9 @@ class GraphRAGLocal:
         return tuple(chosen), [texts[n] for n in best]
 
 
-def _relations_for(edges: Sequence[Neighbour], selected: set[int], most: int, degrees: Sequence[int]) -> list[int]:
+def _relations_for(
+    edges: Sequence[Neighbour], selected: set[int], most: int, degrees: Sequence[int]
+) -> list[int]:
     """Relations inside the selection first, then those that lead out by links to it and rank, at most `most`."""
     inside = [e for e in edges if e.source in selected and e.target in selected]
     outside = [e for e in edges if (e.source in selected) != (e.target in selected)]
@@ -173,7 +177,9 @@ def _relations_for(edges: Sequence[Neighbour], selected: set[int], most: int, de
     return [e.n for e in inside] + [e.n for e in outside[:most]]
 
 
-def _texts(entities: Sequence[Entity], relations: Sequence[Relation], index: Snapshot) -> tuple[Evidence, ...]:
+def _texts(
+    entities: Sequence[Entity], relations: Sequence[Relation], index: Snapshot
+) -> tuple[Evidence, ...]:
     n_relations = Counter(chunk for r in relations for chunk in r.chunks)
     first: dict[str, int] = {}
     for order, entity in enumerate(entities):
@@ -217,4 +223,6 @@ def _nothing(question: str, index: Snapshot) -> Retrieval:
     reason = "no entity of the graph matches the question"
     if index.scope:
         reason += f" within the filter {index.scope}"
-    return Retrieval(question=question, method="graphrag-local", evidence=(), context="", empty_because=reason)
+    return Retrieval(
+        question=question, method="graphrag-local", evidence=(), context="", empty_because=reason
+    )

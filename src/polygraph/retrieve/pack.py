@@ -90,4 +90,9 @@ def _take(items: Sequence[Evidence], budget: int) -> tuple[list[Evidence], int]:
 
 def _cut(items: Sequence[Evidence], budget: int) -> Cut:
     kind: EvidenceKind = items[0].kind
-    return Cut(kind=kind, n_items=len(items), n_tokens=sum(count_many([i.text for i in items])), budget=max(budget, 0))
+    return Cut(
+        kind=kind,
+        n_items=len(items),
+        n_tokens=sum(count_many([i.text for i in items])),
+        budget=max(budget, 0),
+    )

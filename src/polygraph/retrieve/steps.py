@@ -82,7 +82,11 @@ def entities_in_question(question: str, index: Snapshot) -> list[tuple[str, int]
         for j in range(i, min(i + _NAME_WORDS, len(words))):
             text = question[words[i].start() : words[j].end()]
             # A name does not begin or end with a word that every sentence has.
-            if normalise(text) and words[i].group().casefold() not in STOP and words[j].group().casefold() not in STOP:
+            if (
+                normalise(text)
+                and words[i].group().casefold() not in STOP
+                and words[j].group().casefold() not in STOP
+            ):
                 spans.setdefault(text, []).append((i, j))
     found = index.entities_named(list(spans))
     taken: set[int] = set()

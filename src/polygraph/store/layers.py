@@ -70,7 +70,9 @@ def versions(store: Store, manifest: Manifest) -> dict[str, str]:
     found = {
         "chunks": digest(manifest.chunker, *(f"{i}\n{h}" for i, (_, h) in documents.items())),
     }
-    decisions = [f"{kind}\n{a}\n{b}" for kind in ("apart", "together") for a, b in sorted(store.decisions(kind))]
+    decisions = [
+        f"{kind}\n{a}\n{b}" for kind in ("apart", "together") for a, b in sorted(store.decisions(kind))
+    ]
     own = {
         "lexical": [lexical.ANALYSER],
         "chunk_vectors": [manifest.embedder],
@@ -123,12 +125,16 @@ class Snapshot:
     relations, and any report of which a part rests on them.
     """
 
-    def __init__(self, folder: Path, scope: Mapping[str, str] | None = None, store: Store | None = None) -> None:
+    def __init__(
+        self, folder: Path, scope: Mapping[str, str] | None = None, store: Store | None = None
+    ) -> None:
         self.folder = folder
         self.store = store or Store(folder, mode="read")
         manifest = self.store.manifest()
         if manifest is None:
-            raise IndexUnreadable(f"the index at {folder} is empty. Fill it with: polygraph index PATH --index {folder}")
+            raise IndexUnreadable(
+                f"the index at {folder} is empty. Fill it with: polygraph index PATH --index {folder}"
+            )
         self.manifest = manifest
         self.versions = current(self.store, manifest)
         self.scope = dict(scope or {})
@@ -196,7 +202,9 @@ class Snapshot:
                 allowed.append(document)
         unknown = sorted(set(self.scope) - known)
         if unknown:
-            raise BadInput(f"no document has the field {unknown[0]!r}. Fields are: {', '.join(sorted(known))}")
+            raise BadInput(
+                f"no document has the field {unknown[0]!r}. Fields are: {', '.join(sorted(known))}"
+            )
         return frozenset(allowed)
 
     @cached_property

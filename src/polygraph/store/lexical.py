@@ -118,10 +118,7 @@ class LexicalIndex:
         limit = min(total, max(2 * k, k + 32))
         while True:
             hits = list(self._hits(query, limit))
-            if allowed is not None:
-                usable = [hit for hit in hits if allowed[hit.n]]
-            else:
-                usable = hits
+            usable = hits if allowed is None else [hit for hit in hits if allowed[hit.n]]
             complete = limit >= total or len(hits) < limit
             if complete or (len(usable) > k and usable[k - 1].score > hits[-1].score):
                 return sorted(usable, key=lambda hit: (-hit.score, hit.n))[:k]

@@ -6,7 +6,7 @@ reports are views, rewritten from them in one transaction. Other processes read 
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -500,7 +500,9 @@ class Store:
         """Rows of the entities that bear some names, by name as given; namesakes by row."""
         keys = {name: normalise(name) for name in names}
         found: dict[str, list[int]] = {}
-        for key, _, n in self._many("SELECT name, name, entity FROM names WHERE name IN", sorted(set(keys.values()))):
+        for key, _, n in self._many(
+            "SELECT name, name, entity FROM names WHERE name IN", sorted(set(keys.values()))
+        ):
             found.setdefault(key, []).append(n)
         return {name: sorted(found[key]) for name, key in keys.items() if key in found}
 

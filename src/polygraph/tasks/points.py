@@ -10,7 +10,7 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
 from polygraph.tasks import extractive
-from polygraph.tasks.reply import salvage_json
+from polygraph.tasks.reply import integer, salvage_json
 from polygraph.words import content
 
 _MAX_POINTS = 12
@@ -81,8 +81,10 @@ def _parse(text: str, reports: Sequence[Report]) -> list[Point]:
         statement = str(item.get("point") or item.get("description") or "").strip()
         score = _number(item.get("score"))
         named = item.get("reports")
-        numbers = [int(n) for n in named if _is_index(n, reports)] if isinstance(named, list) else []
-        chosen = [reports[n - 1] for n in dict.fromkeys(numbers)] or list(reports)
+        numbers = [integer(str(n), 1, len(reports)) for n in named] if isinstance(named, list) else []
+        chosen = [reports[n - 1] for n in dict.fromkeys(numbers) if n is not None] or list(
+            reports
+        )
         if statement and score > 0:
             points.append(
                 Point(
@@ -93,10 +95,6 @@ def _parse(text: str, reports: Sequence[Report]) -> list[Point]:
                 )
             )
     return points[:_MAX_POINTS]
-
-
-def _is_index(value: object, reports: Sequence[Report]) -> bool:
-    return isinstance(value, int | float | str) and str(value).isdigit() and 1 <= int(value) <= len(reports)
 
 
 def _number(value: object) -> float:

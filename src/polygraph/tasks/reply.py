@@ -244,11 +244,9 @@ class _Reader:
         return value, self.at
 
     def _salvaged(self) -> "Json | None":
-        # An unfinished list element that holds only scalars is half a record: it goes. One that holds
-        # finished records is a wrapper: it stays.
+        # An unfinished list element is half a record and goes, unless it holds finished records itself.
         for outer, inner in reversed(list(zip(self.open, self.open[1:], strict=False))):
-            whole = any(isinstance(item, dict | list) for item in _items(inner))
-            if not inner or (isinstance(outer, list) and not whole):
+            if not inner or (isinstance(outer, list) and not _holds_records(inner)):
                 _remove_last(outer)
         root = self.open[0] if self.open else None
         return root or None
@@ -338,8 +336,12 @@ class _Reader:
         raise _CutOff
 
 
-def _items(value: _Container) -> list[Json]:
-    return list(value.values()) if isinstance(value, dict) else value
+def _holds_records(value: _Container) -> bool:
+    """True if there are objects or lists inside; in an object, a list of words is a field like others."""
+    if isinstance(value, list):
+        return any(isinstance(item, dict | list) for item in value)
+    inner = [item for item in value.values() if isinstance(item, dict | list)]
+    return any(isinstance(item, dict) or _holds_records(item) for item in inner)
 
 
 def _append(holder: _Container, value: Json, key: str) -> None:

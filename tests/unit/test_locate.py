@@ -1,0 +1,117 @@
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygraph.extract.locate import MAX_SPANS, Locator, locate, locate_all
+from polygraph.records import Chunk, Window
+
+
+def window_of(*texts: str, start: int = 0, document: str = "d") -> Window:
+    """A window of neighbouring chunks."""
+    chunks, at = [], start
+    for i, text in enumerate(texts):
+        chunks.append(
+            Chunk(
+                id=f"{document}:{i}",
+                document=document,
+                ordinal=i,
+                start=at,
+                end=at + len(text),
+                text=text,
+                n_tokens=len(text) // 4,
+            )
+        )
+        at += len(text)
+    return Window(
+        id=f"{document}@0", document=document, ordinal=0, title="", chunks=tuple(chunks), text="".join(texts)
+    )
+
+
+def found(name: str, window: Window) -> list[str]:
+    spans = locate(name, window)
+    return [window.text[s.start - window.start : s.end - window.start] for s in spans]
+
+
+def test_offsets_are_of_the_document_and_chunks_are_named():
+    window = window_of("The tug left. ", "Quill waved; quill left.", start=100)
+    spans = locate("Quill", window)
+    assert [(s.chunk, s.start, s.end) for s in spans] == [("d:1", 114, 119), ("d:1", 127, 132)]
+
+
+def test_white_space_line_breaks_and_case_do_not_matter():
+    assert found("anna  QUILL", window_of("Here Anna\r\n   Quill stood.")) == ["Anna\r\n   Quill"]
+
+
+def test_a_name_is_found_as_whole_words_only():
+    assert found("Ann", window_of("Annual Ann, Anna")) == ["Ann"]
+
+
+def test_possessives_on_either_side_do_not_matter():
+    window = window_of("Marley’s ghost and Marley")
+    assert found("Marley", window) == ["Marley", "Marley"]
+    assert found("Marley's", window) == ["Marley", "Marley"]
+
+
+def test_punctuation_inside_a_name_must_agree():
+    window = window_of("Quill, Vane came. Mr. Vane and Quill & Vane")
+    assert found("Quill & Vane", window) == ["Quill & Vane"]
+    assert found("Mr. Vane", window) == ["Mr. Vane"]
+
+
+def test_a_leading_determiner_may_be_missing_in_the_text():
+    assert found("The Halcyon Society", window_of("members of Halcyon Society met")) == ["Halcyon Society"]
+
+
+def test_a_full_name_falls_back_to_its_rarest_capitalised_word():
+    window = window_of("Scrooge met Marley. Scrooge left. The ghost stayed.")
+    assert found("Jacob Marley", window) == ["Marley"]
+    assert found("the great ghost", window) == []
+
+
+def test_names_in_scripts_without_spaces_are_found_inside_runs():
+    assert found("灯塔", window_of("港口的灯塔建于一八七一年。")) == ["灯塔"]
+    assert found("ท่าเรือ", window_of("ประภาคารที่ท่าเรือเก่า")) == ["ท่าเรือ"]
+
+
+def test_combining_marks_belong_to_their_word():
+    assert found("हिन्दी", window_of("वह हिन्दी बोलता है")) == ["हिन्दी"]
+
+
+def test_a_name_across_two_chunks_belongs_to_the_first():
+    assert [s.chunk for s in locate("Anna Quill", window_of("I saw Anna ", "Quill there."))] == ["d:0"]
+
+
+def test_spans_are_bounded_but_every_chunk_with_the_name_is_kept():
+    spans = locate("Quill", window_of("Quill " * 200, "then Quill. ", "and Quill"))
+    assert len(spans) == MAX_SPANS + 2
+    assert {s.chunk for s in spans} == {"d:0", "d:1", "d:2"}
+
+
+def test_overlapping_chunks_each_get_the_span():
+    text = "one two Quill three"
+    chunks = tuple(
+        Chunk(id=f"d:{i}", document="d", ordinal=i, start=a, end=b, text=text[a:b], n_tokens=1)
+        for i, (a, b) in enumerate([(0, 14), (8, 19)])
+    )
+    window = Window(id="d@0", document="d", ordinal=0, title="", chunks=chunks, text=text)
+    assert [s.chunk for s in locate("Quill", window)] == ["d:0", "d:1"]
+
+
+def test_names_without_words_and_empty_names_are_nowhere():
+    window = window_of("What?! 🚢 ...")
+    assert locate_all(["", "...", "🚢", "’s"], window) == ((), (), (), ())
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=200), st.text(max_size=30))
+def test_any_text_gives_spans_inside_the_window(text: str, name: str):
+    window = window_of(text, start=7)
+    for span in Locator(window).locate(name):
+        assert 7 <= span.start < span.end <= 7 + len(text)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.sampled_from(["Anna", "Quill", "of", "der", "Øre", "B12"]), min_size=1, max_size=4))
+def test_a_name_that_stands_in_the_text_is_found_there(words: list[str]):
+    name = " ".join(words)
+    window = window_of(f"x {name} y")
+    assert (2, 2 + len(name)) in {(s.start, s.end) for s in locate(name, window)}

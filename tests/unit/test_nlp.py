@@ -1,3 +1,5 @@
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -390,8 +392,46 @@ def test_abandoned_reading_ends_its_workers():
     assert time.monotonic() - start < 20
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to a process group")
+def test_an_interrupt_ends_the_workers():
+    script = (
+        "import os\n"
+        "from polygraph.extract import workers\n"
+        "from polygraph.extract.reading import read\n"
+        "task = ('Der Hafen von Bergen ist alt.' * 2000, 'de', '')\n"
+        "reading = workers.read_parallel(([task] for _ in range(10_000)), 2, read)\n"
+        "crew = []\n"
+        "hire = workers._Crew._hire\n"
+        "def note(self):\n"
+        "    worker = hire(self)\n"
+        "    print(worker._process.pid, flush=True)\n"
+        "    return worker\n"
+        "workers._Crew._hire = note\n"
+        "for _ in reading: pass\n"
+    )
+    source = str(Path(syntax.__file__).parents[2])
+    program = "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+    program += f"sys.path.insert(0, {source!r})\n{script}"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stdout is not None
+    pids = [int(process.stdout.readline()) for _ in range(2)]
+    os.killpg(process.pid, signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert "KeyboardInterrupt" in errors
+    for pid in pids:
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
+
+
 def test_importing_the_extractor_loads_nothing_heavy():
-    code = "import polygraph.extract.nlp, polygraph.extract.resolve\nprint('spacy' in sys.modules, 'thinc' in sys.modules)"
+    code = "import polygraph.extract.nlp, polygraph.extract.resolve\n"
+    code += "print('spacy' in sys.modules, 'thinc' in sys.modules)"
     source = str(Path(syntax.__file__).parents[2])
     done = subprocess.run(
         [sys.executable, "-c", f"import sys; sys.path.insert(0, {source!r})\n{code}"],

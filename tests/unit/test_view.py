@@ -40,7 +40,9 @@ def test_an_entity_takes_its_most_frequent_name_and_type():
             entity("Patience Orme", "a:2", type="person"),
         ),
     )
-    (found,) = merge([rows], names(rows, **{"Orme": "o", "Miss Orme": "o", "Patience Orme": "o"}), ORDER).entities
+    (found,) = merge(
+        [rows], names(rows, **{"Orme": "o", "Miss Orme": "o", "Patience Orme": "o"}), ORDER
+    ).entities
     # Two mentions of "Orme" win the name; two mentions each for both types, and "person" comes first.
     assert (found.id, found.name, found.type) == ("o", "Orme", "person")
     assert found.aliases == ("Miss Orme", "Patience Orme")
@@ -75,7 +77,9 @@ def test_descriptions_are_distinct_and_in_the_order_of_the_documents():
 def test_many_descriptions_are_thinned_evenly_from_the_first_to_the_last():
     rows = Extraction(
         window="a@0",
-        entities=tuple(EntityRow(name="X", spans=(span("a:0", i),), description=f"{i:03}") for i in range(101)),
+        entities=tuple(
+            EntityRow(name="X", spans=(span("a:0", i),), description=f"{i:03}") for i in range(101)
+        ),
     )
     (found,) = merge([rows], names(rows), ORDER, max_descriptions=5).entities
     assert [d.text for d in found.descriptions] == ["000", "025", "050", "075", "100"]
@@ -92,7 +96,15 @@ def test_rows_in_both_directions_make_one_relation():
         entities=(entity("Zeal", "a:0"), entity("Ames", "a:0")),
         relations=(
             relation("Zeal", "Ames", "a:1", predicate="built by", keywords=("ship", "yard"), strength=2.0),
-            relation("Ames", "Zeal", "a:0", predicate="owns", keywords=("ship",), strength=0.5, description="He owns."),
+            relation(
+                "Ames",
+                "Zeal",
+                "a:0",
+                predicate="owns",
+                keywords=("ship",),
+                strength=0.5,
+                description="He owns.",
+            ),
             relation("Zeal", "Ames", "a:1", predicate="built by"),
             relation("Ames", "Zeal", "b:0"),
         ),

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from polygraph.extract.blocks import blocks
 from polygraph.extract.capitals import name_in
@@ -35,14 +36,11 @@ def read(tasks: Sequence[Task]) -> list[Outcome]:
         if language == "en" and parsed:
             jobs += [(i, block) for block in blocks(text)]
         else:
-            _guard(problems, i, lambda d=drafts[i], t=text, c=language, n=title: read_plain(d, t, c, n))
+            _guard(problems, i, partial(read_plain, drafts[i], text, language, title))
     if jobs:
-        for (i, block), sentences in zip(
-            jobs, parse(_calm(b.text, tasks[i][2]) for i, b in jobs), strict=True
-        ):
-            _guard(
-                problems, i, lambda d=drafts[i], b=block, s=sentences, t=tasks[i][2]: read_block(d, b, s, t)
-            )
+        texts = (_calm(block.text, tasks[i][2]) for i, block in jobs)
+        for (i, block), sentences in zip(jobs, parse(texts), strict=True):
+            _guard(problems, i, partial(read_block, drafts[i], block, sentences, tasks[i][2]))
     outcomes: list[Outcome] = []
     for (text, _, _), draft, problem in zip(tasks, drafts, problems, strict=True):
         n_words = text.count(" ") + text.count("\n") + len(text) // 40

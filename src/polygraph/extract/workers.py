@@ -24,7 +24,8 @@ Outcome: TypeAlias = list[Any]
 
 # An interrupt goes to the whole group; the parent decides what to do and then ends its workers.
 _BOOT = (
-    "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
+    "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
+    "sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
     "from polygraph.extract.workers import serve; from polygraph.extract.reading import read; serve(read)"
 )
 

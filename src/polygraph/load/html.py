@@ -47,6 +47,7 @@ _BLOCKS = frozenset(
 )
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _MAX_INDENT = 6
+_TITLE_CHARS = 1_000
 
 
 def read_html(source: str) -> Content:
@@ -204,7 +205,7 @@ class _Page:
         if self._heading is not None:
             self._heading.append(text)
         if self._in_title:
-            self.title += text
+            self.title += text[: max(0, _TITLE_CHARS - len(self.title))]
         elif not self._dropped and not self._in_head:
             self._inline.append(text if self._pre else re.sub(r"\s+", " ", text))
 
@@ -245,7 +246,7 @@ class _Page:
         self._content += name in _CONTENT
 
     def _block(self, name: str) -> None:
-        if self._cells is not None and name in ("p", "div", "span", "center"):
+        if self._cells is not None and name in ("p", "div", "center"):
             self._inline.append(" ")
             return
         if self._kind == "item" and name in ("p", "div") and not "".join(self._inline).strip():

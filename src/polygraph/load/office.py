@@ -7,6 +7,7 @@ where they are used.
 import io
 import logging
 import posixpath
+import warnings
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -124,28 +125,29 @@ def read_xlsx(data: bytes, max_bytes: int) -> Content:
     """
     openpyxl = _library("openpyxl", "Excel")
     _check_zip(data, max_bytes)
-    book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-    parts: list[str] = []
-    n_cells = 0
-    for sheet in book.worksheets:
-        columns: list[str] = []
-        lines: list[str] = []
-        for row in sheet.iter_rows(values_only=True):
-            n_cells += len(row)
-            if n_cells > _MAX_CELLS:
-                raise BadInput(f"has over {_MAX_CELLS:,} cells; export the sheets that matter as csv")
-            cells = [_cell(value) for value in row]
-            if not any(cells):
-                continue
+    with _silent("openpyxl"):
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        parts: list[str] = []
+        n_cells = 0
+        for sheet in book.worksheets:
+            columns: list[str] = []
+            lines: list[str] = []
+            for row in sheet.iter_rows(values_only=True):
+                n_cells += len(row)
+                if n_cells > _MAX_CELLS:
+                    raise BadInput(f"has over {_MAX_CELLS:,} cells; export the sheets that matter as csv")
+                cells = [_cell(value) for value in row]
+                if not any(cells):
+                    continue
+                if columns:
+                    lines.append(row_line(columns, cells))
+                else:
+                    while cells and not cells[-1]:
+                        cells.pop()
+                    columns = column_names(cells)
             if columns:
-                lines.append(row_line(columns, cells))
-            else:
-                while cells and not cells[-1]:
-                    cells.pop()
-                columns = column_names(cells)
-        if columns:
-            body = "\n".join(lines) or "; ".join(columns) + "."
-            parts.append(f"# {' '.join(str(sheet.title).split())}\n\n{body}")
+                body = "\n".join(lines) or "; ".join(columns) + "."
+                parts.append(f"# {' '.join(str(sheet.title).split())}\n\n{body}")
     title = str(book.properties.title or "").strip()
     return Content([Draft(text="\n\n".join(parts), title=title)])
 
@@ -205,7 +207,9 @@ def _silent(logger_name: str) -> Iterator[None]:
     before = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
     finally:
         logger.setLevel(before)
 
@@ -298,4 +302,4 @@ def _cell(value: object) -> str:
         return ""
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return clean(str(value)).strip()
+    return clean(str(value)).strip().removesuffix(" 00:00:00")  # a date without a time of day

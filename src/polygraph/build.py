@@ -5,11 +5,13 @@ they come (per document, per window), views in one transaction each, files under
 is stopped anywhere goes on from what was committed.
 """
 
+import os
 import shutil
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -74,28 +76,43 @@ class BuildReport:
 
 
 def put_documents(
-    store: Store, loaded: Loaded, root: str, manifest: Manifest, embedder: Embedder, progress: Progress
+    store: Store,
+    loaded: Loaded,
+    roots: Sequence[str],
+    manifest: Manifest,
+    embedder: Embedder,
+    progress: Progress,
 ) -> BuildReport:
-    """Bring the documents of the index in step with what was read from a folder.
+    """Bring the documents of the index in step with what was read.
 
-    New and changed documents (by content) are cut in chunks and stored; those that came from the same folder
-    and are no longer there are removed; the others stay untouched.
+    New and changed documents (by content) are cut in chunks and stored; those that came from the same folders
+    and are no longer there are removed; the others stay untouched. A document whose id stands for another
+    document of another folder is not taken in but listed as unread, so that nothing is overwritten.
 
     Args:
         store: open for writing.
         loaded: what was read.
-        root: identifies the folder or file that was given; a later call with the same root replaces it.
+        roots: the folders, files or globs that were given, absolute; a later call with one of them goes on
+            from it.
         manifest: how to cut.
         embedder: whose tokenizer counts.
         progress: told after each document.
     """
     known = store.document_hashes()
-    rebuilt = store.manifest() is not None and _chunker(store) != manifest.chunker
-    report = BuildReport(unread=tuple((u.path, u.reason) for u in loaded.unread))
+    report = BuildReport()
+    unread = [(u.path, u.reason) for u in loaded.unread]
     for done, document in enumerate(loaded.documents, 1):
         before = known.get(document.id)
-        if before is not None and before[1] == document.hash and not rebuilt:
+        root = _root_of(document, roots)
+        if before is not None and before[1] == document.hash:
             report.unchanged += 1
+        elif before is not None and before[0] not in roots and Path(before[0]).exists():
+            unread.append(
+                (
+                    document.id,
+                    f"its id stands for a document of {before[0]}: index both together, or in two indexes",
+                )
+            )
         else:
             _put_document(store, document, root, manifest, embedder)
             if before is None:
@@ -104,17 +121,30 @@ def put_documents(
                 report.changed += 1
         progress("documents", done, len(loaded.documents))
     here = {document.id for document in loaded.documents}
-    unread = {path for path, _ in report.unread}
-    for document_id, (other_root, _) in known.items():
-        gone = other_root == root and document_id not in here
-        # A file that is there but could not be read this time keeps what was read from it before.
-        if gone and not any(document_id == path or path.endswith(document_id) for path in unread):
-            with store.transaction():
-                store.remove_document(document_id)
-            report.removed += 1
+    # A file that is there but could not be read this time keeps what was read from it before.
+    kept = {path for path, _ in unread} | {path.rpartition(":")[0] for path, _ in unread}
+    for document_id, (root, _) in known.items():
+        if root in roots and document_id not in here:
+            before_document = store.document(document_id)
+            path = before_document.metadata.get("path", document_id) if before_document else document_id
+            if path not in kept and document_id not in kept:
+                with store.transaction():
+                    store.remove_document(document_id)
+                report.removed += 1
+    report.unread = tuple(sorted(unread))
     with store.transaction():
-        store.set_unread(root, report.unread)
+        for root in roots:
+            store.set_unread(root, [])
+        store.set_unread(roots[0] if roots else "", report.unread)
     return report
+
+
+def _root_of(document: Document, roots: Sequence[str]) -> str:
+    """The given folder or file that a document came from; a glob stands for itself."""
+    under = [
+        root for root in roots if document.source == root or document.source.startswith(f"{root}{os.sep}")
+    ]
+    return max(under, key=len, default=roots[0])
 
 
 def rechunk(store: Store, manifest: Manifest, embedder: Embedder, progress: Progress) -> None:
@@ -289,8 +319,9 @@ class _Builder:
             store.chunk_texts_of,
             self._models if chat is not None else None,
             language=self._manifest.language,
-            known=known,
-            keep=keep,
+            # Sentences are chosen faster than a kept choice is found again.
+            known=known if chat is not None else None,
+            keep=keep if chat is not None else None,
             on_done=self._counter("reports", store.count("communities")),
             on_problem=lambda _, problem: problems.append(problem),
         )
@@ -416,11 +447,6 @@ def _put_document(
         store.put_document(
             document, root, chunks, windows(document, chunks, max_tokens=manifest.window_tokens)
         )
-
-
-def _chunker(store: Store) -> str:
-    manifest = store.manifest()
-    return manifest.chunker if manifest else ""
 
 
 def _sweep(store: Store, manifest: Manifest) -> None:

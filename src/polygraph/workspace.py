@@ -133,7 +133,8 @@ class Index:
             NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
         """
         layers = self._layers_for(methods)
-        loaded = [(str(Path(p).resolve()), load([p])) for p in paths]
+        loaded = load(paths) if paths else None
+        roots = [str(Path(p).resolve()) for p in paths]
         if not paths and not (self.folder / "index.sqlite").is_file():
             raise IndexUnreadable(
                 f"there is no index at {self.folder}. Make one with: polygraph index PATH --index {self.folder}"
@@ -149,13 +150,8 @@ class Index:
                 report = BuildReport()
                 if before is not None and before.chunker != manifest.chunker:
                     rechunk(store, manifest, self.models.embedder, progress)
-                for root, found in loaded:
-                    part = put_documents(store, found, root, manifest, self.models.embedder, progress)
-                    report.added += part.added
-                    report.changed += part.changed
-                    report.unchanged += part.unchanged
-                    report.removed += part.removed
-                    report.unread += part.unread
+                if loaded is not None:
+                    report = put_documents(store, loaded, roots, manifest, self.models.embedder, progress)
                 return build(
                     store, manifest, self.models, layers, report, progress, processes=self.settings.processes
                 )

@@ -15,8 +15,8 @@ from polygraph.workspace import Index
 
 SAMPLE_QUESTIONS = (
     ("Which instrument maker silvered the glass mirror of the telescope?", "hybrid"),
-    ("What did Silas Threave have to do with the Constancy?", "graphrag-local"),
-    ("What recurring disputes run through these papers?", "graphrag-global"),
+    ("Who was Silas Threave?", "graphrag-local"),
+    ("What are these papers mainly about?", "graphrag-global"),
 )
 """About the papers of Sallowmouth, the collection that comes with the package."""
 

@@ -23,8 +23,10 @@ class Decisions:
     def __init__(self, apart: Iterable[tuple[str, str]]) -> None:
         self._against: dict[Side, set[Side]] = defaultdict(set)
         for a, b in apart:
-            self._against[side_of(a)].add(side_of(b))
-            self._against[side_of(b)].add(side_of(a))
+            left, right = side_of(a), side_of(b)
+            if left != right:  # a name cannot be parted from itself without saying where
+                self._against[left].add(right)
+                self._against[right].add(left)
 
     def __bool__(self) -> bool:
         return bool(self._against)

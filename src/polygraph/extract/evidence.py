@@ -1,7 +1,7 @@
 """What one mention tells of its bearer, for keeping namesakes apart."""
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 
 from polygraph.extract.lexicon import (
@@ -61,8 +61,8 @@ class Evidence:
     """``person`` or ``ship`` where the text says so; a recogniser's type is no evidence."""
     born: int = 0
     died: int = 0
-    titles: set[str] = field(default_factory=set)
-    occupations: set[str] = field(default_factory=set)
+    titles: frozenset[str] = frozenset()
+    occupations: frozenset[str] = frozenset()
 
     def empty(self) -> bool:
         """Say whether nothing is known."""
@@ -96,7 +96,9 @@ class Evidence:
 
         >>> Evidence(born=1820).conflict(Evidence(born=1871), strangers=False)
         'born 1820 and 1871'
-        >>> Evidence(occupations={"pilot"}).conflict(Evidence(occupations={"mayor"}), strangers=False)
+        >>> Evidence(occupations=frozenset({"pilot"})).conflict(
+        ...     Evidence(occupations=frozenset({"mayor"})), strangers=False
+        ... )
         ''
         """
         if self.gender and other.gender and self.gender != other.gender:
@@ -188,9 +190,9 @@ def evidence(name: Name, written: str, kind: str, description: str) -> Evidence:
 
     >>> text = "They asked Thomas Quill, the old harbour-master, about it."
     >>> evidence(take_apart("Thomas Quill"), "Thomas Quill", "person", text).occupations
-    {'harbour-master'}
+    frozenset({'harbour-master'})
     """
-    found = Evidence(suffix=name.suffix, titles=set(name.titles))
+    found = Evidence(suffix=name.suffix, titles=name.titles)
     if kind in ("", "person"):
         found.gender = gender_of(name)
     at = description.find(written) if written else -1
@@ -218,9 +220,9 @@ def _around(found: Evidence, kind: str, before: str, after: str) -> None:
     if kind not in ("", "person"):
         return
     if near in TITLES:
-        found.titles.add(near)
+        found.titles |= {near}
     if occupation(near):
-        found.occupations.add(occupation(near))
+        found.occupations |= {occupation(near)}
     epithet = _EPITHET.match(after)
     if epithet:
         found.suffix = epithet.group(1).lower()
@@ -230,7 +232,7 @@ def _around(found: Evidence, kind: str, before: str, after: str) -> None:
             if word in _STOPS:
                 break
             if occupation(word):
-                found.occupations.add(occupation(word))
+                found.occupations |= {occupation(word)}
     life = _LIFE.match(after)
     if life:
         found.born, found.died = int(life.group(1)), int(life.group(2))

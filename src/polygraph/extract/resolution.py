@@ -67,6 +67,10 @@ class Resolution:
     """Sorted by name."""
 
 
+NOTHING = Evidence()
+"""What a mention tells when it tells nothing; shared, since most do not."""
+
+
 @dataclass(slots=True)
 class Item:
     """A mention with what was read off it."""
@@ -77,7 +81,8 @@ class Item:
     """Under which it meets others, after aliases."""
     rule: Rule = "same name"
     score: float = 1.0
-    told: Evidence = field(default_factory=Evidence)
+    told: Evidence = field(default_factory=lambda: NOTHING)
+    """Replaced, never changed."""
     sides: frozenset[Side] = frozenset()
     """Sides of the user's decisions that it matches."""
 

@@ -23,6 +23,7 @@ _LONG_SUMMARY = 420  # characters of two sentences together
 _ALIKE = 0.5  # share of the shorter sentence's words that makes it a repetition
 _KNOWN = 0.25  # what is left of an entity's worth once a sentence about it is chosen
 _POOR = 0.25  # sentences of lower quality are shown only where there is no better one
+_MAX_NAMES = 8  # in a report of names alone
 _PASSAGES = 4  # chunks that are read where nothing is described
 
 _WORD = re.compile(r"[^\W_]+")
@@ -34,8 +35,9 @@ class Extract:
 
     title: str
     summary: str
-    summary_chunks: tuple[str, ...]
     findings: tuple[Finding, ...]
+    chunks: tuple[str, ...]
+    """What all of it rests on, also the names in the title."""
     legal: float
     """Share of the text that is boilerplate, in [0, 1]."""
 
@@ -82,24 +84,26 @@ class Extracts:
         if not candidates:
             candidates = self._from_passages(entities)
         chosen = _choose(candidates, worth, 2 + _MAX_FINDINGS)
+        named = title_entities(entities, worth)
         if not chosen:
-            chosen = [_sentence_of_names(community, entities, worth)]
+            named = sorted(entities, key=lambda entity: (-worth[entity.id], entity.id))[:_MAX_NAMES]
+            chosen = [_sentence_of_names(named, len(entities))]
         n = 2 if len(chosen) > 1 and len(chosen[0].text) + len(chosen[1].text) < _LONG_SUMMARY else 1
         # Two sentences and no more read better as two statements.
         n = 1 if len(chosen) == 2 else n
         head, rest = _in_text_order(chosen[:n]), _in_text_order(chosen[n:])
         return Extract(
-            title=title_of(entities, worth),
+            title=_joined(title_entities(entities, worth)),
             summary=" ".join(shown(sentence.text) for sentence in head),
-            summary_chunks=tuple(dict.fromkeys(sentence.chunk for sentence in head if sentence.chunk)),
             findings=tuple(Finding(summary=shown(s.text), chunks=(s.chunk,)) for s in rest),
+            chunks=_grounds(chosen, named),
             legal=sum(sentence.quality < LEGAL_NOTICE for sentence in chosen) / len(chosen),
         )
 
     def title(self, community: Community) -> str:
         """The title alone."""
         entities = self._members.entities(community)
-        return title_of(entities, _worth(entities, self._members.relations(community)))
+        return _joined(title_entities(entities, _worth(entities, self._members.relations(community))))
 
     @cached_property
     def _table(self) -> tuple[dict[str, list[_Sentence]], dict[str, list[_Sentence]]]:
@@ -160,8 +164,8 @@ class Extracts:
         return found
 
 
-def title_of(entities: Sequence[Entity], worth: Mapping[str, float]) -> str:
-    """Name the two or three most central entities; names of things before common words.
+def title_entities(entities: Sequence[Entity], worth: Mapping[str, float]) -> list[Entity]:
+    """Choose the two or three most central entities; names of things before common words.
 
     Ties by id. Of names that contain each other only the first is taken, if there are others.
     """
@@ -175,9 +179,22 @@ def title_of(entities: Sequence[Entity], worth: Mapping[str, float]) -> str:
             break
     if len(chosen) == 3 and worth[chosen[2].id] < worth[chosen[0].id] / 4:
         chosen.pop()
-    names = [_shown_name(entity) for entity in chosen or ranked[:1]]
-    title = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""
+    return chosen
+
+
+def _joined(entities: Sequence[Entity]) -> str:
+    names = [_shown_name(entity) for entity in entities]
+    title = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
     return title[:1].upper() + title[1:]
+
+
+def _grounds(chosen: Sequence[_Sentence], named: Sequence[Entity]) -> tuple[str, ...]:
+    """Chunks of the sentences, and one for each name that none of them mentions."""
+    chunks = {sentence.chunk for sentence in chosen if sentence.chunk}
+    for entity in named:
+        if entity.chunks and chunks.isdisjoint(entity.chunks):
+            chunks.add(entity.chunks[0])
+    return tuple(sorted(chunks, key=lambda chunk: (chunk_key(chunk), chunk)))
 
 
 def _worth(entities: Sequence[Entity], relations: Sequence[Relation]) -> dict[str, float]:
@@ -227,14 +244,13 @@ def _choose(candidates: Sequence[_Sentence], worth: Mapping[str, float], most: i
     return chosen
 
 
-def _sentence_of_names(
-    community: Community, entities: Sequence[Entity], worth: Mapping[str, float]
-) -> _Sentence:
-    ranked = sorted(entities, key=lambda entity: (-worth[entity.id], entity.id))
-    names = [_shown_name(entity) for entity in ranked[:8]]
-    more = f" and {len(ranked) - 8} more" if len(ranked) > 8 else ""
-    text = f"Mentioned together: {', '.join(names)}{more}." if len(names) > 1 else f"Mentioned: {names[0]}."
-    return _Sentence(text, community.chunks[0] if community.chunks else "", [], 1.0)
+def _sentence_of_names(named: Sequence[Entity], n_all: int) -> _Sentence:
+    names = ", ".join(_shown_name(entity) for entity in named)
+    more = f" and {n_all - len(named)} more" if n_all > len(named) else ""
+    # Its chunks are those of the names.
+    return _Sentence(
+        f"Mentioned together: {names}{more}." if n_all > 1 else f"Mentioned: {names}.", "", [], 1.0
+    )
 
 
 def _in_text_order(chosen: Sequence[_Sentence]) -> list[_Sentence]:

@@ -16,7 +16,7 @@ _MAX_SAID = 8
 """Descriptions of one entity or relation; an entity that is everywhere would fill the material alone."""
 _MAX_TEXT = 1_200  # characters of one description
 _MAX_PASSAGE = 4_000  # characters of one passage
-_MAX_NAMES = 3  # aliases and predicates that are shown
+_MAX_PREDICATES = 3  # of one relation
 _NOTE = 24  # tokens for the last line
 
 
@@ -184,15 +184,15 @@ class _Page:
         for description in spread(near, _MAX_SAID):
             said.add(description.text)
             parts.append(f"{cut(_one_line(description.text), _MAX_TEXT)} {source(description.chunk)}")
+        if not parts and item.chunks:
+            # Even a bare name comes from somewhere, and a filter on documents must see it.
+            at_hand = (chunk for chunk in item.chunks if (chunk,) in self._numbers)
+            parts.append(source(next(at_hand, item.chunks[0])))
         if isinstance(item, Entity):
-            about = [item.type] if item.type else []
-            if item.aliases:
-                about.append(f"also {', '.join(item.aliases[:_MAX_NAMES])}")
-            head = f"Entity {item.name}" + (f" ({'; '.join(about)})" if about else "")
+            # No aliases: which chunk each comes from is not known.
+            head = f"Entity {item.name}" + (f" ({item.type})" if item.type else "")
         else:
             head = self._relation(item)
-            if not parts and item.chunks:
-                parts.append(source(item.chunks[0]))
         return f"{head}: {' '.join(parts)}" if parts else head
 
     def _relation(self, item: Relation) -> str:
@@ -203,7 +203,7 @@ class _Page:
             f"{target} – {predicate[2:]} – {source}"
             if predicate.startswith("<-")
             else f"{source} – {predicate} – {target}"
-            for predicate in item.predicates[:_MAX_NAMES]
+            for predicate in item.predicates[:_MAX_PREDICATES]
         ]
         return f"Relation {'; '.join(said)}"
 

@@ -136,7 +136,6 @@ class _Writer:
 
     def extractive(self, community: Community) -> Report:
         extract = self.extracts.of(community)
-        chunks = [*extract.summary_chunks, *(chunk for f in extract.findings for chunk in f.chunks)]
         return Report(
             community=community.id,
             level=community.level,
@@ -145,12 +144,12 @@ class _Writer:
             findings=extract.findings,
             # A licence may be long and well connected; it is still no topic.
             rating=self._rating(community, 1.0 - 0.8 * extract.legal),
-            chunks=_in_order(chunks),
+            chunks=extract.chunks,
             weight=self._weight(community),
         )
 
     def written(self, community: Community, draft: task.Draft, material: Material, model: str) -> Report:
-        everything = _in_order(chunk for source in material.sources for chunk in source)
+        everything = _in_order(chunk for source in material.sources for chunk in source) or community.chunks
 
         def rests_on(*statements: task.Statement) -> tuple[str, ...]:
             numbers = {n for statement in statements for n in statement.sources}

@@ -17,6 +17,7 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import RANKED, spans_of
 from polygraph.store.layers import Snapshot
+from polygraph.tasks.extractive import is_broad
 from polygraph.tasks.points import Point, find_points
 from polygraph.tokens import count_many
 
@@ -49,7 +50,9 @@ class GraphRAGGlobal:
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve for the question; points by score, then by report and place in it."""
         require(index, "graphrag-global", self.needs, models)
-        reports = self._chosen(index)
+        # Without a model, what the whole is about is told by its largest parts.
+        overview = models.chat is None and is_broad(question)
+        reports = self._chosen(index, 0 if overview else self.level)
         if not reports:
             reason = f"no report rests wholly on documents within the filter {index.scope}"
             return _nothing(question, reason if index.scope else "the index has no reports")
@@ -85,8 +88,8 @@ class GraphRAGGlobal:
             empty_because="" if packed.evidence else f"no point fits the budget of {self.max_tokens} tokens",
         )
 
-    def _chosen(self, index: Snapshot) -> list[Report]:
-        communities = [c for c in index.communities() if c.level <= self.level]
+    def _chosen(self, index: Snapshot, level: int) -> list[Report]:
+        communities = [c for c in index.communities() if c.level <= level]
         if self.rollup == "entity":
             deepest: dict[str, tuple[int, str]] = {}
             for c in communities:

@@ -26,6 +26,8 @@ _LONGEST = 600
 """Characters of a sentence that is shown; headings and tables without full stops can be endless."""
 _SHORTEST = 3
 """Words of a sentence that can answer."""
+_NEW = 2
+"""Content words of a sentence beside those of the question, at least, for it to answer."""
 _MOST = 3
 """Sentences of an answer to a question about particular things."""
 _LIKE = 0.84
@@ -108,7 +110,9 @@ def choose_sentences(question: str, passages: Sequence[Passage], models: Models)
     if missing:
         listed = " and ".join(f"“{name}”" for name in missing)
         return Selection(sentences=(), refused_because=f"the passages found say nothing of {listed}")
-    candidates = _candidates(passages)
+    asked = frozenset(wanted)
+    # An answer says something that the question does not.
+    candidates = [c for c in _candidates(passages) if len(set(content(c.quoted.text)) - asked) >= _NEW]
     if not candidates:
         return Selection(
             sentences=(), refused_because="the passages found hold no sentence that could answer"
@@ -121,7 +125,9 @@ def choose_sentences(question: str, passages: Sequence[Passage], models: Models)
             models.reranker, question, [candidates[i].context for i in kept], stage="answer"
         )
         if max(judged) < REFUSE_BELOW:
-            return Selection(sentences=(), refused_because="no sentence of the passages found answers the question")
+            return Selection(
+                sentences=(), refused_because="no sentence of the passages found answers the question"
+            )
         scores = {
             i: round(float(logit) + _ROUGH * rough[i] + _fits(question, candidates[i].quoted.text), 4)
             for i, logit in zip(kept, judged, strict=True)
@@ -146,20 +152,24 @@ def statements(
     """Choose the statements of reports that help to answer a question, best first; ties in the order of reports.
 
     For a question about particular things the score is 100 times the logistic function of the cross-encoder's
-    logit, or the share of the question's weighted words. For one about the whole collection (`is_broad`) each
-    report gives the statement nearest to the question, and its importance counts as much as that nearness.
+    logit, or the share of the question's weighted words. For one about the whole collection (`is_broad`) it is
+    made of the importance of each report and the nearness of its text to the question; its summary is stated.
     """
+    if is_broad(question):
+        return _themes(question, reports, models, most)
     found = [
-        (f"{f.summary} {f.explanation}".strip(), report, f.chunks or report.chunks)
+        (text, report, chunks or report.chunks)
         for report in reports
-        for f in report.findings
+        for text, chunks in [
+            (report.summary, report.chunks),
+            *((f"{f.summary} {f.explanation}".strip(), f.chunks) for f in report.findings),
+        ]
+        if text
     ]
     # A statement that several reports make counts for the first of them.
     found = list({text: (text, report, chunks) for text, report, chunks in reversed(found)}.values())[::-1]
     if not found:
         return []
-    if is_broad(question):
-        return _broad_statements(question, found, models, most)
     terms = [frozenset(content(text)) for text, _, _ in found]
     weights = _term_weights(content(question), terms)
     total = sum(weights.values()) or 1.0
@@ -177,23 +187,28 @@ def statements(
     return [_statement(found[i], score) for score, i in ranked[:most]]
 
 
-def _broad_statements(
-    question: str, found: Sequence[tuple[str, Report, tuple[str, ...]]], models: Models, most: int
-) -> list[Statement]:
+def _themes(question: str, reports: Sequence[Report], models: Models, most: int) -> list[Statement]:
+    """What the largest communities are about, those nearer to the question's own words first."""
     asked = " ".join(w for w in words(question) if w not in STOP and stem(w) not in _META)
-    if asked:
-        vectors = models.name_embedder.embed([text for text, _, _ in found], "document")
+    near = np.zeros(len(reports), dtype=np.float32)
+    if asked and reports:
+        vectors = models.name_embedder.embed([r.text for r in reports], "document")
         near = np.round(vectors @ models.name_embedder.embed([asked], "query")[0], 6)
-    else:
-        near = np.zeros(len(found), dtype=np.float32)
     scores = [
-        50 * max(float(n), 0.0) + 25 * report.rating / 10 + 25 * report.weight
-        for n, (_, report, _) in zip(near, found, strict=True)
+        round(40 * max(float(n), 0.0) + 30 * r.rating / 10 + 30 * r.weight, 2)
+        for n, r in zip(near, reports, strict=True)
     ]
-    best: dict[str, int] = {}
-    for i in sorted(range(len(found)), key=lambda i: (-round(scores[i], 2), i)):
-        best.setdefault(found[i][1].community, i)
-    return [_statement(found[i], scores[i]) for i in list(best.values())[:most]]
+    order = sorted(range(len(reports)), key=lambda i: (-scores[i], i))
+    return [
+        Statement(
+            text=f"{reports[i].title}: {reports[i].summary}",
+            score=scores[i],
+            report=reports[i].community,
+            chunks=reports[i].chunks,
+        )
+        for i in order[:most]
+        if reports[i].summary
+    ]
 
 
 def _statement(found: tuple[str, Report, tuple[str, ...]], score: float) -> Statement:
@@ -369,7 +384,11 @@ def _choose(
         if len(chosen) >= most or scores[i] < scores[order[0]] - margin:
             break
         says_something = bool(wanted & set(content(candidates[i].quoted.text)))
-        if i not in chosen and says_something and all(_overlap(candidates[i], candidates[j]) < 0.6 for j in chosen):
+        if (
+            i not in chosen
+            and says_something
+            and all(_overlap(candidates[i], candidates[j]) < 0.6 for j in chosen)
+        ):
             chosen.append(i)
     return chosen
 

@@ -382,3 +382,42 @@ def test_cost_grows_with_the_number_of_mentions():
 
     small, large = seconds(4_000), seconds(16_000)
     assert large < 10 * small + 1
+
+
+def test_a_widow_and_a_miss_of_one_name_are_two():
+    found = namesakes(
+        "I, Patience Orme, widow of Elias, set this down.".replace("Patience Orme", "Thomas Quill"), "x"
+    )
+    assert found.kept_apart == ()
+    rows = [
+        mention("Patience Orme", "a.md", "I, Patience Orme, widow of Elias Orme, set this down."),
+        mention("Miss Patience Orme", "b.md", "Miss Patience Orme was appointed."),
+    ]
+    assert len(set(resolve(rows).entity_of.values())) == 2
+
+
+def test_where_the_text_knows_of_namesakes_an_office_parts_them():
+    keeper = mention("Silas Threave", "a.md", "The keeper Silas Threave saw it.")
+    alderman = mention("Alderman Silas Threave", "b.md", "Alderman Silas Threave died.")
+    letter = mention(
+        "Silas Threave", "c.md", "It was meant for the other Silas Threave, the keeper of the light."
+    )
+    assert len(set(resolve([keeper, alderman]).entity_of.values())) == 1
+    found = resolve([keeper, alderman, letter])
+    assert same(found, ("a.md", "Silas Threave"), ("c.md", "Silas Threave"))
+    assert not same(found, ("a.md", "Silas Threave"), ("b.md", "Alderman Silas Threave"))
+
+
+def test_a_chairman_who_is_a_merchant_is_one():
+    found = namesakes("Thomas Quill, chairman of the Trust, spoke.", "Thomas Quill, merchant, signed.")
+    assert set(found.entity_of.values()) == {"thomas quill"}
+
+
+def test_a_lower_case_junior_after_the_name_tells_the_younger():
+    found = namesakes("Thomas Quill junior, coxswain, rowed.", "Thomas Quill senior watched.")
+    assert len(set(found.entity_of.values())) == 2
+
+
+def test_a_firm_or_an_office_is_no_bearer_of_a_surname():
+    rows = [mention("Messrs. Lodd"), mention("Lodd"), mention("Town Clerk"), mention("Clerk")]
+    assert set(resolve(rows).entity_of.values()) >= {"lodd", "clerk"}

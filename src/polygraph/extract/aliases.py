@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from polygraph.extract.evidence import Name, gender_of
 from polygraph.extract.language import FUNCTION_WORDS
-from polygraph.extract.lexicon import COMPANY_FORMS, TITLES
+from polygraph.extract.lexicon import COMPANY_FORMS, GROUP_TITLES, OCCUPATIONS, TITLES, TYPE_OF_NOUN
 
 _ACRONYM = re.compile(r"[A-Z][A-Z&.]{1,7}")
 _SMALL = frozenset(["of", "the", "and", "for", "de", "la", "in", "on"])
@@ -18,6 +18,11 @@ _FOND = (
 )
 _EPITHETS = frozenset(_FOND.split())
 _WIFE = frozenset(["mrs", "madame", "lady", "frau", "señora", "signora"])
+_TRADES_IN_SURNAMES = (
+    "baker cook cooper mason miller potter smith tailor farmer fisher gardener shepherd judge porter"
+)
+COMMON = (TITLES | OCCUPATIONS | frozenset(TYPE_OF_NOUN)) - frozenset(_TRADES_IN_SURNAMES.split())
+"""Words that are no surname, though they may be written with a capital (``Town Clerk``)."""
 _NUMERAL = re.compile(r"[ivxlc]+|\d.*")
 
 
@@ -93,7 +98,7 @@ def aliases(locals_: Iterable[Local], sentences: Mapping[str, str]) -> dict[str,
         name = single.name
         if len(name.words) != 1 or name.written_low or not single.may_be_person():
             continue
-        if name.base in TITLES or len(name.base) < 3 or _NUMERAL.fullmatch(name.base):
+        if name.base in COMMON or len(name.base) < 3 or _NUMERAL.fullmatch(name.base):
             continue
         bearers = by_end.get(name.words[0], set())
         if name.titles or any(base.split()[-1] == name.words[0] for base in bearers):
@@ -125,7 +130,9 @@ def is_full(words: Sequence[str]) -> bool:
     >>> is_full(["anna", "quill"]), is_full(["king", "of", "rock"]), is_full(["anna", "q"])
     (True, False, False)
     """
-    return len(words) > 1 and len(words[-1]) > 1 and not _NOT_IN_PEOPLE.intersection(words)
+    if len(words) < 2 or len(words[-1]) < 2 or words[0] in GROUP_TITLES:
+        return False
+    return words[-1] not in COMMON and not _NOT_IN_PEOPLE.intersection(words)
 
 
 def _same_gender(title: str, bearer: str) -> bool:

@@ -9,6 +9,7 @@ from polygraph.extract.lexicon import (
     MALE_TITLES,
     MEN,
     OCCUPATIONS,
+    OFFICES,
     TITLE_FAMILY,
     TITLES,
     TYPE_OF_NOUN,
@@ -16,7 +17,8 @@ from polygraph.extract.lexicon import (
 )
 from polygraph.names import normalise
 
-_SUFFIXES = {"jr": "younger", "junior": "younger", "sr": "elder", "senior": "elder"}
+_YOUNGER, _ELDER = ("jr", "junior", "jun"), ("sr", "senior", "sen")
+_SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder")}
 _CRAFT = ("master", "mistress", "keeper", "maker", "builder", "wright", "smith", "monger", "founder")
 _WORD = re.compile(r"[^\W\d_]+(?:[-’'][^\W\d_]+)*")
 _AFTER = re.compile(
@@ -24,14 +26,19 @@ _AFTER = re.compile(
 )
 _SMALL_WORDS = "of at in and who from for to by with on that which"
 _STOPS = frozenset(_SMALL_WORDS.split())
-_EPITHET = re.compile(r"^,?\s+the\s+(elder|younger)\b", re.I)
-_LIFE = re.compile(
-    r"^[^().]{0,40}\((?:[^()]{0,60}?\b)?(\d{4})[^()\d]{0,4}\s*[-–—]\s*(?:[^()]{0,40}?\b)?(\d{4})\)"
+_EPITHET = re.compile(r"^,?\s+(?:the\s+(elder|younger)\b|(junior|senior|jun|sen|jr|sr)\b\.?)", re.I)
+_SEVERAL = re.compile(
+    r"\b(?:[Tt]he other [A-Z]|also (?:called|named)|namesakes?\b|of (?:the|that) same name|share (?:a|the) name)"
 )
+_YEAR = re.compile(r"(?<!\d)[12]\d{3}(?!\d)")
+_DASH = re.compile(r"[-–—]")
 _BORN = re.compile(r"^[^.]{0,30}?\b(?:born|b\.)\s[^.;)]{0,30}?\b(\d{4})\b")
 _DIED = re.compile(r"^[^.]{0,60}?\b(?:died|d\.)\s[^.;)]{0,30}?\b(\d{4})\b")
 _VESSEL = re.compile(r"\b(?:S\.?S|H\.?M\.?S|M\.?V|R\.?M\.?S|U\.?S\.?S)\.?\s*$")
 _ABOARD = re.compile(r"\b(?:aboard|on board)\s+(?:the\s+)?$", re.I)
+
+
+_WIVES = frozenset(["mrs", "frau", "madame"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +64,8 @@ class Evidence:
 
     gender: str = ""
     suffix: str = ""
+    married: str = ""
+    """``yes`` or ``no``, where a woman's title or the word widow tells."""
     kind: str = ""
     """``person`` or ``ship`` where the text says so; a recogniser's type is no evidence."""
     born: int = 0
@@ -69,6 +78,7 @@ class Evidence:
         return not (
             self.gender
             or self.suffix
+            or self.married
             or self.kind
             or self.born
             or self.died
@@ -80,11 +90,18 @@ class Evidence:
         """Take over what another mention of the same bearer tells; what is known already stays."""
         self.gender = self.gender or other.gender
         self.suffix = self.suffix or other.suffix
+        self.married = self.married or other.married
         self.kind = self.kind or other.kind
         self.born = self.born or other.born
         self.died = self.died or other.died
         self.titles |= other.titles
         self.occupations |= other.occupations
+
+    def callings(self, *, wide: bool) -> frozenset[str]:
+        """Trades that speak against another; `wide`: offices and titles as well."""
+        if not wide:
+            return self.occupations - OFFICES
+        return self.occupations | (self.titles - MALE_TITLES - FEMALE_TITLES)
 
     def conflict(self, other: "Evidence", *, strangers: bool) -> str:
         """Say why two cannot be one, or nothing.
@@ -105,6 +122,8 @@ class Evidence:
             return "a man and a woman"
         if self.suffix and other.suffix and self.suffix != other.suffix:
             return "the elder and the younger"
+        if self.married and other.married and self.married != other.married:
+            return "an unmarried and a married woman"
         if self.kind and other.kind and self.kind != other.kind:
             return f"a {min(self.kind, other.kind)} and a {max(self.kind, other.kind)}"
         years = (("born", self.born, other.born), ("died", self.died, other.died))
@@ -115,8 +134,13 @@ class Evidence:
         others = {TITLE_FAMILY.get(t, "") for t in other.titles} - {""}
         if families and others and not families & others:
             return f"{min(self.titles)} and {min(other.titles)}"
-        if strangers and self.occupations and other.occupations and not self.occupations & other.occupations:
-            first, second = sorted((min(self.occupations), min(other.occupations)))
+        return self.soft_conflict(other, wide=False) if strangers else ""
+
+    def soft_conflict(self, other: "Evidence", *, wide: bool) -> str:
+        """Say which callings speak against one bearer, or nothing."""
+        mine, theirs = self.callings(wide=wide), other.callings(wide=wide)
+        if mine and theirs and not mine & theirs:
+            first, second = sorted((min(mine), min(theirs)))
             return f"{first} and {second}, in different company"
         return ""
 
@@ -133,7 +157,10 @@ class Evidence:
         if self.died:
             return f"died {self.died}"
         callings = sorted(t for t in self.titles if t not in MALE_TITLES and t not in FEMALE_TITLES)
-        return callings[0] if callings else {"m": "mr", "f": "mrs"}.get(self.gender, "")
+        if callings:
+            return callings[0]
+        polite = sorted(self.titles)
+        return polite[0] if polite else {"m": "a man", "f": "a woman"}.get(self.gender, "")
 
 
 @lru_cache(maxsize=200_000)
@@ -167,6 +194,15 @@ def take_apart(name: str) -> Name:
         # ``King Street``, ``Lady Chapel``: a place, not a person with a title.
         return Name(key, key, tuple(words), frozenset(), "", not capital)
     return Name(key, " ".join(base), tuple(base), titles, suffix, not capital)
+
+
+def several(description: str) -> bool:
+    """Say whether a text speaks of more than one bearer of a name.
+
+    >>> several("It was meant for the other Silas Threave."), several("Silas Threave was there.")
+    (True, False)
+    """
+    return _SEVERAL.search(description) is not None
 
 
 def gender_of(name: Name) -> str:
@@ -208,10 +244,19 @@ def evidence(name: Name, written: str, kind: str, description: str) -> Evidence:
         return Evidence(kind="ship")
     if found.titles or found.occupations or found.suffix:
         found.kind = "person"
+    if "widow" in found.occupations or found.titles & _WIVES:
+        found.married = "yes"
+    elif "miss" in found.titles:
+        found.married = "no"
     return found
 
 
 def _around(found: Evidence, kind: str, before: str, after: str) -> None:
+    epithet = _EPITHET.match(after)
+    if epithet and kind in ("", "person"):
+        word = (epithet.group(1) or epithet.group(2)).lower()
+        found.suffix = _SUFFIXES.get(word, word)
+        after = after[epithet.end() :]
     words = _WORD.findall(before.lower())
     near = words[-1] if words and not before.rstrip().endswith((",", ".", ";", ":")) else ""
     if TYPE_OF_NOUN.get(near) == "ship" or _VESSEL.search(before) or _ABOARD.search(before):
@@ -223,9 +268,6 @@ def _around(found: Evidence, kind: str, before: str, after: str) -> None:
         found.titles |= {near}
     if occupation(near):
         found.occupations |= {occupation(near)}
-    epithet = _EPITHET.match(after)
-    if epithet:
-        found.suffix = epithet.group(1).lower()
     match = _AFTER.match(after)
     if match:
         for word in match.group(1).lower().split():
@@ -233,9 +275,11 @@ def _around(found: Evidence, kind: str, before: str, after: str) -> None:
                 break
             if occupation(word):
                 found.occupations |= {occupation(word)}
-    life = _LIFE.match(after)
-    if life:
-        found.born, found.died = int(life.group(1)), int(life.group(2))
+    opening = after.find("(", 0, 40)
+    bracket = after[opening : after.find(")", opening) + 1] if opening >= 0 else ""
+    years = _YEAR.findall(bracket)
+    if len(years) == 2 and _DASH.search(bracket):
+        found.born, found.died = int(years[0]), int(years[1])
         return
     born, died = _BORN.match(after), _DIED.match(after)
     found.born = int(born.group(1)) if born else 0

@@ -81,7 +81,7 @@ _OCCUPATIONS = """
 accountant actor actress admiral adviser analyst anthropologist apprentice archaeologist architect artist
 astronomer athlete attorney author baker banker barber barrister bassist biologist bishop blacksmith boatbuilder
 bookkeeper bookseller botanist brewer bricklayer broker builder butcher butler captain carpenter cartographer
-chairman chairwoman chandler chaplain chemist clergyman clerk coach composer conductor constable cook cooper
+chairman chairwoman chandler chaplain chemist clergyman clerk coach coxswain composer conductor constable cook cooper
 coroner councillor critic curate curator cyclist dancer dentist designer detective director doctor draper
 dressmaker drummer economist editor engineer explorer farmer filmmaker fisherman fishmonger footballer
 fisher gardener geologist glassmaker governess grocer guitarist gunner harbourmaster harbormaster harpooner
@@ -100,7 +100,14 @@ translator treasurer undertaker veterinarian vicar violinist watchmaker weaver w
 writer zoologist
 """
 OCCUPATIONS = frozenset(_OCCUPATIONS.split())
-"""Heads of the phrases that tell people of one name apart; an office held by many in turn counts as well."""
+"""Heads of the phrases that tell people of one name apart."""
+
+_POSTS = """
+chairman chairwoman director president mayor councillor alderman secretary treasurer magistrate coroner minister
+senator principal governor officer student author writer scholar critic observer politician widow founder executor
+"""
+OFFICES = frozenset(_POSTS.split())
+"""Those that people hold beside a trade or one after the other."""
 
 _SPEAKING = """
 say tell ask answer reply cry whisper exclaim think believe know remember feel want wish hope love hate marry
@@ -144,5 +151,9 @@ TITLE_FAMILY = {title: family for family, titles in _FAMILIES.items() for title 
 """Titles of callings that one person seldom has together."""
 
 _COMPANY = "inc ltd limited corp corporation co llc plc gmbh ag sa bv oy ab as"
+_GROUPS = "messrs aldermen captains misses councillors brothers sisters"
+GROUP_TITLES = frozenset(_GROUPS.split())
+"""Words before the name of several people."""
+
 COMPANY_FORMS = frozenset(_COMPANY.split())
 """Legal forms at the end of a company's name."""

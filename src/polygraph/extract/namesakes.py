@@ -5,7 +5,7 @@ from collections.abc import Mapping
 
 from polygraph.extract.aliases import is_full
 from polygraph.extract.decisions import Decisions
-from polygraph.extract.evidence import evidence, gender_of
+from polygraph.extract.evidence import evidence, gender_of, several
 from polygraph.extract.resolution import Cluster, Item
 
 _MAX_COMPANY = 40
@@ -74,6 +74,8 @@ def _part(
     told = [item for item in group if not item.told.empty()]
     clusters: list[Cluster] = []
     reason = ""
+    # Where the text itself knows of namesakes, less is needed to part two of them.
+    wide = any(several(item.mention.description) for item in told)
     # What a document says of its bearer counts for the document as a whole, unless it contradicts itself.
     for item in told:
         around = company.get(item.mention.window, none) - {base}
@@ -81,6 +83,8 @@ def _part(
         for cluster in clusters:
             strangers = item.mention.document not in cluster.documents and not (around & cluster.company)
             why = item.told.conflict(cluster.told, strangers=strangers)
+            if not why and wide and strangers and len(clusters) == 1:
+                why = item.told.soft_conflict(cluster.told, wide=True)
             if not why and decisions.forbid(item.sides, cluster.sides):
                 why = "as the user decided"
             if why:

@@ -61,9 +61,7 @@ def resolve(
     ['thomas quill']
     """
     decisions = Decisions(apart)
-    ordered = sorted(
-        set(mentions), key=lambda m: (m.document, m.window, m.name, m.type, m.description, m.chunks)
-    )
+    ordered = sorted(mentions, key=lambda m: (m.document, m.window, m.name, m.type, m.description, m.chunks))
     items = [item for m in _distinct(ordered) if (item := _item(m, decisions)).name.key]
     _alias(items, decisions)
     company = company_of_windows(items)
@@ -188,8 +186,10 @@ def _result(
     merges: dict[tuple[str, str, str], Merge] = {}
     sharing: dict[str, set[str]] = defaultdict(set)
     for cluster, entity in zip(clusters, ids, strict=True):
-        chief = Counter(i.mention.name for i in cluster.items)
-        name = min(chief, key=lambda n: (normalise(n) != cluster.base, -chief[n], -len(n), n))
+        name = cluster.items[0].mention.name
+        if len(cluster.items) > 1:
+            chief = Counter(i.mention.name for i in cluster.items)
+            name = min(chief, key=lambda n: (normalise(n) != cluster.base, -chief[n], -len(n), n))
         for item in cluster.items:
             mention = item.mention
             entity_of[mention.window, mention.name] = entity

@@ -30,8 +30,8 @@ def skeleton(key: str) -> str:
     >>> skeleton("counting-house") == skeleton("counting house"), skeleton("øresund bro")
     (True, 'oresundbro')
     """
-    text = unicodedata.normalize("NFKD", key).translate(_LETTERS)
-    return "".join(c for c in text if c.isalnum())
+    text = key if key.isascii() else unicodedata.normalize("NFKD", key).translate(_LETTERS)
+    return text if text.isalnum() else "".join(filter(str.isalnum, text))
 
 
 _LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
@@ -105,17 +105,9 @@ def similarity(a: str, b: str) -> float:
 
 def _distance(a: str, b: str) -> int:
     """Optimal string alignment distance."""
-    before: list[int] = []
-    last = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        row = [i]
-        for j, y in enumerate(b, 1):
-            best = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (x != y))
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                best = min(best, before[j - 2] + 1)
-            row.append(best)
-        before, last = last, row
-    return last[-1]
+    from rapidfuzz.distance import OSA
+
+    return int(OSA.distance(a, b))
 
 
 def same_spelling(keys: Mapping[str, bool]) -> Iterator[tuple[str, str]]:

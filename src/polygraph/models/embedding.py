@@ -47,6 +47,8 @@ class KeptVectors:
         wanted = list(texts)
         if not wanted:
             return np.empty((0, embedder.dimension), dtype=np.float32)
+        if getattr(embedder, "instant", False):
+            return self._embed_now(embedder, wanted, kind, line)
         first = self._block(embedder, wanted[:BLOCK], kind, line)
         if len(first) == len(wanted):
             return first
@@ -58,6 +60,19 @@ class KeptVectors:
                 raise _mixed_dimensions(embedder, vectors.shape[1], result.shape[1])
             result[begin : begin + len(vectors)] = vectors
         return result
+
+    def _embed_now(self, embedder: Embedder, texts: Sequence[str], kind: TextKind, line: Attempt) -> Vectors:
+        """Embed without keeping: such a model is quicker than looking a vector up."""
+
+        def call() -> tuple[Vectors, int, int]:
+            vectors = embedder.embed(texts, kind)
+            _check(vectors, len(texts), embedder)
+            return vectors, 0, 0
+
+        with self._sender.reserve(embedder, 0, 0):
+            vectors, done = self._sender.send(embedder, call, line, key=digest(*texts[:1]), n_calls=0)
+        self._store.log(done)
+        return vectors
 
     def _block(self, embedder: Embedder, texts: Sequence[str], kind: TextKind, line: Attempt) -> Vectors:
         prefix = digest("vector", embedder.name, kind).encode()
@@ -154,11 +169,15 @@ def _even(n: int, size: int) -> list[range]:
 
 def _halves(vectors: Vectors, n: int, embedder: Embedder) -> list[bytes]:
     """Check and pack vectors."""
+    _check(vectors, n, embedder)
+    return [row.tobytes() for row in _scaled(vectors.astype(np.float64)).astype("<f2")]
+
+
+def _check(vectors: Vectors, n: int, embedder: Embedder) -> None:
     if vectors.ndim != 2 or len(vectors) != n:
         raise ModelUnavailable(f"{embedder.name} returned vectors of shape {vectors.shape} for {n} texts")
     if not np.isfinite(vectors).all():
         raise ModelUnavailable(f"{embedder.name} returned a vector with a value that is not a number")
-    return [row.tobytes() for row in _scaled(vectors.astype(np.float64)).astype("<f2")]
 
 
 def _unit(halves: Sequence[bytes], embedder: Embedder) -> Vectors:

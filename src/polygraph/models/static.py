@@ -49,6 +49,8 @@ class WordLlamaEmbedder:
     """
 
     local = True
+    instant = True
+    """Quicker than looking a vector up, so that `Calls` keeps none."""
     name = "wordllama-l2-supercat-256"
     dimension = 256
     max_tokens = 100_000
@@ -114,6 +116,8 @@ class HashEmbedder:
     """
 
     local = True
+    instant = True
+    """Quicker than looking a vector up, so that `Calls` keeps none."""
     name = "hashed-spelling-256"
     dimension = 256
     max_tokens = 100_000

@@ -30,6 +30,12 @@ _NEW = 2
 """Content words of a sentence beside those of the question, at least, for it to answer."""
 _MOST = 3
 """Sentences of an answer to a question about particular things."""
+_LEANING = re.compile(
+    r"[\"'“‘(*]*(?:he|she|it|they|him|her|them|his|its|their|this|that|these|those|such|there|here|then|so|but|and|or|yet|"
+    r"both|neither|either|the (?:former|latter|same|other)|one|another|which|who)\b",
+    re.IGNORECASE,
+)
+"""Beginnings of a sentence that cannot be understood without the one before."""
 _LIKE = 0.84
 """Two words so alike (difflib ratio) are taken for spellings of one name."""
 _MARGIN = 2.5
@@ -275,31 +281,38 @@ def _fits(question: str, sentence: str) -> float:
 
 
 def _candidates(passages: Sequence[Passage]) -> list[_Candidate]:
+    """Every sentence once; one that leans on the sentence before it is taken together with it."""
     found: list[_Candidate] = []
     seen: set[str] = set()
     for passage in passages:
         chunk = passage.chunk
-        before = ""
+        before, before_start = "", 0
         for start, stop in sentences(chunk.text):
             end = min(stop, start + _LONGEST)
             text = " ".join(chunk.text[start:end].split())
-            key = text.casefold()
-            if len(words(text)) >= _SHORTEST and key not in seen:
-                seen.add(key)
+            leans = bool(before) and bool(_LEANING.match(text)) and end - before_start <= _LONGEST
+            shown = " ".join(chunk.text[before_start:end].split()) if leans else text
+            if len(words(text)) >= _SHORTEST and shown.casefold() not in seen:
+                seen.add(shown.casefold())
                 context = (
                     f"{passage.title}. {before} {text}"
                     if len(before) < _LONGEST
                     else f"{passage.title}. {text}"
                 )
-                span = Span(chunk.document, chunk.id, chunk.start + start, chunk.start + end)
+                begin = before_start if leans else start
                 found.append(
                     _Candidate(
-                        quoted=Quoted(text=text, span=span, evidence=passage.evidence, score=0.0),
+                        quoted=Quoted(
+                            text=shown,
+                            span=Span(chunk.document, chunk.id, chunk.start + begin, chunk.start + end),
+                            evidence=passage.evidence,
+                            score=0.0,
+                        ),
                         context=context,
                         terms=frozenset(content(context)),
                     )
                 )
-            before = text
+            before, before_start = text, start
     return found
 
 

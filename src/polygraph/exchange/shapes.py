@@ -1,0 +1,197 @@
+"""What the records of a JSON Lines export must look like: fields and types, before anything is believed of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+_MOST = 2**53
+"""Whole numbers beyond it are not the same in every program that reads JSON."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A condition on one value."""
+
+    wanted: str
+    """In words, after "must be"."""
+    holds: Callable[[Any], bool]
+
+
+def _is_number(value: Any) -> bool:
+    return type(value) in (int, float) and abs(value) <= _MOST
+
+
+def _is_whole(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= _MOST
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _list_of(fields: Mapping[str, Callable[[Any], bool]]) -> Callable[[Any], bool]:
+    def holds(value: Any) -> bool:
+        return isinstance(value, list) and all(
+            isinstance(item, dict)
+            and item.keys() == fields.keys()
+            and all(check(item[name]) for name, check in fields.items())
+            for item in value
+        )
+
+    return holds
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+TEXT = Shape("a text", _is_text)
+SOME_TEXT = Shape("a text that is not empty", lambda value: _is_text(value) and value != "")
+WHOLE = Shape("a whole number from 0", _is_whole)
+NUMBER = Shape("a number", _is_number)
+POSITIVE = Shape("a number above 0", lambda value: _is_number(value) and value > 0)
+TEXTS = Shape("a list of texts", _is_texts)
+FIELDS = Shape("an object", lambda value: isinstance(value, dict))
+STATUS = Shape('"", "ok", "repaired" or "failed"', lambda value: value in ("", "ok", "repaired", "failed"))
+DECISION = Shape('"apart" or "together"', lambda value: value in ("apart", "together"))
+SPANS = Shape(
+    "a list of objects with chunk, start and end",
+    _list_of({"chunk": _is_text, "start": _is_whole, "end": _is_whole}),
+)
+DESCRIPTIONS = Shape(
+    "a list of objects with text and chunk", _list_of({"text": _is_text, "chunk": _is_text})
+)
+FINDINGS = Shape(
+    "a list of objects with summary, explanation and chunks",
+    _list_of({"summary": _is_text, "explanation": _is_text, "chunks": _is_texts}),
+)
+
+SHAPES: Mapping[str, Mapping[str, Shape]] = {
+    "documents": {"id": SOME_TEXT, "title": TEXT, "text": TEXT, "metadata": FIELDS},
+    "chunks": {
+        "id": TEXT,
+        "document": TEXT,
+        "ordinal": WHOLE,
+        "start": WHOLE,
+        "end": WHOLE,
+        "text": TEXT,
+        "n_tokens": WHOLE,
+        "metadata": FIELDS,
+    },
+    "windows": {
+        "id": TEXT,
+        "document": TEXT,
+        "ordinal": WHOLE,
+        "first": WHOLE,
+        "last": WHOLE,
+        "extractor": TEXT,
+        "status": STATUS,
+        "problem": TEXT,
+        "raw": TEXT,
+    },
+    "entity_rows": {
+        "window": TEXT,
+        "seq": WHOLE,
+        "name": TEXT,
+        "type": TEXT,
+        "description": TEXT,
+        "spans": SPANS,
+    },
+    "relation_rows": {
+        "window": TEXT,
+        "seq": WHOLE,
+        "source": TEXT,
+        "target": TEXT,
+        "predicate": TEXT,
+        "keywords": TEXTS,
+        "description": TEXT,
+        "strength": POSITIVE,
+        "chunks": TEXTS,
+    },
+    "decisions": {"kind": DECISION, "a": TEXT, "b": TEXT},
+    "entities": {
+        "id": TEXT,
+        "name": TEXT,
+        "type": TEXT,
+        "aliases": TEXTS,
+        "descriptions": DESCRIPTIONS,
+        "chunks": TEXTS,
+        "degree": WHOLE,
+    },
+    "relations": {
+        "id": TEXT,
+        "source": TEXT,
+        "target": TEXT,
+        "predicates": TEXTS,
+        "keywords": TEXTS,
+        "descriptions": DESCRIPTIONS,
+        "weight": NUMBER,
+        "chunks": TEXTS,
+    },
+    "merges": {"entity": TEXT, "name": TEXT, "document": TEXT, "rule": TEXT, "score": NUMBER, "other": TEXT},
+    "communities": {"id": SOME_TEXT, "level": WHOLE, "parent": TEXT, "entities": TEXTS, "chunks": TEXTS},
+    "reports": {
+        "community": TEXT,
+        "level": WHOLE,
+        "title": TEXT,
+        "summary": TEXT,
+        "findings": FINDINGS,
+        "rating": NUMBER,
+        "chunks": TEXTS,
+        "weight": NUMBER,
+        "written_by": SOME_TEXT,
+    },
+    "written": {"key": SOME_TEXT, "value": TEXT},
+}
+"""The fields of each kind of record: all of them, and no others."""
+
+_COUNT = Shape("a whole number from 1", lambda value: _is_whole(value) and value > 0)
+
+MANIFEST: Mapping[str, Shape] = {
+    "format": WHOLE,
+    "chunk_tokens": _COUNT,
+    "window_tokens": _COUNT,
+    "language": TEXT,
+    "embedder": SOME_TEXT,
+    "dimension": _COUNT,
+    "name_embedder": SOME_TEXT,
+    "name_dimension": _COUNT,
+    "extractor": Shape(
+        'a text that begins with "nlp:" or "llm:"', lambda v: _is_text(v) and v.startswith(("nlp:", "llm:"))
+    ),
+    "extractor_settings": FIELDS,
+    "reports": SOME_TEXT,
+    "community_size": _COUNT,
+}
+"""The settings that an index was built with."""
+
+EXTRACTOR_SETTINGS: Mapping[str, Shape] = {
+    "entity_types": TEXTS,
+    "gleaning": Shape('"none", "base" or "trial"', lambda value: value in ("none", "base", "trial")),
+    "max_gleanings": _COUNT,
+}
+"""Those of extraction with a model."""
+
+
+def fault(record: Any, shape: Mapping[str, Shape]) -> str:
+    """Say what is wrong with a record, or nothing.
+
+    >>> fault({"kind": "apart", "a": "x"}, SHAPES["decisions"])
+    "the field 'b' is missing"
+    >>> fault({"kind": "apart", "a": "x", "b": 1}, SHAPES["decisions"])
+    "'b' must be a text, not 1"
+    """
+    if not isinstance(record, dict):
+        return f"must be an object, not {_short(record)}"
+    for name, each in shape.items():
+        if name not in record:
+            return f"the field {name!r} is missing"
+        if not each.holds(record[name]):
+            return f"{name!r} must be {each.wanted}, not {_short(record[name])}"
+    unknown = sorted(record.keys() - shape.keys())
+    return f"the field {_short(unknown[0])} is not known" if unknown else ""
+
+
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:60]}…"

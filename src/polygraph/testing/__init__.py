@@ -1,0 +1,10 @@
+"""Helpers for tests: ours, and yours.
+
+`scripted_chat` is a language model that plays every task of ours from the text of the request alone, and
+`check_method` tells whether a retrieval method, also one of your own, keeps to what all methods promise.
+"""
+
+from polygraph.testing.methods import check_method
+from polygraph.testing.replies import REPLIES, scripted_chat, scripted_extraction
+
+__all__ = ["REPLIES", "check_method", "scripted_chat", "scripted_extraction"]

@@ -1,0 +1,199 @@
+"""A scripted model that does every task of ours usefully, and always in the same way."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+from polygraph.models.protocols import ChatRequest
+from polygraph.models.scripted import Handler, Rule, ScriptedChat
+from polygraph.sentences import sentences
+from polygraph.tasks.answer import NO_ANSWER
+from polygraph.words import STOP, content
+
+_CAPITALISED = re.compile(r"\b[A-Z][\w’'-]{1,30}(?: [A-Z][\w’'-]{1,30}){0,3}")
+_SENTENCE = re.compile(r"[^.!?\n]{1,600}[.!?]?")
+_COMMON = frozenset(
+    {
+        *("the", "a", "an", "it", "he", "she", "they", "we", "in", "on", "at", "but", "and", "or", "as"),
+        *("when", "this", "that", "there", "his", "her"),
+    }
+)
+_BLOCK = re.compile(r"^\[(\d{1,6})\] ", re.MULTILINE)
+_SOURCED = re.compile(r"\[\d{1,6}(?:, ?\d{1,6}){0,50}\]$")
+_PRONOUN = re.compile(
+    r"\b(?:(he|she|it|they|him|them)|(his|her|hers|its|their|theirs))\b", re.IGNORECASE
+)
+_MOST_SENTENCES = 2
+_MOST_FINDINGS = 5
+_MOST_POINTS = 12
+_BROAD_SCORE = 10
+"""Score of a point that shares no word with the question: enough to be kept, behind all that do."""
+
+
+def scripted_chat(rules: Sequence[Rule] = (), *, name: str = "scripted") -> ScriptedChat:
+    """Return a model that extracts, reports, maps, answers and condenses by plain rules.
+
+    The same request always has the same reply. Put it behind a server with ``ScriptedServer(chat=...)``.
+
+    Args:
+        rules: what goes before the plain rules, as for `ScriptedChat`.
+        name: what the model calls itself.
+
+    >>> from polygraph.models.protocols import Message
+    >>> evidence = "<evidence>\\n[1] Mara Quill lit the lamp.\\n</evidence>"
+    >>> turns = (Message("system", "Task: answer"), Message("user", f"{evidence}\\n\\nQuestion: Who is Mara?"))
+    >>> scripted_chat().chat(ChatRequest(messages=turns)).text
+    'Mara Quill lit the lamp. [1]'
+    """
+    return ScriptedChat(rules, replies=REPLIES, name=name)
+
+
+def scripted_extraction(request: ChatRequest) -> str:
+    r"""Play an extractor: names are capitalised words, relations join neighbours in a sentence.
+
+    Answers all three tasks of extraction in the format of our prompt: reading the text of the last
+    ``<document>`` fence, gleaning (nothing was missed) and whether more is left (no).
+
+    >>> from polygraph.models.protocols import Message
+    >>> text = "<document>\nMara Quill sailed with Old Tobin.\n</document>"
+    >>> print(scripted_extraction(ChatRequest(messages=(Message("user", text),))))
+    entity | Mara Quill | concept | Mara Quill sailed with Old Tobin.
+    entity | Old Tobin | concept | Mara Quill sailed with Old Tobin.
+    relation | Mara Quill | Old Tobin | sailed with | text | 5 | Mara Quill sailed with Old Tobin.
+    END
+    """
+    last = _last(request)
+    if last.startswith("Task: more_left"):
+        return "NO"
+    if last.startswith("Task: glean"):
+        return "NONE\nEND"
+    document = _fenced(last, "document") or last
+    records: list[str] = []
+    seen: set[str] = set()
+    for found in _SENTENCE.finditer(document):
+        sentence = " ".join(found.group().replace("|", " ").split())
+        names = [m for m in _CAPITALISED.finditer(sentence) if m.group().casefold() not in _COMMON]
+        for name in names:
+            if name.group() not in seen:
+                seen.add(name.group())
+                records.append(f"entity | {name.group()} | concept | {sentence}")
+        for left, right in pairwise(names):
+            between = " ".join(re.findall(r"\w+", sentence[left.end() : right.start()].lower())[:4])
+            if left.group() != right.group():
+                ends = f"{left.group()} | {right.group()}"
+                records.append(f"relation | {ends} | {between or 'with'} | text | 5 | {sentence}")
+    return "\n".join([*records[:60], "END"]) if records else "NONE\nEND"
+
+
+def scripted_report(request: ChatRequest) -> str:
+    """Play a writer of reports: the first pieces of the material become findings, with their sources."""
+    material = _fenced(_last(request), "material")
+    pieces = [line.lstrip("-* ") for line in material.splitlines() if _SOURCED.search(line)]
+    if not pieces:
+        return json.dumps({"title": "", "summary": material[:300] or "Nothing.", "rating": 1, "findings": []})
+    return json.dumps(
+        {
+            "title": re.split(r"[:(—\[]", pieces[0])[0].strip()[:80],
+            "summary": pieces[0],
+            "rating": min(10, len(pieces)),
+            "findings": [{"summary": piece, "explanation": ""} for piece in pieces[:_MOST_FINDINGS]],
+        },
+        ensure_ascii=False,
+    )
+
+
+def scripted_points(request: ChatRequest) -> str:
+    """Play the map step: of each report the line that shares most words with the question, scored by them."""
+    last = _last(request)
+    wanted = set(content(_question(last)))
+    points = []
+    for n, text in _blocks(_fenced(last, "reports")):
+        lines = [line.lstrip("-# ").strip() for line in text.splitlines()[1:]]
+        best = max((line for line in lines if line), key=lambda line: _share(wanted, line), default="")
+        if best:
+            score = max(round(100 * _share(wanted, best)), _BROAD_SCORE)
+            points.append({"point": best, "score": score, "reports": [n]})
+    points.sort(key=lambda point: (-int(str(point["score"])), str(point["reports"])))
+    return json.dumps({"points": points[:_MOST_POINTS]}, ensure_ascii=False)
+
+
+def scripted_answer(request: ChatRequest) -> str:
+    """Play the answerer: the sentences of the evidence that share most words with the question, each cited.
+
+    If no sentence shares a content word with the question, it says that there is no answer.
+    """
+    last = _last(request)
+    question = _question(last)
+    wanted = set(content(question))
+    found = [
+        (_share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
+        for n, text in _blocks(_fenced(last, "evidence"))
+        for start, end in sentences(text[:20_000])
+    ]
+    # Sorting is stable: among sentences that share as much, the earlier evidence comes first.
+    best = sorted((item for item in found if item[0] > 0), key=lambda item: -item[0])
+    chosen = list(dict.fromkeys((text, n) for _, n, text in best))[:_MOST_SENTENCES]
+    if not chosen:
+        return f"{NO_ANSWER} the evidence says nothing of {' and '.join(sorted(wanted)[:5]) or 'that'}."
+    return " ".join(f"{text} [{n}]" for text, n in chosen)
+
+
+def scripted_condense(request: ChatRequest) -> str:
+    """Play the rewriter: the first pronoun becomes the last name that the conversation's questions hold."""
+    last = _last(request)
+    question = _question(last, "Last question: ")
+    asked = re.findall(r"^Question: (.*)$", _fenced(last, "conversation"), re.MULTILINE)
+    for earlier in reversed(asked):
+        names = [_without_stop(match.group()) for match in _CAPITALISED.finditer(earlier)]
+        names = [name for name in names if name]
+        if names:
+            return _PRONOUN.sub(lambda m: names[-1] + ("'s" if m.group(2) else ""), question, count=1)
+    return question
+
+
+REPLIES: Mapping[str, Handler] = {
+    "extract": scripted_extraction,
+    "report": scripted_report,
+    "points": scripted_points,
+    "answer": scripted_answer,
+    "condense": scripted_condense,
+}
+"""What `scripted_chat` says, by the name of the task; also for `ScriptedChat(replies=...)`."""
+
+
+def _last(request: ChatRequest) -> str:
+    """The last turn that asks for something new: a repair round only asks for the same again."""
+    turns = [m.content for m in request.messages if m.role == "user"]
+    return next((t for t in reversed(turns) if not t.startswith("Your reply ")), request.messages[-1].content)
+
+
+def _fenced(text: str, tag: str) -> str:
+    """What stands in the last fence of this tag, without it; empty if there is none."""
+    return text.rpartition(f"<{tag}>\n")[2].rpartition(f"\n</{tag}>")[0]
+
+
+def _question(text: str, mark: str = "Question: ") -> str:
+    return text.rpartition(mark)[2].strip()
+
+
+def _blocks(text: str) -> Iterator[tuple[int, str]]:
+    """Numbered blocks; a number in a text that does not follow the last block's begins none."""
+    starts: list[re.Match[str]] = []
+    for match in _BLOCK.finditer(text):
+        if int(match.group(1)) == len(starts) + 1:
+            starts.append(match)
+    ends = [*(match.start() for match in starts[1:]), len(text)]
+    for n, (match, end) in enumerate(zip(starts, ends, strict=False), 1):
+        yield n, text[match.end() : end].strip()
+
+
+def _share(wanted: set[str], text: str) -> float:
+    return len(wanted & set(content(text))) / len(wanted) if wanted else 0.0
+
+
+def _without_stop(name: str) -> str:
+    parts = name.split()
+    while parts and parts[0].casefold() in STOP:
+        parts.pop(0)
+    return " ".join(parts)

@@ -1,0 +1,171 @@
+"""What the tests share: real data beside the checkout, a small corpus, and the command line."""
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).parents[1] / "src"
+DATA = Path(__file__).parents[1].parent / "shared" / "data"
+
+PAPERS = {
+    "letter.txt": (
+        "Letter of Mara Quill\n\nMara Quill wrote to Old Tobin in 1871. She had built the Skerry Light with her "
+        "own money. Tobias Wren of the Harbour Board refused to pay for the lamp. Mara Quill never forgave "
+        "Tobias Wren. She sold her house in Sallow Bay to buy oil.\n"
+    ),
+    "log.md": (
+        "# Log of the Halcyon\n\nThe Halcyon left Sallow Bay at dawn. Old Tobin was her master. Near the Skerry "
+        "Light the fog came down, and the Halcyon struck the Grey Reef. Old Tobin brought the crew ashore in "
+        "two boats.\n"
+    ),
+    "news/courier.txt": (
+        "The Sallow Courier\n\nThe Halcyon is lost on the Grey Reef. The Harbour Board blames the keeper of the "
+        "Skerry Light. Old Tobin says that Tobias Wren saved on oil. An inquiry will be held in Sallow Bay.\n"
+    ),
+    "rows.csv": "name,trade,year\nMara Quill,keeper of the Skerry Light,1870\nOld Tobin,master of the Halcyon,1868\n",
+}
+"""A folder with four formats; names recur across documents."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A command that has ended."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def sentence(self) -> str:
+        """The one line that a user reads when something is wrong."""
+        lines = [line for line in self.err.splitlines() if line.startswith("polygraph: ")]
+        return lines[0] if len(lines) == 1 else f"not one sentence: {self.err!r}"
+
+
+def write(folder: Path, texts: Mapping[str, str]) -> Path:
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Callable[[str], Path]:
+    """A data set beside the checkout; the test is skipped where it is not."""
+
+    def find(name: str) -> Path:
+        path = DATA / name
+        if not path.exists():
+            pytest.skip(f"the data set {name} is not beside this checkout")
+        return path
+
+    return find
+
+
+@pytest.fixture(autouse=True)
+def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of the machine's environment reaches a test."""
+    for name in list(os.environ):
+        if name.startswith(("POLYGRAPH_", "OPENAI_")):
+            monkeypatch.delenv(name)
+
+
+PLAIN = {"POLYGRAPH_EMBEDDER": "hash", "POLYGRAPH_NAME_EMBEDDER": "hash", "POLYGRAPH_RERANKER": "none"}
+"""Hashed vectors and no reranker: quick, and the same on every machine."""
+
+
+@pytest.fixture
+def papers(tmp_path: Path) -> Path:
+    """A folder of documents of one's own to change."""
+    return write(tmp_path / "papers", PAPERS)
+
+
+@pytest.fixture(scope="session")
+def papers_texts() -> Mapping[str, str]:
+    return PAPERS
+
+
+@pytest.fixture(scope="session")
+def write_files() -> Callable[[Path, Mapping[str, str]], Path]:
+    return write
+
+
+@pytest.fixture
+def call(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> Callable[..., Ended]:
+    """Run a command in this process, from a folder of its own: as `command`, and quicker."""
+    import polygraph.cli as cli
+
+    monkeypatch.chdir(tmp_path)
+
+    def run(*args: object, stdin: str = "", env: Mapping[str, str] | None = None) -> Ended:
+        for name in list(os.environ):
+            if name.startswith(("POLYGRAPH_", "OPENAI_")):
+                monkeypatch.delenv(name)
+        for name, value in {**PLAIN, **(env or {})}.items():
+            monkeypatch.setenv(name, value)
+        capsys.readouterr()
+        monkeypatch.setattr(sys, "argv", ["polygraph", *map(str, args)])
+        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        monkeypatch.setattr(cli, "_debug", False)
+        code = 0
+        try:
+            cli.main()
+        except SystemExit as end:
+            code = end.code if isinstance(end.code, int) else int(end.code is not None)
+        read = capsys.readouterr()
+        return Ended(code, read.out, read.err)
+
+    return run
+
+
+def environment(**more: str) -> dict[str, str]:
+    clean = {k: v for k, v in os.environ.items() if not k.startswith(("POLYGRAPH_", "OPENAI_"))}
+    return {**clean, "PYTHONPATH": str(SRC), "PYTHONDONTWRITEBYTECODE": "1", **PLAIN, **more}
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
+    """Start a command in a process of its own, with hashed vectors and no settings but those given."""
+    begun: list[subprocess.Popen[str]] = []
+
+    def begin(*args: object, env: Mapping[str, str] | None = None, **options: object) -> "subprocess.Popen[str]":
+        process = subprocess.Popen(
+            [sys.executable, "-m", "polygraph", *map(str, args)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env=environment(**(env or {})),
+            cwd=tmp_path,
+            **options,
+        )
+        begun.append(process)
+        return process
+
+    yield begin
+    for process in begun:
+        if process.poll() is None:
+            process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def command(start: Callable[..., "subprocess.Popen[str]"]) -> Callable[..., Ended]:
+    """Run a command in a process of its own until it ends."""
+
+    def run(*args: object, stdin: str = "", timeout: float = 120, **options: object) -> Ended:
+        process = start(*args, **options)
+        out, err = process.communicate(stdin, timeout=timeout)
+        return Ended(process.returncode, out, err)
+
+    return run

@@ -1,0 +1,155 @@
+"""Every method in `METHODS` keeps to what all methods promise; and the check itself finds what is broken."""
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import pytest
+
+from polygraph.records import Evidence, Retrieval, Span
+from polygraph.retrieve import METHODS
+from polygraph.retrieve.graphrag_global import GraphRAGGlobal
+from polygraph.retrieve.lexical import BM25
+from polygraph.store.layers import Snapshot
+from polygraph.testing import check_method
+
+
+def calls_of_global(found: Retrieval) -> int:
+    """One for each batch of reports, one for the answer."""
+    (batches,) = [step.value for step in found.trace if step.name == "batches"]
+    return batches + 1
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_keeps_to_the_contract(name):
+    method = METHODS[name]
+    check_method(method, n_calls=calls_of_global if isinstance(method, GraphRAGGlobal) else None)
+
+
+def test_small_batches_of_reports_mean_more_calls_and_nothing_else():
+    seen = []
+
+    def count(found):
+        seen.append(calls_of_global(found))
+        return seen[-1]
+
+    check_method(GraphRAGGlobal(batch_tokens=60), n_calls=count)
+    assert max(seen) > 2
+
+
+# --- the check finds what is broken -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """BM25 with a fault."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical"})
+    source: ClassVar[str] = "a test"
+    calls: ClassVar[str] = "1"
+    summary: ClassVar[str] = "none"
+
+    fault: str = ""
+    max_tokens: int = 6_000
+
+    def __call__(self, question, index, models) -> Retrieval:
+        if self.fault == "needs nothing":
+            index = Snapshot(index.folder)
+        if self.fault == "ignores the filter":
+            index = Snapshot(index.folder)
+        budget = 10_000 if self.fault == "ignores the budget" else self.max_tokens
+        found = BM25(max_tokens=budget)(question, index, models)
+        if not found.evidence:
+            return replace(found, empty_because="") if self.fault == "says nothing" else found
+        first, rest = found.evidence[0], found.evidence[1:]
+        if self.fault == "no spans":
+            return replace(found, evidence=(replace(first, spans=()), *rest))
+        if self.fault == "wrong offsets":
+            span = first.spans[0]
+            moved = Span(span.document, span.chunk, span.start, span.end + 10_000)
+            return replace(found, evidence=(replace(first, spans=(moved,)), *rest))
+        if self.fault == "wrong numbers":
+            return replace(found, evidence=(*rest, first)) if rest else found
+        if self.fault == "ranks twice":
+            return replace(found, ranking=(*found.ranking, found.ranking[0]))
+        if self.fault == "ranks what is not there":
+            return replace(found, ranking=(*found.ranking, "nowhere:0"))
+        if self.fault == "random":
+            return replace(found, n_tokens=found.n_tokens - next(_COUNTER))
+        if self.fault == "calls":
+            from polygraph.tasks.answer import condense_question
+
+            if models.chat:
+                condense_question(question, [("a", "b")], models, models.chat)
+        if self.fault == "another question":
+            return replace(found, question="something else")
+        return found
+
+
+_COUNTER = iter(range(1_000_000))
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("ignores the filter", "excluded document"),
+        ("ignores the budget", "n_tokens is"),
+        ("says nothing", "empty_because"),
+        ("no spans", "comes from nowhere"),
+        ("wrong offsets", "does not lie in its chunk"),
+        ("wrong numbers", "of the context is not evidence"),
+        ("ranks twice", "twice"),
+        ("ranks what is not there", "not there"),
+        ("random", "second run"),
+        ("calls", "calls"),
+        ("another question", "another question"),
+    ],
+)
+def test_the_check_finds_a_method_that_breaks_its_promise(fault, message):
+    with pytest.raises(AssertionError, match=message):
+        check_method(Broken(fault=fault))
+
+
+def test_the_check_passes_a_sound_method_of_ones_own():
+    check_method(Broken())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Greedy(Broken):
+    """Declares less than it reads."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"chunks"})
+
+
+def test_the_check_finds_a_layer_that_is_read_and_not_declared():
+    with pytest.raises(AssertionError, match="does not name"):
+        check_method(Greedy())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Careless(Broken):
+    """Does not look whether its layers are there."""
+
+    needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical", "reports"})
+
+
+def test_the_check_finds_a_method_that_does_not_say_what_is_missing():
+    with pytest.raises(AssertionError, match="no MissingLayer is raised"):
+        check_method(Careless())
+
+
+def test_a_formula_of_calls_needs_the_function_that_works_it_out():
+    with pytest.raises(AssertionError, match="pass n_calls"):
+        check_method(GraphRAGGlobal())
+
+
+def test_evidence_without_a_filter_reaches_every_document():
+    # Guards the filter test: the secret must be found when nothing excludes it.
+    from polygraph.testing.methods import SECRET, _Embedders, _hashed, _places, _snapshot
+
+    models = _hashed()
+    places = _places((models.embedder.name, models.name_embedder.name), _Embedders(models))
+    with _snapshot(places["all"]) as index:
+        for name in ("bm25", "naive", "graphrag-local", "graphrag-global"):
+            found = METHODS[name](f"What is the {SECRET.title()}, and who knew of it?", index, models)
+            assert isinstance(found.evidence[0], Evidence)
+            assert SECRET in found.context.casefold(), name

@@ -1,0 +1,248 @@
+"""What exists is documented, and what is documented exists."""
+
+import dataclasses
+import importlib.util
+import inspect
+import re
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+import polygraph
+from polygraph import errors, records
+from polygraph.cli import app
+from polygraph.config import SECRET, Settings
+from polygraph.retrieve import METHODS
+from polygraph.store.layers import BELOW
+
+
+def _pages():
+    # The test folders are not packages.
+    spec = importlib.util.spec_from_file_location("docs_pages", Path(__file__).with_name("pages.py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["docs_pages"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+pages = _pages()
+ROOT, DOCS = pages.ROOT, pages.DOCS
+COMMANDS = typer.main.get_command(app).commands
+EVERYTHING = "\n".join(page.read_text(encoding="utf-8") for page in pages.PAGES)
+_OPTION = re.compile(r"`[^`]*`")
+_FLAG = re.compile(r"(?<![\w-])--?[a-z][a-z-]*")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_ROW = re.compile(r"^\| `([\w./]+)`((?:, `[\w./]+`)*) \|(.*)\|$", re.MULTILINE)
+
+
+def read(name):
+    return (DOCS / name).read_text(encoding="utf-8")
+
+
+def sections(text):
+    """Text below each heading of the second level, by the heading."""
+    parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
+    return {
+        head.strip("` ").removeprefix("polygraph "): body
+        for head, body in zip(parts[1::2], parts[2::2], strict=True)
+    }
+
+
+# --- commands -----------------------------------------------------------------------------------------
+
+
+def test_every_command_has_a_section_and_every_section_is_a_command():
+    assert sorted(sections(read("commands.md"))) == sorted(COMMANDS)
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_every_option_of_a_command_is_documented_and_no_other(name):
+    body = sections(read("commands.md"))[name]
+    table = "\n".join(line for line in body.splitlines() if line.startswith("| `"))
+    firsts = [re.split(r"(?<!\\)\|", line)[1] for line in table.splitlines()]
+    documented = {flag for cell in firsts for code in _OPTION.findall(cell) for flag in _FLAG.findall(code)}
+    real = {opt for p in COMMANDS[name].params if p.param_type_name == "option" for opt in p.opts} - {
+        "--help",
+        "-h",
+    }
+    assert documented == real
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS))
+def test_the_help_of_a_command_is_its_first_sentence_in_the_docs(name):
+    # One wording in both places.
+    body = sections(read("commands.md"))[name]
+    first = COMMANDS[name].help.strip().split("\n")[0]
+    assert " ".join(first.split()).rstrip(".") in " ".join(body.split())
+
+
+def test_options_in_shown_commands_exist():
+    for page in pages.PAGES:
+        for block in pages.blocks(page):
+            for line in block.text.replace("\\\n", " ").splitlines():
+                words = line.removeprefix("$ ").split()
+                if block.language == "console" and words[:1] == ["polygraph"] and words[1] in COMMANDS:
+                    real = {opt for p in COMMANDS[words[1]].params for opt in p.opts} | {"--help"}
+                    used = {w.partition("=")[0] for w in words if w.startswith("--")}
+                    assert used <= real, f"{block.name}: {line}"
+
+
+# --- methods ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", sorted({name.partition(":")[0] for name in METHODS}))
+def test_every_method_has_a_page_with_its_parameters_needs_and_presets(name):
+    page = read(f"methods/{name}.md")
+    default = METHODS[name]
+    rows = {found[1]: found[3] for found in _ROW.finditer(page)}
+    for field in dataclasses.fields(default):
+        value = getattr(default, field.name)
+        shown = f'"{value}"' if isinstance(value, str) else str(value)
+        assert rows.get(field.name, "").strip().startswith(f"`{shown}` |"), f"{field.name}: {shown}"
+    needs = re.search(r"\*\*Needs\*\* (.*?)\. \*\*", page, re.DOTALL)
+    assert set(re.findall(r"`(\w+)`", needs[1])) == default.needs
+    for preset, method in METHODS.items():
+        if preset.startswith(f"{name}:"):
+            row = next(line for line in page.splitlines() if line.startswith(f"| `{preset}` |"))
+            for field in dataclasses.fields(method):
+                value = getattr(method, field.name)
+                if value != getattr(default, field.name) and value != 1_000_000:
+                    assert f"`{value}`" in row or f'`"{value}"`' in row, f"{preset}: {field.name}"
+    parts = (
+        "Idea",
+        "Steps",
+        "Parameters",
+        "Needs",
+        "Calls",
+        "Good at",
+        "Bad at",
+        "With and without",
+        "Presets",
+    )
+    assert all(f"**{part}" in page for part in parts)
+
+
+def test_the_readme_lists_every_method_and_every_page_is_a_method():
+    names = {name.partition(":")[0] for name in METHODS}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert {p.stem for p in (DOCS / "methods").glob("*.md")} == names
+    assert set(re.findall(r"\(docs/methods/([\w-]+)\.md\)", readme)) == names
+
+
+def test_presets_named_in_the_docs_exist():
+    bases = "|".join(sorted({name.partition(":")[0] for name in METHODS}, key=len, reverse=True))
+    named = set(re.findall(rf"(?<![\w-])((?:{bases}):[a-z][\w-]*)", EVERYTHING))
+    assert named <= set(METHODS)
+
+
+# --- settings -----------------------------------------------------------------------------------------
+
+
+def test_every_setting_is_documented_with_its_environment_name_and_default():
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \| (.*?) \| (.+) \|$", read("configuration.md"), re.MULTILINE)
+    assert [row[0] for row in rows] == list(Settings.model_fields)
+    for name, environment, default, meaning in rows:
+        field = Settings.model_fields[name]
+        value = field.get_default(call_default_factory=True)
+        plain = {"": "empty", "()": "none", "None": "none", "{}": "none"}.get(str(value))
+        assert default == (plain or f"`{value}`"), name
+        assert f"`POLYGRAPH_{name.upper()}`" in environment or name == "prices"
+        if field.validation_alias is not None:
+            for choice in field.validation_alias.choices:
+                assert choice == name or f"`{choice}`" in environment
+        assert meaning.endswith((".", ")", "`")), name
+    assert SECRET in [row[0] for row in rows]
+
+
+@pytest.mark.parametrize("name", list(Settings.model_fields))
+def test_the_documented_environment_name_is_read(name, tmp_path):
+    from polygraph.config import explain_settings
+
+    if name == "prices":  # a table, which has its place in the file
+        return
+    examples = {
+        "reranker": "none",
+        "extractor": "nlp",
+        "gleaning": "base",
+        "durability": "full",
+        "offline": "true",
+    }
+    environ = {f"POLYGRAPH_{name.upper()}": examples.get(name, "50")}
+    row = next(r for r in explain_settings(environ=environ, folder=tmp_path) if r.name == name)
+    assert row.source == f"environment POLYGRAPH_{name.upper()}"
+
+
+# --- errors, names, records, layers -------------------------------------------------------------------
+
+
+def test_every_error_is_documented_with_its_exit_code():
+    real = {
+        name: cls
+        for name, cls in vars(errors).items()
+        if inspect.isclass(cls) and issubclass(cls, errors.PolygraphError)
+    }
+    branches = {"PolygraphError", "UserError", "WorkFailed"}
+    rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (\d) \|$", read("errors.md"), re.MULTILINE))
+    assert rows == {name: str(cls.exit_code) for name, cls in real.items() if name not in branches}
+    assert all(f"`{name}`" in read("errors.md") for name in branches)
+
+
+def test_every_public_name_is_documented():
+    for name in polygraph.__all__:
+        assert re.search(rf"`(?:polygraph\.)?{name}`", EVERYTHING), name
+
+
+def test_every_record_and_its_fields_are_in_the_table_of_the_data_model():
+    page = read("data-model.md")
+    for name, cls in vars(records).items():
+        if dataclasses.is_dataclass(cls) and cls.__module__ == records.__name__:
+            row = next((line for line in page.splitlines() if line.startswith(f"| `{name}` |")), "")
+            fields = re.findall(r"`(\w+)`", re.split(r"(?<!\\)\|", row)[4]) if row else []
+            assert fields == [f.name for f in dataclasses.fields(cls)], name
+
+
+def test_every_layer_is_in_the_data_model_with_what_it_rests_on():
+    page = read("data-model.md")
+    for layer, below in BELOW.items():
+        row = next(line for line in page.splitlines() if line.startswith(f"| `{layer}` |"))
+        rests_on = row.split("|")[3].strip()
+        assert rests_on == (", ".join(f"`{b}`" for b in below) or "documents"), layer
+
+
+# --- links and manners --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda p: str(p.relative_to(pages.ROOT)))
+def test_no_relative_link_is_broken(page):
+    for target in _LINK.findall(pages.prose(page)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        path, _, anchor = target.partition("#")
+        there = (page.parent / path).resolve() if path else page
+        assert there.exists(), f"{page.name}: {target}"
+        if anchor:
+            heads = re.findall(r"^#+ +(.+)$", there.read_text(encoding="utf-8"), re.MULTILINE)
+            slugs = {re.sub(r"[^\w -]", "", head.lower()).strip().replace(" ", "-") for head in heads}
+            assert anchor in slugs, f"{page.name}: {target}"
+
+
+def test_every_page_is_reached_from_the_readme():
+    reached, waiting = set(), [ROOT / "README.md"]
+    while waiting:
+        page = waiting.pop()
+        if page in reached or page.suffix != ".md":
+            continue
+        reached.add(page)
+        for target in _LINK.findall(pages.prose(page)):
+            there = (page.parent / target.partition("#")[0]).resolve()
+            if not re.match(r"[a-z]+:", target) and there.is_file():
+                waiting.append(there)
+    assert set(pages.PAGES) <= reached
+
+
+def test_no_page_or_picture_holds_a_path_of_some_machine():
+    for path in [*pages.PAGES, ROOT / "CHANGELOG.md", *(DOCS / "images").iterdir()]:
+        text = path.read_text(encoding="utf-8")
+        assert not re.search(r"/(?:tmp|home|root|work|Users)/", text), path.name

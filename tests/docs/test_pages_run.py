@@ -1,0 +1,222 @@
+"""Every fenced block of README and docs is executed, in the order of its page.
+
+python: in one namespace per page. console: `$ polygraph ...` through the real entry point, `$ export` sets the
+environment of the page; lines below are the expected output, in which `...` stands for anything and white space
+counts as one space. toml: through the settings. Comments above a block: `file: NAME` writes it, `prints` compares
+it with what the block before printed, `exit: N`, `same keys as: COMMAND`, and `not run: REASON`.
+"""
+
+import contextlib
+import functools
+import importlib.util
+import io
+import json
+import os
+import re
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from polygraph.models.open import has_local
+from polygraph.models.scripted import ScriptedServer
+
+
+def _pages():
+    # The test folders are not packages.
+    spec = importlib.util.spec_from_file_location("docs_pages", Path(__file__).with_name("pages.py"))
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["docs_pages"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+pages = _pages()
+LOCAL_MODELS = {"tutorial.md"}
+"""Pages whose output is that of the local models; the others use an embedder that needs none and is quicker."""
+LANGUAGES = {"python", "console", "toml", "json", "text", "markdown", "html"}
+MOST_NOT_RUN = 12
+_LOCAL_URL = re.compile(r"http://localhost:\d+/v1")
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory):
+    """A folder with `docs/` and an index of it, which every page gets a copy of."""
+    folder = tmp_path_factory.mktemp("built")
+    shutil.copytree(Path(__file__).with_name("handbook"), folder / "docs")
+    with pytest.MonkeyPatch.context() as patch:
+        _clean(patch, folder)
+        _quick(patch)
+        _, code = _run_command(["index", "docs/"])
+        assert code == 0
+    return folder
+
+
+@pytest.fixture(scope="session")
+def server():
+    from polygraph.testing import scripted_chat
+
+    with ScriptedServer(chat=scripted_chat()) as running:
+        yield running
+
+
+@pytest.mark.parametrize("page", pages.PAGES, ids=lambda p: str(p.relative_to(pages.ROOT)))
+def test_every_code_block_of_the_page_runs(page, built, server, tmp_path, monkeypatch):
+    if page.name in LOCAL_MODELS and not has_local():
+        pytest.skip("the output shown is that of the local models, which are not installed")
+    shutil.copytree(built, tmp_path, dirs_exist_ok=True)
+    _clean(monkeypatch, tmp_path)
+    if page.name in LOCAL_MODELS:
+        _open_once(monkeypatch)
+    else:
+        _quick(monkeypatch)
+    namespace = {"__name__": "page"}
+    printed = ""
+    for block in pages.blocks(page):
+        if block.mark == "not run":
+            continue
+        if block.mark == "file":
+            path = tmp_path / block.argument
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(block.text, encoding="utf-8")
+        if block.language == "console":
+            printed = _console(block, monkeypatch, server)
+        elif block.language == "python":
+            printed = _python(block, namespace, server)
+        elif block.language == "toml":
+            _toml(block, tmp_path / "settings")
+        elif block.language == "json" and block.mark == "same keys as":
+            _same_keys(block)
+        if block.mark == "prints":
+            assert _matches(block.text, printed), f"{block.name} expects\n{block.text}\nbut got\n{printed}"
+
+
+def test_every_block_has_a_language_that_is_tested():
+    odd = [b.name for p in pages.PAGES for b in pages.blocks(p) if b.language not in LANGUAGES]
+    assert not odd
+    unchecked = [b.name for p in pages.PAGES for b in pages.blocks(p) if b.language == "json" and not b.mark]
+    assert not unchecked
+
+
+def test_few_blocks_are_not_run_and_each_says_why():
+    left_out = [b for p in pages.PAGES for b in pages.blocks(p) if b.mark == "not run"]
+    assert all(b.argument for b in left_out)
+    assert len(left_out) <= MOST_NOT_RUN, [f"{b.name}: {b.argument}" for b in left_out]
+
+
+# --- running ------------------------------------------------------------------------------------------
+
+
+def _clean(patch, folder):
+    """No settings of whoever runs the tests."""
+    for name in [n for n in os.environ if n.startswith(("POLYGRAPH_", "OPENAI_"))]:
+        patch.delenv(name)
+    patch.setenv("COLUMNS", "110")
+    patch.chdir(folder)
+
+
+def _quick(patch):
+    patch.setenv("POLYGRAPH_EMBEDDER", "hash")
+    patch.setenv("POLYGRAPH_NAME_EMBEDDER", "hash")
+    patch.setenv("POLYGRAPH_RERANKER", "none")
+
+
+def _open_once(patch):
+    """Load the local models once for all commands of a page; that takes half a second each."""
+    from polygraph.models import onnx, static
+
+    for module, name in ((onnx, "OnnxEmbedder"), (onnx, "OnnxReranker"), (static, "WordLlamaEmbedder")):
+        patch.setattr(module, name, functools.cache(getattr(module, name)))
+
+
+def _run_command(arguments, typed=""):
+    from polygraph.cli import main
+
+    out = io.StringIO()
+    before, sys.argv, stdin, sys.stdin = sys.argv, ["polygraph", *arguments], sys.stdin, io.StringIO(typed)
+    try:
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
+            try:
+                main()
+                code = 0
+            except SystemExit as end:
+                code = end.code or 0
+    finally:
+        sys.argv, sys.stdin = before, stdin
+    return out.getvalue(), code
+
+
+def _console(block, patch, server):
+    printed = ""
+    for command, expected in _commands(block.text):
+        if command.startswith("export "):
+            name, _, value = command.removeprefix("export ").partition("=")
+            patch.setenv(name, _LOCAL_URL.sub(server.base_url, value.strip("\"'")))
+            continue
+        words = shlex.split(_LOCAL_URL.sub(server.base_url, command), comments=True)
+        assert words[0] == "polygraph", f"{block.name}: cannot run {command!r}; say why with `not run`"
+        typed = "".join(f"{line[2:]}\n" for line in expected if line.startswith("> "))
+        printed, code = _run_command(words[1:], typed)
+        wanted = int(block.argument) if block.mark == "exit" else 0
+        assert code == wanted, f"{block.name}: {command} ended with {code}:\n{printed}"
+        rest = "\n".join(line for line in expected if not line.startswith("> "))
+        if rest.strip():
+            assert _matches(rest, printed), (
+                f"{block.name}: {command} should print\n{rest}\nbut printed\n{printed}"
+            )
+    return printed
+
+
+def _commands(text):
+    """Pairs of a command and the lines below it."""
+    found = []
+    for line in text.replace("\\\n", " ").splitlines():
+        if line.startswith("$ "):
+            found.append((line[2:], []))
+        else:
+            assert found, f"output without a command: {line!r}"
+            found[-1][1].append(line)
+    return found
+
+
+def _python(block, namespace, server):
+    text = "\n" * block.line + _LOCAL_URL.sub(server.base_url, block.text)
+    out = io.StringIO()
+    # So that dataclasses of the page find their module.
+    sys.modules.setdefault("page", type(sys)("page"))
+    with contextlib.redirect_stdout(out):
+        exec(compile(text, str(block.page), "exec"), namespace)
+    return out.getvalue()
+
+
+def _toml(block, folder):
+    from polygraph.config import FILE_NAME, load_settings
+
+    folder.mkdir(exist_ok=True)
+    (folder / FILE_NAME).write_text(block.text, encoding="utf-8")
+    load_settings(environ={}, folder=folder)
+
+
+def _same_keys(block):
+    printed, code = _run_command(shlex.split(block.argument)[1:])
+    assert code == 0, f"{block.name}: {block.argument} ended with {code}:\n{printed}"
+    assert _alike(json.loads(block.text), json.loads(printed)), f"{block.name}: {printed}"
+
+
+def _alike(shown, real):
+    """Whether two JSON values have the same keys all the way down; an empty list or null is like anything."""
+    if isinstance(shown, dict) and isinstance(real, dict):
+        return list(shown) == list(real) and all(_alike(shown[key], real[key]) for key in shown)
+    if isinstance(shown, list) and isinstance(real, list):
+        return not shown or not real or _alike(shown[0], real[0])
+    return shown is None or real is None or type(shown) is type(real)
+
+
+def _matches(expected, printed):
+    """Whether the lines expected occur in order from the first line printed; `...` is anything."""
+    pattern = re.escape(" ".join(expected.split())).replace(re.escape("..."), ".*?")
+    # A pattern that ends with words must reach the end; white space differs with the width of a terminal.
+    pattern = re.sub(r"(?:\\ )+", " ?", pattern)
+    return re.fullmatch(pattern, " ".join(printed.split()), flags=re.DOTALL) is not None

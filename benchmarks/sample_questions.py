@@ -20,6 +20,14 @@ from polygraph.records import Answer
 from polygraph.words import content
 from polygraph.workspace import Index
 
+COLUMNS = (
+    "right of 34",
+    "supported of 34",
+    "all evidence found of 34",
+    "refused of 6",
+    "wrongly refused of 34",
+    "median s",
+)
 METHODS = "naive,bm25,hybrid,hybrid:reranked,graphrag-local,graphrag-global"
 
 

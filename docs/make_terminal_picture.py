@@ -3,10 +3,11 @@
     python docs/make_terminal_picture.py [--index DIR] [--output docs/images/demo.svg]
 
 The command runs in this process on the sample collection, without an endpoint. Of its three questions the picture
-shows the first whole and the others by their first lines; every line is as the command printed it.
+shows the first lines of each answer; every line is as the command printed it.
 """
 
 import argparse
+import io
 import os
 import shutil
 import sys
@@ -19,8 +20,8 @@ from rich.terminal_theme import TerminalTheme
 from rich.text import Text
 
 WIDTH = 100
-LINES_OF_FIRST = 30
-LINES_OF_OTHERS = 10
+MOST_LINES = 14
+"""Of one question."""
 THEME = TerminalTheme(
     (24, 26, 31),
     (214, 217, 222),
@@ -93,13 +94,7 @@ def demo_lines() -> list[Text]:
     """Run `polygraph demo` in the current folder and return what it printed on standard output, line by line."""
     # By name: the package has commands of the same names as its modules.
     demo, show = import_module("polygraph.cli.demo"), import_module("polygraph.cli.show")
-    console = Console(
-        highlight=False,
-        width=WIDTH,
-        file=open(os.devnull, "w"),
-        force_terminal=True,
-        record=True,  # noqa: SIM115
-    )
+    console = Console(highlight=False, width=WIDTH, file=io.StringIO(), force_terminal=True, record=True)
     for module in (demo, show):
         module.out = console
     demo.run(None, None)
@@ -107,19 +102,17 @@ def demo_lines() -> list[Text]:
 
 
 def shortened(lines: list[Text]) -> list[Text]:
-    """Keep the first lines of every part; parts begin with a rule."""
+    """Keep the beginning and the first lines of each answer; parts begin with a rule."""
     parts: list[list[Text]] = [[]]
     for line in lines:
         if "───" in line.plain:
             parts.append([])
         parts[-1].append(line)
-    kept: list[Text] = []
-    for n, part in enumerate(parts):
-        last = n == len(parts) - 1
-        most = len(part) if last or n == 0 else LINES_OF_FIRST if n == 1 else LINES_OF_OTHERS
-        kept += part[:most]
-        if len(part) > most:
-            kept.append(Text("  …", style="dim"))
+    kept = parts[0]
+    for part in parts[1:]:
+        if "what to type next" in part[0].plain:
+            break
+        kept = kept + part[:MOST_LINES] + ([Text("    …", style="dim")] if len(part) > MOST_LINES else [])
     return kept
 
 

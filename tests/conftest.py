@@ -28,9 +28,12 @@ PAPERS = {
         "The Sallow Courier\n\nThe Halcyon is lost on the Grey Reef. The Harbour Board blames the keeper of the "
         "Skerry Light. Old Tobin says that Tobias Wren saved on oil. An inquiry will be held in Sallow Bay.\n"
     ),
-    "rows.csv": "name,trade,year\nMara Quill,keeper of the Skerry Light,1870\nOld Tobin,master of the Halcyon,1868\n",
+    "people.jsonl": (
+        '{"id": "mara", "title": "Mara Quill", "text": "Mara Quill is keeper of the Skerry Light.", "year": 1870}\n'
+        '{"id": "tobin", "title": "Old Tobin", "text": "Old Tobin is master of the Halcyon.", "year": 1868}\n'
+    ),
 }
-"""A folder with four formats; names recur across documents."""
+"""A folder with three formats and five documents; names recur across them."""
 
 
 @dataclass(frozen=True)

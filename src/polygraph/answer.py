@@ -102,7 +102,9 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
     passages = _passages(question, retrieval.evidence, index)
     selection = extractive.choose_sentences(question, passages, models)
     if not selection.sentences:
-        return _refusal(selection.refused_because)
+        broad = extractive.is_broad(question) and not retrieval.method.startswith("graphrag-global")
+        hint = "; a question about the whole collection is one for `graphrag-global`" if broad else ""
+        return _refusal(selection.refused_because + hint)
     chunks = {p.chunk.id: p.chunk for p in passages}
     titles = {p.chunk.document: p.title for p in passages}
     citations = []

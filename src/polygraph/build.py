@@ -341,6 +341,8 @@ class _Builder:
         pending = self._store.pending_windows(extractor)
         settings = self._manifest.extractor_settings
         count = self._counter("extraction", len(pending))
+        if not pending or (self._models.chat is None and not extractor.startswith("nlp:")):
+            return  # without the model, as when a document is removed, windows that failed stay failed
         if extractor.startswith("nlp:"):
             found = nlp.extract(
                 list(self._windows(pending)),

@@ -124,6 +124,7 @@ class Settings(BaseSettings):
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
         """Read nothing behind the caller's back: `load_settings` passes every value in."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
         return (init_settings,)
 
 

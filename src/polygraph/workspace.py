@@ -12,6 +12,8 @@ from polygraph import answer as answering
 from polygraph.build import BuildReport, Progress, build, counts, put_documents, rechunk
 from polygraph.config import Settings, load_settings
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
+from polygraph.exchange import export
+from polygraph.exchange.reading import Exported, ImportedStore, Unasked, adopt_reports, describe, read_jsonl
 from polygraph.extract import llm, nlp
 from polygraph.load import load
 from polygraph.models import Models
@@ -20,10 +22,10 @@ from polygraph.prompts import prompt
 from polygraph.records import Answer, Retrieval, Usage
 from polygraph.retrieve import method as find_method
 from polygraph.retrieve.base import Method, with_budget
-from polygraph.store.layers import BELOW, Snapshot, current
+from polygraph.store.layers import BELOW, Snapshot, current, with_below
 from polygraph.store.lock import writing
 from polygraph.store.manifest import Manifest
-from polygraph.store.sqlite import Store
+from polygraph.store.sqlite import FILE_NAME, Store, is_begun
 from polygraph.tasks.answer import Turn, condense_question
 from polygraph.words import names
 
@@ -85,7 +87,7 @@ class Index:
         settings = settings or load_settings(flags)
         path = Path(folder) if folder is not None else settings.index
         manifest = None
-        if (path / "index.sqlite").is_file():
+        if is_begun(path):
             store = Store(path, mode="read")
             manifest = store.manifest()
             store.close()
@@ -181,7 +183,9 @@ class Index:
                     for document in documents:
                         store.remove_document(document)
                 report = BuildReport(removed=len(documents))
-                return build(store, manifest, self.models, layers, report, progress)
+                # Without the chat model: removing asks nobody to read or write anything.
+                silent = replace(self.models, chat=None)
+                return build(store, manifest, silent, layers, report, progress)
             finally:
                 store.close()
                 self._forget_snapshot()
@@ -193,6 +197,87 @@ class Index:
     def keep_together(self, a: str, b: str) -> None:
         """Decide that two names are one entity; the next `add` follows it."""
         self._decide("together", a, b)
+
+    # --- exchange -----------------------------------------------------------------------------------
+
+    def export(self, folder: str | Path, format: str = "jsonl") -> dict[str, int]:
+        """Write the index to a folder; two equal indexes give equal bytes as ``jsonl``.
+
+        Args:
+            folder: made if it is not there, replaced if it holds an earlier export.
+            format: ``jsonl``, which `import_` reads, or ``graphml``, ``parquet``, ``neo4j``.
+
+        Returns:
+            Records by file name.
+
+        Raises:
+            BadInput: if the folder holds something else, or the format is not known.
+        """
+        store = Store(self.folder, mode="read")
+        try:
+            return export(store, Path(folder), format)
+        finally:
+            store.close()
+
+    def import_(self, folder: str | Path, *, progress: Progress = _silent) -> BuildReport:
+        """Make this index from what `export` wrote as ``jsonl``, all of it or nothing.
+
+        Views and derived layers are rebuilt from the rows, as far as the embedders in use are those of the
+        export; texts are embedded again. No chat model is called: reports that one wrote are taken over.
+
+        Args:
+            folder: of the export.
+            progress: told after each item of each stage.
+
+        Raises:
+            BadInput: if there is an index already, or a line of the export is not as it must be.
+        """
+        exported = describe(Path(folder))
+        layers, notes = self._importable(exported)
+        self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
+        with writing(self.folder):
+            was_there = (self.folder / FILE_NAME).exists()
+            store = ImportedStore(self.folder, mode="write", durability=self.settings.durability)
+            try:
+                if store.manifest() is not None or store.count("documents"):
+                    raise BadInput(
+                        f"there is an index at {self.folder} already, and an import makes a new one. Name another "
+                        "folder with --index"
+                    )
+                total = exported.counts["documents"]
+                try:
+                    read_jsonl(Path(folder), store, lambda done: progress("documents", done, total))
+                except BaseException:
+                    store.close()
+                    for ending in ("", "-wal", "-shm") if not was_there else ():
+                        (self.folder / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
+                    raise
+                manifest = exported.manifest
+                written = "reports" in layers and not manifest.reports.startswith("extractive")
+                wanted = [layer for layer in layers if not (written and layer == "reports")]
+                models = replace(self.models, chat=Unasked())
+                report = BuildReport(added=total)
+                processes = self.settings.processes
+                report = build(store, manifest, models, wanted, report, progress, processes=processes)
+                if written and not adopt_reports(store, manifest):
+                    notes.append(
+                        "the imported reports are not about the communities that were found again, and wait unused. "
+                        f"Write new ones with: polygraph index --index {self.folder}"
+                    )
+                report.counts = counts(store)
+                for kind in ("entities", "relations", "communities"):
+                    before, now = exported.counts[kind], report.counts[kind]
+                    if before != now and (now or not notes):
+                        notes.append(
+                            f"the export had {before} {kind}, and {now} were found again in its rows"
+                        )
+                report.notes = sorted({*report.notes, *notes})
+                with store.transaction():
+                    store.set_notes(report.notes)
+                return report
+            finally:
+                store.close()
+                self._forget_snapshot()
 
     # --- questions ----------------------------------------------------------------------------------
 
@@ -342,6 +427,26 @@ class Index:
         if not methods:
             return list(BELOW)
         return sorted({layer for name in methods for layer in find_method(name).needs})
+
+    def _importable(self, exported: Exported) -> tuple[list[str], list[str]]:
+        """Layers of an export that can be rebuilt with the embedders in use, and what is to be said of the others."""
+        manifest, models = exported.manifest, self.models
+        needs = {
+            # Names are resolved by the vectors of the name embedder: another one would give another graph.
+            "graph": (models.name_embedder, manifest.name_embedder, manifest.name_dimension),
+            "chunk_vectors": (models.embedder, manifest.embedder, manifest.dimension),
+        }
+        layers, notes = list(exported.layers), []
+        for layer, (model, name, dimension) in needs.items():
+            lost = [each for each in layers if layer in with_below([each])]
+            if lost and (model.name, model.dimension) != (name, dimension):
+                layers = [each for each in layers if each not in lost]
+                notes.append(
+                    f"{', '.join(lost)} not rebuilt: the export was made with the embedder {name} ({dimension} "
+                    f"dimensions), and the one in use is {model.name} ({model.dimension}). Import with the former "
+                    "(settings `embedder` and `name_embedder`)"
+                )
+        return layers, notes
 
     def _manifest(self, before: Manifest | None, extractor: Literal["nlp", "llm"] | None) -> Manifest:
         """What to build with: settings given outright, else what the index was built with, else defaults."""

@@ -1,6 +1,8 @@
 """What exists is documented, and what is documented exists."""
 
 import dataclasses
+import html
+import importlib
 import importlib.util
 import inspect
 import re
@@ -168,6 +170,7 @@ def test_the_documented_environment_name_is_read(name, tmp_path):
         "gleaning": "base",
         "durability": "full",
         "offline": "true",
+        "max_gleanings": "2",
     }
     environ = {f"POLYGRAPH_{name.upper()}": examples.get(name, "50")}
     row = next(r for r in explain_settings(environ=environ, folder=tmp_path) if r.name == name)
@@ -246,3 +249,13 @@ def test_no_page_or_picture_holds_a_path_of_some_machine():
     for path in [*pages.PAGES, ROOT / "CHANGELOG.md", *(DOCS / "images").iterdir()]:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"/(?:tmp|home|root|work|Users)/", text), path.name
+
+
+def test_the_picture_shows_the_questions_that_the_demo_asks_now():
+    # If this fails: python docs/make_terminal_picture.py
+    demo = importlib.import_module("polygraph.cli.demo")
+    drawn = html.unescape(re.sub(r"<[^>]+>", "", (DOCS / "images" / "demo.svg").read_text(encoding="utf-8")))
+    drawn = " ".join(drawn.split())
+    for question, method in demo.SAMPLE_QUESTIONS:
+        assert question in drawn
+        assert f"[{method}]" in drawn

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from polygraph.errors import BadInput, PolygraphError
+from polygraph.errors import BadInput, IndexUnreadable, PolygraphError
 
 if TYPE_CHECKING:
     from polygraph.records import Answer
@@ -104,10 +104,15 @@ def index(
 ) -> None:
     """Index documents; again: take in what changed and repeat nothing."""
     from polygraph.cli.progress import Bars
+    from polygraph.load import find
 
     if extractor not in (None, "nlp", "llm"):
         raise BadInput(f"--extractor {extractor!r} is not one of: nlp, llm")
-    with _open(index, max_cost=max_cost, max_spend_tokens=max_tokens, offline=offline or None) as opened:
+    if paths:
+        find(paths)  # a path that is not there is reported before a folder is made for the index
+    with _open(
+        index, new=bool(paths), max_cost=max_cost, max_spend_tokens=max_tokens, offline=offline or None
+    ) as opened:
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
             methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
             report = opened.add(
@@ -316,6 +321,47 @@ def remove(
 
 
 @app.command()
+def export(
+    output: Annotated[
+        Path,
+        typer.Option("--output", metavar="DIR", help="New or empty folder, or one with an earlier export."),
+    ],
+    index: IndexOption = None,
+    format: Annotated[
+        str,
+        typer.Option("--format", metavar="jsonl|graphml|parquet|neo4j", help="jsonl can be imported again."),
+    ] = "jsonl",
+    as_json: JsonOption = False,
+) -> None:
+    """Write the index as files; as jsonl, two equal indexes give equal bytes."""
+    from polygraph.cli import show
+
+    with _open(index, offline=True) as opened:
+        counts = opened.export(output, format)
+    if as_json:
+        show.as_json({"output": str(output), "format": format, "files": counts})
+        return
+    show.show_table(("file", "records"), [(n, f"{k:,}") for n, k in counts.items()], right=("records",))
+    show.out.print(f"written to {output}", style="dim", markup=False)
+
+
+@app.command(name="import")
+def import_(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What `export --format jsonl` wrote.")],
+    index: IndexOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a new index from an export; no chat model is called, texts are embedded again."""
+    from polygraph.cli.progress import Bars
+
+    with _open_like(folder, index, offline=offline or None) as opened:
+        with Bars(quiet=as_json) as bars:
+            report = opened.import_(folder, progress=bars)
+        _show_build(opened, report, as_json)
+
+
+@app.command()
 def config(
     explain: Annotated[bool, typer.Option("--explain", help="Tell where each value came from.")] = False,
     as_json: JsonOption = False,
@@ -369,10 +415,32 @@ def demo(
 # --- parts --------------------------------------------------------------------------------------------
 
 
-def _open(folder: Path | None, **flags: Any) -> "Index":
+def _open(folder: Path | None, *, new: bool = False, **flags: Any) -> "Index":
+    from polygraph.config import load_settings
     from polygraph.workspace import Index
 
-    return Index.open(folder, **flags)
+    settings = load_settings(flags)
+    place = folder or settings.index
+    if not new and not place.is_file() and not (place / "index.sqlite").is_file():
+        # Said before the models are opened, which would leave a folder behind.
+        raise IndexUnreadable(
+            f"there is no index at {place}. Make one with: polygraph index PATH --index {place}"
+        )
+    return Index.open(place, settings=settings)
+
+
+def _open_like(export: Path, folder: Path | None, **flags: Any) -> "Index":
+    """Open a new index with the embedders that an export was made with, unless the settings name others."""
+    from polygraph.config import load_settings
+    from polygraph.exchange.reading import describe
+    from polygraph.models.open import open_models
+    from polygraph.workspace import CALLS_FILE, Index
+
+    manifest = describe(export).manifest
+    settings = load_settings(flags)
+    place = folder or settings.index
+    models = open_models(settings, place / CALLS_FILE, (manifest.embedder, manifest.name_embedder))
+    return Index.open(place, settings=settings, models=models)
 
 
 def _extractor(name: str | None) -> Literal["nlp", "llm"] | None:

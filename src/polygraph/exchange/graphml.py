@@ -60,9 +60,7 @@ def _lines(store: Store, layers: tuple[str, ...]) -> Iterator[str]:
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for domain, prefix, types in (("node", "v", _NODE), ("edge", "e", _EDGE)):
         for name, kind in types.items():
-            yield (
-                f'<key id="{prefix}_{name}" for="{domain}" attr.name="{name}" attr.type="{kind}"/>\n'
-            )
+            yield (f'<key id="{prefix}_{name}" for="{domain}" attr.name="{name}" attr.type="{kind}"/>\n')
     yield '<graph edgedefault="undirected">\n'
     if "graph" in layers:
         for n, entity in enumerate(rows(store, "entities", layers)):

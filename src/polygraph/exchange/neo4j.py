@@ -52,8 +52,8 @@ def export_neo4j(store: Store, manifest: Manifest, output: Path) -> dict[str, in
 def csv_line(cells: Iterable[Cell]) -> str:
     r"""One line of CSV: every text quoted, numbers bare, lists joined by `LIST_SEPARATOR`.
 
-    >>> csv_line(['=1+1', 'say "no"', 2, ["a;b", "c\x1f"]])
-    '"=1+1","say ""no""",2,"a;b\x1fc"\n'
+    >>> csv_line(['=1+1', 'the "Wren" sank', 2, ["a;b", "c\x1f"]])
+    '"=1+1","the ""Wren"" sank",2,"a;b\x1fc"\n'
     """
     return ",".join(_cell(cell) for cell in cells) + "\n"
 
@@ -155,7 +155,10 @@ _FILES: Mapping[str, tuple[str, Callable[[Stream], Iterator[list[Cell]]]]] = {
     "documents.csv": ("id:ID(Document),title,metadata", _documents),
     "chunks.csv": ("id:ID(Chunk),ordinal:long,start:long,end:long,n_tokens:long,text", _chunks),
     "entities.csv": ("id:ID(Entity),name,type,aliases:string[],degree:long,description", _entities),
-    "communities.csv": ("id:ID(Community),level:long,title,summary,findings:string[],rating:double", _communities),
+    "communities.csv": (
+        "id:ID(Community),level:long,title,summary,findings:string[],rating:double",
+        _communities,
+    ),
     "relations.csv": (
         ":START_ID(Entity),:END_ID(Entity),weight:double,predicates:string[],keywords:string[],description,"
         "chunks:string[]",

@@ -1,5 +1,6 @@
 """Parquet: one table with typed columns for each kind of record, for analysis. One way; extra ``parquet``."""
 
+import importlib
 import importlib.util
 import json
 from collections.abc import Iterator
@@ -28,8 +29,9 @@ def export_parquet(store: Store, manifest: Manifest, output: Path) -> dict[str, 
     """
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingExtra("the format parquet", "parquet")
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    # Not by name: pyarrow has no types, and a checker would have to be told so wherever it is not installed.
+    pa: Any = importlib.import_module("pyarrow")
+    pq: Any = importlib.import_module("pyarrow.parquet")
 
     layers = finished_layers(store, manifest)
     schemas = _schemas(pa)

@@ -6,17 +6,18 @@ rows of each window. That works because their order is defined, and makes unique
 """
 
 import json
-import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
-from polygraph.errors import BadInput, StorageFailed
+from polygraph.errors import BadInput
 from polygraph.exchange.folder import MANIFEST, read_manifest
 from polygraph.exchange.shapes import EXTRACTOR_SETTINGS, SHAPES, fault
 from polygraph.exchange.shapes import MANIFEST as MANIFEST_SHAPE
 from polygraph.exchange.tables import KINDS, LAYER_OF, Row
+from polygraph.models.protocols import ChatReply, ChatRequest
 from polygraph.records import (
     Chunk,
     Document,
@@ -30,9 +31,7 @@ from polygraph.records import (
 )
 from polygraph.store.layers import BELOW, versions, with_below
 from polygraph.store.manifest import FORMAT, Manifest
-from polygraph.store.sqlite import Store, explain_storage, report_from_json, report_to_json
-
-T = TypeVar("T")
+from polygraph.store.sqlite import Store, report_from_json, report_to_json
 
 MAX_LINE_BYTES = 400_000_000
 """Longest line: twice the largest file that is loaded, since a line feed takes two characters in JSON."""
@@ -53,6 +52,16 @@ class ImportedStore(Store):
     def pending_windows(self, extractor: str) -> list[str]:  # noqa: ARG002
         """None."""
         return []
+
+
+class Unasked:
+    """A chat model that must not be asked: importing pays for nothing."""
+
+    name = "none"
+
+    def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
+        """Refuse."""
+        raise AssertionError(f"an import asked a chat model ({len(request.messages)} messages, {on_text})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,8 +139,10 @@ def read_jsonl(folder: Path, store: Store, on_document: Callable[[int], None] | 
         with store.transaction():
             _Reader(folder, store, exported, on_document or (lambda _: None)).read()
             store.set_manifest(exported.manifest)
-    except sqlite3.Error as error:
-        raise explain_storage(error, store.folder) from error
+    except OSError as error:
+        raise BadInput(
+            f"{error.filename or folder} cannot be read ({error.strerror or error}). Mend that, then import again"
+        ) from error
     return exported
 
 
@@ -260,16 +271,19 @@ class _Reader:
     # --- what is read: documents, chunks, windows, rows ------------------------------------------------
 
     def _texts_and_rows(self) -> None:
-        documents = self._open("documents", lambda row: row["id"])
-        chunks = self._open("chunks", lambda row: (row["document"], row["ordinal"]))
-        windows = self._open("windows", lambda row: (row["document"], row["ordinal"]))
-        entities, relations = self._open("entity_rows"), self._open("relation_rows")
-        files = (documents, chunks, windows, entities, relations)
-        try:
+        with ExitStack() as stack:
+
+            def opened(kind: str, key: Callable[[Row], Any] | None = None) -> _Lines:
+                lines = self._open(kind, key)
+                stack.callback(lines.close)
+                return lines
+
+            documents = opened("documents", lambda row: row["id"])
+            chunks = opened("chunks", lambda row: (row["document"], row["ordinal"]))
+            windows = opened("windows", lambda row: (row["document"], row["ordinal"]))
+            entities, relations = opened("entity_rows"), opened("relation_rows")
             for n, row in enumerate(documents.all(), 1):
-                document = Document(
-                    id=row["id"], title=row["title"], text=row["text"], metadata=row["metadata"]
-                )
+                document = Document(**row)
                 own = _chunks(document, chunks)
                 read = list(_windows(document, own, windows))
                 self._store.put_document(document, ROOT, own, [window for window, _ in read])
@@ -282,9 +296,6 @@ class _Reader:
                 lines.finish("its document is not in documents.jsonl, or the line stands out of order")
             for lines in (entities, relations):
                 lines.finish("its window is not in windows.jsonl, or the line stands out of order")
-        finally:
-            for lines in files:
-                lines.close()
 
     def _decisions(self) -> None:
         lines = self._open("decisions", lambda row: (row["kind"], row["a"], row["b"]))
@@ -302,16 +313,15 @@ class _Reader:
 
     def _graph(self) -> None:
         lines = self._open("entities", lambda row: row["id"])
-        for batch in _batches(_closing(lines)):
-            self._entities.update(row["id"] for row in batch)
-            self._check_chunks(lines, batch)
+        for row in _closing(lines):
+            self._entities.add(row["id"])
+            self._check_chunks(lines, row)
         lines = self._open("relations", lambda row: row["id"])
-        for batch in _batches(_closing(lines)):
-            for row in batch:
-                self._check_entities(lines, (row["source"], row["target"]))
-                if row["id"] != f"{row['source']} | {row['target']}":
-                    lines.wrong(f"{_shown(row['id'])} is not the id of a relation between these entities")
-            self._check_chunks(lines, batch)
+        for row in _closing(lines):
+            self._check_entities(lines, (row["source"], row["target"]))
+            if row["id"] != f"{row['source']} | {row['target']}":
+                lines.wrong(f"{_shown(row['id'])} is not the id of a relation between these entities")
+            self._check_chunks(lines, row)
         lines = self._open("merges", lambda row: (row["entity"], row["name"], row["document"]))
         for _ in _closing(lines):
             pass
@@ -319,13 +329,12 @@ class _Reader:
     def _community_views(self) -> None:
         lines = self._open("communities", lambda row: row["id"])
         parents: dict[str, str] = {}
-        for batch in _batches(_closing(lines)):
-            for row in batch:
-                self._communities.add(row["id"])
-                self._check_entities(lines, row["entities"])
-                if row["parent"]:
-                    parents.setdefault(row["parent"], row["id"])
-            self._check_chunks(lines, batch)
+        for row in _closing(lines):
+            self._communities.add(row["id"])
+            self._check_entities(lines, row["entities"])
+            if row["parent"]:
+                parents.setdefault(row["parent"], row["id"])
+            self._check_chunks(lines, row)
         unknown = sorted(parents.keys() - self._communities)
         if unknown:
             lines.wrong(
@@ -335,16 +344,15 @@ class _Reader:
     def _reports(self) -> None:
         lines = self._open("reports", lambda row: row["community"])
         found: list[Report] = []
-        for batch in _batches(_closing(lines)):
-            for row in batch:
-                if row["community"] not in self._communities:
-                    lines.wrong(f"there is no community {_shown(row['community'])}")
-                findings = tuple(
-                    Finding(summary=f["summary"], explanation=f["explanation"], chunks=tuple(f["chunks"]))
-                    for f in row["findings"]
-                )
-                found.append(Report(**row | {"findings": findings, "chunks": tuple(row["chunks"])}))
-            self._check_chunks(lines, batch)
+        for row in _closing(lines):
+            if row["community"] not in self._communities:
+                lines.wrong(f"there is no community {_shown(row['community'])}")
+            self._check_chunks(lines, row)
+            findings = tuple(
+                Finding(summary=f["summary"], explanation=f["explanation"], chunks=tuple(f["chunks"]))
+                for f in row["findings"]
+            )
+            found.append(Report(**row | {"findings": findings, "chunks": tuple(row["chunks"])}))
         if not self._exported.manifest.reports.startswith("extractive"):
             self._store.put_reports(found)
 
@@ -362,22 +370,20 @@ class _Reader:
             if i not in self._entities:
                 lines.wrong(f"there is no entity {_shown(i)}")
 
-    def _check_chunks(self, lines: _Lines, batch: Sequence[Row]) -> None:
-        """Make sure that chunks which are named somewhere in a few records exist."""
-        named: set[str] = set()
-        for row in batch:
-            named.update(row["chunks"])
-            named.update(said["chunk"] for said in row.get("descriptions", ()))
-            for finding in row.get("findings", ()):
-                named.update(finding["chunks"])
+    def _check_chunks(self, lines: _Lines, row: Row) -> None:
+        """Make sure that the chunks which a record names exist."""
+        named = set(row["chunks"])
+        named.update(said["chunk"] for said in row.get("descriptions", ()))
+        for finding in row.get("findings", ()):
+            named.update(finding["chunks"])
         ids = sorted(named)
         for at in range(0, len(ids), _BATCH):
             part = ids[at : at + _BATCH]
-            marks = ",".join("?" * len(part))
-            known = {i for (i,) in self._store.rows(f"SELECT id FROM chunks WHERE id IN ({marks})", part)}  # noqa: S608
+            query = f"SELECT id FROM chunks WHERE id IN ({','.join('?' * len(part))})"  # noqa: S608
+            known = {i for (i,) in self._store.rows(query, part)}
             unknown = [i for i in part if i not in known]
             if unknown:
-                lines.wrong(f"there is no chunk {_shown(unknown[0])}, named here or in the lines just before")
+                lines.wrong(f"there is no chunk {_shown(unknown[0])}")
 
 
 def _chunks(document: Document, lines: _Lines) -> list[Chunk]:
@@ -517,16 +523,6 @@ def _closing(lines: _Lines) -> Iterator[Row]:
         lines.close()
 
 
-def _batches(rows: Iterator[Row]) -> Iterator[list[Row]]:
-    """A few records at a time, one if they are many that they name, so that one query checks them."""
-    batch: list[Row] = []
-    for row in rows:
-        batch.append(row)
-        if len(batch) == 1:
-            yield batch
-            batch = []
-
-
 def _shown(value: object) -> str:
     shown = repr(value)
     return shown if len(shown) <= 80 else f"{shown[:80]}…"
@@ -548,6 +544,3 @@ def _unique(pairs: list[tuple[str, Any]]) -> Row:
     if len(found) != len(pairs):
         raise ValueError("a key is there twice")
     return found
-
-
-__all__ = ["ROOT", "Exported", "ImportedStore", "StorageFailed", "adopt_reports", "describe", "read_jsonl"]

@@ -58,9 +58,7 @@ SPANS = Shape(
     "a list of objects with chunk, start and end",
     _list_of({"chunk": _is_text, "start": _is_whole, "end": _is_whole}),
 )
-DESCRIPTIONS = Shape(
-    "a list of objects with text and chunk", _list_of({"text": _is_text, "chunk": _is_text})
-)
+DESCRIPTIONS = Shape("a list of objects with text and chunk", _list_of({"text": _is_text, "chunk": _is_text}))
 FINDINGS = Shape(
     "a list of objects with summary, explanation and chunks",
     _list_of({"summary": _is_text, "explanation": _is_text, "chunks": _is_texts}),

@@ -74,9 +74,7 @@ def _paged(
 
 
 def _documents(store: Store) -> Iterator[Row]:
-    for i, title, text, metadata in _paged(
-        store, "id, title, text, metadata", "documents", ["id"], page=1
-    ):
+    for i, title, text, metadata in _paged(store, "id, title, text, metadata", "documents", ["id"], page=1):
         yield {"id": i, "title": title, "text": text, "metadata": _metadata(metadata)}
 
 

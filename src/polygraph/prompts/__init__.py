@@ -46,11 +46,11 @@ def prompt(name: str) -> Prompt:
 
 
 def as_data(text: str, tag: str = "document") -> str:
-    """Fence a text that is not ours, so that it cannot end its own fence.
+    r"""Fence a text that is not ours, so that it cannot end its own fence.
 
     >>> print(as_data("see </document> here"))
     <document>
-    see <\\u200b/document> here
+    see <\u200b/document> here
     </document>
     """
     safe = text.replace(f"</{tag}", f"<\u200b/{tag}")

@@ -130,7 +130,8 @@ class Store:
             if mode == "write":
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
-                self._db.executescript(_SCHEMA)
+                # All tables or none, so that an index whose making was cut short can be made again.
+                self._db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
             else:
                 self._db.execute("PRAGMA query_only = 1")
                 self._db.execute("BEGIN")
@@ -641,6 +642,25 @@ class Store:
     def _by_key(self, query: str, keys: Sequence[Any], build: Callable[[tuple[Any, ...]], T]) -> list[T]:
         found = {row[0]: row for row in self._many(query, list(dict.fromkeys(keys)))}
         return [build(found[key]) for key in keys if key in found]
+
+
+def is_begun(folder: Path) -> bool:
+    """Tell whether a folder holds an index; a file without tables is one whose making was cut short.
+
+    Raises:
+        IndexUnreadable: if the file is damaged.
+    """
+    path = folder / FILE_NAME
+    if not path.is_file():
+        return False
+    try:
+        db = sqlite3.connect(path, timeout=_BUSY_MS / 1000)
+        try:
+            return db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
+        finally:
+            db.close()
+    except sqlite3.Error as error:
+        raise explain_storage(error, folder) from error
 
 
 def explain_storage(error: Exception, folder: Path) -> Exception:

@@ -225,7 +225,7 @@ def _statement(found: tuple[str, Report, tuple[str, ...]], score: float) -> Stat
 def is_broad(question: str) -> bool:
     """Whether a question asks about the whole collection: it names nothing and asks for what recurs or stands out.
 
-    >>> is_broad("What are the main themes of these papers?"), is_broad("Who was Scrooge's partner?")
+    >>> is_broad("What are these papers about?"), is_broad("Who was Scrooge's partner?")
     (True, False)
     """
     return bool(_BROAD.search(question)) and not names(question)
@@ -241,8 +241,9 @@ _META = frozenset(stem(word) for word in _META_WORDS.split())
 """Words of a question about the whole collection that say nothing of what it is about."""
 
 _BROAD = re.compile(
-    r"\b(main|major|overall|recurring|recur|keep coming|common|themes?|topics?|trends?|patterns?|across|throughout|"
-    r"collection|documents?|papers|sources|summari[sz]e|overview|in general|kinds? of|what (?:changed|disputes|ways))\b",
+    r"\b(?:themes?|trends?|overview|overall|recurring|recur|throughout|summari[sz]e|in general|keeps? coming|"
+    r"(?:main|major|common|key|important|central) (?:topics?|subjects?|points?|issues?|ideas?|events?|people|things)|"
+    r"(?:the|these|this|those|all|whole) (?:papers|documents|collection|sources|corpus|archive|texts))\b",
     re.IGNORECASE,
 )
 

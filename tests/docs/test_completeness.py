@@ -7,6 +7,7 @@ import importlib.util
 import inspect
 import re
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,7 @@ import polygraph
 from polygraph import errors, records
 from polygraph.cli import app
 from polygraph.config import SECRET, Settings
+from polygraph.load import FORMATS
 from polygraph.retrieve import METHODS
 from polygraph.store.layers import BELOW
 
@@ -190,6 +192,17 @@ def test_every_error_is_documented_with_its_exit_code():
     rows = dict(re.findall(r"^\| `(\w+)` \|.*\| (\d) \|$", read("errors.md"), re.MULTILINE))
     assert rows == {name: str(cls.exit_code) for name, cls in real.items() if name not in branches}
     assert all(f"`{name}`" in read("errors.md") for name in branches)
+
+
+def test_every_file_format_is_documented():
+    named = set(re.findall(r"`(\.[a-z]+)`", sections(read("commands.md"))["index"]))
+    assert named == {*FORMATS, ".gz"}
+
+
+def test_every_extra_is_documented():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = re.findall(r'`pip install "polygraph-rag\[(\w+)\]"` \|$', read("configuration.md"), re.MULTILINE)
+    assert sorted(named) == sorted(set(project["optional-dependencies"]) - {"dev"})
 
 
 def test_every_public_name_is_documented():

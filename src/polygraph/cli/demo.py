@@ -14,7 +14,7 @@ from polygraph.store.layers import Snapshot
 from polygraph.workspace import Index
 
 SAMPLE_QUESTIONS = (
-    ("Which instrument maker silvered the glass mirror of the telescope?", "hybrid"),
+    ("How did the Constancy get her name?", "hybrid"),
     ("Who was Silas Threave?", "graphrag-local"),
     ("What are these papers mainly about?", "graphrag-global"),
 )

@@ -123,7 +123,9 @@ def row_line(columns: Sequence[str], row: Sequence[str]) -> str:
     'Ship: Halcyon; Port: Wick.'
     """
     cells = [f"{name}: {' '.join(cell.split())}" for name, cell in _cells(columns, row) if cell]
-    return "; ".join(cells) + "." if cells else ""
+    line = "; ".join(cells)
+    # The stop makes each row a sentence.
+    return line if not line or line.endswith((".", "!", "?")) else f"{line}."
 
 
 def _cells(columns: Sequence[str], row: Sequence[str]) -> list[tuple[str, str]]:

@@ -96,7 +96,7 @@ def demo_lines() -> list[Text]:
     demo, show = import_module("polygraph.cli.demo"), import_module("polygraph.cli.show")
     console = Console(highlight=False, width=WIDTH, file=io.StringIO(), force_terminal=True, record=True)
     for module in (demo, show):
-        module.out = console
+        module.__dict__["out"] = console
     demo.run(None, None)
     return [Text.from_ansi(line) for line in console.export_text(styles=True).splitlines()]
 

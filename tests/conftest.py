@@ -140,7 +140,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
     """Start a command in a process of its own, with hashed vectors and no settings but those given."""
     begun: list[subprocess.Popen[str]] = []
 
-    def begin(*args: object, env: Mapping[str, str] | None = None, **options: object) -> "subprocess.Popen[str]":
+    def begin(
+        *args: object, env: Mapping[str, str] | None = None, **options: object
+    ) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
             [sys.executable, "-m", "polygraph", *map(str, args)],
             stdin=subprocess.PIPE,

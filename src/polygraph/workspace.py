@@ -13,7 +13,7 @@ from polygraph.build import BuildReport, Progress, build, counts, put_documents,
 from polygraph.config import Settings, load_settings
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.exchange import export
-from polygraph.exchange.reading import Exported, ImportedStore, Unasked, adopt_reports, describe, read_jsonl
+from polygraph.exchange.reading import Exported, ImportedStore, adopt_reports, describe, read_jsonl
 from polygraph.extract import llm, nlp
 from polygraph.load import load
 from polygraph.models import Models
@@ -255,10 +255,9 @@ class Index:
                 manifest = exported.manifest
                 written = "reports" in layers and not manifest.reports.startswith("extractive")
                 wanted = [layer for layer in layers if not (written and layer == "reports")]
-                models = replace(self.models, chat=Unasked())
-                report = BuildReport(added=total)
-                processes = self.settings.processes
-                report = build(store, manifest, models, wanted, report, progress, processes=processes)
+                # Without the chat model: what one wrote comes from the export, and nothing is asked again.
+                silent = replace(self.models, chat=None)
+                report = build(store, manifest, silent, wanted, BuildReport(added=total), progress)
                 if written and not adopt_reports(store, manifest):
                     notes.append(
                         "the imported reports are not about the communities that were found again, and wait unused. "

@@ -161,7 +161,9 @@ def test_vectors_can_come_from_the_endpoint(papers, index, call):
         assert all(len(t) == 1 for t in texts), texts
 
 
-@pytest.mark.xfail(strict=True, reason="`status` and `remove` open the models offline, which refuses this embedder")
+@pytest.mark.xfail(
+    strict=True, reason="`status` and `remove` open the models offline, which refuses this embedder"
+)
 def test_an_index_with_vectors_of_the_endpoint_can_be_looked_at_and_pruned(papers, index, call):
     with served() as server:
         env = endpoint(server, POLYGRAPH_EMBEDDER="endpoint:vectors", POLYGRAPH_NAME_EMBEDDER="auto")
@@ -198,7 +200,9 @@ def test_a_fault_now_and_then_changes_nothing_in_the_index(faults, papers, index
 @pytest.mark.xfail(strict=True, reason="a reply that was cut off at the limit of length counts as whole")
 def test_an_extraction_that_was_cut_off_is_asked_for_again_or_marked(papers, index, call):
     with served(faults=["cut"]) as server:
-        assert call("index", papers, "--index", index, env=endpoint(server, POLYGRAPH_CONCURRENCY="1")).code == 0
+        assert (
+            call("index", papers, "--index", index, env=endpoint(server, POLYGRAPH_CONCURRENCY="1")).code == 0
+        )
         states = json.loads(call("status", "--index", index, "--json", env=endpoint(server)).out)["counts"]
         assert states.get("windows repaired") == 1
 

@@ -265,10 +265,9 @@ def test_no_page_or_picture_holds_a_path_of_some_machine():
 
 
 def test_the_picture_shows_the_questions_that_the_demo_asks_now():
-    # If this fails: python docs/make_terminal_picture.py
     demo = importlib.import_module("polygraph.cli.demo")
     drawn = html.unescape(re.sub(r"<[^>]+>", "", (DOCS / "images" / "demo.svg").read_text(encoding="utf-8")))
     drawn = " ".join(drawn.split())
     for question, method in demo.SAMPLE_QUESTIONS:
-        assert question in drawn
-        assert f"[{method}]" in drawn
+        both = question in drawn and f"[{method}]" in drawn
+        assert both, f"{question!r} is not in the picture; draw it anew: python docs/make_terminal_picture.py"

@@ -91,7 +91,8 @@ def test_an_index_that_is_a_file_is_named(call, papers, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", [["ask", QUESTION], ["chat"], ["compare", QUESTION], ["explain", QUESTION], ["status"], ["index"]]
+    "command",
+    [["ask", QUESTION], ["chat"], ["compare", QUESTION], ["explain", QUESTION], ["status"], ["index"]],
 )
 def test_a_folder_without_an_index_names_the_command_that_makes_one(command, call, tmp_path):
     fails(call(*command, "--index", tmp_path / "none"), "polygraph index PATH")
@@ -138,7 +139,10 @@ def test_an_index_of_another_embedder_is_explained(call, built):
     if "needs the extra" in ended.err:
         pytest.skip("the static embedder is not installed")
     fails(ended, "hash", "wordllama", "polygraph index --index")
-    assert call("ask", QUESTION, "--index", built, "-m", "bm25", env={"POLYGRAPH_EMBEDDER": "wordllama"}).code == 0
+    assert (
+        call("ask", QUESTION, "--index", built, "-m", "bm25", env={"POLYGRAPH_EMBEDDER": "wordllama"}).code
+        == 0
+    )
 
 
 def test_the_embedder_of_the_index_is_used_where_none_is_named(call, built):
@@ -167,7 +171,8 @@ def test_a_missing_layer_names_the_command_and_the_command_mends_it(call, papers
 
 
 @pytest.mark.parametrize(
-    ("where", "part"), [("year", "KEY=VALUE"), ("=1871", "KEY=VALUE"), ("yaer=1871", "no document has the field")]
+    ("where", "part"),
+    [("year", "KEY=VALUE"), ("=1871", "KEY=VALUE"), ("yaer=1871", "no document has the field")],
 )
 def test_a_bad_filter_is_explained(where, part, call, built):
     fails(call("ask", QUESTION, "--index", built, "--where", where), part)
@@ -234,8 +239,14 @@ def test_a_full_disk_is_explained_and_the_same_command_goes_on(n_bytes, tmp_path
         "from polygraph.cli import main; main()"
     )
     for n in range(60):
-        (papers / f"more{n:02}.txt").write_text(f"Mara Quill met Old Tobin on day {n}. " * 60, encoding="utf-8")
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[2] / "src"), "POLYGRAPH_EMBEDDER": "hash"}
+        (papers / f"more{n:02}.txt").write_text(
+            f"Mara Quill met Old Tobin on day {n}. " * 60, encoding="utf-8"
+        )
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(Path(__file__).parents[2] / "src"),
+        "POLYGRAPH_EMBEDDER": "hash",
+    }
     environment |= {"POLYGRAPH_NAME_EMBEDDER": "hash", "POLYGRAPH_RERANKER": "none"}
     done = subprocess.run(
         [sys.executable, "-c", code, "index", str(papers), "--index", str(index), "--for", "hybrid"],
@@ -252,7 +263,9 @@ def test_a_full_disk_is_explained_and_the_same_command_goes_on(n_bytes, tmp_path
     assert again.code == 0, again.err
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full") or os.name != "posix" or os.geteuid() != 0, reason="needs root")
+@pytest.mark.skipif(
+    not os.path.exists("/dev/full") or os.name != "posix" or os.geteuid() != 0, reason="needs root"
+)
 def test_a_really_full_file_system_is_explained(tmp_path, papers, command):
     place = tmp_path / "small"
     place.mkdir()
@@ -261,7 +274,9 @@ def test_a_really_full_file_system_is_explained(tmp_path, papers, command):
         pytest.skip("no file system can be mounted here")
     try:
         for n in range(60):
-            (papers / f"more{n:02}.txt").write_text(f"Mara Quill met Old Tobin on day {n}. " * 60, encoding="utf-8")
+            (papers / f"more{n:02}.txt").write_text(
+                f"Mara Quill met Old Tobin on day {n}. " * 60, encoding="utf-8"
+            )
         ended = command("index", papers, "--index", place / "index", "--for", "hybrid")
         fails(ended, "full", "Free some space")
     finally:
@@ -447,20 +462,29 @@ def test_streaming_prints_the_same_answer(call, built):
 
 def test_compare_sets_methods_side_by_side(call, whole):
     shown = call("compare", QUESTION, "--index", whole).out
-    print(shown[-1500:]); rows = [line.split() for line in shown.splitlines()]
+    rows = [line.split() for line in shown.splitlines()]
     for name in ("naive", "bm25", "hybrid", "graphrag-local", "graphrag-global"):
         assert any(row[:2] in ([name, "answered"], [name, "refused"]) for row in rows), name
 
 
 def test_explain_shows_seeds_scores_and_cuts(call, whole):
-    shown = call("explain", "Who was Old Tobin?", "--index", whole, "-m", "graphrag-local", "--max-tokens", "300")
+    shown = call(
+        "explain", "Who was Old Tobin?", "--index", whole, "-m", "graphrag-local", "--max-tokens", "300"
+    )
     text = " ".join(shown.out.split())
     assert "named in the question as 'Old Tobin'" in text
     assert "cut by the budget" in text
 
 
 def test_chat_without_a_model_carries_names_over(call, whole):
-    ended = call("chat", "--index", whole, "-m", "bm25", stdin="Who was Old Tobin?\nWhat did he bring ashore?\n\nnot asked\n")
+    ended = call(
+        "chat",
+        "--index",
+        whole,
+        "-m",
+        "bm25",
+        stdin="Who was Old Tobin?\nWhat did he bring ashore?\n\nnot asked\n",
+    )
     assert ended.code == 0, ended.err
     assert "brought the crew ashore" in " ".join(ended.out.split())
     assert ended.out.count("bm25 ·") == 2
@@ -471,7 +495,9 @@ def test_chat_ends_at_the_end_of_input(call, whole):
 
 
 def test_control_characters_of_a_document_do_not_reach_the_terminal(call, index, tmp_path, write_files):
-    folder = write_files(tmp_path / "evil", {"a.txt": "Mara Quill \x1b[31mpaid\x1b]0;owned\x07 for the lamp of the light."})
+    folder = write_files(
+        tmp_path / "evil", {"a.txt": "Mara Quill \x1b[31mpaid\x1b]0;owned\x07 for the lamp of the light."}
+    )
     call("index", folder, "--index", index, "--for", "bm25")
     shown = call("ask", "Who paid for the lamp?", "--index", index, "-m", "bm25")
     assert "\x1b" not in shown.out.replace("\x1b[0m", "")
@@ -492,7 +518,19 @@ def test_config_tells_where_each_value_came_from(call, tmp_path):
 
 def test_every_command_has_help(call):
     shown = call("--help").out
-    for name in ("index", "ask", "chat", "compare", "explain", "methods", "status", "remove", "config", "doctor", "demo"):
+    for name in (
+        "index",
+        "ask",
+        "chat",
+        "compare",
+        "explain",
+        "methods",
+        "status",
+        "remove",
+        "config",
+        "doctor",
+        "demo",
+    ):
         assert re.search(rf"^\s*{name}\b", shown, re.MULTILINE), name
         assert call(name, "--help").code == 0
 

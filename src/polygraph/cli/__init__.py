@@ -224,7 +224,7 @@ def compare(
         )
         for a in found
     ]
-    columns = ("method", "outcome", "documents cited", "context tokens", "calls", "cost", "seconds")
+    columns = ("method", "outcome", "documents cited", "tokens", "calls", "cost", "seconds")
     show.show_table(columns, rows, right=columns[2:])
 
 

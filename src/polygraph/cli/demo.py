@@ -47,6 +47,8 @@ def run(path: str | None, folder: Path | None) -> None:
                 style="bold",
             )
         )
+        for note in report.notes:
+            err.print(Text(f"note: {plain(note)}", style="yellow"))
         for reason in report.unread[:5]:
             err.print(Text(f"not read: {plain(reason[0])}: {plain(reason[1])}", style="yellow"))
         questions = SAMPLE_QUESTIONS if path is None else _questions(opened.snapshot())

@@ -53,13 +53,13 @@ def write_export(
             target.rename(old)
         staged.rename(target)
     except OSError as error:
-        if old.exists() and not target.exists():
-            old.rename(target)
         raise StorageFailed(
             f"the export cannot be written to {output} ({error.strerror or error}). Free some space there, or "
             "choose another folder with --output"
         ) from error
     finally:
+        if old.exists() and not target.exists():
+            old.rename(target)
         for left in (staged, staged.with_name(f"{staged.name}.tmp"), old):
             shutil.rmtree(left, ignore_errors=True)
     return counts

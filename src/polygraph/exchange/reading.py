@@ -17,7 +17,6 @@ from polygraph.exchange.folder import MANIFEST, read_manifest
 from polygraph.exchange.shapes import EXTRACTOR_SETTINGS, SHAPES, fault
 from polygraph.exchange.shapes import MANIFEST as MANIFEST_SHAPE
 from polygraph.exchange.tables import KINDS, LAYER_OF, Row
-from polygraph.models.protocols import ChatReply, ChatRequest
 from polygraph.records import (
     Chunk,
     Document,
@@ -52,16 +51,6 @@ class ImportedStore(Store):
     def pending_windows(self, extractor: str) -> list[str]:  # noqa: ARG002
         """None."""
         return []
-
-
-class Unasked:
-    """A chat model that must not be asked: importing pays for nothing."""
-
-    name = "none"
-
-    def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
-        """Refuse."""
-        raise AssertionError(f"an import asked a chat model ({len(request.messages)} messages, {on_text})")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +89,7 @@ def describe(folder: Path) -> Exported:
         wrong(f"extractor_settings: {problem}")
     if (
         not isinstance(layers, list)
-        or any(layer not in BELOW for layer in layers if isinstance(layer, str))
-        or not all(isinstance(layer, str) for layer in layers)
+        or not all(isinstance(layer, str) and layer in BELOW for layer in layers)
         or list(with_below(layers)) != layers
     ):
         wrong(f"layers must be some of {', '.join(BELOW)}, in this order, with those that each rests on")
@@ -122,8 +110,8 @@ def describe(folder: Path) -> Exported:
 def read_jsonl(folder: Path, store: Store, on_document: Callable[[int], None] | None = None) -> Exported:
     """Put what was exported into an empty store, all of it or nothing.
 
-    Extractive reports are not put in, since they are rebuilt; reports with a model's share are, and wait for
-    `adopt_reports`.
+    Reports of an index without a chat model are only checked, since they are rebuilt; those of one with a model
+    are put in and wait for `adopt_reports`.
 
     Args:
         folder: of the export.

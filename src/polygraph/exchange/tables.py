@@ -7,12 +7,13 @@ files that could not be read, layers that are out of date. So two equal indexes 
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
-from polygraph.records import digest
+from polygraph.records import Report, digest
 from polygraph.store.layers import BELOW, versions
 from polygraph.store.manifest import Manifest
-from polygraph.store.sqlite import Store
+from polygraph.store.sqlite import Store, report_from_json, report_to_json
 
 Row: TypeAlias = dict[str, Any]
 
@@ -181,25 +182,20 @@ def _written(store: Store, *, in_use: bool) -> Iterator[Row]:
     What earlier states of an index had written stays in its tables as a cache. It would make two equal
     indexes export differently, so it comes along only where the reports are out of date and may need it.
     """
-    present = set()
+    present: set[bytes] = set()
     if in_use:
-        for row in _paged(
-            store, "title, summary, findings, rating, chunks, written_by", "reports", ["community"]
-        ):
-            if row[-1] != "extractive":
-                present.add(_fingerprint(row))
+        for (community,) in _paged(store, "community", "reports", ["community"]):
+            for report in store.reports([community]):
+                present.add(bytes.fromhex(digest(_told(report))))
     for key, value in _paged(store, "key, value", "written", ["key"]):
-        if in_use:
-            _, _, title, summary, findings, rating, chunks, _, written_by = json.loads(value)
-            if _fingerprint((title, summary, findings, rating, chunks, written_by)) not in present:
-                continue
-        yield {"key": key, "value": value}
+        told = _told(report_from_json(value))
+        if not in_use or bytes.fromhex(digest(told)) in present:
+            yield {"key": key, "value": told}
 
 
-def _fingerprint(row: Sequence[Any]) -> bytes:
-    # Community, level and weight are left out: a kept report takes those of the community it now tells of.
-    title, summary, findings, rating, chunks, written_by = row
-    return bytes.fromhex(digest(title, summary, findings, repr(float(rating)), chunks, written_by))
+def _told(report: Report) -> str:
+    """What a report says, whichever community it was written for: a kept one takes over those of its new one."""
+    return report_to_json(replace(report, community="", level=0, weight=0.0, rating=float(report.rating)))
 
 
 def _named(columns: str, row: Sequence[Any]) -> Row:

@@ -115,22 +115,25 @@ class Graph:
         return rows[upper], self.indices[upper], self.weights[upper]
 
     def components(self) -> Vertices:
-        """Connected component of each vertex, shape ``(n,)``, numbered by their lowest vertex."""
-        if not self.n:
-            return np.zeros(0, dtype=np.int32)
-        from scipy.sparse import csr_matrix
-        from scipy.sparse.csgraph import connected_components
+        """Connected component of each vertex, shape ``(n,)``, numbered by their lowest vertex.
 
-        shape = (self.n, self.n)
-        _, labels = connected_components(
-            csr_matrix((self.weights, self.indices, self.indptr), shape=shape), False
-        )
-        # The library does not promise an order of its labels.
-        _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-        rank = np.empty(len(first), dtype=np.int32)
-        rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-        numbered: Vertices = rank[inverse]
-        return numbered
+        FastSV (Zhang, Azad and Buluç 2020, arXiv:1910.05971): every vertex points to a lower one of its
+        component, pointers are hooked and shortened together; about log n rounds, each linear in the edges.
+        """
+        # Not by scipy, which would be a third of an installation for this one function.
+        sources, targets = self.rows(), self.indices
+        pointer = np.arange(self.n, dtype=np.int32)
+        while True:
+            before = pointer.copy()
+            grand = before[before]
+            lower = grand[targets]
+            np.minimum.at(pointer, before[sources], lower)
+            np.minimum.at(pointer, sources, lower)
+            np.minimum(pointer, grand, out=pointer)
+            if np.array_equal(pointer, before):
+                break
+        _, labels = np.unique(pointer, return_inverse=True)
+        return labels.astype(np.int32)
 
     def save(self, path: Path) -> None:
         """Write one file, by a temporary name and a rename, so that no reader sees a part of it.

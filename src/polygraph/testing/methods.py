@@ -57,7 +57,9 @@ _SEALED = {
     ),
 }
 _ONE_CHUNK = {"note.txt": ("A note", "Mara Quill keeps the Skerry Light for Old Tobin.")}
-_ONE_ENTITY = {"page.txt": ("A page", "Quill slept all day. In the evening rain fell on the roof of the house.")}
+_ONE_ENTITY = {
+    "page.txt": ("A page", "Quill slept all day. In the evening rain fell on the roof of the house.")
+}
 
 QUESTION = "Who refused to pay Mara Quill for the lamp of the Skerry Light?"
 _QUESTIONS = {
@@ -65,7 +67,9 @@ _QUESTIONS = {
     "a question about the whole": "What are the main themes of these documents?",
     "a question in German": "Wer hat den Leuchtturm gebaut, und wer bezahlte das Öl?",
     "a question in Chinese": "谁建造了灯塔？",
-    "a question of 10,000 characters": ("Who is Mara Quill, and why did Tobias Wren not pay? " * 200)[:10_000],
+    "a question of 10,000 characters": ("Who is Mara Quill, and why did Tobias Wren not pay? " * 200)[
+        :10_000
+    ],
     "one word of 10,000 characters": "q" * 10_000,
     "a question of stop words only": "What is the of and to?",
     "a question of punctuation only": "?! ... (?)",
@@ -216,10 +220,14 @@ class _Run:
                 for span in item.spans:
                     self.expect(span.document in _OPEN, f"{what}: evidence rests on {span.document!r}")
             given = self.answer(found, scoped)
-            self.expect(SECRET not in given.text.casefold(), f"{what}: the answer tells of an excluded document")
+            self.expect(
+                SECRET not in given.text.casefold(), f"{what}: the answer tells of an excluded document"
+            )
         nobody = index.where({"part": "nowhere"})
         found = self.retrieve(QUESTION, nobody, "a filter that no document passes")
-        self.expect(not found.evidence and not found.ranking, "a filter that no document passes gives evidence")
+        self.expect(
+            not found.evidence and not found.ranking, "a filter that no document passes gives evidence"
+        )
         given = self.answer(found, nobody)
         self.expect(given.refused, "a filter that no document passes gives an answer")
 
@@ -235,7 +243,9 @@ class _Run:
                     said = "polygraph index" in str(error) and "--for" in str(error)
                     self.expect(said, f"without {layer}: the message names no command: {error}")
                 else:
-                    self.expect(False, f"without the layer {layer!r}, which it needs, no MissingLayer is raised")
+                    self.expect(
+                        False, f"without the layer {layer!r}, which it needs, no MissingLayer is raised"
+                    )
         with _snapshot(index.folder) as enough:
             wanted = with_below(self.method.needs)
             enough.versions = {name: v for name, v in enough.versions.items() if name in wanted}
@@ -258,7 +268,9 @@ class _Run:
             expected = 0
         names = {self.chat.name} if self.chat else set()
         made = sum(row.attempts + row.cached for row in models.calls.ledger() if row.model in names)
-        self.expect(made == expected, f"one question made {made} calls; {self.method.calls!r} means {expected}")
+        self.expect(
+            made == expected, f"one question made {made} calls; {self.method.calls!r} means {expected}"
+        )
 
     # --- one retrieval ------------------------------------------------------------------------------
 
@@ -266,9 +278,7 @@ class _Run:
         """Answer from a retrieval."""
         return answer(found.question, found, index, self.fresh())
 
-    def retrieve(
-        self, question: str, index: Snapshot, what: str, method: Method | None = None
-    ) -> Retrieval:
+    def retrieve(self, question: str, index: Snapshot, what: str, method: Method | None = None) -> Retrieval:
         """Retrieve, and check the form of what comes back."""
         found = (method or self.method)(question, index, self.fresh())
         self.expect(found.question == question, f"{what}: the retrieval carries another question")
@@ -306,7 +316,9 @@ def _check_form(method: Method) -> None:
     if not isinstance(method, Method):
         raise AssertionError(f"{name} lacks a part of `Method`: needs, source, calls, summary, max_tokens")
     if not is_dataclass(method):
-        raise AssertionError(f"{name} is not a dataclass: its parameters are fields, so that a budget can be set")
+        raise AssertionError(
+            f"{name} is not a dataclass: its parameters are fields, so that a budget can be set"
+        )
     unknown = sorted(method.needs - set(BELOW))
     if unknown:
         raise AssertionError(f"{name} needs {unknown}, which are not layers. Layers are: {', '.join(BELOW)}")

@@ -21,9 +21,7 @@ _COMMON = frozenset(
 )
 _BLOCK = re.compile(r"^\[(\d{1,6})\] ", re.MULTILINE)
 _SOURCED = re.compile(r"\[\d{1,6}(?:, ?\d{1,6}){0,50}\]$")
-_PRONOUN = re.compile(
-    r"\b(?:(he|she|it|they|him|them)|(his|her|hers|its|their|theirs))\b", re.IGNORECASE
-)
+_PRONOUN = re.compile(r"\b(?:(he|she|it|they|him|them)|(his|her|hers|its|their|theirs))\b", re.IGNORECASE)
 _MOST_SENTENCES = 2
 _MOST_FINDINGS = 5
 _MOST_POINTS = 12

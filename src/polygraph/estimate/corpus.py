@@ -1,0 +1,84 @@
+"""The windows of the index as it will be, and what is known of them already."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from polygraph.chunk import chunk, windows
+from polygraph.load import Loaded
+from polygraph.models.protocols import Embedder
+from polygraph.records import Document, Extraction, Window
+from polygraph.store.manifest import Manifest
+from polygraph.store.sqlite import Store
+
+_MARGIN = 2
+"""Special tokens that an embedder puts around a text."""
+_BATCH = 512
+
+
+@dataclass(slots=True, kw_only=True)
+class Corpus:
+    """All windows, those that were read before with their rows."""
+
+    n_documents: int = 0
+    n_changed: int = 0
+    """Documents that are new, or whose content changed."""
+    n_gone: int = 0
+    windows: list[Window] = field(default_factory=list)
+    """In the order of (document id, ordinal)."""
+    read: dict[str, Extraction] = field(default_factory=dict)
+    """Rows of the windows that this extractor has read and stored."""
+
+
+def gather(
+    store: Store | None, loaded: Loaded | None, roots: Sequence[str], manifest: Manifest, embedder: Embedder
+) -> Corpus:
+    """Cut what is new or changed, take the rest from the index; nothing is written.
+
+    Args:
+        store: of the index if there is one, open for reading.
+        loaded: what was read from the paths; None: only what the index holds.
+        roots: the paths, absolute.
+        manifest: what the index will be built with.
+        embedder: whose tokenizer counts.
+    """
+    before = store.manifest() if store is not None else None
+    known = store.document_hashes() if store is not None else {}
+    fresh: dict[str, Document] = {}
+    for document in loaded.documents if loaded is not None else ():
+        old = known.get(document.id)
+        if old is not None and old[1] == document.hash:
+            continue
+        if old is not None and old[0] not in roots and Path(old[0]).exists():
+            continue  # as `index` does: the id stands for a document of another folder
+        fresh[document.id] = document
+    here = {document.id for document in loaded.documents} if loaded is not None else set()
+    unread = {u.path.rpartition(":")[0] or u.path for u in loaded.unread} if loaded is not None else set()
+    gone = {i for i, (root, _) in known.items() if root in roots and i not in here and i not in unread}
+    kept = [i for i in known if i not in fresh and i not in gone]
+
+    corpus = Corpus(n_documents=len(kept) + len(fresh), n_changed=len(fresh), n_gone=len(gone))
+    cut_again = before is not None and before.chunker != manifest.chunker
+    if store is not None and cut_again:
+        fresh |= {i: document for i in kept if (document := store.document(i)) is not None}
+        kept = []
+    for document in fresh.values():
+        chunks = chunk(
+            document,
+            embedder.count,
+            max_tokens=manifest.chunk_tokens,
+            limit=embedder.max_tokens - _MARGIN,
+            language=manifest.language,
+        )
+        corpus.windows += windows(document, chunks, max_tokens=manifest.window_tokens)
+    if store is not None and kept:
+        wanted = set(kept)
+        ids = [i for i, document in store.rows("SELECT id, document FROM windows") if document in wanted]
+        for at in range(0, len(ids), _BATCH):
+            corpus.windows += store.windows(ids[at : at + _BATCH])
+        pending = set(store.pending_windows(manifest.extractor))
+        mine = set(ids) - pending
+        if mine:
+            corpus.read = {e.window: e for _, e in store.extractions() if e.window in mine}
+    corpus.windows.sort(key=lambda w: (w.document, w.ordinal))
+    return corpus

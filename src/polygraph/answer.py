@@ -22,6 +22,8 @@ _PER_DOCUMENT = 2
 """Of them from one document, at most."""
 _MARKS = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
+_OPENING = 40
+"""Characters of a reply within which it says whether it is a refusal."""
 _SUPPORT = 0.2
 """Share of a claim's content words that a cited passage must hold, or else the citation is removed."""
 
@@ -55,6 +57,7 @@ def answer(
         elif models.chat is None:
             draft = _extract(question, retrieval, index, models)
         else:
+            shown = _Opening(on_text) if on_text is not None else None
             text = write_answer(
                 question,
                 retrieval.context,
@@ -62,9 +65,11 @@ def answer(
                 models.chat,
                 method=retrieval.method,
                 history=history,
-                on_text=on_text,
+                on_text=shown,
             )
             draft = _resolve(text, retrieval, index)
+            if shown is not None:
+                shown.end(draft)
     if on_text is not None and (models.chat is None or not retrieval.evidence):
         on_text(draft.text)
     usage = replace(meter.usage, seconds=time.perf_counter() - started)
@@ -87,6 +92,30 @@ class _Draft:
     refused: bool = False
     citations: tuple[Citation, ...] = ()
     notes: tuple[str, ...] = ()
+
+
+class _Opening:
+    """Hands a streamed reply on once it is clear that it is no refusal, which is shown in our words instead."""
+
+    def __init__(self, on_text: Callable[[str], None]) -> None:
+        self._on_text = on_text
+        self._held = ""
+        self._passes = False
+
+    def __call__(self, piece: str) -> None:
+        """Take the next piece of the reply."""
+        if self._passes:
+            self._on_text(piece)
+            return
+        self._held += piece
+        if len(self._held.lstrip()) >= _OPENING and NO_ANSWER not in self._held.lstrip()[:_OPENING]:
+            self._passes = True
+            self._on_text(self._held)
+
+    def end(self, draft: _Draft) -> None:
+        """Show what was held back."""
+        if not self._passes:
+            self._on_text(draft.text if draft.refused else self._held)
 
 
 def _refusal(reason: str) -> _Draft:
@@ -180,7 +209,7 @@ def _passages(question: str, evidence: Sequence[Evidence], index: Snapshot) -> l
 
 def _resolve(text: str, retrieval: Retrieval, index: Snapshot) -> _Draft:
     """Check a model's citations and give each a sentence of a document; `n` is the number of the evidence."""
-    if text.startswith(NO_ANSWER) or NO_ANSWER in text[:40]:
+    if text.startswith(NO_ANSWER) or NO_ANSWER in text[:_OPENING]:
         reason = text.partition(NO_ANSWER)[2].strip().rstrip(".") or "the evidence does not suffice"
         return _refusal(
             reason[0].lower() + reason[1:] if reason[:1].isupper() and reason[1:2].islower() else reason

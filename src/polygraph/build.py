@@ -430,7 +430,7 @@ def embedded_text(title: str, text: str) -> str:
 
 
 def entity_text(entity: Entity) -> str:
-    """What is embedded of an entity: name, type, then what is said of it (METHODS 5.3: title and description)."""
+    """What is embedded of an entity: name, type, then what is said of it (as in GraphRAG)."""
     kind = f" ({entity.type})" if entity.type else ""
     return f"{entity.name}{kind}: {entity.description}"[:_ENTITY_CHARACTERS]
 

@@ -36,7 +36,7 @@ class Settings(BaseSettings):
 
     chat_model: str = Field(
         "",
-        description="Model at the endpoint that extracts and answers; `gguf:PATH` or `gguf:qwen-1.5b` for a "
+        description="Model at the endpoint that extracts and answers; `gguf:PATH` or `gguf:qwen2.5-coder-1.5b` for a "
         "local file; empty: the endpoint's only model, or gpt-4o-mini with an OpenAI key, or none.",
     )
     base_url: str = Field(

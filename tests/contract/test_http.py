@@ -368,7 +368,7 @@ def test_the_cap_on_tokens_stops_with_what_is_done_and_a_higher_one_goes_on(
         stopped = call("index", folder, "--index", index, "--max-tokens", 5_000, env=env)
         assert stopped.code == 1, (stopped.out, stopped.err)
         assert "5,000" in stopped.sentence or "5000" in stopped.sentence
-        assert "--max-tokens" in stopped.sentence
+        assert "--max-spend-tokens" in stopped.sentence
         n = server.calls
         assert n > 0
         assert server.prompt_tokens + server.completion_tokens <= 5_000

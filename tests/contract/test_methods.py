@@ -144,12 +144,12 @@ def test_a_formula_of_calls_needs_the_function_that_works_it_out():
 
 def test_evidence_without_a_filter_reaches_every_document():
     # Guards the filter test: the secret must be found when nothing excludes it.
-    from polygraph.testing.methods import SECRET, _Embedders, _hashed, _places, _snapshot
+    from polygraph.testing.methods import HIDDEN, _hashed, _places, _snapshot
 
     models = _hashed()
-    places = _places((models.embedder.name, models.name_embedder.name), _Embedders(models))
+    places = _places(models)
     with _snapshot(places["all"]) as index:
         for name in ("bm25", "naive", "graphrag-local", "graphrag-global"):
-            found = METHODS[name](f"What is the {SECRET.title()}, and who knew of it?", index, models)
+            found = METHODS[name](f"What is the {HIDDEN.title()}, and who knew of it?", index, models)
             assert isinstance(found.evidence[0], Evidence)
-            assert SECRET in found.context.casefold(), name
+            assert HIDDEN in found.context.casefold(), name

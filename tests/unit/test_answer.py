@@ -130,6 +130,19 @@ def test_no_answer_is_a_refusal_that_says_why(reply, retrieval, index):
         assert "who sold it" in found.text
 
 
+@pytest.mark.parametrize(
+    "reply", ["NO ANSWER: who sold it.", "**NO ANSWER:** who sold it, and when, and for how much money.", "No [1].",
+              "Mara Quill built the light [1]. Tobias Wren bought the fog horn [2]."],
+)  # fmt: skip
+def test_a_streamed_refusal_is_shown_in_our_words_and_an_answer_as_it_comes(reply, retrieval, index):
+    pieces = []
+    found = written(reply, retrieval, index, on_text=pieces.append)
+    assert "".join(pieces) == (found.text if found.refused else reply)
+    assert "NO ANSWER" not in "".join(pieces)
+    if len(reply) > 60 and not found.refused:
+        assert len(pieces) > 3
+
+
 def test_nothing_found_is_refused_without_a_call(index):
     chat = ScriptedChat()
     empty = Retrieval(question="q", method="m", evidence=(), context="", empty_because="no seeds were found")

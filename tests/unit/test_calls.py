@@ -443,7 +443,7 @@ def test_past_the_cap_no_new_call_starts_and_a_higher_cap_goes_on(
 
     cap = 200
     spent, n_first, message = run(cap)
-    assert "--max-tokens" in message
+    assert "--max-spend-tokens" in message
     assert "goes on" in message
     assert 0 < n_first < 30
     assert spent <= cap + 4 * each  # at most by those in flight
@@ -487,7 +487,7 @@ def test_an_unknown_price_is_unknown_and_a_cap_on_money_then_needs_one(server: S
         calls.ask(chat(server), question(), plain, stage="x")
         assert calls.spent.cost is None
         assert calls.ledger()[0].cost is None
-    with Calls(None, max_cost=1.0) as calls, pytest.raises(BadInput, match=r"polygraph\.toml.*--max-tokens"):
+    with Calls(None, max_cost=1.0) as calls, pytest.raises(BadInput, match=r"polygraph\.toml.*--max-spend-tokens"):
         calls.ask(chat(server), question(), plain, stage="x")
     assert server.calls == 1
 

@@ -97,7 +97,11 @@ def index(
     max_cost: CostOption = None,
     max_tokens: Annotated[
         Optional[int],
-        typer.Option("--max-tokens", help="Hard cap on model tokens for this command, in and out."),
+        typer.Option(
+            "--max-tokens",
+            "--max-spend-tokens",
+            help="Hard cap on model tokens for this command, in and out.",
+        ),
     ] = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
@@ -204,6 +208,8 @@ def compare(
         index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None
     ) as opened:
         names = [m.strip() for m in methods.split(",") if m.strip()]
+        if not names:
+            raise BadInput("-m names no method. List them with: polygraph methods")
         found = opened.compare(question, names, where=_where(where), max_tokens=max_tokens)
     if as_json:
         show.as_json([show.answer_json(a) for a in found])
@@ -483,7 +489,7 @@ def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
         return
     c = report.counts
     show.out.print(
-        f"{report.added} documents added, {report.changed} changed, {report.removed} removed, "
+        f"{report.added} {'document' if report.added == 1 else 'documents'} added, {report.changed} changed, {report.removed} removed, "
         f"{report.unchanged} as before"
     )
     show.out.print(

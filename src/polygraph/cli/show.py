@@ -124,8 +124,11 @@ def show_table(
 ) -> None:
     """Print rows under headings."""
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in columns:
-        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    for n, column in enumerate(columns):
+        # The first column names the row: it is kept whole, the others give way.
+        table.add_column(
+            column, justify="right" if column in right else "left", overflow="fold", no_wrap=n == 0
+        )
     for row in rows:
         table.add_row(*(escape(plain(str(cell))) for cell in row))
     out.print(table)

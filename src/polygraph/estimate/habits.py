@@ -109,8 +109,9 @@ def ratio(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class ReportHabits:
-    """Tokens of a report by the tokens of its material: ``scale * material ** power``, within bounds."""
+    """Tokens of a report by the tokens of its material: ``base + scale * material ** power``, within bounds."""
 
+    base: float
     scale: float
     power: float
     least: float
@@ -118,13 +119,12 @@ class ReportHabits:
 
     def tokens(self, material: float) -> float:
         """Length of a report."""
-        return min(max(self.scale * max(material, 1.0) ** self.power, self.least), self.most)
+        return min(max(self.base + self.scale * max(material, 1.0) ** self.power, self.least), self.most)
 
 
 def typical_report(tokens: float) -> ReportHabits:
-    """A report of usual length, shorter where there is little material."""
-    # A straight line through the frame is near enough to a power over the few tokens where it matters.
-    return ReportHabits(scale=_FRAME / 5, power=0.5, least=_FRAME / 2, most=tokens)
+    """A report of usual length; of little material it is hardly longer than that."""
+    return ReportHabits(base=_FRAME, scale=1.0, power=1.0, least=_FRAME, most=tokens)
 
 
 def learn_reports(pairs: Sequence[tuple[int, int]], most: int) -> ReportHabits | None:
@@ -143,4 +143,4 @@ def learn_reports(pairs: Sequence[tuple[int, int]], most: int) -> ReportHabits |
     power = min(max(power, 0.0), 1.0)
     # Through the sum of the lengths, not of their logarithms: it is tokens that are paid.
     scale = sum(b for _, b in pairs) / sum(max(a, 1) ** power for a, _ in pairs)
-    return ReportHabits(scale=scale, power=power, least=min(b for _, b in pairs) / 2, most=most)
+    return ReportHabits(base=0.0, scale=scale, power=power, least=min(b for _, b in pairs) / 2, most=most)

@@ -1,6 +1,6 @@
 """Extraction of entities and relations with a language model.
 
-One call reads a window (METHODS 16 has the schema); gleaning asks for what was missed. A window is done when
+One call reads a window; gleaning asks for what was missed. A window is done when
 all its calls are: its rows are handed over at once, and every finished call is in `calls.sqlite`, so that an
 interrupted run pays for nothing twice.
 

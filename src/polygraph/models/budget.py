@@ -78,7 +78,7 @@ class Budget:
         if self._room(tokens, cost):
             return
         if self.max_tokens is not None and self._tokens + tokens > self.max_tokens:
-            cap, flag = f"{self.max_tokens:,} tokens", "--max-tokens"
+            cap, flag = f"{self.max_tokens:,} tokens", "--max-spend-tokens"
             spent = f"{self._tokens:,} tokens"
         else:
             cap, flag = f"${self.max_cost:.4f}", "--max-cost"

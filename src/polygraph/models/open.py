@@ -5,11 +5,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from polygraph.config import Settings
-from polygraph.errors import BadInput, MissingExtra
+from polygraph.errors import BadInput, MissingExtra, ModelUnavailable
 from polygraph.models import Models
 from polygraph.models.calls import Calls
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import ChatModel, Embedder, Reranker
+from polygraph.models.transport import TransportError
 
 OPENAI_CHAT = "gpt-4o-mini"
 """Chat model of an OpenAI key when none is named."""
@@ -81,6 +82,11 @@ def _chat(settings: Settings) -> ChatModel | None:
 
         return GgufChat(settings.chat_model.removeprefix("gguf:"))
     if not uses_endpoint(settings):
+        if settings.chat_model and not settings.offline:
+            raise BadInput(
+                f"the chat model {settings.chat_model!r} needs an endpoint: set OPENAI_BASE_URL or OPENAI_API_KEY, "
+                "or go without a model: --offline"
+            )
         return None
     from polygraph.models.openai import OpenAIChat, served_models
 
@@ -88,9 +94,15 @@ def _chat(settings: Settings) -> ChatModel | None:
     if not name and not settings.base_url:
         name = OPENAI_CHAT
     if not name:
-        served = served_models(
-            base_url=settings.base_url, api_key=settings.api_key, timeout_s=settings.timeout_s
-        )
+        try:
+            served = served_models(
+                base_url=settings.base_url, api_key=settings.api_key, timeout_s=settings.timeout_s
+            )
+        except TransportError as error:
+            raise ModelUnavailable(
+                f"{settings.base_url} does not tell which models it serves: {error}. Start it, correct "
+                "OPENAI_BASE_URL, or name the model with POLYGRAPH_CHAT_MODEL"
+            ) from error
         if len(served) != 1:
             listed = f" It serves: {', '.join(served[:20])}." if served else ""
             raise BadInput(f"name the model to use at {settings.base_url} with POLYGRAPH_CHAT_MODEL.{listed}")

@@ -252,7 +252,7 @@ class Sender:
         if price is None and self._budget.max_cost is not None:
             raise BadInput(
                 f"the price of {model.name!r} is not known, so a cap on money cannot be kept. Add "
-                f'prices."{model.name}" to polygraph.toml, or use --max-tokens instead of --max-cost'
+                f'prices."{model.name}" to polygraph.toml, or use --max-spend-tokens instead of --max-cost'
             )
         return self._budget.reserve(reads + writes, price.cost(reads, writes) if price else 0.0)
 

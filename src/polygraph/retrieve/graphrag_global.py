@@ -1,6 +1,6 @@
 """GraphRAG global search: every report is read, the points that matter are kept, one answer is made of them.
 
-Edge et al. (2024), arXiv:2404.16130, and METHODS section 5.4. The published code means to keep, for each entity,
+Edge et al. (2024), arXiv:2404.16130. The published code means to keep, for each entity,
 only the deepest community up to the level and in effect keeps all; `rollup="entity"` does what was meant,
 `rollup="none"` what is done.
 """
@@ -30,7 +30,7 @@ class GraphRAGGlobal:
     """Map over batches of reports, drop what does not help, pack the best points."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "communities", "reports"})
-    source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130; METHODS 5.4"
+    source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130"
     calls: ClassVar[str] = "ceil(report tokens / batch tokens) + 1"
     summary: ClassVar[str] = (
         "questions about the whole collection; reads every report, so its cost grows with it"

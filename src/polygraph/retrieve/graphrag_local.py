@@ -1,9 +1,8 @@
 """GraphRAG local search: entities near the question, and what surrounds them.
 
-Edge et al. (2024), arXiv:2404.16130, and METHODS section 5.3, which follows the published code where the papers
-describe it otherwise (the question is embedded whole; no model extracts entities from it). Differences: the
-recommended variant also seeds the entities that the question names (`seed_names`), which come first; every
-relation of a pair is one row, since the shared graph merges them.
+Edge et al. (2024), arXiv:2404.16130. As in the published code the question is embedded whole, and no model
+extracts entities from it. Differences: the recommended variant also seeds the entities that the question names
+(`seed_names`), which come first; every relation of a pair is one row, since the shared graph merges them.
 """
 
 from collections import Counter
@@ -36,7 +35,7 @@ class GraphRAGLocal:
     needs: ClassVar[frozenset[str]] = frozenset(
         {"chunks", "graph", "entity_vectors", "communities", "reports"}
     )
-    source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130; METHODS 5.3"
+    source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130"
     calls: ClassVar[str] = "1"
     summary: ClassVar[str] = "what is known about particular people, places and things, and their relations"
 

@@ -1,4 +1,4 @@
-"""BM25 and vectors fused by reciprocal rank, with an optional cross-encoder. METHODS sections 1 and 2."""
+"""BM25 and vectors fused by reciprocal rank, with an optional cross-encoder."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""BM25 over chunks. METHODS section 2; the scoring is tantivy's (Lucene's form, k1 = 1.2, b = 0.75)."""
+"""BM25 over chunks; the scoring is tantivy's (Lucene's form, k1 = 1.2, b = 0.75)."""
 
 from dataclasses import dataclass
 from typing import ClassVar

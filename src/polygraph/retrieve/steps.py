@@ -107,13 +107,18 @@ def chunk_evidence(
         Evidence(
             kind="chunk",
             id=chunk.id,
-            text=f"{titles.get(chunk.document, chunk.document)}\n{chunk.text}",
+            text=with_title(titles.get(chunk.document, chunk.document), chunk.text),
             score=score,
             spans=(Span(chunk.document, chunk.id, chunk.start, chunk.end),),
             why=reason,
         )
         for chunk, score, reason in zip(chunks, scores, why, strict=True)
     )
+
+
+def with_title(title: str, text: str) -> str:
+    """A passage headed by the title of its document, unless it begins with it."""
+    return text if text.lstrip("# ").startswith(title) else f"{title}\n{text}"
 
 
 def spans_of(chunks: Iterable[str], index: Snapshot) -> tuple[Span, ...]:

@@ -1,4 +1,4 @@
-"""Naive RAG: the chunks nearest to the question. METHODS section 1."""
+"""Naive RAG: the chunks nearest to the question."""
 
 from dataclasses import dataclass
 from typing import ClassVar

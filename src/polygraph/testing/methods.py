@@ -24,7 +24,7 @@ from polygraph.store.sqlite import Store
 from polygraph.testing.replies import scripted_chat
 from polygraph.tokens import count_tokens
 
-SECRET = "zyxomant"
+HIDDEN = "zyxomant"
 """A word that stands in the sealed document only: in its id, title, text and entities."""
 
 _OPEN = {
@@ -50,10 +50,10 @@ _OPEN = {
     ),
 }
 _SEALED = {
-    f"{SECRET}.txt": (
-        f"The {SECRET.title()} papers",
-        f"Mara Quill hid the {SECRET.title()} under the Skerry Light. Old Tobin knew of the {SECRET.title()}. "
-        f"Tobias Wren paid for the {SECRET} in secret. The Harbour Board never heard of the {SECRET.title()}.",
+    f"{HIDDEN}.txt": (
+        f"The {HIDDEN.title()} papers",
+        f"Mara Quill hid the {HIDDEN.title()} under the Skerry Light. Old Tobin knew of the {HIDDEN.title()}. "
+        f"Tobias Wren paid for the {HIDDEN} in secret. The Harbour Board never heard of the {HIDDEN.title()}.",
     ),
 }
 _ONE_CHUNK = {"note.txt": ("A note", "Mara Quill keeps the Skerry Light for Old Tobin.")}
@@ -105,8 +105,7 @@ def check_method(
     """
     _check_form(method)
     given = models or _hashed()
-    key = (given.embedder.name, given.name_embedder.name)
-    places = _places(key, _Embedders(given))
+    places = _places(given)
     for chat in (None, scripted_chat()):
         run = _Run(method, given, chat, n_calls)
         with _snapshot(places["all"]) as index, _snapshot(places["reversed"]) as other:
@@ -119,19 +118,6 @@ def check_method(
             with _snapshot(places[name]) as index:
                 for what in ("a plain question", "a question of stop words only"):
                     run.retrieve(_QUESTIONS[what], index, f"{what}, index of {name}")
-
-
-class _Embedders:
-    """Models as an argument of a cached function: equal if their names are, which are the key beside it."""
-
-    def __init__(self, models: Models) -> None:
-        self.models = models
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Embedders)
-
-    def __hash__(self) -> int:
-        return 0
 
 
 class _Run:
@@ -211,7 +197,7 @@ class _Run:
         for what, question in {**_QUESTIONS, **near}.items():
             found = self.retrieve(question, scoped, f"{what}, filtered")
             written = json.dumps(asdict(found), ensure_ascii=False, default=str).casefold()
-            at = written.find(SECRET)
+            at = written.find(HIDDEN)
             self.expect(
                 at < 0,
                 f"{what}: a filter lets text of an excluded document through: …{written[max(0, at - 80) : at + 40]}…",
@@ -221,7 +207,7 @@ class _Run:
                     self.expect(span.document in _OPEN, f"{what}: evidence rests on {span.document!r}")
             given = self.answer(found, scoped)
             self.expect(
-                SECRET not in given.text.casefold(), f"{what}: the answer tells of an excluded document"
+                HIDDEN not in given.text.casefold(), f"{what}: the answer tells of an excluded document"
             )
         nobody = index.where({"part": "nowhere"})
         found = self.retrieve(QUESTION, nobody, "a filter that no document passes")
@@ -364,19 +350,25 @@ def _folder() -> tempfile.TemporaryDirectory[str]:
     return tempfile.TemporaryDirectory(prefix="polygraph-check-", ignore_cleanup_errors=True)
 
 
-@cache
-def _places(key: tuple[str, str], given: _Embedders) -> Mapping[str, Path]:
+def _places(given: Models) -> Mapping[str, Path]:
     """Build the indexes, once for each pair of embedders."""
-    base = Path(_folder().name) / str(len(list(Path(_folder().name).iterdir())))
-    texts: Mapping[str, Mapping[str, tuple[str, str]]] = {
-        "all": {**_OPEN, **_SEALED},
-        "reversed": dict(reversed({**_OPEN, **_SEALED}.items())),
-        "one chunk": _ONE_CHUNK,
-        "one entity": _ONE_ENTITY,
-    }
-    for name, documents in texts.items():
-        _build(base / name, documents, given.models)
-    return {name: base / name for name in texts}
+    key = (given.embedder.name, given.name_embedder.name)
+    if key not in _BUILT:
+        base = Path(_folder().name) / str(len(_BUILT))
+        texts: Mapping[str, Mapping[str, tuple[str, str]]] = {
+            "all": {**_OPEN, **_SEALED},
+            "reversed": dict(reversed({**_OPEN, **_SEALED}.items())),
+            "one chunk": _ONE_CHUNK,
+            "one entity": _ONE_ENTITY,
+        }
+        for name, documents in texts.items():
+            _build(base / name, documents, given)
+        _BUILT[key] = {name: base / name for name in texts}
+    return _BUILT[key]
+
+
+_BUILT: dict[tuple[str, str], Mapping[str, Path]] = {}
+"""Folders of the indexes by the names of their embedders."""
 
 
 def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models) -> None:

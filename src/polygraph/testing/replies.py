@@ -30,7 +30,7 @@ _BROAD_SCORE = 10
 
 
 def scripted_chat(rules: Sequence[Rule] = (), *, name: str = "scripted") -> ScriptedChat:
-    """Return a model that extracts, reports, maps, answers and condenses by plain rules.
+    r"""Return a model that extracts, reports, maps, answers and condenses by plain rules.
 
     The same request always has the same reply. Put it behind a server with ``ScriptedServer(chat=...)``.
 
@@ -39,8 +39,8 @@ def scripted_chat(rules: Sequence[Rule] = (), *, name: str = "scripted") -> Scri
         name: what the model calls itself.
 
     >>> from polygraph.models.protocols import Message
-    >>> evidence = "<evidence>\\n[1] Mara Quill lit the lamp.\\n</evidence>"
-    >>> turns = (Message("system", "Task: answer"), Message("user", f"{evidence}\\n\\nQuestion: Who is Mara?"))
+    >>> evidence = "<evidence>\n[1] Mara Quill lit the lamp.\n</evidence>"
+    >>> turns = (Message("system", "Task: answer"), Message("user", f"{evidence}\n\nQuestion: Who is Mara?"))
     >>> scripted_chat().chat(ChatRequest(messages=turns)).text
     'Mara Quill lit the lamp. [1]'
     """
@@ -142,12 +142,11 @@ def scripted_condense(request: ChatRequest) -> str:
     last = _last(request)
     question = _question(last, "Last question: ")
     asked = re.findall(r"^Question: (.*)$", _fenced(last, "conversation"), re.MULTILINE)
-    for earlier in reversed(asked):
-        names = [_without_stop(match.group()) for match in _CAPITALISED.finditer(earlier)]
-        names = [name for name in names if name]
-        if names:
-            return _PRONOUN.sub(lambda m: names[-1] + ("'s" if m.group(2) else ""), question, count=1)
-    return question
+    named = [_without_stop(match.group()) for text in asked for match in _CAPITALISED.finditer(text)]
+    name = next((name for name in reversed(named) if name), "")
+    if not name:
+        return question
+    return _PRONOUN.sub(lambda match: name + ("'s" if match.group(2) else ""), question, count=1)
 
 
 REPLIES: Mapping[str, Handler] = {

@@ -9,8 +9,10 @@ import os
 import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -28,11 +30,12 @@ from polygraph.load import Loaded
 from polygraph.models import Models
 from polygraph.models.protocols import Embedder, Vectors
 from polygraph.records import Chunk, Document, Entity, Extraction, Report, Usage, Window
-from polygraph.store.files import write_folder
+from polygraph.store.files import damage, write_folder
 from polygraph.store.layers import FILES, GRAPH_FILE, current, folder_of, versions, with_below
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import Store, report_from_json, report_to_json
+from polygraph.store.unfinished import BEFORE
 from polygraph.store.vectors import VectorIndex
 
 T = TypeVar("T")
@@ -82,6 +85,7 @@ def put_documents(
     manifest: Manifest,
     embedder: Embedder,
     progress: Progress,
+    on_change: Callable[[], object] = lambda: None,
 ) -> BuildReport:
     """Bring the documents of the index in step with what was read.
 
@@ -97,10 +101,12 @@ def put_documents(
         manifest: how to cut.
         embedder: whose tokenizer counts.
         progress: told after each document.
+        on_change: called before anything is changed, if anything is.
     """
     known = store.document_hashes()
     report = BuildReport()
     unread = [(u.path, u.reason) for u in loaded.unread]
+    gone: set[str] = set()
     for done, document in enumerate(loaded.documents, 1):
         before = known.get(document.id)
         root = _root_of(document, roots)
@@ -114,11 +120,14 @@ def put_documents(
                 )
             )
         else:
+            if not (report.added or report.changed):
+                on_change()
             _put_document(store, document, root, manifest, embedder)
             if before is None:
                 report.added += 1
             else:
                 report.changed += 1
+                gone.add(document.id)
         progress("documents", done, len(loaded.documents))
     here = {document.id for document in loaded.documents}
     # A file that is there but could not be read this time keeps what was read from it before.
@@ -128,11 +137,16 @@ def put_documents(
             before_document = store.document(document_id)
             path = before_document.metadata.get("path", document_id) if before_document else document_id
             if path not in kept and document_id not in kept:
+                if not (report.added or report.changed or report.removed):
+                    on_change()
                 with store.transaction():
                     store.remove_document(document_id)
                 report.removed += 1
+                gone.add(document_id)
     report.unread = tuple(sorted(unread))
     with store.transaction():
+        if gone:
+            store.withdraw(gone)
         for root in roots:
             store.set_unread(root, [])
         store.set_unread(roots[0] if roots else "", report.unread)
@@ -166,6 +180,8 @@ def build(
     progress: Progress,
     *,
     processes: int = 0,
+    again: Collection[str] = (),
+    on_change: Callable[[], object] = lambda: None,
 ) -> BuildReport:
     """Build what is missing of some layers and of those that they rest on.
 
@@ -177,28 +193,36 @@ def build(
         report: of `put_documents`; completed and returned.
         progress: told after each item.
         processes: workers for extraction without a model; 0: as many as pay off.
+        again: of these layers, those that are built even if they are current.
+        on_change: called before a layer that was finished once is replaced.
 
     Raises:
         NothingExtracted: if the graph was asked for and no entity came out of any text.
     """
     with models.calls.meter() as meter:
         builder = _Builder(store, manifest, models, progress, processes)
+        if store.manifest() not in (None, manifest):
+            on_change()
+        sound = cache(lambda folder: not damage(folder, thorough=True))
         for layer in with_below(layers):
-            if layer in current(store, manifest):
+            if layer not in again and layer in current(store, manifest, sound):
                 continue
+            if layer in store.layers():
+                on_change()
             started = time.perf_counter()
             n_rows = getattr(builder, layer)()
             seconds = time.perf_counter() - started
             with store.transaction():
                 store.set_manifest(manifest)
                 store.put_layer(layer, versions(store, manifest)[layer], n_rows, seconds)
+            sound.cache_clear()
             report.built[layer] = seconds
         with store.transaction():
             store.set_manifest(manifest)
             if report.built:
                 store.set_notes(sorted({*builder.notes, *([] if "graph" in report.built else store.notes())}))
         report.notes = store.notes()
-        _sweep(store, manifest)
+        sweep(store, manifest)
     report.usage = meter.usage
     report.counts = counts(store)
     return report
@@ -271,7 +295,7 @@ class _Builder:
                 ((m.entity, m.name, m.document, m.rule, m.score, m.other) for m in resolution.merges),
             )
         graph = view.graph()
-        write_folder(self._folder("graph"), lambda place: graph.save(place / GRAPH_FILE))
+        write_folder(self._folder("graph"), lambda place: graph.save(place / GRAPH_FILE), sealed=True)
         states = self._store.window_states()
         if states.get("failed"):
             self.notes.append(
@@ -302,10 +326,13 @@ class _Builder:
 
         store = self._store
         view = GraphView(entities=tuple(store.all_entities()), relations=tuple(store.all_relations()))
-        chat = self._models.chat if not self._manifest.reports.startswith("extractive") else None
+        by_model = not self._manifest.reports.startswith("extractive")
+        chat = self._models.chat if by_model else None
         problems: list[str] = []
+        used: set[str] = set()
 
         def known(key: str) -> Report | None:
+            used.add(key)
             text = store.written(key)
             return report_from_json(text) if text else None
 
@@ -320,7 +347,7 @@ class _Builder:
             self._models if chat is not None else None,
             language=self._manifest.language,
             # Sentences are chosen faster than a kept choice is found again.
-            known=known if chat is not None else None,
+            known=known if by_model else None,
             keep=keep if chat is not None else None,
             on_done=self._counter("reports", store.count("communities")),
             on_problem=lambda _, problem: problems.append(problem),
@@ -330,8 +357,16 @@ class _Builder:
                 f"{len(problems)} of {len(found)} reports are extractive, because the model's replies could not be "
                 f"used (first: {problems[0]})"
             )
+        waiting = sum(report.written_by == "extractive" for report in found)
+        if by_model and chat is None and waiting:
+            self.notes.append(
+                f"{waiting} of {len(found)} reports are extractive, because what a model had written of them is "
+                "out of date. Have them written again with: polygraph refresh"
+            )
         with store.transaction():
             store.put_reports(found)
+            # Texts for inputs that are no more would tell of what was removed.
+            store.keep_written(used)
         return len(found)
 
     # --- parts --------------------------------------------------------------------------------------
@@ -399,7 +434,9 @@ class _Builder:
         return self._models.calls.embed(self._models.name_embedder, texts, "name", stage="resolution")
 
     def _embed(self, layer: str, embedder: Embedder, texts: Iterator[str], total: int) -> int:
-        matrix = np.empty((total, embedder.dimension), dtype=np.float32)
+        manifest = self._manifest
+        width = manifest.dimension if layer == "chunk_vectors" else manifest.name_dimension
+        matrix = np.empty((total, width), dtype=np.float32)
         at = 0
         for batch in _batches(texts, _BATCH):
             vectors = self._models.calls.embed(embedder, batch, "document", stage=layer)
@@ -451,20 +488,35 @@ def _put_document(
         )
 
 
-def _sweep(store: Store, manifest: Manifest) -> None:
-    """Delete files of layers two builds old; the last finished ones may still be open in a reader."""
+def sweep(store: Store, manifest: Manifest, *, former: int = 1) -> None:
+    """Delete files of layers two builds old; the last finished ones may still be open in a reader.
+
+    Args:
+        store: open for writing.
+        manifest: what the present layers were built with.
+        former: how many earlier states of each layer are left.
+    """
     derived = store.folder / "derived"
     if not derived.is_dir():
         return
     wanted = versions(store, manifest)
     keep = {folder_of(store.folder, layer, wanted[layer]).name for layer in FILES}
+    for begun in derived.glob("*.tmp"):
+        if begun.is_dir():
+            shutil.rmtree(begun, ignore_errors=True)
+    if (store.folder / BEFORE).is_file():
+        # Readers still look at it, and at its files.
+        with closing(Store(store.folder, mode="read", file=BEFORE)) as before:
+            if (older := before.manifest()) is not None:
+                theirs = versions(before, older)
+                keep |= {folder_of(store.folder, layer, theirs[layer]).name for layer in FILES}
     for layer in sorted(FILES):
         old = sorted(
             (p for p in derived.glob(f"{layer}-*") if p.name not in keep),
             key=lambda p: p.stat().st_mtime,
             reverse=True,
         )
-        for folder in old[1:]:
+        for folder in old[former:]:
             shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -6,7 +6,7 @@ import unicodedata
 _DETERMINER = re.compile(r"^(?:the|a|an|this|that|these|those|his|her|its|their|our|my|your)\s+", re.I)
 _POSSESSIVE = re.compile(r"[’']s?$")
 _NOT_WORD = re.compile(r"[^\w&+#%/.-]+")
-_EDGE = " .,;:!?()[]{}\"“”‘«»*_-–—"
+_EDGE = ' .,;:!?()[]{}"“”‘«»*_-–—'
 
 
 def normalise(name: str) -> str:

@@ -3,33 +3,54 @@
 import os
 import queue
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
 
 from polygraph import answer as answering
-from polygraph.build import BuildReport, Progress, build, counts, put_documents, rechunk
+from polygraph.build import (
+    BuildReport,
+    Progress,
+    build,
+    counts,
+    embedded_text,
+    entity_text,
+    put_documents,
+    rechunk,
+    sweep,
+)
 from polygraph.config import Settings, load_settings
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
+from polygraph.estimate import Estimate, MethodPlan, Plan, estimate, gather, load_estimate, save_estimate
 from polygraph.exchange import export
 from polygraph.exchange.reading import Exported, ImportedStore, adopt_reports, describe, read_jsonl
 from polygraph.extract import llm, nlp
 from polygraph.load import load
-from polygraph.models import Models
+from polygraph.models import ChatModel, Models
+from polygraph.models.callstore import CallStore
 from polygraph.models.open import open_models
+from polygraph.models.prices import PRICES, Price
+from polygraph.models.protocols import Embedder
+from polygraph.models.replay import Named
+from polygraph.models.sending import is_local
 from polygraph.prompts import prompt
 from polygraph.records import Answer, Retrieval, Usage
 from polygraph.retrieve import method as find_method
 from polygraph.retrieve.base import Method, with_budget
-from polygraph.store.layers import BELOW, Snapshot, current, with_below
+from polygraph.store.layers import BELOW, REVISION, Snapshot, current, with_below
 from polygraph.store.lock import writing
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import FILE_NAME, Store, is_begun
+from polygraph.store.unfinished import Unfinished, begin, finish, stamp, unfinished
 from polygraph.tasks.answer import Turn, condense_question
 from polygraph.words import names
 
 CALLS_FILE = "calls.sqlite"
+_WINDOWS = 256
+"""Windows whose replies are looked up together."""
 
 
 def _silent(stage: str, done: int, total: int) -> None:
@@ -62,6 +83,7 @@ class Index:
         self.settings = settings
         self.models = models
         self._snapshot: Snapshot | None = None
+        self._stamp: tuple[int, int] | None = None
 
     @classmethod
     def open(
@@ -120,6 +142,7 @@ class Index:
         methods: Sequence[str] = (),
         extractor: Literal["nlp", "llm"] | None = None,
         progress: Progress = _silent,
+        wait_s: float = 0.0,
     ) -> BuildReport:
         """Index folders, files or globs; again: take in what changed and repeat nothing.
 
@@ -128,6 +151,7 @@ class Index:
             methods: build the layers that these need; none: every layer.
             extractor: how the graph is extracted; default: as before, or with the chat model if there is one.
             progress: told after each item of each stage.
+            wait_s: how long to wait while another process is writing.
 
         Raises:
             BadInput: if a path does not exist or nothing could be read.
@@ -144,51 +168,191 @@ class Index:
         self.models.calls.embed(
             self.models.embedder, ["ready"], "query", stage="check"
         )  # fails before any work
-        with writing(self.folder):
-            store = Store(self.folder, mode="write", durability=self.settings.durability)
-            try:
-                before = store.manifest()
-                manifest = self._manifest(before, extractor)
-                report = BuildReport()
-                if before is not None and before.chunker != manifest.chunker:
-                    rechunk(store, manifest, self.models.embedder, progress)
-                if loaded is not None:
-                    report = put_documents(store, loaded, roots, manifest, self.models.embedder, progress)
-                return build(
-                    store, manifest, self.models, layers, report, progress, processes=self.settings.processes
-                )
-            finally:
-                store.close()
-                self._forget_snapshot()
+        with self._writing(wait_s) as store:
+            before = store.manifest()
+            manifest = self._manifest(before, extractor)
+            report = BuildReport()
+            change = partial(begin, store)
+            if before is not None and before.chunker != manifest.chunker:
+                change()
+                rechunk(store, manifest, self.models.embedder, progress)
+            if loaded is not None:
+                report = put_documents(store, loaded, roots, manifest, self.models.embedder, progress, change)
+            processes = self.settings.processes
+            build(
+                store, manifest, self.models, layers, report, progress, processes=processes, on_change=change
+            )
+            self._finish(store, manifest, report)
+            return report
 
-    def remove(self, *documents: str, progress: Progress = _silent) -> BuildReport:
+    def estimate(
+        self,
+        *paths: str | Path,
+        methods: Sequence[str] = (),
+        extractor: Literal["nlp", "llm"] | None = None,
+        pilot: int = 0,
+    ) -> Estimate:
+        """Say what `add` would cost with the same arguments, and each question to the methods named.
+
+        Nothing is called but for a pilot, and nothing is indexed. Where the folder of the index is there, the
+        estimate is kept in it for `status`.
+
+        Args:
+            paths: as for `add`; none: what is missing from what was read before.
+            methods: as for `add`; each also gets a line for one question.
+            extractor: as for `add`.
+            pilot: at most so many real calls, repairs aside, from which the model's habits are learned. Their
+                replies are kept in the folder, which is made.
+
+        Raises:
+            BadInput: if a path does not exist, nothing could be read, or `pilot` is below 0.
+            BudgetReached, ModelUnavailable, ModelRefused: from a pilot.
+        """
+        if pilot < 0:
+            raise BadInput(f"--pilot {pilot} is not a number of calls. Give 0 or more")
+        wanted = self._layers_for(methods)
+        if not paths and not is_begun(self.folder):
+            raise IndexUnreadable(
+                f"there is no index at {self.folder}. Name what to index: polygraph estimate PATH"
+            )
+        loaded = load(paths) if paths else None
+        roots = [str(Path(p).resolve()) for p in paths]
+        store = Store(self.folder, mode="read") if is_begun(self.folder) else None
+        kept = CallStore(self.folder / CALLS_FILE, "normal") if (self.folder / CALLS_FILE).is_file() else None
+        try:
+            before = store.manifest() if store is not None else None
+            # An endpoint is asked for its dimension; here nobody is asked anything.
+            unasked = replace(
+                self.models,
+                embedder=_Undimensioned(self.models.embedder),
+                name_embedder=_Undimensioned(self.models.name_embedder),
+            )
+            manifest = Index(self.folder, self.settings, unasked)._manifest(before, extractor)
+            corpus = gather(store, loaded, roots, manifest, self.models.embedder)
+            same = before is not None and before.chunker == manifest.chunker
+            untouched = same and not corpus.n_changed and not corpus.n_gone
+            plan = Plan(
+                manifest=manifest,
+                wanted=wanted,
+                ready=tuple(current(store, manifest)) if store is not None and untouched else (),
+                methods=[_planned(name) for name in methods],
+                prices={
+                    **PRICES,
+                    **{n: Price(input=p.input, output=p.output) for n, p in self.settings.prices.items()},
+                },
+                stored=kept.reply if kept is not None else lambda _: None,
+                vectors=kept.vectors if kept is not None else lambda _: {},
+                ledger=self.models.calls.ledger,
+                chunk_text=embedded_text,
+                entity_text=entity_text,
+            )
+            found = estimate(corpus, plan, self.models, pilot=pilot)
+        finally:
+            for each in (store, kept):
+                if each is not None:
+                    each.close()
+        if self.folder.is_dir() and _writable(self.folder):
+            save_estimate(self.folder, found, self.models.calls.ledger())
+        return found
+
+    def remove(
+        self, *documents: str, forget: bool = False, progress: Progress = _silent, wait_s: float = 0.0
+    ) -> BuildReport:
         """Remove documents and everything that was read from them, and bring the layers in step.
+
+        No model is called. What a model had written from their text is withdrawn; what takes its place are
+        sentences of the other documents, until `refresh`.
+
+        Args:
+            documents: ids; those of a removal that was stopped may be given again.
+            forget: leave no trace on the disk either: model replies and vectors that do not belong to the
+                documents left are deleted, replies to questions among them, and files are written anew. May
+                also be asked for alone, after documents were removed.
+            progress: told after each item of each stage.
+            wait_s: how long to wait while another process is writing.
 
         Raises:
             BadInput: if a document is not in the index.
+            IndexMismatch: if the embedders in use are not those of the index.
         """
-        with writing(self.folder):
-            store = Store(self.folder, mode="write", durability=self.settings.durability)
-            try:
-                manifest = store.manifest()
-                known = store.document_hashes()
-                unknown = [d for d in documents if d not in known]
-                if unknown or manifest is None:
-                    raise BadInput(
-                        f"the index at {self.folder} has no document {unknown[0] if unknown else documents[0]!r}. "
-                        "List them with: polygraph status --documents"
-                    )
-                layers = list(current(store, manifest))
+        with self._writing(wait_s) as store:
+            begun = unfinished(store)
+            known = store.document_hashes()
+            going = begun.removed if begun else ()
+            unknown = [d for d in documents if d not in known and d not in going]
+            if unknown:
+                raise BadInput(
+                    f"the index at {self.folder} has no document {unknown[0]!r}. "
+                    "List them with: polygraph status --documents"
+                )
+            if not documents and not forget:
+                raise BadInput("name at least one document; list them with: polygraph status --documents")
+            manifest = self._built_manifest(store)
+            note = begin(store, layers=current(store, manifest), removed=documents, forget=forget)
+            with store.transaction():
+                for document in documents:
+                    store.remove_document(document)
+                store.withdraw(documents)
+                # Views that are not brought in step would keep what they say of the documents.
+                store.drop_layers(layer for layer in BELOW if layer not in note.layers)
+            report = BuildReport(removed=len(set(documents)))
+            self._build_silently(store, manifest, note, report, progress)
+            return report
+
+    def refresh(self, *, progress: Progress = _silent, wait_s: float = 0.0) -> BuildReport:
+        """Have the model write again what was withdrawn when documents were removed, and nothing else.
+
+        Args:
+            progress: told after each item of each stage.
+            wait_s: how long to wait while another process is writing.
+
+        Raises:
+            BadInput: if a model is needed and none is configured.
+            IndexMismatch: if the embedders in use are not those of the index.
+            ModelUnavailable, BudgetReached: what was done is kept.
+        """
+        with self._writing(wait_s) as store:
+            manifest = self._with_writer(self._built_manifest(store))
+            begun = unfinished(store)
+            layers = {*current(store, manifest), *(begun.layers if begun else ())}
+            again = {"reports"} if not manifest.reports.startswith("extractive") else set()
+            if not is_local(self.models.name_embedder):
+                again.add("entity_vectors")
+            return self._build_again(store, manifest, layers, again, progress)
+
+    def retry(self, *, progress: Progress = _silent, wait_s: float = 0.0) -> BuildReport:
+        """Have the model read again the windows that failed or of whose replies parts were lost.
+
+        Args:
+            progress: told after each item of each stage.
+            wait_s: how long to wait while another process is writing.
+
+        Raises:
+            BadInput: if no model is configured, or the graph was extracted without one.
+            IndexMismatch: if the embedders in use are not those of the index.
+            NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
+        """
+        with self._writing(wait_s) as store:
+            manifest = self._built_manifest(store)
+            if not manifest.extractor.startswith("llm:"):
+                raise BadInput(
+                    f"the graph at {self.folder} was extracted without a model ({manifest.extractor}), so there "
+                    "is nothing to ask again"
+                )
+            manifest = self._with_writer(manifest)
+            windows = [w for w, status, problem, _ in store.failures() if _is_lost(status, problem)]
+            reports = [q.key for q in self.models.calls.quarantined() if q.stage == "report"]
+            note = unfinished(store)
+            if windows or reports:
+                note = begin(store, layers={*current(store, manifest), "graph"})
+                keys = self._reply_keys(store, manifest, windows)
+                self.models.calls.forget([*sorted(keys), *reports])
                 with store.transaction():
-                    for document in documents:
-                        store.remove_document(document)
-                report = BuildReport(removed=len(documents))
-                # Without the chat model: removing asks nobody to read or write anything.
-                silent = replace(self.models, chat=None)
-                return build(store, manifest, silent, layers, report, progress)
-            finally:
-                store.close()
-                self._forget_snapshot()
+                    store.unread_windows(windows)
+                    if windows:
+                        store.set_meta(REVISION, str(int(store.meta(REVISION) or "0") + 1))
+            layers = {*current(store, manifest), *(note.layers if note else ())}
+            return self._build_again(store, manifest, layers, {"reports"} if reports else (), progress)
 
     def keep_apart(self, a: str, b: str) -> None:
         """Decide that two names are two entities; the next `add` follows it, also against what it merged before."""
@@ -384,8 +548,11 @@ class Index:
 
     def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
         """The finished layers, for methods of your own; the same state until the index changes."""
-        if self._snapshot is None:
-            self._snapshot = Snapshot(self.folder)
+        # Taken before the state is, so that a change in between is noticed the next time.
+        now = stamp(self.folder)
+        if self._snapshot is None or now != self._stamp:
+            # The former is not closed: another thread may still be at it.
+            self._snapshot, self._stamp = Snapshot(self.folder), now
         return self._snapshot.where(where) if where else self._snapshot
 
     def status(self) -> dict[str, Any]:
@@ -410,15 +577,25 @@ class Index:
                 "embedder": manifest.embedder if manifest else "",
                 "name_embedder": manifest.name_embedder if manifest else "",
                 "extractor": manifest.extractor if manifest else "",
-                "notes": store.notes(),
+                "notes": self._notes(store),
                 "unread": [{"path": p, "reason": r} for p, r in store.unread()],
                 "failures": [
                     {"window": w, "status": s, "problem": p, "raw": raw} for w, s, p, raw in store.failures()
                 ],
                 "ledger": [row.as_dict() for row in self.models.calls.ledger()],
+                "estimate": load_estimate(self.folder, self.models.calls.ledger()),
             }
         finally:
             store.close()
+
+    def _notes(self, store: Store) -> list[str]:
+        if unfinished(store) is None:
+            return store.notes()
+        return [
+            "the last change is not finished, and questions are answered from the state before it. Go on with the "
+            f"same command, or with: polygraph index --index {self.folder}",
+            *store.notes(),
+        ]
 
     # --- parts --------------------------------------------------------------------------------------
 
@@ -496,7 +673,7 @@ class Index:
             name_dimension=models.name_embedder.dimension,
             extractor=identity,
             extractor_settings=values,
-            reports=f"{models.chat.name}:{prompt('report').hash[:8]}" if models.chat else "extractive",
+            reports=_writer_of_reports(models.chat) if models.chat else "extractive",
             community_size=choose("community_size"),
         )
 
@@ -515,19 +692,182 @@ class Index:
         return (f"{question} ({', '.join(before)})" if before else question), Usage()
 
     def _decide(self, kind: Literal["apart", "together"], a: str, b: str) -> None:
-        with writing(self.folder):
-            store = Store(self.folder, mode="write", durability=self.settings.durability)
-            try:
-                with store.transaction():
-                    store.decide(kind, a, b)
-            finally:
-                store.close()
-                self._forget_snapshot()
+        with self._writing() as store:
+            begin(store)
+            with store.transaction():
+                store.decide(kind, a, b)
 
     def _forget_snapshot(self) -> None:
         if self._snapshot is not None:
             self._snapshot.close()
             self._snapshot = None
+
+    # --- writing ------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _writing(self, wait_s: float = 0.0) -> Iterator[Store]:
+        with writing(self.folder, wait_s=wait_s):
+            # A snapshot of ours would keep the former state in the log of the tables.
+            self._forget_snapshot()
+            store = Store(self.folder, mode="write", durability=self.settings.durability)
+            try:
+                yield store
+            finally:
+                store.close()
+                self._forget_snapshot()
+
+    def _built_manifest(self, store: Store) -> Manifest:
+        """The manifest of an index that is to be changed with the embedders that it was built with.
+
+        Raises:
+            BadInput: if nothing was built yet.
+            IndexMismatch: if other embedders are in use, whose vectors would stand among those of the index.
+        """
+        manifest = store.manifest()
+        if manifest is None:
+            raise BadInput(
+                f"the index at {self.folder} is empty. Fill it with: polygraph index PATH --index {self.folder}"
+            )
+        used = (self.models.embedder.name, self.models.name_embedder.name)
+        if used != (manifest.embedder, manifest.name_embedder):
+            raise IndexMismatch(
+                f"the index at {self.folder} was built with the embedders {manifest.embedder} and "
+                f"{manifest.name_embedder}, and those in use are {used[0]} and {used[1]}. Use the former (settings "
+                "`embedder` and `name_embedder`)"
+            )
+        return manifest
+
+    def _with_writer(self, manifest: Manifest) -> Manifest:
+        """The manifest with the chat model in use as the writer of reports, if a model is to write them.
+
+        Raises:
+            BadInput: if a model is needed and none is configured.
+        """
+        by_model = manifest.extractor.startswith("llm:") or not manifest.reports.startswith("extractive")
+        if self.models.chat is None and by_model:
+            raise BadInput(
+                f"the index at {self.folder} was made with a chat model, and none is configured. Set "
+                "POLYGRAPH_CHAT_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY"
+            )
+        if self.models.chat is None or manifest.reports.startswith("extractive"):
+            return manifest
+        return replace(manifest, reports=_writer_of_reports(self.models.chat))
+
+    def _build_again(
+        self,
+        store: Store,
+        manifest: Manifest,
+        layers: Collection[str],
+        again: Collection[str],
+        progress: Progress,
+    ) -> BuildReport:
+        report = BuildReport()
+        build(
+            store,
+            manifest,
+            self.models,
+            sorted(layers),
+            report,
+            progress,
+            processes=self.settings.processes,
+            again=set(again) & set(layers),
+            on_change=partial(begin, store),
+        )
+        self._finish(store, manifest, report)
+        return report
+
+    def _build_silently(
+        self, store: Store, manifest: Manifest, note: Unfinished, report: BuildReport, progress: Progress
+    ) -> None:
+        """Bring layers in step without a call of a chat model or an endpoint."""
+        with self.models.calls.replay() as found:
+            build(
+                store,
+                manifest,
+                replace(self.models, chat=None),
+                note.layers,
+                report,
+                progress,
+                processes=self.settings.processes,
+                # Every text that is still in use must be looked up once, so that the others are known.
+                again=note.layers if note.forget else (),
+            )
+        self._finish(store, manifest, report, found.vectors)
+
+    def _finish(
+        self, store: Store, manifest: Manifest, report: BuildReport, vectors: set[bytes] | None = None
+    ) -> None:
+        """Show the new state to readers, after all traces are gone that must go."""
+        note = unfinished(store)
+        if note is None or not note.forget:
+            if note is not None or report.built:
+                finish(store)
+            return
+        if vectors is None:
+            # A removal that was stopped is finished by another command.
+            again = replace(note, layers=tuple(current(store, manifest)))
+            self._build_silently(store, manifest, again, BuildReport(), _silent)
+            return
+        keys = self._reply_keys(store, manifest, store.read_windows())
+        gone = self.models.calls.keep_only(keys, vectors)
+        finish(store)
+        sweep(store, manifest, former=0)
+        if not (store.scrub() and gone):
+            report.notes.append(
+                "another process is still reading the former state, so the files with the ending -wal may hold "
+                f"removed text. When it has ended, run: polygraph remove --forget --index {self.folder}"
+            )
+
+    def _reply_keys(self, store: Store, manifest: Manifest, windows: Sequence[str]) -> set[str]:
+        """Keys of the stored replies that windows were extracted from."""
+        if not manifest.extractor.startswith("llm:"):
+            return set()
+        settings = manifest.extractor_settings
+        reader = Named(manifest.extractor.removeprefix("llm:").rpartition(":")[0])
+        with self.models.calls.replay() as found:
+            for at in range(0, len(windows), _WINDOWS):
+                llm.extract(
+                    store.windows(windows[at : at + _WINDOWS]),
+                    replace(self.models, chat=reader),
+                    entity_types=tuple(settings["entity_types"]),
+                    gleaning=settings["gleaning"],
+                    max_gleanings=int(settings["max_gleanings"]),
+                )
+        return found.replies
+
+
+class _Undimensioned:
+    """An embedder whose dimension does not matter."""
+
+    dimension = 0
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._embedder, name)
+
+
+def _planned(name: str) -> MethodPlan:
+    """A method as plain data."""
+    chosen = find_method(name)
+    return MethodPlan(
+        name=name,
+        needs=chosen.needs,
+        calls=chosen.calls,
+        max_tokens=chosen.max_tokens,
+        parameters={f.name: getattr(chosen, f.name) for f in fields(chosen)},  # type: ignore[arg-type]
+    )
+
+
+def _writer_of_reports(model: ChatModel) -> str:
+    return f"{model.name}:{prompt('report').hash[:8]}"
+
+
+def _is_lost(status: str, problem: str) -> bool:
+    """Whether something of a window is missing; one that was put right in the repair round is whole."""
+    put_right = problem.startswith("the first reply was not usable") and "; " not in problem
+    return status == "failed" or not put_right
 
 
 def _writable(folder: Path) -> bool:

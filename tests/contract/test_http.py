@@ -161,9 +161,6 @@ def test_vectors_can_come_from_the_endpoint(papers, index, call):
         assert all(len(t) == 1 for t in texts), texts
 
 
-@pytest.mark.xfail(
-    strict=True, reason="`status` and `remove` open the models offline, which refuses this embedder"
-)
 def test_an_index_with_vectors_of_the_endpoint_can_be_looked_at_and_pruned(papers, index, call):
     with served() as server:
         env = endpoint(server, POLYGRAPH_EMBEDDER="endpoint:vectors", POLYGRAPH_NAME_EMBEDDER="auto")
@@ -374,7 +371,7 @@ def test_the_cap_on_tokens_stops_with_what_is_done_and_a_higher_one_goes_on(
         assert server.prompt_tokens + server.completion_tokens <= 5_000
         windows = json.loads(call("status", "--index", index, "--json", env=env).out)["counts"]
         assert windows.get("windows ok") == n
-        done = call("index", folder, "--index", index, "--max-tokens", 500_000, env=env)
+        done = call("index", folder, "--index", index, "--max-spend-tokens", 500_000, env=env)
         assert done.code == 0, done.err
         asked = Counter(json.dumps(entry.body["messages"]) for entry in server.log)
         assert max(asked.values()) == 1

@@ -204,7 +204,7 @@ def test_an_unknown_setting_and_a_bad_value_name_where_they_stand(call, built, t
     fails(call("status", "--index", built), "polygraph.toml")
     (tmp_path / "polygraph.toml").unlink()
     fails(call("status", "--index", built, env={"POLYGRAPH_RETRIES": "-1"}), "POLYGRAPH_RETRIES", "-1")
-    fails(call("status", "--index", built, env={"POLYGRAPH_EMBEDDER": "bert"}), "bert", "bge-small")
+    fails(call("ask", "Who?", "--index", built, env={"POLYGRAPH_EMBEDDER": "bert"}), "bert", "bge-small")
 
 
 def test_wrong_usage_ends_with_code_2_and_no_traceback(call):

@@ -8,6 +8,7 @@ from polygraph.errors import BadInput, IndexUnreadable, MissingExtra, MissingLay
 from polygraph.models import Calls, Models
 from polygraph.models.open import has_local, has_static
 from polygraph.models.static import HashEmbedder
+from polygraph.retrieve import method as find_method
 from polygraph.retrieve.lexical import BM25
 from polygraph.testing import scripted_chat
 from polygraph.workspace import Index
@@ -125,18 +126,19 @@ def test_questions_can_be_asked_from_several_threads(index):
     assert together == alone
 
 
-def test_a_reader_sees_one_state_while_another_process_writes(tmp_path, papers_texts, write_files):
+def test_a_state_that_was_taken_stays_and_the_next_question_sees_the_new_one(tmp_path, papers_texts, write_files):
     folder = write_files(tmp_path / "papers", papers_texts)
     with (
         Index.open(tmp_path / "index", models=models()) as writer,
         Index.open(tmp_path / "index", models=models()) as reader,
     ):
         writer.add(folder)
-        before = reader.ask(QUESTION, "graphrag-local")
+        taken = reader.snapshot()
+        before = find_method("graphrag-local")(QUESTION, taken, models())
         write_files(folder, {"letter.txt": "Mara Quill sold the lamp of the Skerry Light to Ezra Pike."})
         writer.add(folder)
-        assert reader.ask(QUESTION, "graphrag-local").text == before.text
-        writer.add(folder)
+        assert find_method("graphrag-local")(QUESTION, taken, models()).context == before.context
+        assert "Ezra Pike" in reader.ask("Who was the lamp sold to?", "hybrid").text
         with Index.open(tmp_path / "index", models=models()) as late:
             assert "Ezra Pike" in late.ask("Who was the lamp sold to?", "hybrid").text
 

@@ -50,6 +50,10 @@ SpendOption = Annotated[
     typer.Option("--max-spend-tokens", help="Hard cap on model tokens for this command, in and out."),
 ]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
+WaitOption = Annotated[
+    float,
+    typer.Option("--wait", metavar="SECONDS", min=0.0, help="Wait so long while another process is writing."),
+]
 _debug = False
 
 
@@ -78,6 +82,16 @@ def main() -> None:
         sys.exit(130)
     except BrokenPipeError:
         sys.exit(0)
+    except Exception as error:
+        if _debug:
+            raise
+        # Not one of ours, so there is no fix to name; the traceback would not help who only wants an answer.
+        print(
+            f"polygraph: an error that should not happen: {type(error).__name__}: {error}. "
+            "Run `polygraph --debug ...` for the details, and please report them",
+            file=sys.stderr,
+        )
+        sys.exit(1)
 
 
 @app.command()
@@ -104,6 +118,7 @@ def index(
         ),
     ] = None,
     offline: OfflineOption = False,
+    wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents; again: take in what changed and repeat nothing."""
@@ -120,9 +135,56 @@ def index(
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
             methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
             report = opened.add(
-                *(paths or []), methods=methods, extractor=_extractor(extractor), progress=bars
+                *(paths or []),
+                methods=methods,
+                extractor=_extractor(extractor),
+                progress=bars,
+                wait_s=wait,
             )
         _show_build(opened, report, as_json)
+
+
+@app.command()
+def estimate(
+    paths: Annotated[
+        Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
+    ] = None,
+    index: IndexOption = None,
+    for_methods: Annotated[
+        Optional[str],
+        typer.Option("--for", metavar="METHOD,...", help="Only what these need, and a question to each."),
+    ] = None,
+    extractor: Annotated[
+        Optional[str],
+        typer.Option("--extractor", metavar="nlp|llm", help="Extract the graph without or with a model."),
+    ] = None,
+    pilot: Annotated[
+        int, typer.Option("--pilot", metavar="N", help="Learn from at most N real calls, kept for the build.")
+    ] = 0,
+    max_cost: CostOption = None,
+    max_tokens: Annotated[
+        Optional[int],
+        typer.Option("--max-tokens", help="Hard cap on the tokens of a pilot, in and out."),
+    ] = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what indexing will cost, and a question, before anything is paid."""
+    from polygraph.cli import show
+    from polygraph.load import find
+
+    if extractor not in (None, "nlp", "llm"):
+        raise BadInput(f"--extractor {extractor!r} is not one of: nlp, llm")
+    if paths:
+        find(paths)
+    flags = {"max_cost": max_cost, "max_spend_tokens": max_tokens, "offline": offline or None}
+    methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
+    with _open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
+        found = opened.estimate(*(paths or []), methods=methods, extractor=_extractor(extractor), pilot=pilot)
+    if as_json:
+        show.as_json(found.as_dict())
+    else:
+        _show_estimate(found, paths or [], opened.folder)
 
 
 @app.command()
@@ -271,8 +333,18 @@ def methods(as_json: JsonOption = False) -> None:
     if as_json:
         show.as_json(rows)
         return
-    columns = ("name", "calls", "good for", "source")
-    show.show_table(columns, [(r["name"], r["calls"], r["summary"], r["source"]) for r in rows])
+    variants: dict[str, list[str]] = {}
+    for name in METHODS:
+        base, _, source = name.partition(":")
+        variants.setdefault(base, []).extend([f":{source}"] if source else [])
+    columns = ("name", "calls per question", "good for", "source", "presets")
+    show.show_table(
+        columns,
+        [
+            (name, METHODS[name].calls, METHODS[name].summary, METHODS[name].source, " ".join(presets))
+            for name, presets in variants.items()
+        ],
+    )
 
 
 @app.command()
@@ -287,7 +359,8 @@ def status(
     """Tell what the index holds, what is missing, what failed and what it cost."""
     from polygraph.cli import show
 
-    with _open(index, offline=True) as opened:
+    # Looking needs no model: none is loaded, and no endpoint has to be there.
+    with _open(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
         found = opened.status()
         listed = list(opened.snapshot().store.documents()) if documents else []
     if as_json:
@@ -312,17 +385,58 @@ def status(
 @app.command()
 def remove(
     documents: Annotated[
-        list[str], typer.Argument(metavar="DOCUMENT...", help="Ids, as `status --documents` lists.")
-    ],
+        Optional[list[str]],
+        typer.Argument(metavar="DOCUMENT...", help="Ids, as `status --documents` lists."),
+    ] = None,
     index: IndexOption = None,
+    forget: Annotated[
+        bool,
+        typer.Option("--forget", help="Leave no trace on the disk: purge stored replies and vectors, too."),
+    ] = False,
+    wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
     """Remove documents and everything that was read from them; no model is called."""
     from polygraph.cli.progress import Bars
 
-    with _open(index, offline=True) as opened:
+    # Not offline: what is left of the graph may have to be embedded again, perhaps by an endpoint.
+    with _open(index) as opened:
         with Bars(quiet=as_json) as bars:
-            report = opened.remove(*documents, progress=bars)
+            report = opened.remove(*(documents or []), forget=forget, progress=bars, wait_s=wait)
+        _show_build(opened, report, as_json)
+
+
+@app.command()
+def refresh(
+    index: IndexOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Have the model write again what removals withdrew; only inputs that changed are paid for."""
+    from polygraph.cli.progress import Bars
+
+    with _open(index, max_cost=max_cost, max_spend_tokens=max_spend_tokens) as opened:
+        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+            report = opened.refresh(progress=bars, wait_s=wait)
+        _show_build(opened, report, as_json)
+
+
+@app.command()
+def retry(
+    index: IndexOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Have the model read again what failed or was read in part; see `status --failed`."""
+    from polygraph.cli.progress import Bars
+
+    with _open(index, max_cost=max_cost, max_spend_tokens=max_spend_tokens) as opened:
+        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+            report = opened.retry(progress=bars, wait_s=wait)
         _show_build(opened, report, as_json)
 
 
@@ -435,6 +549,19 @@ def _open(folder: Path | None, *, new: bool = False, **flags: Any) -> "Index":
     return Index.open(place, settings=settings)
 
 
+def _open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any) -> "Index":
+    """Open an index, or one that is not there yet without leaving a folder behind."""
+    from polygraph.config import load_settings
+    from polygraph.models.open import open_models
+    from polygraph.workspace import Index
+
+    settings = load_settings(flags)
+    place = folder or settings.index
+    if keep or not new or place.exists():
+        return _open(folder, new=new, **flags)
+    return Index.open(place, settings=settings, models=open_models(settings, None))
+
+
 def _open_like(export: Path, folder: Path | None, **flags: Any) -> "Index":
     """Open a new index with the embedders that an export was made with, unless the settings name others."""
     from polygraph.config import load_settings
@@ -510,6 +637,51 @@ def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
         show.err.print(f"and {len(report.unread) - 10} more; see: polygraph status --failed", style="yellow")
 
 
+def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
+    import shlex
+
+    from polygraph.cli import show
+
+    show.out.print(
+        f"{found.documents:,} documents, {found.windows:,} windows, of which {found.windows_to_read:,} are to be read",
+        style="bold",
+    )
+    if found.communities.high:
+        show.out.print(
+            f"graph: about {show.span(found.entities)} entities, {show.span(found.communities)} communities",
+            style="dim",
+        )
+    lines = [*found.lines, *([found.total] if len(found.lines) > 1 else []), *found.questions]
+    if lines:
+        columns = ("stage", "calls", "free", "tokens in", "tokens out", "cost")
+        rows = [
+            (
+                f"one question, {each.method}" if each.method else each.stage,
+                show.span(each.calls),
+                f"{each.free:,}" if each.free else "",
+                show.span(each.prompt_tokens),
+                show.span(each.completion_tokens),
+                show.span(each.cost, money=True),
+            )
+            for each in lines
+        ]
+        show.show_table(columns, rows, right=columns[1:])
+    for each in (*found.lines, *found.questions):
+        show.out.print(f"{each.method or each.stage}: {show.plain(each.basis)}", style="dim", markup=False)
+    for note in found.notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+    total = found.total
+    command = ["polygraph", "index", *paths, "--index", str(folder)]
+    if total.cost is not None and total.cost.high > 0:
+        cap = f"--max-cost {show.round_up(total.cost.high)}"
+    elif total.cost is None and total.prompt_tokens is not None and total.completion_tokens is not None:
+        cap = f"--max-tokens {int(total.prompt_tokens.high + total.completion_tokens.high):d}"
+    else:
+        show.out.print("nothing is to be paid for indexing", style="dim")
+        return
+    show.out.print(f"with a cap: {shlex.join(command)} {cap}", markup=False, soft_wrap=True)
+
+
 def _show_status(found: dict[str, Any]) -> None:
     from polygraph.cli import show
 
@@ -524,7 +696,9 @@ def _show_status(found: dict[str, Any]) -> None:
         style="dim",
         markup=False,
     )
-    if found["ledger"]:
+    # Local models cost nothing and would fill the table; `--json` has every row.
+    paid = [r for r in found["ledger"] if r["prompt_tokens"] or r["completion_tokens"] or r["failed"]]
+    if paid:
         show.show_table(
             ("stage", "method", "model", "calls", "cached", "failed", "tokens in", "tokens out", "cost"),
             [
@@ -539,9 +713,25 @@ def _show_status(found: dict[str, Any]) -> None:
                     f"{r['completion_tokens']:,}",
                     "unknown" if r["cost"] is None else f"${r['cost']:.4f}",
                 )
-                for r in found["ledger"]
+                for r in paid
             ],
             right=("calls", "cached", "failed", "tokens in", "tokens out", "cost"),
+        )
+    if found["estimate"]:
+        columns = ("estimate against actual", "calls", "tokens in", "tokens out", "cost")
+        show.show_table(
+            columns,
+            [
+                (
+                    f"question, {r['method']}" if r["stage"] == "question" else r["stage"],
+                    *(
+                        show.against(r[name], r["actual"][name], r.get("questions"), money=name == "cost")
+                        for name in ("calls", "prompt_tokens", "completion_tokens", "cost")
+                    ),
+                )
+                for r in found["estimate"]
+            ],
+            right=columns[1:],
         )
     for note in found["notes"]:
         show.out.print(f"note: {show.plain(note)}", style="yellow", markup=False)

@@ -1,7 +1,8 @@
 """How results look in a terminal."""
 
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -132,3 +133,44 @@ def show_table(
     for row in rows:
         table.add_row(*(escape(plain(str(cell))) for cell in row))
     out.print(table)
+
+
+def span(figure: Any, *, money: bool = False) -> str:
+    """A figure with its range, or that it is unknown."""
+    if figure is None:
+        return "unknown"
+    low, mid, high = (_amount(value, money) for value in (figure.low, figure.mid, figure.high))
+    return mid if low == high else f"{mid} ({low} to {high})"
+
+
+def against(
+    figure: Mapping[str, float] | None, actual: float | None, questions: int | None, *, money: bool
+) -> str:
+    """What was expected, and what it came to; for questions, on average of so many."""
+    expected = (
+        "–"
+        if figure is None and not money
+        else "unknown"
+        if figure is None
+        else _amount(figure["mid"], money)
+    )
+    if questions is not None:
+        actual = actual / questions if actual is not None and questions else None
+        return f"{expected} / {'–' if actual is None else _amount(actual, money)}"
+    return f"{expected} / {'unknown' if actual is None else _amount(actual, money)}"
+
+
+def round_up(money: float) -> str:
+    """A cap that is easy to read: two significant figures, rounded up.
+
+    >>> round_up(1.231), round_up(0.0102)
+    ('1.3', '0.011')
+    """
+    digits = 1 - math.floor(math.log10(money))
+    return f"{math.ceil(round(money * 10**digits, 9)) / 10**digits:.{max(digits, 0)}f}"
+
+
+def _amount(value: float, money: bool) -> str:
+    if not money:
+        return f"{value:,.0f}"
+    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"

@@ -1,7 +1,7 @@
 """The windows of the index as it will be, and what is known of them already."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polygraph.chunk import chunk, windows
@@ -60,7 +60,7 @@ def gather(
     corpus = Corpus(n_documents=len(kept) + len(fresh), n_changed=len(fresh), n_gone=len(gone))
     cut_again = before is not None and before.chunker != manifest.chunker
     if store is not None and cut_again:
-        fresh |= {i: document for i in kept if (document := store.document(i)) is not None}
+        fresh |= {i: stored for i in kept if (stored := store.document(i)) is not None}
         kept = []
     for document in fresh.values():
         chunks = chunk(
@@ -70,7 +70,8 @@ def gather(
             limit=embedder.max_tokens - _MARGIN,
             language=manifest.language,
         )
-        corpus.windows += windows(document, chunks, max_tokens=manifest.window_tokens)
+        cut = windows(document, chunks, max_tokens=manifest.window_tokens)
+        corpus.windows += [replace(window, text=_as_stored(window)) for window in cut]
     if store is not None and kept:
         wanted = set(kept)
         ids = [i for i, document in store.rows("SELECT id, document FROM windows") if document in wanted]
@@ -82,3 +83,13 @@ def gather(
             corpus.read = {e.window: e for _, e in store.extractions() if e.window in mine}
     corpus.windows.sort(key=lambda w: (w.document, w.ordinal))
     return corpus
+
+
+def _as_stored(window: Window) -> str:
+    """The text as the store gives it back to the build: requests must be the same to the letter."""
+    text, at = "", window.start
+    for each in window.chunks:
+        gap = each.start - at
+        text += (" " if gap == 1 else "\n" * gap) + each.text
+        at = each.end
+    return text

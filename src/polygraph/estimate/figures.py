@@ -103,7 +103,7 @@ class Estimate:
             calls=sum((line.calls or ZERO for line in self.lines), ZERO),
             prompt_tokens=sum((line.prompt_tokens or ZERO for line in self.lines), ZERO),
             completion_tokens=sum((line.completion_tokens or ZERO for line in self.lines), ZERO),
-            cost=None if None in costs else sum((c for c in costs if c is not None), ZERO),
+            cost=None if None in costs else sum((c for c in costs if c is not None), Range(0.0, 0.0, 0.0)),
             free=sum(line.free for line in self.lines),
         )
 
@@ -169,7 +169,8 @@ def load_estimate(folder: Path, ledger: Sequence[LedgerRow]) -> list[dict[str, A
         By stage, method and model, in the order of the estimate and then of the ledger: estimated `calls`,
         `prompt_tokens`, `completion_tokens` and `cost`, each as ``{"low", "mid", "high"}`` or None, and
         the `actual` ones as numbers, or None. For a question the actual figures are those of every call made for the
-        method since, and `questions` says how many it answered. Empty if there is no estimate, or it cannot be read.
+        method since, and `questions`, else None, says how many it answered. Empty if there is no estimate, or it
+        cannot be read.
     """
     try:
         values = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
@@ -199,13 +200,13 @@ def _against(
         taken.update(keys)
         row = {name: each[name] for name in ("stage", "method", "model", *_FIGURES)}
         row["actual"] = _sum([since[k] for k in keys])
-        if each["stage"] == "question":
-            row["questions"] = sum(since[k]["calls"] for k in keys if k[0] == "answer")
+        asked = sum(since[k]["calls"] for k in keys if k[0] == "answer")
+        row["questions"] = asked if each["stage"] == "question" else None
         rows.append(row)
     for key, spent in since.items():
         if key not in taken and (spent["prompt_tokens"] or spent["completion_tokens"]):
             row = dict(zip(("stage", "method", "model"), key, strict=True))
-            rows.append(row | dict.fromkeys(_FIGURES) | {"actual": spent})
+            rows.append(row | dict.fromkeys(_FIGURES) | {"actual": spent, "questions": None})
     return rows
 
 

@@ -61,9 +61,7 @@ def fly(windows: Sequence[Window], n: int, models: Models, manifest: Manifest) -
     return {e.window: e for e in found}
 
 
-def write_some(
-    rehearsal: Rehearsal, n: int, models: Models, *, max_words: int
-) -> list[tuple[int, int]]:
+def write_some(rehearsal: Rehearsal, n: int, models: Models, *, max_words: int) -> list[tuple[int, int]]:
     """Have reports written about the known windows' own communities, from small to large.
 
     These replies teach the length of reports. They are of use to the build only where a community of the whole

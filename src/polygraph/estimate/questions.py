@@ -77,9 +77,15 @@ def question_line(
             method=method.name,
             basis=f"average of {asked} questions answered from this index",
         )
-    instructions = sum(
-        count_tokens(part) for part in prompt("answer").fill({"evidence": as_data("", "evidence"), "history": "", "question": ""})
-    ) + QUESTION_TOKENS
+    instructions = (
+        sum(
+            count_tokens(part)
+            for part in prompt("answer").fill(
+                {"evidence": as_data("", "evidence"), "history": "", "question": ""}
+            )
+        )
+        + QUESTION_TOKENS
+    )
     context = _context(method, holdings)
     answers = Range.of(ANSWER_TOKENS)
     basis = f"budget of {method.max_tokens:,} tokens"

@@ -6,8 +6,10 @@ neighbouring content words where there are too few, and joined to as many relati
 communities and the material of reports are then the code of the build itself, so that what several windows
 share, and how the number of communities grows more slowly than the text, is counted and not guessed.
 
-Where enough windows are known, these alone are rehearsed both ways, with the model's rows and with ours, and the
-ratio of the two corrects the rest.
+Where enough windows are known, these alone are rehearsed both ways, with the model's rows and with ours: to what
+the known windows give, the others add what they add in a rehearsal with our rows throughout, times the ratio of the
+two. That is averaged with a rehearsal of the mixed rows, which weighs as much as the share of windows that is known.
+Common words are mixed with pairs of words so that the known windows have as many different names as they do.
 
 More than `MOST_WINDOWS` are not rehearsed: on nested samples of an eighth, a quarter, a half and the whole of so
 many, taken document by document in a seeded order, a power law is fitted to each figure by least squares of
@@ -17,8 +19,10 @@ logarithms, and continued from the largest sample.
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from math import log
+from typing import TypeAlias
 
 import numpy as np
 
@@ -29,6 +33,8 @@ from polygraph.graph.communities import communities
 from polygraph.graph.material import Material, Materials
 from polygraph.graph.members import Members
 from polygraph.graph.view import GraphView, merge
+from polygraph.models.protocols import Vectors
+from polygraph.names import normalise
 from polygraph.records import Community, EntityRow, Extraction, RelationRow, Report, Span, Window
 from polygraph.sentences import sentences
 from polygraph.tokens import truncate
@@ -39,8 +45,11 @@ MOST_WINDOWS = 3_000
 LEAST_COMPARED = 3
 """Known windows that a comparison needs."""
 _SAMPLES = (8, 4, 2, 1)
+_FEW = 3.0
 _SEED = 20
 _WORD = re.compile(r"[^\W\d_][\w’'-]{3,40}")
+_Places: TypeAlias = dict[str, list[tuple[int, int, int]]]
+"""Sentence, start and end of each place where a name stands."""
 _CHARACTERS = 6
 """Of a description, for each of its tokens: enough to cut from."""
 
@@ -53,6 +62,8 @@ class Rehearsal:
     communities: tuple[Community, ...]
     materials: tuple[Material, ...]
     """Of each community."""
+    embedded: tuple[str, ...]
+    """Names whose vectors resolution asks for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,17 +90,19 @@ def reading_by_capitals(window: Window, n_tokens: int, habits: Habits) -> Extrac
             found.setdefault(name, []).append((k, begin + span.start, begin + span.end))
             if not span.doubtful:
                 sure.add(name)
-    wanted = max(1, round(habits.entities * n_tokens / 1000))
+    wanted = max(1, round(habits.amount(habits.entities, n_tokens)))
     names = sorted(
         (name for name in found if name in sure), key=lambda name: (-len(found[name]), found[name][0])
     )[:wanted]
-    if len(names) < wanted:
-        extra = _phrases(text, spans)
-        names += sorted(
-            (name for name in extra if name not in found), key=lambda name: (-len(extra[name]), extra[name][0])
-        )[: wanted - len(names)]
-        found |= {name: extra[name] for name in names if name in extra}
-    described = _descriptions(text, spans, habits)
+    missing = wanted - len(names)
+    if missing > 0:
+        words, pairs_of_words = _common(text, spans)
+        n_words = round(missing * habits.common)
+        for extra, n in ((words, n_words), (pairs_of_words, missing - n_words)):
+            chosen = sorted(extra, key=lambda name: (-len(extra[name]), extra[name][0]))[:n]
+            names += [name for name in chosen if name not in found]
+            found |= {name: extra[name] for name in chosen if name not in found}
+    described = _descriptions(text, spans, habits, n_tokens)
     entities = tuple(
         EntityRow(
             name=name,
@@ -99,7 +112,7 @@ def reading_by_capitals(window: Window, n_tokens: int, habits: Habits) -> Extrac
         )
         for name in sorted(names, key=lambda name: found[name][0])
     )
-    pairs = _pairs(names, found, round(habits.relations * n_tokens / 1000))
+    pairs = _pairs(names, found, round(habits.amount(habits.relations, n_tokens)))
     chunks = {row.name: tuple(dict.fromkeys(s.chunk for s in row.spans)) for row in entities}
     relations = tuple(
         RelationRow(
@@ -150,7 +163,14 @@ def rehearse(
         for e in extractions
         for row in e.entities
     ]
-    view = merge(extractions, resolve(mentions).entity_of, order)
+    embedded: list[str] = []
+
+    def similar(names: Sequence[str]) -> Vectors:
+        # Zeros are similar to nothing: names that only vectors would join stay apart.
+        embedded.extend(names)
+        return np.zeros((len(names), 1), dtype=np.float32)
+
+    view = merge(extractions, resolve(mentions, similar=similar).entity_of, order)
     found = communities(
         view.graph(),
         [e.id for e in view.entities],
@@ -159,9 +179,7 @@ def rehearse(
     )
     made: dict[str, Material] = {}
     if materials:
-        writer = Materials(
-            Members(found, view), lambda ids: {i: texts[i] for i in ids if i in texts}, room
-        )
+        writer = Materials(Members(found, view), lambda ids: {i: texts[i] for i in ids if i in texts}, room)
         written: dict[str, Report] = {}
         for community in sorted(found, key=lambda c: -c.level):
             material = made[community.id] = writer.of(community, written)
@@ -177,7 +195,10 @@ def rehearse(
                 chunks=community.chunks[:1],
             )
     return Rehearsal(
-        view=view, communities=tuple(found), materials=tuple(made[c.id] for c in found if c.id in made)
+        view=view,
+        communities=tuple(found),
+        materials=tuple(made[c.id] for c in found if c.id in made),
+        embedded=tuple(embedded),
     )
 
 
@@ -229,45 +250,68 @@ def compared(
     ours: Callable[[Window], Extraction],
     rehearsed: Callable[[Sequence[Window], Sequence[Extraction]], tuple[float, ...]],
 ) -> tuple[float, ...] | None:
-    """Rehearse the known windows both ways and return the ratio of each figure, theirs to ours.
-
-    Pulled towards 1 as if ten of each figure had agreed, because small graphs are a matter of luck. None if
-    too few are known.
-    """
+    """Continue from the known windows to all, for each figure; see the module. None if too few are known."""
     some = [w for w in windows if w.id in known]
     if len(some) < LEAST_COMPARED:
         return None
     theirs = rehearsed(some, [known[w.id] for w in some])
     mine = rehearsed(some, [ours(w) for w in some])
-    return tuple((a + 10.0) / (b + 10.0) for a, b in zip(theirs, mine, strict=True))
+    whole = rehearsed(windows, [ours(w) for w in windows])
+    # A few are added to both sides of the ratio, because small graphs are a matter of luck.
+    return tuple(
+        a + max(0.0, c - b) * (a + _FEW) / (b + _FEW) for a, b, c in zip(theirs, mine, whole, strict=True)
+    )
+
+
+def share_of_common(
+    known: Sequence[tuple[Window, int, Extraction]],
+    habits: Habits,
+    shares: Sequence[float] = (0, 0.25, 0.5, 0.75, 1),
+) -> float:
+    """Find the share of common words that gives the known windows the right number of different names."""
+    theirs = {normalise(row.name) for _, _, e in known for row in e.entities}
+
+    def off(share: float) -> int:
+        tried = replace(habits, common=share)
+        names = {
+            normalise(row.name) for w, n, _ in known for row in reading_by_capitals(w, n, tried).entities
+        }
+        return abs(len(names) - len(theirs))
+
+    return min(shares, key=lambda share: (off(share), share))
 
 
 # --- parts of the reading -----------------------------------------------------------------------------
 
 
-def _phrases(text: str, spans: Sequence[tuple[int, int]]) -> dict[str, list[tuple[int, int, int]]]:
-    """Pairs of neighbouring content words: shared between texts about as little as what models call concepts."""
-    found: dict[str, list[tuple[int, int, int]]] = {}
+def _common(text: str, spans: Sequence[tuple[int, int]]) -> tuple[_Places, _Places]:
+    """Content words, which recur, and pairs of neighbouring ones, which do so little."""
+    single: _Places = {}
+    found: _Places = {}
     for k, (begin, end) in enumerate(spans):
         words = [m for m in _WORD.finditer(text, begin, end) if m.group().lower() not in STOP]
-        for a, b in zip(words, words[1:], strict=False):
+        for word in words:
+            single.setdefault(word.group().lower(), []).append((k, word.start(), word.end()))
+        for a, b in pairwise(words):
             if b.start() - a.end() <= 2:
                 name = f"{a.group()} {b.group()}".lower()
                 found.setdefault(name, []).append((k, a.start(), b.end()))
-    return found
+    return single, found
 
 
 def _descriptions(
-    text: str, spans: Sequence[tuple[int, int]], habits: Habits
+    text: str, spans: Sequence[tuple[int, int]], habits: Habits, n_tokens: int
 ) -> Callable[[str, int, float], str]:
-    """Texts of the right length: the sentence itself where the model quotes, else one of its own."""
+    """Texts of the right length: the same part of each sentence where the model quotes, else one of its own."""
+    told = (habits.entity_tokens + habits.relation_tokens) / 2
+    part = min(1.0, told * len(spans) / max(1, n_tokens))
 
-    def describe(about: str, k: int, n_tokens: float) -> str:
-        begin = spans[k][0]
+    def describe(about: str, k: int, wanted: float) -> str:
+        begin, end = spans[k]
         if habits.repeats:
-            return " ".join(text[begin : spans[k][1]].split())
-        source = f"{about}: {' '.join(text[begin : begin + round(n_tokens) * _CHARACTERS].split())}"
-        return truncate(source, max(1, round(n_tokens)))
+            return " ".join(text[begin : begin + max(1, round(part * (end - begin)))].split())
+        source = f"{about}: {' '.join(text[begin : begin + round(wanted) * _CHARACTERS].split())}"
+        return truncate(source, max(1, round(wanted)))
 
     return describe
 
@@ -289,7 +333,7 @@ def _pairs(
     near: Counter[tuple[str, str]] = Counter()
     sentence: dict[tuple[str, str], int] = {}
     for inside in (True, False):
-        for (_, k, a), (_, m, b) in zip(places, places[1:], strict=False):
+        for (_, k, a), (_, m, b) in pairwise(places):
             pair = (a, b) if a < b else (b, a)
             if a != b and (k == m) == inside and (inside or pair not in near):
                 near[pair] += 1

@@ -2,7 +2,7 @@
 
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -318,6 +318,26 @@ class CallStore:
             )
             for row in rows
         ]
+
+    def keep_only(self, replies: Collection[str], vectors: Collection[bytes]) -> bool:
+        """Delete every reply and vector under another key, for good, and all text that the ledger quotes.
+
+        Returns:
+            False if another process still reads the former state, so that the log cannot be emptied.
+        """
+        run = self._connection.execute
+        with self._explained():
+            with self._transaction():
+                kept: tuple[tuple[str, Collection[object]], ...]
+                kept = (("reply", replies), ("quarantine", replies), ("vector", vectors))
+                for table, keys in kept:
+                    found = run(f"SELECT key FROM {table}").fetchall()  # noqa: S608
+                    gone = [row for row in found if row[0] not in keys]
+                    self._connection.executemany(f"DELETE FROM {table} WHERE key = ?", gone)  # noqa: S608
+                run("UPDATE attempt SET problem = '' WHERE problem != ''")
+            run("VACUUM")
+            busy = run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return not busy
 
     def close(self) -> None:
         """Close the connection; a second time does nothing."""

@@ -10,7 +10,7 @@ A layer's version is a hash of the versions below it and of its own settings; a 
 one that the manifest and the documents imply is stale and counts as missing.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -24,9 +24,11 @@ from polygraph.graph.csr import Graph
 from polygraph.models.protocols import Vectors
 from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, digest
 from polygraph.store import lexical
+from polygraph.store.files import damage
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import Store
+from polygraph.store.unfinished import finished_state
 from polygraph.store.vectors import Hit, VectorIndex
 
 BELOW: Mapping[str, tuple[str, ...]] = {
@@ -43,6 +45,9 @@ BELOW: Mapping[str, tuple[str, ...]] = {
 FILES = frozenset({"lexical", "chunk_vectors", "graph", "entity_vectors"})
 """Layers that keep files under ``derived/``; the others are tables."""
 
+
+REVISION = "revision"
+"""Counts how often windows were read again; absent before the first time."""
 
 GRAPH_FILE = "adjacency.csr"
 """Name of the file that holds the graph, in the folder of its layer."""
@@ -73,10 +78,12 @@ def versions(store: Store, manifest: Manifest) -> dict[str, str]:
     decisions = [
         f"{kind}\n{a}\n{b}" for kind in ("apart", "together") for a, b in sorted(store.decisions(kind))
     ]
+    revision = [found_revision] if (found_revision := store.meta(REVISION)) else []
     own = {
         "lexical": [lexical.ANALYSER],
         "chunk_vectors": [manifest.embedder],
-        "graph": [manifest.extractor, *decisions],
+        # Reading windows again changes the rows under the same documents.
+        "graph": [manifest.extractor, *decisions, *revision],
         "entity_vectors": [manifest.name_embedder],
         "communities": [str(manifest.community_size)],
         "reports": [manifest.reports],
@@ -92,19 +99,33 @@ def folder_of(index: Path, layer: str, version: str) -> Path:
     return index / "derived" / f"{layer}-{version[:12]}"
 
 
-def current(store: Store, manifest: Manifest | None) -> dict[str, str]:
-    """Finished layers that are up to date and whose files are there, with their versions."""
+def current(
+    store: Store, manifest: Manifest | None, sound: Callable[[Path], bool] | None = None
+) -> dict[str, str]:
+    """Finished layers that are up to date and whose files are there, with their versions.
+
+    Args:
+        store: of the index.
+        manifest: what they should be built with.
+        sound: tells whether a folder of files is as it was written; default: by names and sizes.
+    """
     if manifest is None:
         return {}
     wanted, done = versions(store, manifest), store.layers()
+    if sound is None:
+        sound = _looks_sound
     found: dict[str, str] = {}
     for layer, below in BELOW.items():
         if layer not in done or done[layer][0] != wanted[layer] or any(b not in found for b in below):
             continue
-        if layer in FILES and not folder_of(store.folder, layer, wanted[layer]).is_dir():
+        if layer in FILES and not sound(folder_of(store.folder, layer, wanted[layer])):
             continue
         found[layer] = wanted[layer]
     return found
+
+
+def _looks_sound(folder: Path) -> bool:
+    return not damage(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +150,7 @@ class Snapshot:
         self, folder: Path, scope: Mapping[str, str] | None = None, store: Store | None = None
     ) -> None:
         self.folder = folder
-        self.store = store or Store(folder, mode="read")
+        self.store = store or finished_state(folder)
         manifest = self.store.manifest()
         if manifest is None:
             raise IndexUnreadable(
@@ -307,7 +328,14 @@ class Snapshot:
     # --- files --------------------------------------------------------------------------------------
 
     def _folder(self, layer: str) -> Path:
-        return folder_of(self.folder, layer, self.versions[layer])
+        folder = folder_of(self.folder, layer, self.versions[layer])
+        # Asked once for each layer, when it is first used: a damaged file must not give a wrong answer.
+        if problem := damage(folder, thorough=True):
+            raise IndexUnreadable(
+                f"the layer {layer} is damaged: {problem}. Build it again with: "
+                f"polygraph index --index {self.folder}"
+            )
+        return folder
 
     @cached_property
     def _lexical(self) -> LexicalIndex:

@@ -1,6 +1,9 @@
 """BM25 over chunks (tantivy), with words cut in the way of the script."""
 
+import os
 import re
+import shutil
+import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -71,7 +74,8 @@ def _register(index: Any) -> None:
 class LexicalIndex:
     """Chunks by the words of a question. Scores are BM25 as tantivy computes it (k1 = 1.2, b = 0.75)."""
 
-    def __init__(self, index: Any) -> None:
+    def __init__(self, index: Any, place: object = None) -> None:
+        self._place = place  # kept as long as the files in it are in use
         _register(index)
         self._index = index
         self._searcher = index.searcher()
@@ -81,7 +85,14 @@ class LexicalIndex:
         """Open a saved index."""
         import tantivy
 
-        return cls(tantivy.Index.open(str(folder)))
+        if os.access(folder, os.W_OK):
+            return cls(tantivy.Index.open(str(folder)))
+        # The library locks the folder that it reads, which takes a file in it.
+        place = tempfile.TemporaryDirectory(prefix="polygraph-", ignore_cleanup_errors=True)
+        for file in folder.iterdir():
+            if file.suffix != ".lock":
+                _borrow(file, Path(place.name) / file.name)
+        return cls(tantivy.Index.open(place.name), place)
 
     @staticmethod
     def save(folder: Path, rows: Iterable[tuple[int, str, str]]) -> None:
@@ -100,7 +111,7 @@ class LexicalIndex:
             writer.commit()
             writer.wait_merging_threads()
 
-        write_folder(folder, fill)
+        write_folder(folder, fill, sealed=True)
 
     def search(self, question: str, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
         """Return the `k` best chunks, score descending, then row; chunks without a common word are left out.
@@ -141,6 +152,13 @@ class LexicalIndex:
             query = self._index.parse_query(_escape(joined), [field])
             parts.append((tantivy.Occur.Should, tantivy.Query.boost_query(query, weight)))
         return tantivy.Query.boolean_query(parts)
+
+
+def _borrow(file: Path, target: Path) -> None:
+    try:
+        target.symlink_to(file.resolve())
+    except OSError:  # Windows lets not everybody
+        shutil.copyfile(file, target)
 
 
 def _escape(words: str) -> str:

@@ -5,9 +5,10 @@ reports are views, rewritten from them in one transaction. Other processes read 
 """
 
 import json
+import os
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -29,6 +30,7 @@ from polygraph.records import (
     Span,
     Window,
 )
+from polygraph.store.files import sync
 from polygraph.store.manifest import Manifest
 
 FILE_NAME = "index.sqlite"
@@ -87,6 +89,13 @@ CREATE TABLE IF NOT EXISTS layers (
   name TEXT PRIMARY KEY, version TEXT NOT NULL, n_rows INTEGER NOT NULL, seconds REAL NOT NULL);
 """
 
+_VIEWS = {
+    "graph": ("entities", "names", "relations", "merges"),
+    "communities": ("communities", "members"),
+    "reports": ("reports", "written"),
+}
+"""Tables that a layer consists of."""
+
 T = TypeVar("T")
 
 
@@ -102,6 +111,7 @@ class Store:
         mode: ``write`` for the one writer (hold the lock first), ``read`` for any number of readers. A reader
             sees one state for as long as it is open.
         durability: ``full`` also survives a loss of power.
+        file: for reading, a copy of the tables (see `copy_to`) instead of the tables themselves.
 
     Raises:
         IndexUnreadable: if there is no index, or it is damaged.
@@ -114,9 +124,10 @@ class Store:
         *,
         mode: Literal["read", "write"],
         durability: Literal["normal", "full"] = "normal",
+        file: str = FILE_NAME,
     ) -> None:
         self.folder = folder
-        path = folder / FILE_NAME
+        path = folder / file
         if mode == "read" and not path.is_file():
             raise IndexUnreadable(
                 f"there is no index at {folder}. Make one with: polygraph index PATH --index {folder}"
@@ -124,15 +135,13 @@ class Store:
         try:
             if mode == "write":
                 folder.mkdir(parents=True, exist_ok=True)
-            self._db = sqlite3.connect(
-                path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000
-            )
-            if mode == "write":
+                self._db = _connect(path)
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
                 # All tables or none, so that an index whose making was cut short can be made again.
                 self._db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
             else:
+                self._db = _connect_to_read(path)
                 self._db.execute("PRAGMA query_only = 1")
                 self._db.execute("BEGIN")
                 self._db.execute("SELECT count(*) FROM layers").fetchone()
@@ -164,7 +173,57 @@ class Store:
         except sqlite3.DatabaseError as error:
             raise explain_storage(error, self.folder) from error
 
+    def _each(self, query: str) -> Iterator[tuple[Any, ...]]:
+        """Run a query row by row."""
+        try:
+            yield from self._db.execute(query)
+        except sqlite3.DatabaseError as error:
+            raise explain_storage(error, self.folder) from error
+
+    def copy_to(self, path: Path) -> None:
+        """Copy all tables, as they are now, to a file that can be opened for reading only."""
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f"{path.name}.tmp")
+        temporary.unlink(missing_ok=True)
+        try:
+            copy = sqlite3.connect(temporary, isolation_level=None)
+            try:
+                self._db.backup(copy)
+                # No log beside it, so that it can be opened without a lock and replaced by a rename.
+                copy.execute("PRAGMA journal_mode = DELETE")
+            finally:
+                copy.close()
+        except sqlite3.Error as error:
+            temporary.unlink(missing_ok=True)
+            raise explain_storage(error, self.folder) from error
+        sync(temporary)
+        temporary.replace(path)
+
+    def scrub(self) -> bool:
+        """Write the file anew without unused pages, and empty its log.
+
+        Returns:
+            False if a reader still holds the former state, which keeps the log.
+        """
+        try:
+            self._db.execute("VACUUM")
+            busy = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        except sqlite3.Error as error:
+            raise explain_storage(error, self.folder) from error
+        return not busy
+
     # --- settings -----------------------------------------------------------------------------------
+
+    def meta(self, key: str) -> str | None:
+        """A value that was kept under a name."""
+        found = self.rows("SELECT value FROM meta WHERE key = ?", (key,))
+        return str(found[0][0]) if found else None
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Keep a value under a name; None forgets it."""
+        self._db.execute("DELETE FROM meta WHERE key = ?", (key,))
+        if value is not None:
+            self._db.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
 
     def manifest(self) -> Manifest | None:
         """What the index was built with; None before the first build."""
@@ -178,7 +237,7 @@ class Store:
     def notes(self) -> list[str]:
         """What the last build had to say about weaker results."""
         found = self.rows("SELECT value FROM meta WHERE key = 'notes'")
-        return list(json.loads(found[0][0])) if found else []
+        return list(_load(found[0][0])) if found else []
 
     def set_notes(self, notes: Sequence[str]) -> None:
         """Replace the notes."""
@@ -266,7 +325,7 @@ class Store:
 
     def chunk_texts(self) -> Iterator[tuple[int, str, str]]:
         """Every chunk as ``(n, title of its document, text)``, in order."""
-        yield from self._db.execute(
+        yield from self._each(
             "SELECT c.n, d.title, c.text FROM chunks c JOIN documents d ON d.id = c.document ORDER BY c.n"
         )
 
@@ -285,16 +344,16 @@ class Store:
         if not found:
             return None
         i, title, text, metadata, source = found[0]
-        return Document(id=i, title=title, text=text, metadata=json.loads(metadata), source=source)
+        return Document(id=i, title=title, text=text, metadata=_load(metadata), source=source)
 
     def documents(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         """Id, title and metadata of every document, sorted by id."""
-        for i, title, metadata in self._db.execute("SELECT id, title, metadata FROM documents ORDER BY id"):
-            yield i, title, json.loads(metadata)
+        for i, title, metadata in self._each("SELECT id, title, metadata FROM documents ORDER BY id"):
+            yield i, title, _load(metadata)
 
     def count(self, table: str) -> int:
         """Rows of a table."""
-        return int(self._db.execute(f"SELECT count(*) FROM {table}").fetchone()[0])  # noqa: S608
+        return int(self.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
 
     # --- extraction ---------------------------------------------------------------------------------
 
@@ -396,7 +455,7 @@ class Store:
                             name=name,
                             type=kind,
                             description=description,
-                            spans=tuple(Span(document, c, a, b) for c, a, b in json.loads(spans)),
+                            spans=tuple(Span(document, c, a, b) for c, a, b in _load(spans)),
                         )
                         for name, kind, description, spans in entities
                     ),
@@ -405,10 +464,10 @@ class Store:
                             source=source,
                             target=target,
                             predicate=predicate,
-                            keywords=tuple(json.loads(keywords)),
+                            keywords=tuple(_load(keywords)),
                             description=description,
                             strength=strength,
-                            chunks=tuple(json.loads(chunks)),
+                            chunks=tuple(_load(chunks)),
                         )
                         for source, target, predicate, keywords, description, strength, chunks in relations
                     ),
@@ -416,6 +475,20 @@ class Store:
                     problem=problem,
                 ),
             )
+
+    def read_windows(self) -> list[str]:
+        """Ids of the windows that an extractor has read, in the order of (document, ordinal)."""
+        found = self.rows("SELECT id FROM windows WHERE status != '' ORDER BY document, ordinal")
+        return [i for (i,) in found]
+
+    def unread_windows(self, ids: Sequence[str]) -> None:
+        """Forget what was read from some windows, so that they are read again."""
+        for table in ("entity_rows", "relation_rows"):
+            self._db.executemany(f"DELETE FROM {table} WHERE window = ?", [(i,) for i in ids])  # noqa: S608
+        self._db.executemany(
+            "UPDATE windows SET extractor = '', status = '', problem = '', raw = '' WHERE id = ?",
+            [(i,) for i in ids],
+        )
 
     def window_states(self) -> dict[str, int]:
         """Number of windows by status; not yet read ones under ``pending``."""
@@ -509,7 +582,7 @@ class Store:
 
     def all_entities(self) -> Iterator[Entity]:
         """Every entity, by row number."""
-        for row in self._db.execute("SELECT * FROM entities ORDER BY n"):
+        for row in self._each("SELECT * FROM entities ORDER BY n"):
             yield _entity(row)
 
     def entity_numbers(self, ids: Sequence[str]) -> dict[str, int]:
@@ -519,7 +592,7 @@ class Store:
     def all_relations(self) -> Iterator[Relation]:
         """Every relation, by row number."""
         names = [i for (i,) in self.rows("SELECT id FROM entities ORDER BY n")]
-        for row in self._db.execute("SELECT * FROM relations ORDER BY n"):
+        for row in self._each("SELECT * FROM relations ORDER BY n"):
             yield _relation(row, names[row[1]], names[row[2]])
 
     def edges(self) -> list[tuple[int, int, float]]:
@@ -571,8 +644,8 @@ class Store:
                 id=i,
                 level=level,
                 parent=parent,
-                entities=tuple(json.loads(entities)),
-                chunks=tuple(json.loads(chunks)),
+                entities=tuple(_load(entities)),
+                chunks=tuple(_load(chunks)),
             )
             for i, level, parent, entities, chunks in self.rows(
                 "SELECT * FROM communities ORDER BY level, id"
@@ -620,6 +693,27 @@ class Store:
         """Keep a text under the hash of its input."""
         self._db.execute("INSERT OR REPLACE INTO written VALUES (?, ?)", (key, value))
 
+    def keep_written(self, keys: Collection[str]) -> None:
+        """Drop the written texts under other keys than these: inputs that no longer exist."""
+        gone = [(key,) for (key,) in self.rows("SELECT key FROM written ORDER BY key") if key not in keys]
+        self._db.executemany("DELETE FROM written WHERE key = ?", gone)
+
+    def withdraw(self, documents: Collection[str]) -> None:
+        """Drop every written text that rests on one of some documents."""
+        gone = [
+            (key,)
+            for key, value in self._each("SELECT key, value FROM written ORDER BY key")
+            if any(c.rpartition(":")[0] in documents for c in report_from_json(value).chunks)
+        ]
+        self._db.executemany("DELETE FROM written WHERE key = ?", gone)
+
+    def drop_layers(self, names: Iterable[str]) -> None:
+        """Empty the views of some layers, and forget that these were ever finished."""
+        for name in names:
+            self._db.execute("DELETE FROM layers WHERE name = ?", (name,))
+            for table in _VIEWS.get(name, ()):
+                self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+
     # --- layers -------------------------------------------------------------------------------------
 
     def layers(self) -> dict[str, tuple[str, int, float]]:
@@ -654,7 +748,7 @@ def is_begun(folder: Path) -> bool:
     if not path.is_file():
         return False
     try:
-        db = sqlite3.connect(path, timeout=_BUSY_MS / 1000)
+        db = _connect_to_read(path)
         try:
             return db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
         finally:
@@ -672,9 +766,9 @@ def explain_storage(error: Exception, folder: Path) -> Exception:
         )
     if "malformed" in text or "not a database" in text or "no such table" in text:
         return IndexUnreadable(
-            f"{folder / FILE_NAME} is not a readable index ({error}). Build it again in another folder with: "
-            "polygraph index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already "
-            "paid for)"
+            f"{folder / FILE_NAME} is not a readable index ({error}); {_saved(folder)}. Build it again in another "
+            "folder with: polygraph index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every "
+            "reply already paid for)"
         )
     if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
         return StorageFailed(
@@ -683,6 +777,74 @@ def explain_storage(error: Exception, folder: Path) -> Exception:
     if "locked" in text:
         return StorageFailed(f"{folder} is locked by another program. Wait until it ends and try again.")
     return StorageFailed(f"{folder}: {error}")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
+
+
+def _connect_to_read(path: Path) -> sqlite3.Connection:
+    """Open a file for reading; where nothing can be written, without the files that SQLite puts beside it."""
+    if path.name == FILE_NAME and os.access(path.parent, os.W_OK) and os.access(path, os.W_OK):
+        return _connect(path)
+    log = path.with_name(f"{path.name}-wal")
+    # A log that still holds something must be read with it; else nobody can write, and no lock is needed.
+    how = "mode=ro" if log.is_file() and log.stat().st_size else "immutable=1"
+    return sqlite3.connect(
+        f"{path.resolve().as_uri()}?{how}",
+        uri=True,
+        isolation_level=None,
+        check_same_thread=False,
+        timeout=_BUSY_MS / 1000,
+    )
+
+
+def _saved(folder: Path) -> str:
+    """Say how much of a damaged index can still be read."""
+    documents, rows = readable(folder)
+    return f"{documents:,} documents and {rows:,} extraction rows of it can still be read"
+
+
+def readable(folder: Path) -> tuple[int, int]:
+    """Count the documents and the extraction rows that a damaged `index.sqlite` still gives away."""
+    counts = []
+    for tables in (("documents",), ("entity_rows", "relation_rows")):
+        n = 0
+        for table in tables:
+            key = "rowid" if table == "documents" else "window, seq"
+            backwards = "rowid DESC" if table == "documents" else "window DESC, seq DESC"
+            found, whole = _count(folder, f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
+            n += found
+            if not whole:
+                # What lies behind the damage is reached from the other end.
+                n += _count(folder, f"SELECT * FROM {table} ORDER BY {backwards}")[0]  # noqa: S608
+        counts.append(n)
+    return counts[0], counts[1]
+
+
+def _count(folder: Path, query: str) -> tuple[int, bool]:
+    """Rows that a query gives before it breaks off, and whether it did not."""
+    n = 0
+    with suppress(sqlite3.Error, OSError):
+        db = _connect_to_read(folder / FILE_NAME)
+        try:
+            for _ in db.execute(query):
+                n += 1
+            return n, True
+        finally:
+            db.close()
+    return n, False
+
+
+def _load(text: str) -> Any:
+    """Read a value that `_dump` wrote."""
+    try:
+        return json.loads(text)
+    except (ValueError, TypeError) as error:
+        raise IndexUnreadable(
+            f"a row of {FILE_NAME} is damaged ({error}). Build the index again in another folder with: polygraph "
+            "index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already paid for)"
+        ) from error
 
 
 def _chunk(row: tuple[Any, ...]) -> Chunk:
@@ -695,12 +857,12 @@ def _chunk(row: tuple[Any, ...]) -> Chunk:
         end=end,
         text=text,
         n_tokens=n_tokens,
-        metadata=json.loads(metadata),
+        metadata=_load(metadata),
     )
 
 
 def _descriptions(text: str) -> tuple[Description, ...]:
-    return tuple(Description(d, c) for d, c in json.loads(text))
+    return tuple(Description(d, c) for d, c in _load(text))
 
 
 def _entity(row: tuple[Any, ...]) -> Entity:
@@ -709,9 +871,9 @@ def _entity(row: tuple[Any, ...]) -> Entity:
         id=i,
         name=name,
         type=kind,
-        aliases=tuple(json.loads(aliases)),
+        aliases=tuple(_load(aliases)),
         descriptions=_descriptions(descriptions),
-        chunks=tuple(json.loads(chunks)),
+        chunks=tuple(_load(chunks)),
         degree=degree,
     )
 
@@ -722,11 +884,11 @@ def _relation(row: tuple[Any, ...], source: str, target: str) -> Relation:
         id=f"{source} | {target}",
         source=source,
         target=target,
-        predicates=tuple(json.loads(predicates)),
-        keywords=tuple(json.loads(keywords)),
+        predicates=tuple(_load(predicates)),
+        keywords=tuple(_load(keywords)),
         descriptions=_descriptions(descriptions),
         weight=weight,
-        chunks=tuple(json.loads(chunks)),
+        chunks=tuple(_load(chunks)),
     )
 
 
@@ -737,11 +899,9 @@ def _report(row: tuple[Any, ...]) -> Report:
         level=level,
         title=title,
         summary=summary,
-        findings=tuple(
-            Finding(summary=s, explanation=e, chunks=tuple(c)) for s, e, c in json.loads(findings)
-        ),
+        findings=tuple(Finding(summary=s, explanation=e, chunks=tuple(c)) for s, e, c in _load(findings)),
         rating=rating,
-        chunks=tuple(json.loads(chunks)),
+        chunks=tuple(_load(chunks)),
         weight=weight,
         written_by=written_by,
     )
@@ -766,4 +926,4 @@ def report_to_json(report: Report) -> str:
 
 def report_from_json(text: str) -> Report:
     """Read what `report_to_json` wrote."""
-    return _report(tuple(json.loads(text)))
+    return _report(tuple(_load(text)))

@@ -59,7 +59,7 @@ class VectorIndex:
     @staticmethod
     def save(folder: Path, matrix: Vectors) -> None:
         """Write a matrix, shape ``(n, dimension)``, atomically."""
-        write_folder(folder, lambda place: np.save(place / _MATRIX, matrix.astype(np.float32)))
+        write_folder(folder, lambda place: np.save(place / _MATRIX, matrix.astype(np.float32)), sealed=True)
 
     def __len__(self) -> int:
         return len(self._matrix)

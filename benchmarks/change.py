@@ -1,0 +1,82 @@
+"""What it costs to add 1% of documents to an index, and to remove them, layer by layer.
+
+    python benchmarks/change.py [--chunks N]
+
+A synthetic corpus with names that recur as in real text (Zipf), hashed vectors and extraction by capitals: what is
+measured is our own work, and no model's.
+"""
+
+import argparse
+import random
+import tempfile
+import time
+from pathlib import Path
+
+from polygraph.extract import nlp, reading
+from polygraph.models import Calls, Models
+from polygraph.models.static import HashEmbedder
+from polygraph.workspace import Index
+
+_CHUNKS = 10
+"""Per document."""
+_SYLLABLES = ("mar", "tob", "ska", "wren", "hal", "cy", "or", "lin", "dun", "ve", "qui", "pen", "gar", "ness", "ash", "by")
+
+
+def name(rank: int, chance: random.Random) -> str:
+    parts = [_SYLLABLES[(rank * k + k * k) % len(_SYLLABLES)] for k in (1, 3, 7)]
+    return f"{''.join(parts[:2]).title()} {parts[2].title()}{rank:x}"
+
+
+def document(n: int) -> str:
+    chance = random.Random(n)
+    pieces = []
+    for _ in range(_CHUNKS):
+        for _ in range(8):
+            a, b = (name(int(20_000 ** chance.random()), chance) for _ in range(2))
+            word = chance.choice(("met", "paid", "wrote to", "blamed", "followed"))
+            pieces.append(f"In the {chance.choice(('spring', 'autumn'))} {a} {word} {b} about the oil of the lamp.")
+        pieces.append("\n\n")
+    return " ".join(pieces)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--chunks", type=int, default=20_000)
+    options = parser.parse_args()
+    nlp.installed = reading.installed = lambda: False  # type: ignore[assignment,attr-defined]
+    n = options.chunks // _CHUNKS
+    with tempfile.TemporaryDirectory() as temporary:
+        papers = Path(temporary) / "papers"
+        papers.mkdir()
+        for i in range(n):
+            (papers / f"{i:05}.txt").write_text(document(i), encoding="utf-8")
+        embedder = HashEmbedder()
+        calls = Calls(Path(temporary) / "index" / "calls.sqlite")
+        models = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=calls)
+        # A chunk is about 130 of the hashed embedder's tokens here.
+        index = Index.open(
+            Path(temporary) / "index", models=models, chunk_tokens=130, window_tokens=520, processes=1
+        )
+        with index:
+            seconds, counts = {}, {}
+            added = [f"{n + i:05}.txt" for i in range(max(1, n // 100))]
+            for step in ("first", "add 1%", "nothing new", "remove 1%"):
+                if step == "add 1%":
+                    for file in added:
+                        (papers / file).write_text(document(int(file[:5])), encoding="utf-8")
+                began = time.perf_counter()
+                report = index.remove(*added) if step == "remove 1%" else index.add(papers)
+                whole = time.perf_counter() - began
+                seconds[step] = {**report.built, "documents and copy": whole - sum(report.built.values()), "all": whole}
+                counts[step] = report.counts
+            print(counts["first"])
+            print("| layer | " + " | ".join(f"{step}, s" for step in seconds) + " | add 1% / first |")
+            print("|---" * (len(seconds) + 2) + "|")
+            for layer in seconds["first"]:
+                cells = [f"{seconds[step].get(layer, 0.0):.1f}" for step in seconds]
+                share = seconds["add 1%"].get(layer, 0.0) / seconds["first"][layer]
+                print(f"| {layer} | {' | '.join(cells)} | {share:.0%} |")
+
+
+if __name__ == "__main__":
+    main()

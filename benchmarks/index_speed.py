@@ -19,7 +19,9 @@ from pathlib import Path
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("corpus")
     parser.add_argument("--for", dest="methods", help="only what these methods need")
     parser.add_argument("--keep", type=Path, help="leave the index here")
@@ -38,8 +40,12 @@ def main() -> None:
             sys.exit(process.returncode)
         report = json.loads(output)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        sizes = {p.name: sum(f.stat().st_size for f in p.rglob("*") if f.is_file()) for p in index.iterdir() if p.is_dir()}
-        sizes |= {p.name: p.stat().st_size for p in index.iterdir() if p.is_file()}
+        sizes = {
+            place.name: sum(
+                f.stat().st_size for f in (place.rglob("*") if place.is_dir() else [place]) if f.is_file()
+            )
+            for place in sorted(index.iterdir())
+        }
         passages = report["counts"]["chunks"]
         print(f"load of the machine at the end: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         print(f"{wall:.0f} s wall, {used.ru_utime + used.ru_stime:.0f} s CPU")
@@ -61,7 +67,9 @@ def watch(process: subprocess.Popen[str]) -> int:
 
 def tree(pid: int) -> list[int]:
     try:
-        children = [int(c) for t in Path(f"/proc/{pid}/task").iterdir() for c in (t / "children").read_text().split()]
+        children = [
+            int(c) for t in Path(f"/proc/{pid}/task").iterdir() for c in (t / "children").read_text().split()
+        ]
     except OSError:
         return []
     return [pid, *(below for child in children for below in tree(child))]

@@ -37,10 +37,8 @@ def main() -> None:
     extractive.REFUSE_BELOW = float("-inf")
     whole: dict[str, list[tuple[float, bool]]] = {}
     for name in SETS:
-        corpus = [
-            json.loads(line)
-            for line in gzip.open(options.data / name / "corpus.jsonl.gz", "rt", encoding="utf-8")
-        ]
+        with gzip.open(options.data / name / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
+            corpus = [json.loads(line) for line in lines]
         questions = [
             json.loads(line) for line in (options.data / name / "questions.jsonl").open(encoding="utf-8")
         ]

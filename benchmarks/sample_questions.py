@@ -4,8 +4,8 @@
 
 Right: the gold answer, or another form of it, stands in the text of the answer (for questions about the whole
 collection: at least a third of the content words of at least half of the points). Supported: a cited document is
-one of the gold evidence. Found: all gold evidence documents are among the evidence that was packed. Refused: for the six
-questions that the papers do not answer. Wrongly refused: of the other 34.
+one of the gold evidence. Found: all gold evidence documents are among the evidence that was packed. Refused:
+for the six questions that the papers do not answer. Wrongly refused: of the other 34.
 """
 
 import argparse
@@ -45,10 +45,8 @@ def main() -> None:
         questions = [json.loads(line) for line in (sample / "questions.jsonl").open(encoding="utf-8")]
         with Index.open(options.index or Path(temporary) / "sample.index", offline=True) as index:
             index.add(str(sample / "papers"))
-            print(
-                "| method | right of 34 | supported of 34 | all evidence found of 34 | refused of 6 | wrongly refused of 34 | median s |"
-            )
-            print("|---|---|---|---|---|---|---|")
+            print(f"| method | {' | '.join(COLUMNS)} |")
+            print(f"|---|{'---|' * len(COLUMNS)}")
             for method in options.methods.split(","):
                 rows = [(q, index.ask(q["question"], method)) for q in questions]
                 print(f"| {method} | {' | '.join(str(value) for value in figures(rows))} |", flush=True)
@@ -98,7 +96,8 @@ def show(rows: list[tuple[dict[str, Any], Answer]]) -> None:
         if not good:
             print(
                 f"\n{q['id']} ({q['type']}) {q['question']}\n  gold: {q['answer']}\n  got:  {a.text}\n"
-                f"  found all: {found_all(q, a)}  cited: {sorted({c.document for c in a.citations})}  gold: {q['evidence']}"
+                f"  found all: {found_all(q, a)}  cited: {sorted({c.document for c in a.citations})}\n"
+                f"  gold documents: {q['evidence']}"
             )
 
 

@@ -616,8 +616,8 @@ def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
         return
     c = report.counts
     show.out.print(
-        f"{report.added} {'document' if report.added == 1 else 'documents'} added, {report.changed} changed, {report.removed} removed, "
-        f"{report.unchanged} as before"
+        f"{report.added} {'document' if report.added == 1 else 'documents'} added, {report.changed} changed, "
+        f"{report.removed} removed, {report.unchanged} as before"
     )
     show.out.print(
         f"{opened.folder}: {c['documents']:,} documents, {c['chunks']:,} passages, {c['entities']:,} entities, "

@@ -19,10 +19,27 @@ from polygraph.workspace import Index
 
 _CHUNKS = 10
 """Per document."""
-_SYLLABLES = ("mar", "tob", "ska", "wren", "hal", "cy", "or", "lin", "dun", "ve", "qui", "pen", "gar", "ness", "ash", "by")
+_SYLLABLES = (
+    "mar",
+    "tob",
+    "ska",
+    "wren",
+    "hal",
+    "cy",
+    "or",
+    "lin",
+    "dun",
+    "ve",
+    "qui",
+    "pen",
+    "gar",
+    "ness",
+    "ash",
+    "by",
+)
 
 
-def name(rank: int, chance: random.Random) -> str:
+def name(rank: int) -> str:
     parts = [_SYLLABLES[(rank * k + k * k) % len(_SYLLABLES)] for k in (1, 3, 7)]
     return f"{''.join(parts[:2]).title()} {parts[2].title()}{rank:x}"
 
@@ -32,18 +49,22 @@ def document(n: int) -> str:
     pieces = []
     for _ in range(_CHUNKS):
         for _ in range(8):
-            a, b = (name(int(20_000 ** chance.random()), chance) for _ in range(2))
+            a, b = (name(int(20_000 ** chance.random())) for _ in range(2))
             word = chance.choice(("met", "paid", "wrote to", "blamed", "followed"))
-            pieces.append(f"In the {chance.choice(('spring', 'autumn'))} {a} {word} {b} about the oil of the lamp.")
+            pieces.append(
+                f"In the {chance.choice(('spring', 'autumn'))} {a} {word} {b} about the oil of the lamp."
+            )
         pieces.append("\n\n")
     return " ".join(pieces)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--chunks", type=int, default=20_000)
     options = parser.parse_args()
-    nlp.installed = reading.installed = lambda: False  # type: ignore[assignment,attr-defined]
+    nlp.installed = reading.installed = lambda: False  # type: ignore[attr-defined]
     n = options.chunks // _CHUNKS
     with tempfile.TemporaryDirectory() as temporary:
         papers = Path(temporary) / "papers"
@@ -67,7 +88,11 @@ def main() -> None:
                 began = time.perf_counter()
                 report = index.remove(*added) if step == "remove 1%" else index.add(papers)
                 whole = time.perf_counter() - began
-                seconds[step] = {**report.built, "documents and copy": whole - sum(report.built.values()), "all": whole}
+                seconds[step] = {
+                    **report.built,
+                    "documents and copy": whole - sum(report.built.values()),
+                    "all": whole,
+                }
                 counts[step] = report.counts
             print(counts["first"])
             print("| layer | " + " | ".join(f"{step}, s" for step in seconds) + " | add 1% / first |")

@@ -10,6 +10,7 @@ own log says what was asked twice.
 import argparse
 import os
 import random
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -45,7 +46,16 @@ TABLES = {
     "layers": "name, version, n_rows",
     "meta": "*",
 }
-_NAMES = ("Mara Quill", "Old Tobin", "Tobias Wren", "Ada Marsh", "Elias Crane", "Ruth Fenn", "Ezra Pike", "Ida Vane")
+_NAMES = (
+    "Mara Quill",
+    "Old Tobin",
+    "Tobias Wren",
+    "Ada Marsh",
+    "Elias Crane",
+    "Ruth Fenn",
+    "Ezra Pike",
+    "Ida Vane",
+)
 _PLACES = ("the Skerry Light", "Sallow Bay", "the Grey Reef", "the Harbour Board", "the Halcyon")
 
 
@@ -246,7 +256,9 @@ def compare(name: str, found: Path, wanted: Path, tally: Tally) -> None:
     tally.rounds += 1
 
 
-def run(place: Path, kills: int, *, seed: int = 0, documents: int = 32, per_round: int = 8) -> dict[str, Tally]:
+def run(
+    place: Path, kills: int, *, seed: int = 0, documents: int = 32, per_round: int = 8
+) -> dict[str, Tally]:
     """Kill `index` and `remove` until each was killed about so often as asked.
 
     Args:
@@ -296,13 +308,17 @@ def run(place: Path, kills: int, *, seed: int = 0, documents: int = 32, per_roun
                 )
                 remove_tally.calls += len(server.log) - before
                 compare("remove", target, removed, remove_tally)
+            shutil.rmtree(target)
             n += 1
+            print(
+                f"{index_tally.kills} and {remove_tally.kills} kills in {n} rounds",
+                file=sys.stderr,
+                flush=True,
+            )
     return {"index": index_tally, "remove": remove_tally}
 
 
 def copy(index: Path, target: Path) -> Path:
-    import shutil
-
     shutil.copytree(index, target)
     return target
 
@@ -319,7 +335,9 @@ def table(found: dict[str, Tally]) -> str:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--kills", type=int, default=100)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--documents", type=int, default=32)

@@ -198,7 +198,10 @@ def test_any_of_many_histories_gives_the_index_of_what_is_left(chat, no_parser, 
 def written(tmp_path):
     """An index whose rows and reports a model wrote, with the model."""
     chat = scripted_chat()
-    put(tmp_path / "papers", {**POOL, "secret.txt": f"Mara Quill hid the {SECRET} from Old Tobin. {SECRET} shone."})
+    put(
+        tmp_path / "papers",
+        {**POOL, "secret.txt": f"Mara Quill hid the {SECRET} from Old Tobin. {SECRET} shone."},
+    )
     with opened(tmp_path / "index", chat, calls=Calls(tmp_path / "index" / "calls.sqlite")) as index:
         index.add(tmp_path / "papers")
         yield index, chat
@@ -306,11 +309,19 @@ def test_vectors_of_removed_texts_are_forgotten_and_the_others_kept(tmp_path):
     with opened(tmp_path / "index", scripted_chat(), calls=calls, embedder=embedder) as index:
         index.add(tmp_path / "papers")
         index.remove("secret.txt")
-        n = sqlite3.connect(index.folder / "calls.sqlite").execute("SELECT count(*) FROM vector").fetchone()[0]
+        n = (
+            sqlite3.connect(index.folder / "calls.sqlite")
+            .execute("SELECT count(*) FROM vector")
+            .fetchone()[0]
+        )
         embedder.texts.clear()
         index.remove(forget=True)
         assert embedder.texts == []
-        left = sqlite3.connect(index.folder / "calls.sqlite").execute("SELECT count(*) FROM vector").fetchone()[0]
+        left = (
+            sqlite3.connect(index.folder / "calls.sqlite")
+            .execute("SELECT count(*) FROM vector")
+            .fetchone()[0]
+        )
         assert 0 < left < n
 
 

@@ -84,7 +84,15 @@ def test_killed_at_random_moments_nothing_is_lost_nor_paid_twice(kills, tmp_path
     assert found["remove"].calls == 0
 
 
-STOPS = ("put_document", "remove_document", "withdraw", "put_graph", "put_communities", "put_reports", "put_layer")
+STOPS = (
+    "put_document",
+    "remove_document",
+    "withdraw",
+    "put_graph",
+    "put_communities",
+    "put_reports",
+    "put_layer",
+)
 
 
 @pytest.mark.parametrize("stop", STOPS)
@@ -99,7 +107,11 @@ def test_stopped_at_any_step_readers_see_the_former_state_and_the_command_goes_o
     change = {"letter.txt": "Mara Quill sold the lamp of the Skerry Light to Ezra Pike."}
 
     def do(opened_index):
-        return opened_index.add(write_files(folder, change)) if work == "add" else opened_index.remove("letter.txt")
+        return (
+            opened_index.add(write_files(folder, change))
+            if work == "add"
+            else opened_index.remove("letter.txt")
+        )
 
     whole = Path(shutil.copytree(index, tmp_path / "whole"))
     with opened(whole) as opened_index:
@@ -170,8 +182,8 @@ print(n, *sorted(seen), flush=True)
 
 def state(n):
     return {
-        f"{name}.txt": f"Mara Quill told {name.title()} Tobin that the number is State{n}. {name.title()} Tobin wrote to "
-        f"Mara Quill of State{n} and of the Skerry Light."
+        f"{name}.txt": f"Mara Quill told {name.title()} Tobin that the number is State{n}. {name.title()} Tobin "
+        f"wrote to Mara Quill of State{n} and of the Skerry Light."
         for name in ("ada", "ben", "cid")
     }
 
@@ -230,8 +242,10 @@ def test_an_open_index_follows_what_another_process_finishes(index):
 
 
 def test_a_second_writer_waits_as_long_as_it_is_told(index, call, start):
-    code = f"import time\nfrom pathlib import Path\nfrom polygraph.store.lock import writing\nwith writing(Path({str(index)!r})):\n"
-    code += "    print('held', flush=True)\n    time.sleep(2.5)"
+    code = (
+        "import time\nfrom pathlib import Path\nfrom polygraph.store.lock import writing\n"
+        f"with writing(Path({str(index)!r})):\n    print('held', flush=True)\n    time.sleep(2.5)"
+    )
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     with subprocess.Popen(
         [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
@@ -256,7 +270,10 @@ def damaged_files(index):
 
 @pytest.mark.parametrize("how", ["cut", "emptied", "flipped", "removed", "longer"])
 def test_damaged_files_give_a_sentence_and_no_wrong_answer_and_are_made_anew(how, index, call):
-    before = {m: call("ask", QUESTION, "--index", index, "-m", m, "--json").out for m in ("hybrid", "graphrag-local")}
+    before = {
+        m: call("ask", QUESTION, "--index", index, "-m", m, "--json").out
+        for m in ("hybrid", "graphrag-local")
+    }
     chance = random.Random(how)
     n_noticed = 0
     for path in damaged_files(index):
@@ -337,12 +354,18 @@ def test_a_damaged_index_tells_what_can_still_be_read_and_how_to_go_on(tmp_path,
     told = [ended for ended in noticed if ended.code]
     assert told
     for ended in told:
-        fails(ended, "extraction rows of it can still be read", "polygraph index PATH --index NEW_FOLDER", "calls.sqlite")
+        fails(
+            ended,
+            "extraction rows of it can still be read",
+            "polygraph index PATH --index NEW_FOLDER",
+            "calls.sqlite",
+        )
     documents, rows = readable(index)
     assert documents + rows > 0
 
 
 # --- places that cannot be written ----------------------------------------------------------------------
+
 
 @contextmanager
 def read_only(index, place):
@@ -358,7 +381,7 @@ def read_only(index, place):
                 path.chmod(0o755 if path.is_dir() else 0o644)
         return
     place.mkdir()
-    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], capture_output=True).returncode:
+    if subprocess.run(["mount", "-t", "tmpfs", "tmpfs", place], check=False, capture_output=True).returncode:
         pytest.skip("root may write anywhere, and no file system can be mounted here")
     try:
         shutil.copytree(index, place / "index")

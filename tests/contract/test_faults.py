@@ -48,7 +48,9 @@ def check_accounts(found, server):
         assert 0 <= gap <= late * max(getattr(e, kind) for e in server.log), kind
 
 
-@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "seed", [1, pytest.param(2, marks=pytest.mark.slow), pytest.param(3, marks=pytest.mark.slow)]
+)
 def test_a_run_on_a_faulty_server_ends_with_every_window_accounted_for(seed, tmp_path, call, write_files):
     n = 50
     folder = days(write_files, tmp_path / "days", n)
@@ -61,7 +63,9 @@ def test_a_run_on_a_faulty_server_ends_with_every_window_accounted_for(seed, tmp
         found = json.loads(call("status", "--index", index, "--json", env=endpoint(server)).out)
         met = {entry.fault for entry in server.log}
         assert met == {"ok", *RATES}, met
-        states = {k.removeprefix("windows "): v for k, v in found["counts"].items() if k.startswith("windows ")}
+        states = {
+            k.removeprefix("windows "): v for k, v in found["counts"].items() if k.startswith("windows ")
+        }
         assert set(states) <= {"ok", "repaired", "failed"}
         assert sum(states.values()) == n
         assert states["ok"] + states.get("repaired", 0) >= 0.9 * n
@@ -103,7 +107,9 @@ def test_an_endpoint_that_answers_with_prose_ends_in_an_error_and_no_graph(tmp_p
         assert found["layers"]["graph"]["state"] == "missing"
         assert all("happy to help" in failure["raw"] for failure in found["failures"])
         check_accounts(found, server)
-        asked = call("ask", "Who met Ada Marsh?", "--index", index, "-m", "graphrag-local", env=endpoint(server))
+        asked = call(
+            "ask", "Who met Ada Marsh?", "--index", index, "-m", "graphrag-local", env=endpoint(server)
+        )
         assert asked.code == 2
         # The same command says the same, and pays for nothing again.
         n = server.calls

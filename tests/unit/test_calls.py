@@ -487,7 +487,10 @@ def test_an_unknown_price_is_unknown_and_a_cap_on_money_then_needs_one(server: S
         calls.ask(chat(server), question(), plain, stage="x")
         assert calls.spent.cost is None
         assert calls.ledger()[0].cost is None
-    with Calls(None, max_cost=1.0) as calls, pytest.raises(BadInput, match=r"polygraph\.toml.*--max-spend-tokens"):
+    with (
+        Calls(None, max_cost=1.0) as calls,
+        pytest.raises(BadInput, match=r"polygraph\.toml.*--max-spend-tokens"),
+    ):
         calls.ask(chat(server), question(), plain, stage="x")
     assert server.calls == 1
 

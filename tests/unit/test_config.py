@@ -9,7 +9,9 @@ def test_flags_win_over_environment_over_file_over_defaults(tmp_path):
     environ = {"POLYGRAPH_CONCURRENCY": "3", "POLYGRAPH_METHOD": "naive"}
     settings = load_settings({"method": "hybrid"}, environ=environ, folder=tmp_path)
     assert (settings.method, settings.concurrency, settings.language) == ("hybrid", 3, "de")
-    origins = {o.name: o.source for o in explain_settings({"method": "hybrid"}, environ=environ, folder=tmp_path)}
+    origins = {
+        o.name: o.source for o in explain_settings({"method": "hybrid"}, environ=environ, folder=tmp_path)
+    }
     assert origins["method"] == "flag"
     assert origins["concurrency"] == "environment POLYGRAPH_CONCURRENCY"
     assert origins["language"] == str(tmp_path / "polygraph.toml")
@@ -24,13 +26,20 @@ def test_the_nearest_file_above_the_folder_is_found(tmp_path):
 
 
 def test_the_usual_openai_variables_are_read_after_our_own(tmp_path):
-    environ = {"OPENAI_API_KEY": "sk-theirs", "OPENAI_BASE_URL": "http://a/v1", "POLYGRAPH_BASE_URL": "http://b/v1"}
+    environ = {
+        "OPENAI_API_KEY": "sk-theirs",
+        "OPENAI_BASE_URL": "http://a/v1",
+        "POLYGRAPH_BASE_URL": "http://b/v1",
+    }
     settings = load_settings(environ=environ, folder=tmp_path)
     assert (settings.api_key, settings.base_url) == ("sk-theirs", "http://b/v1")
 
 
 def test_a_key_is_never_shown(tmp_path):
-    shown = {o.name: o.value for o in explain_settings({"api_key": "sk-1234567890abcdef"}, environ={}, folder=tmp_path)}
+    shown = {
+        o.name: o.value
+        for o in explain_settings({"api_key": "sk-1234567890abcdef"}, environ={}, folder=tmp_path)
+    }
     assert "4567890" not in shown["api_key"]
 
 
@@ -38,7 +47,7 @@ def test_a_key_is_never_shown(tmp_path):
     ("content", "message"),
     [
         ("concurrency = 0", "concurrency 0 does not fit"),
-        ('concurency = 4', "there is no setting 'concurency'"),
+        ("concurency = 4", "there is no setting 'concurency'"),
         ("concurrency = ", "cannot be read"),
     ],
 )

@@ -31,7 +31,15 @@ def test_runs_of_characters_without_spaces_are_found_by_pairs(index):
 
 
 def test_query_operators_and_quotes_are_plain_words(index):
-    for question in ('"', "AND OR NOT", "text:Merle", "(Merle", "Merle^9 ~ *", "title:\"x\" [a TO b]", "o'brien's"):
+    for question in (
+        '"',
+        "AND OR NOT",
+        "text:Merle",
+        "(Merle",
+        "Merle^9 ~ *",
+        'title:"x" [a TO b]',
+        "o'brien's",
+    ):
         index.search(question, 5)
     assert [h.n for h in index.search("NOT Merle", 5)] == [0, 2]
 

@@ -25,7 +25,9 @@ def test_the_context_never_exceeds_the_budget_and_what_is_cut_is_recorded():
 def test_what_a_block_leaves_over_goes_to_the_next():
     long = tuple(item(str(n), "word " * 40) for n in range(10))
     alone = pack([Block(heading="", items=long, share=0.5)], max_tokens=400)
-    after = pack([Block(heading="", items=(), share=0.5), Block(heading="", items=long, share=0.5)], max_tokens=400)
+    after = pack(
+        [Block(heading="", items=(), share=0.5), Block(heading="", items=long, share=0.5)], max_tokens=400
+    )
     assert len(after.evidence) > len(alone.evidence)
 
 

@@ -126,7 +126,9 @@ def test_questions_can_be_asked_from_several_threads(index):
     assert together == alone
 
 
-def test_a_state_that_was_taken_stays_and_the_next_question_sees_the_new_one(tmp_path, papers_texts, write_files):
+def test_a_state_that_was_taken_stays_and_the_next_question_sees_the_new_one(
+    tmp_path, papers_texts, write_files
+):
     folder = write_files(tmp_path / "papers", papers_texts)
     with (
         Index.open(tmp_path / "index", models=models()) as writer,

@@ -82,9 +82,7 @@ def _parse(text: str, reports: Sequence[Report]) -> list[Point]:
         score = _number(item.get("score"))
         named = item.get("reports")
         numbers = [integer(str(n), 1, len(reports)) for n in named] if isinstance(named, list) else []
-        chosen = [reports[n - 1] for n in dict.fromkeys(numbers) if n is not None] or list(
-            reports
-        )
+        chosen = [reports[n - 1] for n in dict.fromkeys(numbers) if n is not None] or list(reports)
         if statement and score > 0:
             points.append(
                 Point(

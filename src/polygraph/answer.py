@@ -58,6 +58,7 @@ def answer(
             draft = _extract(question, retrieval, index, models)
         else:
             shown = _Opening(on_text) if on_text is not None else None
+            ended: list[str] = []
             text = write_answer(
                 question,
                 retrieval.context,
@@ -66,8 +67,13 @@ def answer(
                 method=retrieval.method,
                 history=history,
                 on_text=shown,
+                on_finish=ended.append,
             )
             draft = _resolve(text, retrieval, index)
+            if "length" in ended:
+                draft = replace(
+                    draft, notes=(*draft.notes, "the answer was cut off at the limit of its length")
+                )
             if shown is not None:
                 shown.end(draft)
     if on_text is not None and (models.chat is None or not retrieval.evidence):

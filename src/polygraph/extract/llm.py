@@ -148,6 +148,9 @@ def extract(
     return found
 
 
+_CUT = "the reply was cut off at the limit of its length, so records may be missing"
+
+
 @cache
 def example_names() -> tuple[str, ...]:
     """Names in the example of the prompt, which weak models copy into their replies."""
@@ -171,10 +174,12 @@ class _Extractor:
         )
         reader = self._reader(window, may_be_empty=False)
         try:
-            found = task.extract(self.models.calls, self.model, request, reader)
+            found = task.extract(self.models.calls, self.model, request, reader, reader.ended)
         except UnusableReply as error:
             return Extraction(window=window.id, status="failed", problem=error.problem, raw=_kept(error.raw))
         problems = [f"the first reply was not usable: {fault}" for fault in reader.faults]
+        if reader.finish == "length":
+            problems.append(_CUT)
         raws = [reader.raw]
         if self.gleaning != "none":
             found = self._glean(window, request, found, problems, raws)
@@ -205,12 +210,14 @@ class _Extractor:
                     break
                 request = task.glean_request(request, raws[-1])
                 reader = self._reader(window, may_be_empty=True)
-                more = task.glean(calls, self.model, request, reader)
+                more = task.glean(calls, self.model, request, reader, reader.ended)
             except UnusableReply as error:
                 # What was read before stands.
                 problems.append(f"gleaning {n + 1} was not usable: {error.problem}")
                 break
             raws.append(reader.raw)
+            if reader.finish == "length":
+                problems.append(f"gleaning {n + 1}: {_CUT}")
             both = found + more
             if len(both.entities) == len(found.entities) and len(both.relations) == len(found.relations):
                 found = both
@@ -232,7 +239,13 @@ class _Reader:
     max_records: int
     may_be_empty: bool
     raw: str = ""
+    finish: str = ""
+    """How the last reply ended."""
     faults: list[str] = field(default_factory=list)
+
+    def ended(self, finish: str) -> None:
+        """Take note of how a reply ended."""
+        self.finish = finish
 
     def __call__(self, text: str) -> ParsedExtraction:
         self.raw = text

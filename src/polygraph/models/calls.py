@@ -127,6 +127,7 @@ class Calls:
         stage: str,
         method: str = "",
         on_text: Callable[[str], None] | None = None,
+        on_finish: Callable[[str], None] | None = None,
     ) -> T:
         """Get a reply and read it; one that cannot be read is asked for once more, with the reason.
 
@@ -138,6 +139,8 @@ class Calls:
             stage: what it is for, in the ledger.
             method: the retrieval method that it serves, in the ledger.
             on_text: takes pieces of the first reply as they come; a repaired reply is not streamed.
+            on_finish: told before each reading how the reply ended, as `ChatReply.finish` says: one that was cut
+                off may be readable all the same.
 
         Raises:
             UnusableReply: if `parse` refuses the repaired reply as well (its text is kept in quarantine), or
@@ -148,19 +151,24 @@ class Calls:
             StorageFailed: if the reply cannot be stored; it is not used then.
         """
         if (running := replaying()) is not None:
-            return self._replayed(running, model, request, parse)
+            return self._replayed(running, model, request, parse, on_finish)
         line = Attempt(stage=stage, method=method, model=model.name, outcome="ok")
         key = request_key(model.name, request)
         raw = repair_key = ""
         try:
             reply = self._reply(model, request, key, line, on_text)
             raw = reply.text
+            if on_finish is not None:
+                on_finish(reply.finish)
             try:
                 return self._accept(key, parse(raw))
             except UnusableReply as error:
                 second = _repair(request, reply, error.problem)
             repair_key = request_key(model.name, second)
-            raw = self._reply(model, second, repair_key, replace(line, outcome="repaired"), None).text
+            reply = self._reply(model, second, repair_key, replace(line, outcome="repaired"), None)
+            raw = reply.text
+            if on_finish is not None:
+                on_finish(reply.finish)
             return self._accept(key, parse(raw))
         except UnusableReply as error:
             self._quarantine(
@@ -177,7 +185,12 @@ class Calls:
             raise UnusableReply(error.problem, raw) from error
 
     def _replayed(
-        self, running: Replay, model: ChatModel, request: ChatRequest, parse: Callable[[str], T]
+        self,
+        running: Replay,
+        model: ChatModel,
+        request: ChatRequest,
+        parse: Callable[[str], T],
+        on_finish: Callable[[str], None] | None,
     ) -> T:
         """Read what is stored for a request, in the same two rounds, without a trace in the accounts."""
         second = request
@@ -187,6 +200,8 @@ class Calls:
             reply = self._store.reply(key)
             if reply is None:
                 raise UnusableReply("no reply is stored")
+            if on_finish is not None:
+                on_finish(reply.finish)
             try:
                 return parse(reply.text)
             except UnusableReply as error:

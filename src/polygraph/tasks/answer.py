@@ -25,6 +25,7 @@ def write_answer(
     method: str,
     history: Sequence[Turn] = (),
     on_text: Callable[[str], None] | None = None,
+    on_finish: Callable[[str], None] | None = None,
 ) -> str:
     """Let the model answer from a packed context; one call.
 
@@ -37,7 +38,9 @@ def write_answer(
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_ANSWER_TOKENS
     )
-    return models.calls.ask(chat, request, _text, stage="answer", method=method, on_text=on_text)
+    return models.calls.ask(
+        chat, request, _text, stage="answer", method=method, on_text=on_text, on_finish=on_finish
+    )
 
 
 def condense_question(question: str, history: Sequence[Turn], models: Models, chat: ChatModel) -> str:

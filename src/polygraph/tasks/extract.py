@@ -56,7 +56,13 @@ def more_left_request(before: ChatRequest, reply: str) -> ChatRequest:
     return _continued(before, reply, "more_left", VERDICT_TOKENS)
 
 
-def extract(calls: Calls, model: ChatModel, request: ChatRequest, read: Callable[[str], T]) -> T:
+def extract(
+    calls: Calls,
+    model: ChatModel,
+    request: ChatRequest,
+    read: Callable[[str], T],
+    on_finish: Callable[[str], None] | None = None,
+) -> T:
     """Have a text read for the first time.
 
     Args:
@@ -64,17 +70,24 @@ def extract(calls: Calls, model: ChatModel, request: ChatRequest, read: Callable
         model: whom to ask.
         request: as built by `extract_request`.
         read: reads the records; raises `UnusableReply` if there are none.
+        on_finish: told how each reply ended.
 
     Raises:
         UnusableReply: if the repaired reply cannot be read either.
         BudgetReached, ModelUnavailable, ModelRefused: as the gate raises them.
     """
-    return calls.ask(model, request, read, stage="extract")
+    return calls.ask(model, request, read, stage="extract", on_finish=on_finish)
 
 
-def glean(calls: Calls, model: ChatModel, request: ChatRequest, read: Callable[[str], T]) -> T:
+def glean(
+    calls: Calls,
+    model: ChatModel,
+    request: ChatRequest,
+    read: Callable[[str], T],
+    on_finish: Callable[[str], None] | None = None,
+) -> T:
     """Have a text read again for what was missed; arguments and errors as for `extract`."""
-    return calls.ask(model, request, read, stage="glean")
+    return calls.ask(model, request, read, stage="glean", on_finish=on_finish)
 
 
 def more_left(calls: Calls, model: ChatModel, request: ChatRequest) -> bool:

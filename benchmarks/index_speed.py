@@ -61,7 +61,7 @@ def watch(process: subprocess.Popen[str]) -> int:
     peak = 0
     while process.poll() is None:
         peak = max(peak, sum(pss(pid) for pid in tree(process.pid)))
-        time.sleep(0.5)
+        time.sleep(2.0)  # reading the figures of a large process takes its time
     return peak
 
 

@@ -21,11 +21,11 @@ import numpy as np
 from polygraph.chunk import chunk, windows
 from polygraph.errors import NothingExtracted
 from polygraph.extract import llm, nlp
-from polygraph.extract.resolve import Mention, resolve
+from polygraph.extract.resolve import Mention, Resolution, resolve
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 from polygraph.graph.reports import write_reports
-from polygraph.graph.view import merge
+from polygraph.graph.view import merge, no_collection
 from polygraph.load import Loaded
 from polygraph.models import Models
 from polygraph.models.protocols import Embedder, Vectors
@@ -263,29 +263,9 @@ class _Builder:
 
     def graph(self) -> int:
         self._extract()
-        pairs = list(self._store.extractions())
-        mentions = [
-            Mention(
-                document=document,
-                window=extraction.window,
-                name=row.name,
-                type=row.type,
-                description=row.description,
-                chunks=tuple(dict.fromkeys(span.chunk for span in row.spans)),
-            )
-            for document, extraction in pairs
-            for row in extraction.entities
-        ]
-        if not mentions and self._store.count("windows"):
-            raise NothingExtracted(self._why_nothing())
-        self._progress("resolution", 0, 1)
-        resolution = resolve(
-            mentions,
-            similar=self._similar,
-            apart=self._store.decisions("apart"),
-            together=self._store.decisions("together"),
-        )
-        self._progress("resolution", 1, 1)
+        with no_collection():
+            pairs = list(self._store.extractions())
+            resolution = self._resolve(pairs)
         order = self._store.chunk_numbers()
         view = merge((extraction for _, extraction in pairs), resolution.entity_of, order)
         with self._store.transaction():
@@ -411,6 +391,32 @@ class _Builder:
         states = self._store.window_states()
         if states and set(states) <= {"failed"}:
             raise NothingExtracted(self._why_nothing())
+
+    def _resolve(self, pairs: Sequence[tuple[str, Extraction]]) -> Resolution:
+        """Tell which names are one entity; `pairs` are documents with what came out of their windows."""
+        mentions = [
+            Mention(
+                document=document,
+                window=extraction.window,
+                name=row.name,
+                type=row.type,
+                description=row.description,
+                chunks=tuple(dict.fromkeys(span.chunk for span in row.spans)),
+            )
+            for document, extraction in pairs
+            for row in extraction.entities
+        ]
+        if not mentions and self._store.count("windows"):
+            raise NothingExtracted(self._why_nothing())
+        self._progress("resolution", 0, 1)
+        resolution = resolve(
+            mentions,
+            similar=self._similar,
+            apart=self._store.decisions("apart"),
+            together=self._store.decisions("together"),
+        )
+        self._progress("resolution", 1, 1)
+        return resolution
 
     def _windows(self, ids: Sequence[str]) -> Iterator[Window]:
         for at in range(0, len(ids), _BATCH):

@@ -84,7 +84,7 @@ def best(question: str, documents: list[dict[str, Any]], models: Any) -> float:
         for n, d in enumerate(documents, 1)
     ]
     found = choose_sentences(question, passages, models)
-    return found.sentences[0].score if found.sentences else float("-inf")
+    return found.logit if found.logit is not None else float("-inf")
 
 
 def report(name: str, rows: list[tuple[float, bool]]) -> None:

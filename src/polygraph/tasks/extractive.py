@@ -77,6 +77,8 @@ class Selection:
 
     sentences: tuple[Quoted, ...]
     refused_because: str = ""
+    logit: float | None = None
+    """What the cross-encoder gives the best sentence, which decides on a refusal; None without one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,11 +128,13 @@ def choose_sentences(question: str, passages: Sequence[Passage], models: Models)
     weights = _weights(wanted, candidates)
     rough = _rough_scores(question, candidates, weights, models)
     kept = sorted(range(len(candidates)), key=lambda i: (-rough[i], i))[:_CANDIDATES]
+    logit: float | None = None
     if models.reranker is not None:
         judged = models.calls.score(
             models.reranker, question, [candidates[i].context for i in kept], stage="answer"
         )
-        if max(judged) < REFUSE_BELOW:
+        logit = float(max(judged))
+        if logit < REFUSE_BELOW:
             return Selection(
                 sentences=(), refused_because="no sentence of the passages found answers the question"
             )
@@ -149,6 +153,7 @@ def choose_sentences(question: str, passages: Sequence[Passage], models: Models)
     chosen = _choose(question, candidates, scores, most=_MOST, margin=margin)
     return Selection(
         sentences=tuple(replace(candidates[i].quoted, score=scores[i]) for i in chosen),
+        logit=logit,
     )
 
 

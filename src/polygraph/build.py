@@ -16,8 +16,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
 from polygraph.chunk import chunk, windows
 from polygraph.errors import NothingExtracted
 from polygraph.extract import llm, nlp
@@ -25,25 +23,26 @@ from polygraph.extract.resolve import Mention, Resolution, resolve
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 from polygraph.graph.reports import write_reports
+from polygraph.graph.texts import RECIPES
 from polygraph.graph.view import merge, no_collection
 from polygraph.load import Loaded
 from polygraph.models import Models
 from polygraph.models.protocols import Embedder, Vectors
-from polygraph.records import Chunk, Document, Entity, Extraction, Report, Usage, Window
+from polygraph.records import Chunk, Document, Extraction, Report, Usage, Window
 from polygraph.store.files import damage, write_folder
-from polygraph.store.layers import FILES, GRAPH_FILE, current, folder_of, versions, with_below
+from polygraph.store.layers import FILES, GRAPH_FILE, above, current, folder_of, versions, with_below
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import Store, report_from_json, report_to_json
 from polygraph.store.unfinished import BEFORE
-from polygraph.store.vectors import VectorIndex
+from polygraph.store.vectors_again import write_vectors
 
 T = TypeVar("T")
 
 _TITLE_CHARACTERS = 200
 """Of a title, so much is put before a chunk's text when it is embedded."""
-_ENTITY_CHARACTERS = 600
-"""Of an entity's descriptions, so much is embedded after its name: about what the embedder reads."""
+_REPORT_CHARACTERS = 2_000
+"""Of a report, so much is embedded: about what the embedder reads."""
 _BATCH = 512
 """Texts embedded between two reports of progress, and windows read from the store at once."""
 _SMALL_BATCH = 32
@@ -200,7 +199,7 @@ def build(
         NothingExtracted: if the graph was asked for and no entity came out of any text.
     """
     with models.calls.meter() as meter:
-        builder = _Builder(store, manifest, models, progress, processes)
+        builder = _Builder(store, manifest, models, progress, processes, again)
         if store.manifest() not in (None, manifest):
             on_change()
         sound = cache(lambda folder: not damage(folder, thorough=True))
@@ -210,10 +209,13 @@ def build(
             if layer in store.layers():
                 on_change()
             started = time.perf_counter()
-            n_rows = getattr(builder, layer)()
+            n_rows = builder.name_layer(layer) if layer in RECIPES else getattr(builder, layer)()
             seconds = time.perf_counter() - started
             with store.transaction():
                 store.set_manifest(manifest)
+                if layer in again:
+                    # Its version does not tell the new texts from the old.
+                    store.forget_layers(above(layer))
                 store.put_layer(layer, versions(store, manifest)[layer], n_rows, seconds)
             sound.cache_clear()
             report.built[layer] = seconds
@@ -239,13 +241,19 @@ def counts(store: Store) -> dict[str, int]:
 
 
 class _Builder:
-    """One method for each layer; each returns the layer's number of rows."""
+    """One method for each layer, and one for all that embed the graph; each returns the layer's number of rows."""
 
     def __init__(
-        self, store: Store, manifest: Manifest, models: Models, progress: Progress, processes: int
+        self,
+        store: Store,
+        manifest: Manifest,
+        models: Models,
+        progress: Progress,
+        processes: int,
+        again: Collection[str],
     ) -> None:
         self._store, self._manifest, self._models = store, manifest, models
-        self._progress, self._processes = progress, processes
+        self._progress, self._processes, self._again = progress, processes, again
         self.notes: list[str] = []
 
     def chunks(self) -> int:
@@ -272,6 +280,7 @@ class _Builder:
             self._store.put_graph(
                 view.entities,
                 view.relations,
+                view.triples,
                 ((m.entity, m.name, m.document, m.rule, m.score, m.other) for m in resolution.merges),
             )
         graph = view.graph()
@@ -284,9 +293,23 @@ class _Builder:
             )
         return len(view.entities)
 
-    def entity_vectors(self) -> int:
-        texts = (entity_text(entity) for entity in self._store.all_entities())
-        return self._embed("entity_vectors", self._models.name_embedder, texts, self._store.count("entities"))
+    def name_layer(self, layer: str) -> int:
+        """Any layer of vectors by the embedder of names."""
+        store = self._store
+        kind, text = RECIPES[layer]
+        if kind == "predicates":
+            rows: Collection[Any] = store.predicates()
+            return self._embed(layer, self._models.name_embedder, map(text, rows), len(rows))
+        each = {
+            "entities": store.all_entities,
+            "relations": store.all_relations,
+            "triples": store.all_triples,
+        }
+        return self._embed(layer, self._models.name_embedder, map(text, each[kind]()), store.count(kind))
+
+    def report_vectors(self) -> int:
+        texts = (report.text[:_REPORT_CHARACTERS] for report in self._store.reports())
+        return self._embed("report_vectors", self._models.embedder, texts, self._store.count("reports"))
 
     def communities(self) -> int:
         entities = list(self._store.all_entities())
@@ -440,16 +463,18 @@ class _Builder:
         return self._models.calls.embed(self._models.name_embedder, texts, "name", stage="resolution")
 
     def _embed(self, layer: str, embedder: Embedder, texts: Iterator[str], total: int) -> int:
-        manifest = self._manifest
-        width = manifest.dimension if layer == "chunk_vectors" else manifest.name_dimension
-        matrix = np.empty((total, width), dtype=np.float32)
-        at = 0
-        for batch in _batches(texts, _BATCH):
-            vectors = self._models.calls.embed(embedder, batch, "document", stage=layer)
-            matrix[at : at + len(batch)] = vectors
-            at += len(batch)
-            self._progress(layer, at, total)
-        VectorIndex.save(self._folder(layer), matrix)
+        manifest, store = self._manifest, self._store
+        width = manifest.dimension if embedder is self._models.embedder else manifest.name_dimension
+        former = store.layers().get(layer)
+        write_vectors(
+            self._folder(layer),
+            texts,
+            lambda batch: self._models.calls.embed(embedder, batch, "document", stage=layer),
+            shape=(total, width),
+            embedder=embedder.name,
+            former=folder_of(store.folder, layer, former[0]) if former and layer not in self._again else None,
+            on_done=self._counter(layer, total),
+        )
         return total
 
     def _folder(self, layer: str) -> Any:
@@ -470,12 +495,6 @@ def embedded_text(title: str, text: str) -> str:
     """
     head = title[:_TITLE_CHARACTERS]
     return text if text.startswith(head) else f"{head}\n{text}"
-
-
-def entity_text(entity: Entity) -> str:
-    """What is embedded of an entity: name, type, then what is said of it (as in GraphRAG)."""
-    kind = f" ({entity.type})" if entity.type else ""
-    return f"{entity.name}{kind}: {entity.description}"[:_ENTITY_CHARACTERS]
 
 
 def _put_document(

@@ -216,6 +216,24 @@ class Relation:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Triple:
+    """One statement of the graph, with its direction: subject, predicate, object."""
+
+    id: str
+    """``<source id> | <predicate> | <target id>``."""
+    source: str
+    """Id of the subject."""
+    target: str
+    """Id of the object."""
+    predicate: str
+    """As written; the row's keywords where it has no predicate, ``related to`` where it has neither."""
+    weight: float
+    """Number of rows that state it."""
+    chunks: tuple[str, ...]
+    """Chunks that state it, in order."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Community:
     """Entities that belong together, at one level of the hierarchy."""
 

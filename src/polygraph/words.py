@@ -5,6 +5,8 @@ import re
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NAME = re.compile(r"[\"“]([^\"”]{2,80})[\"”]|\b(\d{3,4})\b|\b([^\W\d_][\w'’-]*)")
 
+_PHRASE_WORD = re.compile(r"\w[\w'’.&/-]*(?<![.'’&/-])")
+
 _STOP = """
     a about above after again against all also am an and any are as at be became because been before
     being below between both but by can come could did do does doing down during each either else ever
@@ -55,6 +57,35 @@ def content(text: str) -> list[str]:
     ['chang', 'scroog', 'mind']
     """
     return list(dict.fromkeys(stem(word) for word in words(text) if word not in STOP))
+
+
+def phrases(text: str) -> list[tuple[str, bool]]:
+    """Runs of words that carry content, as written, in order, each once; with whether it looks like a name.
+
+    A run ends at a stop word, at punctuation, and where words with a capital or a digit meet words without.
+    In a text without any lower-case letter nothing counts as a name. No dictionary, no grammar.
+
+    >>> phrases("Who refused to pay Mara Quill for the lamp of 1871?")
+    [('refused', False), ('pay', False), ('Mara Quill', True), ('lamp', False), ('1871', True)]
+    """
+    shouted = text.upper() == text
+    found: dict[str, bool] = {}
+    run: list[str] = []
+    named, end = False, 0
+    for match in _PHRASE_WORD.finditer(text):
+        word = re.sub(r"['’]s?$", "", match.group())
+        is_name = not shouted and (word[0].isupper() or word[0].isdigit())
+        stop = word.casefold() in STOP
+        if run and (stop or is_name != named or text[end : match.start()].strip(" -")):
+            found.setdefault(" ".join(run), named)
+            run = []
+        if not stop:
+            run.append(word)
+            named = is_name
+        end = match.start() + len(word)
+    if run:
+        found.setdefault(" ".join(run), named)
+    return list(found.items())
 
 
 def names(question: str) -> list[str]:

@@ -17,7 +17,6 @@ from polygraph.build import (
     build,
     counts,
     embedded_text,
-    entity_text,
     put_documents,
     rechunk,
     sweep,
@@ -40,7 +39,7 @@ from polygraph.prompts import prompt
 from polygraph.records import Answer, Retrieval, Usage
 from polygraph.retrieve import method as find_method
 from polygraph.retrieve.base import Method, with_budget
-from polygraph.store.layers import BELOW, REVISION, Snapshot, current, with_below
+from polygraph.store.layers import BELOW, BY_NAME_EMBEDDER, REVISION, Snapshot, above, current, with_below
 from polygraph.store.lock import writing
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import FILE_NAME, Store, is_begun
@@ -244,7 +243,6 @@ class Index:
                 vectors=kept.vectors if kept is not None else lambda _: {},
                 ledger=self.models.calls.ledger,
                 chunk_text=embedded_text,
-                entity_text=entity_text,
             )
             found = estimate(corpus, plan, self.models, pilot=pilot)
         finally:
@@ -317,7 +315,9 @@ class Index:
             layers = {*current(store, manifest), *(begun.layers if begun else ())}
             again = {"reports"} if not manifest.reports.startswith("extractive") else set()
             if not is_local(self.models.name_embedder):
-                again.add("entity_vectors")
+                again |= BY_NAME_EMBEDDER
+            if not is_local(self.models.embedder):
+                again.add("report_vectors")
             return self._build_again(store, manifest, layers, again, progress)
 
     def retry(self, *, progress: Progress = _silent, wait_s: float = 0.0) -> BuildReport:
@@ -418,11 +418,13 @@ class Index:
                     raise
                 manifest = exported.manifest
                 written = "reports" in layers and not manifest.reports.startswith("extractive")
-                wanted = [layer for layer in layers if not (written and layer == "reports")]
+                wanted = [x for x in layers if not (written and x in ("reports", *above("reports")))]
                 # Without the chat model: what one wrote comes from the export, and nothing is asked again.
                 silent = replace(self.models, chat=None)
                 report = build(store, manifest, silent, wanted, BuildReport(added=total), progress)
-                if written and not adopt_reports(store, manifest):
+                if written and adopt_reports(store, manifest):
+                    build(store, manifest, silent, layers, report, progress)
+                elif written:
                     notes.append(
                         "the imported reports are not about the communities that were found again, and wait unused. "
                         f"Write new ones with: polygraph index --index {self.folder}"

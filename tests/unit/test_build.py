@@ -6,8 +6,9 @@ from dataclasses import asdict
 
 import pytest
 
-from polygraph.build import embedded_text, entity_text
+from polygraph.build import embedded_text
 from polygraph.errors import BadInput, IndexUnreadable, NothingExtracted
+from polygraph.graph.texts import entity_text
 from polygraph.models import Calls, Models
 from polygraph.models.static import HashEmbedder
 from polygraph.records import Description, Entity
@@ -183,6 +184,7 @@ def test_one_layer_at_a_time_gives_the_same_index(whole, kind, tmp_path):
     with opened(tmp_path / "index", kind) as index:
         for method in ("bm25", "naive", "graphrag-global", "graphrag-local"):
             index.add(folder, methods=[method])
+        index.add(folder)
     assert rows(tmp_path / "index") == wanted_rows
     assert files(tmp_path / "index") == wanted_files
 

@@ -23,6 +23,7 @@ from polygraph.models import Calls, Models
 from polygraph.models.scripted import ScriptedChat
 from polygraph.models.static import HashEmbedder
 from polygraph.records import Chunk, Document, digest
+from polygraph.store.layers import above
 from polygraph.store.lock import writing
 from polygraph.store.sqlite import Store
 from polygraph.testing import scripted_chat
@@ -345,7 +346,7 @@ def test_another_embedder_gets_the_rows_and_is_told_what_is_missing(base, tmp_pa
         assert new.snapshot().layers == {"chunks", "lexical", "chunk_vectors"}
         assert report.counts["entities"] == 0
         assert len(report.notes) == 1
-        assert "graph, entity_vectors, communities, reports not rebuilt" in report.notes[0]
+        assert f"{', '.join(['graph', *above('graph')])} not rebuilt" in report.notes[0]
         assert "another-model" in report.notes[0]
         assert new.status()["notes"] == report.notes
         new.export(tmp_path / "out")

@@ -7,7 +7,17 @@ import pytest
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.models import Calls, Models
 from polygraph.models.static import HashEmbedder
-from polygraph.store.layers import BELOW, FILES, Snapshot, current, folder_of, versions, with_below
+from polygraph.store.layers import (
+    BELOW,
+    BY_NAME_EMBEDDER,
+    FILES,
+    Snapshot,
+    above,
+    current,
+    folder_of,
+    versions,
+    with_below,
+)
 from polygraph.store.sqlite import Store
 from polygraph.testing import scripted_chat
 from polygraph.workspace import Index
@@ -70,10 +80,10 @@ def test_a_layer_without_its_files_is_not_ready_nor_is_what_rests_on_it(folder, 
     ("change", "stale"),
     [
         ({"embedder": "other"}, {"chunks", *BELOW}),
-        ({"name_embedder": "other"}, {"entity_vectors"}),
-        ({"extractor": "nlp:other"}, {"graph", "entity_vectors", "communities", "reports"}),
-        ({"community_size": 99}, {"communities", "reports"}),
-        ({"reports": "other"}, {"reports"}),
+        ({"name_embedder": "other"}, BY_NAME_EMBEDDER),
+        ({"extractor": "nlp:other"}, {"graph", *above("graph")}),
+        ({"community_size": 99}, {"communities", "reports", "report_vectors"}),
+        ({"reports": "other"}, {"reports", "report_vectors"}),
         ({"chunk_tokens": 17}, set(BELOW)),
     ],
 )

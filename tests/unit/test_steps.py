@@ -9,6 +9,7 @@ from polygraph.models import Calls, Models
 from polygraph.models.static import HashEmbedder
 from polygraph.names import normalise
 from polygraph.records import Chunk
+from polygraph.retrieve.rows import spans_of
 from polygraph.retrieve.steps import (
     chunk_evidence,
     embed_question,
@@ -17,7 +18,6 @@ from polygraph.retrieve.steps import (
     pack_chunks,
     reciprocal_rank_fusion,
     rerank,
-    spans_of,
 )
 from polygraph.store.vectors import Hit
 

@@ -19,6 +19,7 @@ from polygraph.records import (
     RelationRow,
     Report,
     Span,
+    Triple,
     Window,
 )
 from polygraph.store.manifest import Manifest
@@ -87,6 +88,10 @@ def relation(a, b, *chunks):
 
 
 ENTITIES = [entity("Ada", "d:0", aliases=("Miss Ada",)), entity("Bo", "d:0", "d:1"), entity("Cy", "d:2")]
+TRIPLES = [
+    Triple(id="bo | saw | ada", source="bo", target="ada", predicate="saw", weight=1.0, chunks=("d:0",)),
+    Triple(id="bo | met | cy", source="bo", target="cy", predicate="met", weight=2.0, chunks=("d:1", "d:2")),
+]
 RELATIONS = [relation("ada", "bo", "d:0"), relation("bo", "cy", "d:1", "d:2")]
 
 
@@ -130,7 +135,7 @@ def test_windows_are_pending_for_another_extractor_and_after_a_failure(filled):
 
 def test_entities_and_relations_come_back_as_they_were(store):
     with store.transaction():
-        store.put_graph(ENTITIES, RELATIONS, [("ada", "Miss Ada", "d", "alias", 0.9, "Ada")])
+        store.put_graph(ENTITIES, RELATIONS, TRIPLES, [("ada", "Miss Ada", "d", "alias", 0.9, "Ada")])
     assert list(store.all_entities()) == ENTITIES
     assert list(store.all_relations()) == RELATIONS
     assert store.entities([2, 0]) == [ENTITIES[2], ENTITIES[0]]
@@ -140,8 +145,14 @@ def test_entities_and_relations_come_back_as_they_were(store):
     assert store.edges_at([1]) == [(0, 0, 1, 1.5), (1, 1, 2, 1.5)]
     assert store.edges_at([0]) == [(0, 0, 1, 1.5)]
     assert store.merges() == [("ada", "Miss Ada", "d", "alias", 0.9, "Ada")]
+    assert list(store.all_triples()) == TRIPLES
+    assert store.triples([1, 0]) == [TRIPLES[1], TRIPLES[0]]
+    assert store.triples_at([0], ends=["source", "target"]) == [(0, 1, 0)]
+    assert store.triples_at([1], ends=["target"]) == []
+    assert store.predicates() == ["met", "saw"]
+    assert store.triples_with(["saw", "none"]) == [0]
     with store.transaction():
-        store.put_graph(ENTITIES[:1], [], [])
+        store.put_graph(ENTITIES[:1], [], [], [])
     assert list(store.all_entities()) == ENTITIES[:1]
     assert store.edges() == []
 
@@ -201,7 +212,7 @@ def test_names_are_found_in_any_spelling_and_namesakes_by_row(store):
     twins = [entity("Ada", "d:0", aliases=("Miss Ada",)), entity("Bo", "d:1")]
     twin = Entity(id="ada (other)", name="Ada", type="", aliases=(), descriptions=(), chunks=("d:2",))
     with store.transaction():
-        store.put_graph([*twins, twin], [], [])
+        store.put_graph([*twins, twin], [], [], [])
     assert store.entities_named(["ADA", "miss ada", "Bo", "nobody", ""]) == {
         "ADA": [0, 2], "miss ada": [0], "Bo": [1],
     }  # fmt: skip
@@ -210,7 +221,7 @@ def test_names_are_found_in_any_spelling_and_namesakes_by_row(store):
 def test_more_keys_than_one_statement_takes_are_looked_up(store):
     many = [entity(f"N{n:04}", "d:0") for n in range(1_300)]
     with store.transaction():
-        store.put_graph(many, [], [])
+        store.put_graph(many, [], [], [])
     assert store.entities(list(range(1_300)))[-1].name == "N1299"
     assert len(store.entities_named([e.name for e in many])) == 1_300
 

@@ -176,6 +176,37 @@ def test_relations_are_sorted_by_their_ids_and_make_the_graph():
     assert graph.weights_of(2).tolist() == [3.0, 1.0]
 
 
+def test_triples_keep_their_direction_and_count_the_rows_that_state_them():
+    rows = Extraction(
+        window="a@0",
+        entities=tuple(entity(name, "a:0") for name in ("a", "b", "c")),
+        relations=(
+            relation("b", "a", "a:1", predicate="pays"),
+            relation("b", "a", "a:0", predicate="pays"),
+            relation("a", "b", "a:0", predicate="knows"),
+            relation("a", "c", "a:0", predicate="", strength=0.3),
+            relation("b", "c", "a:0", predicate="", strength=2.0),
+        ),
+    )
+    found = [
+        (t.source, t.predicate, t.target, t.weight, t.chunks)
+        for t in merge([rows], names(rows), ORDER).triples
+    ]
+    assert found == [
+        ("a", "knows", "b", 1.0, ("a:0",)),
+        ("b", "pays", "a", 2.0, ("a:0", "a:1")),
+        ("b", "related to", "c", 1.0, ("a:0",)),
+    ]
+
+
+def test_keywords_stand_for_a_predicate_that_is_not_there():
+    row = RelationRow(source="a", target="b", keywords=("debt", "quarrel", "oil", "lamp"), chunks=("a:0",))
+    rows = Extraction(
+        window="a@0", entities=tuple(entity(name, "a:0") for name in ("a", "b")), relations=(row,)
+    )
+    assert [t.predicate for t in merge([rows], names(rows), ORDER).triples] == ["debt, quarrel, oil"]
+
+
 def test_a_chunk_without_a_position_is_an_error():
     rows = Extraction(window="z@0", entities=(entity("A", "z:0"),))
     with pytest.raises(KeyError):

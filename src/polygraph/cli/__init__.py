@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from polygraph.records import Answer
     from polygraph.workspace import Index
 
+_SLOWEST = 3
+"""Layers named with their time after a build."""
+
 app = typer.Typer(
     name="polygraph",
     help="Every GraphRAG method over one index, and an honest test of which one to trust on your documents.",
@@ -625,8 +628,11 @@ def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
         markup=False,
     )
     if report.built:
-        took = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.built.items())
-        show.out.print(f"built: {took}", style="dim")
+        slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
+        took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)
+        show.out.print(
+            f"built: {len(report.built)} layers in {sum(report.built.values()):.1f} s ({took})", style="dim"
+        )
     if report.usage.calls or report.usage.cached_calls:
         show.out.print(show.calls_line(report.usage), style="dim")
     for note in report.notes:

@@ -39,12 +39,13 @@ from polygraph.estimate.rehearsal import (
 )
 from polygraph.extract import llm, nlp
 from polygraph.extract.parse import parse_extraction
+from polygraph.graph.texts import RECIPES
 from polygraph.models import ChatModel, ChatReply, ChatRequest, Embedder, Models
 from polygraph.models.calls import LedgerRow, request_key
 from polygraph.models.prices import FREE, Price, price_of
 from polygraph.models.sending import is_local
 from polygraph.prompts import prompt
-from polygraph.records import Entity, Extraction, Window, digest
+from polygraph.records import Extraction, Window, digest
 from polygraph.store.layers import with_below
 from polygraph.store.manifest import Manifest
 from polygraph.tasks import extract as extract_task
@@ -86,8 +87,6 @@ class Plan:
     """What was ever spent."""
     chunk_text: Callable[[str, str], str]
     """What is embedded of a chunk, from its document's title and its text."""
-    entity_text: Callable[[Entity], str]
-    """What is embedded of an entity."""
 
 
 def estimate(corpus: Corpus, plan: Plan, models: Models, *, pilot: int = 0) -> Estimate:
@@ -522,11 +521,27 @@ class _Estimator:
                 line("chunk_vectors", models.embedder.name, self._price(models.embedder), Range.exactly(calls),
                      Range.exactly(tokens), ZERO, free=free, basis="every passage, counted")
             )  # fmt: skip
+        if "report_vectors" in needed and not is_local(models.embedder):
+            habits = (self.report_habits or self._report_habits(0))[1]
+            mean = min(habits.tokens(graph.material or 500.0), models.embedder.max_tokens)
+            counts = _three(graph.communities)
+            lines.append(
+                line("report_vectors", models.embedder.name, self._price(models.embedder),
+                     Range(*(-(-n // 256) for n in counts)), Range(*(n * mean for n in counts)), ZERO,
+                     free=0, basis="communities of a rehearsed graph")
+            )  # fmt: skip
         if graph.last is None or is_local(models.name_embedder):
             return lines
         view, embedder = graph.last.view, models.name_embedder
         jobs = {"resolution": ("graph", list(graph.last.embedded), "name")}
-        jobs["entity_vectors"] = ("entity_vectors", [plan.entity_text(e) for e in view.entities], "document")
+        rows = {
+            "entities": view.entities,
+            "relations": view.relations,
+            "triples": view.triples,
+            "predicates": sorted({triple.predicate for triple in view.triples}),
+        }
+        for layer, (kind_of_row, text) in RECIPES.items():
+            jobs[layer] = (layer, [text(row) for row in rows[kind_of_row]], "document")
         for stage, (layer, texts, kind) in jobs.items():
             if layer not in needed or not texts:
                 continue

@@ -9,9 +9,14 @@ from math import fsum
 from typing import TypeAlias, TypeVar
 
 from polygraph.graph.csr import Graph
-from polygraph.records import Description, Entity, Extraction, Relation
+from polygraph.records import Description, Entity, Extraction, Relation, Triple
 
 T = TypeVar("T")
+UNSAID = "related to"
+"""Predicate of a triple whose row has a strength of at least 1 but neither predicate nor keywords."""
+_BACKWARD = "<-"
+_KEYWORDS = 3
+"""Keywords that stand for a predicate where there is none."""
 Place: TypeAlias = tuple[int, int]
 """Position of a chunk, and of a text within it."""
 
@@ -24,6 +29,8 @@ class GraphView:
     """Sorted by id."""
     relations: tuple[Relation, ...]
     """Sorted by id."""
+    triples: tuple[Triple, ...] = ()
+    """Sorted by (source, target, predicate)."""
     dropped: int = 0
     """Relation rows left out because an end is no known entity, or no chunk is known for them."""
     unplaced: int = 0
@@ -151,7 +158,7 @@ class _Merging:
                 forward = source < target
                 predicate = relation.predicate
                 if predicate and not forward:
-                    predicate = f"<-{predicate}"
+                    predicate = f"{_BACKWARD}{predicate}"
                 text = self._text(relation.description)
                 ends = (source, target) if forward else (target, source)
                 self._relations.setdefault(ends, []).append(
@@ -176,6 +183,8 @@ class _Merging:
             degree[target] += 1
             relations.append(_relation(source, target, rows, chunk_at, max_descriptions))
         relations.sort(key=lambda relation: relation.id)
+        triples = [t for ends in self._relations for t in self._triples(ends, degree, chunk_at)]
+        triples.sort(key=lambda triple: (triple.source, triple.target, triple.predicate))
         entities = [
             _entity(entity, self._entities[entity], degree[entity], chunk_at, max_descriptions)
             for entity in sorted(self._entities)
@@ -183,10 +192,36 @@ class _Merging:
         return GraphView(
             entities=tuple(entities),
             relations=tuple(relations),
+            triples=tuple(triples),
             dropped=self._dropped,
             unplaced=self._unplaced,
             loops=self._loops,
         )
+
+    def _triples(
+        self, ends: tuple[str, str], known: Mapping[str, int], chunk_at: Mapping[int, str]
+    ) -> Iterator[Triple]:
+        """What the rows between two entities state, by subject, then predicate."""
+        low, high = ends
+        if low not in known or high not in known:
+            return
+        stated: dict[tuple[bool, str], list[tuple[int, ...]]] = {}
+        for predicate, keywords, strength, chunks, _ in self._relations[ends]:
+            backward = predicate.startswith(_BACKWARD)
+            said = predicate.removeprefix(_BACKWARD) or ", ".join(keywords[:_KEYWORDS])
+            if not said and strength < 1:
+                continue  # the two names only stand together
+            stated.setdefault((backward, said or UNSAID), []).append(chunks)
+        for (backward, said), rows in sorted(stated.items()):
+            source, target = (high, low) if backward else (low, high)
+            yield Triple(
+                id=f"{source} | {said} | {target}",
+                source=source,
+                target=target,
+                predicate=said,
+                weight=float(len(rows)),
+                chunks=_chunks(rows, chunk_at),
+            )
 
 
 def _entity(

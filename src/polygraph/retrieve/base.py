@@ -1,12 +1,12 @@
 """What a retrieval method is, and what all of them share."""
 
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 
 from polygraph.errors import MissingLayer
 from polygraph.models import Models
 from polygraph.records import Retrieval
-from polygraph.store.layers import Snapshot
+from polygraph.store.layers import BY_EMBEDDER, BY_NAME_EMBEDDER, Snapshot
 
 
 @runtime_checkable
@@ -30,6 +30,23 @@ class Method(Protocol):
         """Retrieve for one question."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Character:
+    """What the papers say of a method; class variables of the same names, each of which it may lack."""
+
+    tokens: str = ""
+    """Tokens of the context of a question, as a formula or a bound."""
+    good: str = ""
+    """What it is good at, with the figures and where they stand."""
+    bad: str = ""
+    """What it is bad at, with the figures and where they stand."""
+
+
+def character(method: Method) -> Character:
+    """What the papers say of a method."""
+    return Character(**{f.name: getattr(method, f.name, "") for f in fields(Character)})
+
+
 M = TypeVar("M", bound=Method)
 
 
@@ -43,9 +60,9 @@ def require(index: Snapshot, method: str, needs: frozenset[str], models: Models)
     missing = needs - index.layers
     if missing:
         raise MissingLayer(method, missing, str(index.folder))
-    if "chunk_vectors" in needs:
+    if needs & BY_EMBEDDER:
         index.check_embedder(models.embedder.name, models.embedder.dimension)
-    if "entity_vectors" in needs:
+    if needs & BY_NAME_EMBEDDER:
         index.check_name_embedder(models.name_embedder.name)
 
 

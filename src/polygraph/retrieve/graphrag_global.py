@@ -15,7 +15,8 @@ from polygraph.models import Models
 from polygraph.records import Evidence, Report, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.pack import Block, pack
-from polygraph.retrieve.steps import RANKED, spans_of
+from polygraph.retrieve.rows import nothing, spans_of
+from polygraph.retrieve.steps import RANKED
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.extractive import is_broad
 from polygraph.tasks.points import Point, find_points
@@ -32,8 +33,14 @@ class GraphRAGGlobal:
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "communities", "reports"})
     source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130"
     calls: ClassVar[str] = "ceil(report tokens / batch tokens) + 1"
+    tokens: ClassVar[str] = "all reports in batches, then at most 12,000"
     summary: ClassVar[str] = (
         "questions about the whole collection; reads every report, so its cost grows with it"
+    )
+    good: ClassVar[str] = "overviews of a whole collection (arXiv:2404.16130)"
+    bad: ClassVar[str] = (
+        "details and unanswerable questions: 19% and 14% right there (arXiv:2502.11371); 326,200 tokens a "
+        "question (arXiv:2506.06331)"
     )
 
     level: int = 2
@@ -54,8 +61,7 @@ class GraphRAGGlobal:
         overview = models.chat is None and is_broad(question)
         reports = self._chosen(index, 0 if overview else self.level)
         if not reports:
-            reason = f"no report rests wholly on documents within the filter {index.scope}"
-            return _nothing(question, reason if index.scope else "the index has no reports")
+            return nothing(question, "graphrag-global", "there is no report to read", index)
         # 1. Shuffle with a fixed seed, so that no batch is one region of the graph; cut in batches.
         #    Without a model there is nothing to be cut for: one pass compares all statements.
         order = np.random.default_rng(self.seed).permutation(len(reports))
@@ -70,7 +76,9 @@ class GraphRAGGlobal:
             Step(name="points", value=[[p.text, p.score, list(p.reports)] for p in points[:RANKED]]),
         )
         if not points:
-            return _nothing(question, "no report helps to answer the question", trace)
+            return nothing(
+                question, "graphrag-global", "no report helps to answer the question", index, trace
+            )
         # 3. Pack the best.
         weights = {r.community: r for r in reports}
         items = tuple(_evidence(p, weights, index) for p in points[:RANKED])
@@ -122,15 +130,4 @@ def _evidence(point: Point, reports: dict[str, Report], index: Snapshot) -> Evid
         score=point.score,
         spans=spans_of(point.chunks, index),
         why=f"scored {point.score:.0f} of 100 in {titles}",
-    )
-
-
-def _nothing(question: str, reason: str, trace: tuple[Step, ...] = ()) -> Retrieval:
-    return Retrieval(
-        question=question,
-        method="graphrag-global",
-        evidence=(),
-        context="",
-        trace=trace,
-        empty_because=reason,
     )

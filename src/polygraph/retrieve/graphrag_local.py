@@ -14,18 +14,16 @@ from polygraph.models import Models
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.pack import Block, pack
-from polygraph.retrieve.steps import (
-    RANKED,
-    chunk_evidence,
-    embed_question,
-    entities_in_question,
-    spans_of,
+from polygraph.retrieve.rows import (
+    entity_evidence,
+    nothing,
+    relation_evidence,
+    relation_line,
+    report_evidence,
 )
+from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, sources_of
 from polygraph.store.layers import Neighbour, Snapshot
-from polygraph.tokens import count_tokens, truncate
-
-_ROW_TOKENS = 120
-"""One row of the entity and relation tables is at most so long, so that a table holds many."""
+from polygraph.tokens import count_tokens
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +35,14 @@ class GraphRAGLocal:
     )
     source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130"
     calls: ClassVar[str] = "1"
+    tokens: ClassVar[str] = "at most 12,000"
     summary: ClassVar[str] = "what is known about particular people, places and things, and their relations"
+    good: ClassVar[str] = (
+        "multi-step questions: best of the GraphRAG variants, and ahead of RAG on reasoning (arXiv:2502.11371, table 2)"
+    )
+    bad: ClassVar[str] = (
+        "single facts, where RAG is level or ahead; entities without descriptions (noun-phrase graphs)"
+    )
 
     k: int = 10
     """Entities asked for (code: 10)."""
@@ -70,21 +75,19 @@ class GraphRAGLocal:
         kept = [(n, e) for n, e in zip(rows, entities, strict=True) if e.chunks]
         rows, entities = [n for n, _ in kept], [e for _, e in kept]
         if not entities:
-            return _nothing(question, index)
+            return nothing(question, "graphrag-local", "no entity of the graph matches the question", index)
         # 2. Reports of their communities, by number of matched entities, then rating.
         reports = self._reports(entities, index)
         # 3. Entities one at a time with their relations, until the tables are full.
         edges = index.relations_at(rows)
         shown, relations = self._tables(rows, entities, edges, whys, index)
         # 4. Source texts by entity order, then by how many of the relations they hold.
-        texts = _texts(entities, relations, index)
+        texts = sources_of(entities, relations, index)
         packed = pack(
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share),
                 Block(heading="## Entities", items=shown, share=self.tables_share),
-                Block(
-                    heading="## Relations", items=tuple(_relation_row(r, index) for r in relations), share=0.0
-                ),
+                Block(heading="## Relations", items=tuple(_row(r, index) for r in relations), share=0.0),
                 Block(heading="## Sources", items=texts, share=1 - self.reports_share - self.tables_share),
             ],
             max_tokens=self.max_tokens,
@@ -111,13 +114,11 @@ class GraphRAGLocal:
         reports = index.reports(sorted(matched))
         ordered = sorted(reports, key=lambda r: (-matched[r.community], -r.rating, r.community))
         return tuple(
-            Evidence(
-                kind="report",
-                id=r.community,
-                text=r.text,
-                score=float(matched[r.community]),
-                spans=spans_of(r.chunks, index),
-                why=f"holds {matched[r.community]} of the entities; rating {r.rating:.1f}",
+            report_evidence(
+                r,
+                float(matched[r.community]),
+                f"holds {matched[r.community]} of the entities; rating {r.rating:.1f}",
+                index,
             )
             for r in ordered[:RANKED]
         )
@@ -140,16 +141,9 @@ class GraphRAGLocal:
             picked = _relations_for(edges, selected, self.relations_per_entity * (i + 1), degrees)
             texts |= index.relations([n for n in picked if n not in texts])
             picked = [n for n in picked if n in texts]
-            row = Evidence(
-                kind="entity",
-                id=entity.id,
-                text=_entity_line(entity),
-                score=float(len(entities) - i),
-                spans=spans_of([d.chunk for d in entity.descriptions][:5] or entity.chunks[:1], index),
-                why=whys[rows[i]],
-            )
+            row = entity_evidence(entity, float(len(entities) - i), whys[rows[i]], index)
             cost = sum(count_tokens(item.text) + 3 for item in (*chosen, row))
-            cost += sum(count_tokens(_relation_line(texts[n])) + 3 for n in picked)
+            cost += sum(count_tokens(relation_line(texts[n])) + 3 for n in picked)
             if cost > budget and chosen:
                 break  # the last good state stands
             chosen.append(row)
@@ -176,52 +170,6 @@ def _relations_for(
     return [e.n for e in inside] + [e.n for e in outside[:most]]
 
 
-def _texts(
-    entities: Sequence[Entity], relations: Sequence[Relation], index: Snapshot
-) -> tuple[Evidence, ...]:
-    n_relations = Counter(chunk for r in relations for chunk in r.chunks)
-    first: dict[str, int] = {}
-    for order, entity in enumerate(entities):
-        for chunk in entity.chunks:
-            first.setdefault(chunk, order)
-    ordered = sorted(first, key=lambda c: (first[c], -n_relations[c], c))
-    place = {c: i for i, c in enumerate(ordered)}
-    chunks = sorted(index.chunks_by_id(ordered[:RANKED]), key=lambda c: place[c.id])
-    return chunk_evidence(
-        chunks,
-        [float(len(entities) - first[c.id]) for c in chunks],
-        [f"mentions {entities[first[c.id]].name}; {n_relations[c.id]} of the relations" for c in chunks],
-        index.titles([c.document for c in chunks]),
-    )
-
-
-def _entity_line(entity: Entity) -> str:
-    kind = f" ({entity.type})" if entity.type else ""
-    return truncate(f"{entity.name}{kind}: {entity.description}", _ROW_TOKENS)
-
-
-def _relation_line(relation: Relation) -> str:
-    predicates = ", ".join(relation.predicates[:4])
-    return truncate(
-        f"{relation.source} — {predicates or 'with'} — {relation.target}: {relation.description}", _ROW_TOKENS
-    )
-
-
-def _relation_row(relation: Relation, index: Snapshot) -> Evidence:
-    return Evidence(
-        kind="relation",
-        id=relation.id,
-        text=_relation_line(relation),
-        score=relation.weight,
-        spans=spans_of([d.chunk for d in relation.descriptions][:5] or relation.chunks[:1], index),
-        why=f"joins matched entities; weight {relation.weight:.1f}",
-    )
-
-
-def _nothing(question: str, index: Snapshot) -> Retrieval:
-    reason = "no entity of the graph matches the question"
-    if index.scope:
-        reason += f" within the filter {index.scope}"
-    return Retrieval(
-        question=question, method="graphrag-local", evidence=(), context="", empty_because=reason
-    )
+def _row(relation: Relation, index: Snapshot) -> Evidence:
+    why = f"joins matched entities; weight {relation.weight:.1f}"
+    return relation_evidence(relation, relation.weight, why, index)

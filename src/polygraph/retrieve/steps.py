@@ -1,19 +1,22 @@
 """Steps that methods are composed of: typed and pure, over an index."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.names import normalise
-from polygraph.records import Chunk, Evidence, Json, Retrieval, Span, Step
+from polygraph.records import Chunk, Entity, Evidence, Json, Relation, Retrieval, Span, Step
 from polygraph.retrieve.pack import Block, pack
 from polygraph.store.layers import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.words import STOP
 
+T = TypeVar("T", bound=Hashable)
 RANKED = 100
 """Chunks that a ranking lists, so that retrieval can be measured beyond what is packed."""
 _NAME_WORDS = 6
@@ -25,6 +28,13 @@ def embed_question(question: str, models: Models, *, names: bool = False) -> Vec
     embedder = models.name_embedder if names else models.embedder
     vectors = models.calls.embed(embedder, [question], "query", stage="question")
     return np.asarray(vectors[0])
+
+
+def embed_names(texts: Sequence[str], models: Models) -> Vectors:
+    """Embed texts for the vectors of entities, relations and triples; shape ``(len(texts), dimension)``."""
+    if not texts:
+        return np.zeros((0, models.name_embedder.dimension), dtype=np.float32)
+    return np.asarray(models.calls.embed(models.name_embedder, texts, "query", stage="question"))
 
 
 def search_dense(question: str, index: Snapshot, models: Models, k: int) -> list[Hit]:
@@ -55,6 +65,16 @@ def reciprocal_rank_fusion(
         for rank, n in enumerate(ranking, 1):
             scores[n] = scores.get(n, 0.0) + weight / (k + rank)
     return sorted((Hit(n, round(s, 8)) for n, s in scores.items()), key=lambda h: (-h.score, h.n))
+
+
+def round_robin(rankings: Sequence[Sequence[T]]) -> list[T]:
+    """Take the first of each ranking, then the second of each, and so on; each item once (LightRAG's merge).
+
+    >>> round_robin([["a", "b", "c"], ["b", "d"]])
+    ['a', 'b', 'd', 'c']
+    """
+    longest = max(map(len, rankings), default=0)
+    return list(dict.fromkeys(ranking[i] for i in range(longest) for ranking in rankings if i < len(ranking)))
 
 
 def rerank(question: str, hits: Sequence[Hit], index: Snapshot, models: Models, top: int) -> list[Hit]:
@@ -116,15 +136,32 @@ def chunk_evidence(
     )
 
 
+def sources_of(
+    entities: Sequence[Entity], relations: Sequence[Relation], index: Snapshot
+) -> tuple[Evidence, ...]:
+    """Chunks that mention ranked entities: by the first entity, then by how many of the relations they hold, then id.
+
+    As GraphRAG's local search and LightRAG 1.0 order their source texts.
+    """
+    n_relations = Counter(chunk for r in relations for chunk in r.chunks)
+    first: dict[str, int] = {}
+    for order, entity in enumerate(entities):
+        for chunk in entity.chunks:
+            first.setdefault(chunk, order)
+    ordered = sorted(first, key=lambda c: (first[c], -n_relations[c], c))
+    place = {c: i for i, c in enumerate(ordered)}
+    chunks = sorted(index.chunks_by_id(ordered[:RANKED]), key=lambda c: place[c.id])
+    return chunk_evidence(
+        chunks,
+        [float(len(entities) - first[c.id]) for c in chunks],
+        [f"mentions {entities[first[c.id]].name}; {n_relations[c.id]} of the relations" for c in chunks],
+        index.titles([c.document for c in chunks]),
+    )
+
+
 def with_title(title: str, text: str) -> str:
     """A passage headed by the title of its document, unless it begins with it."""
     return text if text.lstrip("# ").startswith(title) else f"{title}\n{text}"
-
-
-def spans_of(chunks: Iterable[str], index: Snapshot) -> tuple[Span, ...]:
-    """The whole stretches of some chunks, in the order given, each once."""
-    found = index.chunks_by_id(list(dict.fromkeys(chunks)))
-    return tuple(Span(c.document, c.id, c.start, c.end) for c in found)
 
 
 def pack_chunks(

@@ -3,8 +3,9 @@
 ```
 chunks ─┬─ lexical
         ├─ chunk_vectors
-        └─ graph ─┬─ entity_vectors
-                  └─ communities ── reports
+        └─ graph ─┬─ entity_vectors, name_vectors, description_vectors
+                  ├─ relation_vectors, fact_vectors, predicate_vectors
+                  └─ communities ── reports ── report_vectors
 ```
 A layer's version is a hash of the versions below it and of its own settings; a layer whose version is not the
 one that the manifest and the documents imply is stale and counts as missing.
@@ -21,15 +22,16 @@ from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
+from polygraph.graph.texts import RECIPES
 from polygraph.models.protocols import Vectors
-from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, digest
+from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple, digest
 from polygraph.store import lexical
 from polygraph.store.files import damage
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import Store
 from polygraph.store.unfinished import finished_state
-from polygraph.store.vectors import Hit, VectorIndex
+from polygraph.store.vectors import Hit, VectorIndex, top
 
 BELOW: Mapping[str, tuple[str, ...]] = {
     "chunks": (),
@@ -37,12 +39,24 @@ BELOW: Mapping[str, tuple[str, ...]] = {
     "chunk_vectors": ("chunks",),
     "graph": ("chunks",),
     "entity_vectors": ("graph",),
+    "name_vectors": ("graph",),
+    "description_vectors": ("graph",),
+    "relation_vectors": ("graph",),
+    "fact_vectors": ("graph",),
+    "predicate_vectors": ("graph",),
     "communities": ("graph",),
     "reports": ("communities",),
+    "report_vectors": ("reports",),
 }
 """Every layer in the order of building, with the layers that it rests on."""
 
-FILES = frozenset({"lexical", "chunk_vectors", "graph", "entity_vectors"})
+BY_EMBEDDER = frozenset({"chunk_vectors", "report_vectors"})
+"""Layers of vectors by the embedder of chunks and questions."""
+
+BY_NAME_EMBEDDER = frozenset(RECIPES)
+"""Layers of vectors by the embedder of names, for texts that are many and short."""
+
+FILES = frozenset({"lexical", "graph", *BY_EMBEDDER, *BY_NAME_EMBEDDER})
 """Layers that keep files under ``derived/``; the others are tables."""
 
 
@@ -69,6 +83,15 @@ def with_below(layers: Iterable[str]) -> tuple[str, ...]:
     return tuple(layer for layer in BELOW if layer in wanted)
 
 
+def above(layer: str) -> tuple[str, ...]:
+    """Every layer that rests on one, directly or not, in the order of building.
+
+    >>> above("communities")
+    ('reports', 'report_vectors')
+    """
+    return tuple(other for other in BELOW if other != layer and layer in with_below([other]))
+
+
 def versions(store: Store, manifest: Manifest) -> dict[str, str]:
     """The version that each layer would have if it were built now."""
     documents = store.document_hashes()
@@ -81,10 +104,10 @@ def versions(store: Store, manifest: Manifest) -> dict[str, str]:
     revision = [found_revision] if (found_revision := store.meta(REVISION)) else []
     own = {
         "lexical": [lexical.ANALYSER],
-        "chunk_vectors": [manifest.embedder],
+        **{layer: [manifest.embedder] for layer in BY_EMBEDDER},
+        **{layer: [manifest.name_embedder] for layer in BY_NAME_EMBEDDER},
         # Reading windows again changes the rows under the same documents.
         "graph": [manifest.extractor, *decisions, *revision],
-        "entity_vectors": [manifest.name_embedder],
         "communities": [str(manifest.community_size)],
         "reports": [manifest.reports],
     }
@@ -257,6 +280,10 @@ class Snapshot:
         """Chunks by id."""
         return self.store.chunks_by_id(ids)
 
+    def chunks_of(self, document: str) -> list[Chunk]:
+        """Chunks of one document, in order, whatever the filter."""
+        return self.store.chunks_of(document)
+
     def titles(self, documents: Sequence[str]) -> dict[str, str]:
         """Titles of documents by id."""
         return self.store.titles(list(dict.fromkeys(documents)))
@@ -267,11 +294,11 @@ class Snapshot:
 
     def search_chunks(self, vector: Vectors, k: int) -> list[Hit]:
         """Chunks by cosine with a unit vector of shape ``(dimension,)``."""
-        return self._chunk_vectors.search(vector, k, self.allowed)
+        return self._vectors("chunk_vectors").search(vector, k, self.allowed)
 
     def chunk_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
         """Cosine of some chunks with a unit vector, in the order asked for."""
-        rows = self._chunk_vectors.rows(np.asarray(ns, dtype=np.int64))
+        rows = self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
         return np.asarray(np.round(rows @ vector, 6), dtype=np.float32)
 
     # --- graph --------------------------------------------------------------------------------------
@@ -283,9 +310,38 @@ class Snapshot:
 
     def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
         """Entities by cosine of name and descriptions with a unit vector."""
-        if self.allowed is None:
-            return self._entity_vectors.search(vector, k)
-        return self._entity_vectors.search(vector, k, self._entities_allowed)
+        return self._vectors("entity_vectors").search(vector, k, self._entities_allowed)
+
+    def search_names(self, vector: Vectors, k: int) -> list[Hit]:
+        """Entities by cosine of their name alone."""
+        return self._vectors("name_vectors").search(vector, k, self._entities_allowed)
+
+    def search_descriptions(self, vector: Vectors, k: int) -> list[Hit]:
+        """Entities by cosine of what is said of them, without their name."""
+        return self._vectors("description_vectors").search(vector, k, self._entities_allowed)
+
+    def search_relations(self, vector: Vectors, k: int) -> list[Hit]:
+        """Relations by cosine of keywords, ends and description."""
+        return self._vectors("relation_vectors").search(vector, k, self._relations_allowed)
+
+    def fact_scores(self, vector: Vectors) -> NDArray[np.float32]:
+        """Cosine of every triple with a unit vector, shape ``(n_triples,)``; ``-inf`` outside the filter."""
+        scores = np.round(self._vectors("fact_vectors").scores(vector), 6)
+        allowed = self._triples_allowed
+        return scores if allowed is None else np.where(allowed, scores, -np.inf).astype(np.float32)
+
+    def search_facts(self, vector: Vectors, k: int) -> list[Hit]:
+        """Triples by cosine of subject, predicate and object."""
+        return top(self.fact_scores(vector), k)
+
+    def search_predicates(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
+        """Predicates by cosine, with it; one that only documents outside the filter use is left out."""
+        scores = self._vectors("predicate_vectors").scores(vector)
+        hits = top(scores, k if self.allowed is None else len(scores))
+        found = [(self._predicates[hit.n], hit.score) for hit in hits]
+        if self.allowed is not None:
+            found = [(p, s) for p, s in found if self.triples(self.store.triples_with([p]))][:k]
+        return found
 
     def entities(self, ns: Sequence[int]) -> list[Entity]:
         """Entities by row, reduced to what the filter permits."""
@@ -302,6 +358,26 @@ class Snapshot:
             return found
         reduced = {n: self._reduce_relation(r) for n, r in found.items()}
         return {n: r for n, r in reduced.items() if r.chunks}
+
+    def triples(self, ns: Sequence[int]) -> dict[int, Triple]:
+        """Triples by row, with the chunks that the filter permits; those with none are left out."""
+        found = dict(zip(ns, self.store.triples(ns), strict=True))
+        if self.documents_allowed is None:
+            return found
+        reduced = {
+            n: replace(t, chunks=tuple(c for c in t.chunks if self.permits([c]))) for n, t in found.items()
+        }
+        return {n: t for n, t in reduced.items() if t.chunks}
+
+    def triples_at(
+        self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
+    ) -> list[tuple[int, int, int]]:
+        """Triples with such an end among some entities, as ``(row, subject row, object row)``, by row."""
+        return self.store.triples_at(entities, ends=ends)
+
+    def triples_with(self, predicates: Sequence[str]) -> list[int]:
+        """Rows of the triples with one of some predicates."""
+        return self.store.triples_with(predicates)
 
     def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Rows of the entities that bear some names, spelt in any of the ways found, by name as given."""
@@ -325,6 +401,15 @@ class Snapshot:
         """Reports of some communities or of all, without those that the filter withholds."""
         return [r for r in self.store.reports(communities) if self.permits(r.chunks)]
 
+    def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
+        """Reports by cosine with a unit vector by the embedder of questions, with it; ties by level, then id."""
+        reports = self.store.reports()
+        allowed = None
+        if self.documents_allowed is not None:
+            allowed = np.fromiter((self.permits(r.chunks) for r in reports), dtype=np.bool_)
+        hits = self._vectors("report_vectors").search(vector, k, allowed)
+        return [(reports[hit.n], hit.score) for hit in hits]
+
     # --- files --------------------------------------------------------------------------------------
 
     def _folder(self, layer: str) -> Path:
@@ -341,19 +426,36 @@ class Snapshot:
     def _lexical(self) -> LexicalIndex:
         return LexicalIndex.open(self._folder("lexical"))
 
-    @cached_property
-    def _chunk_vectors(self) -> VectorIndex:
-        return VectorIndex.open(self._folder("chunk_vectors"))
+    def _vectors(self, layer: str) -> VectorIndex:
+        if layer not in self._opened:
+            self._opened[layer] = VectorIndex.open(self._folder(layer))
+        return self._opened[layer]
 
     @cached_property
-    def _entity_vectors(self) -> VectorIndex:
-        return VectorIndex.open(self._folder("entity_vectors"))
+    def _opened(self) -> dict[str, VectorIndex]:
+        return {}
 
     @cached_property
-    def _entities_allowed(self) -> NDArray[np.bool_]:
-        return np.fromiter(
-            (any(self.permits([c]) for c in e.chunks) for e in self.store.all_entities()), dtype=np.bool_
-        )
+    def _predicates(self) -> list[str]:
+        return self.store.predicates()
+
+    @cached_property
+    def _entities_allowed(self) -> NDArray[np.bool_] | None:
+        return self._where_chunks(e.chunks for e in self.store.all_entities())
+
+    @cached_property
+    def _relations_allowed(self) -> NDArray[np.bool_] | None:
+        return self._where_chunks(r.chunks for r in self.store.all_relations())
+
+    @cached_property
+    def _triples_allowed(self) -> NDArray[np.bool_] | None:
+        return self._where_chunks(t.chunks for t in self.store.all_triples())
+
+    def _where_chunks(self, rows: Iterable[Sequence[str]]) -> NDArray[np.bool_] | None:
+        """Of which rows some chunk is within the filter; None without a filter."""
+        if self.documents_allowed is None:
+            return None
+        return np.fromiter((any(self.permits([c]) for c in chunks) for chunks in rows), dtype=np.bool_)
 
     def _reduce_entity(self, e: Entity) -> Entity:
         if self.documents_allowed is None:

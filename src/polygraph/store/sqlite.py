@@ -28,6 +28,7 @@ from polygraph.records import (
     RelationRow,
     Report,
     Span,
+    Triple,
     Window,
 )
 from polygraph.store.files import sync
@@ -75,6 +76,11 @@ CREATE TABLE IF NOT EXISTS relations (
   keywords TEXT NOT NULL, descriptions TEXT NOT NULL, weight REAL NOT NULL, chunks TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS relations_by_source ON relations (source);
 CREATE INDEX IF NOT EXISTS relations_by_target ON relations (target);
+CREATE TABLE IF NOT EXISTS triples (
+  n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicate TEXT NOT NULL,
+  weight REAL NOT NULL, chunks TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS triples_by_source ON triples (source);
+CREATE INDEX IF NOT EXISTS triples_by_target ON triples (target);
 CREATE TABLE IF NOT EXISTS communities (
   id TEXT PRIMARY KEY, level INTEGER NOT NULL, parent TEXT NOT NULL, entities TEXT NOT NULL,
   chunks TEXT NOT NULL);
@@ -90,7 +96,7 @@ CREATE TABLE IF NOT EXISTS layers (
 """
 
 _VIEWS = {
-    "graph": ("entities", "names", "relations", "merges"),
+    "graph": ("entities", "names", "relations", "triples", "merges"),
     "communities": ("communities", "members"),
     "reports": ("reports", "written"),
 }
@@ -319,6 +325,11 @@ class Store:
         """Chunks by id, in the order asked for; unknown ids are left out."""
         return self._by_key("SELECT id, * FROM chunks WHERE id IN", ids, lambda row: _chunk(row[1:]))
 
+    def chunks_of(self, document: str) -> list[Chunk]:
+        """Chunks of one document, in order."""
+        rows = self.rows("SELECT * FROM chunks WHERE document = ? ORDER BY ordinal", (document,))
+        return [_chunk(row) for row in rows]
+
     def chunk_numbers(self) -> dict[str, int]:
         """Row number of every chunk by id."""
         return dict(self.rows("SELECT id, n FROM chunks ORDER BY n"))
@@ -521,11 +532,12 @@ class Store:
         self,
         entities: Sequence[Entity],
         relations: Sequence[Relation],
+        triples: Sequence[Triple],
         merges: Iterable[tuple[str, str, str, str, float, str]],
     ) -> None:
-        """Replace the entity and relation views; row numbers are positions in `entities`, sorted by id."""
+        """Replace the views of the graph; row numbers are positions in the sequences, `entities` sorted by id."""
         db = self._db
-        for table in ("entities", "names", "relations", "merges"):
+        for table in _VIEWS["graph"]:
             db.execute(f"DELETE FROM {table}")  # noqa: S608
         numbers = {entity.id: n for n, entity in enumerate(entities)}
         db.executemany(
@@ -562,6 +574,13 @@ class Store:
                     _dump(r.chunks),
                 )
                 for n, r in enumerate(relations)
+            ),
+        )
+        db.executemany(
+            "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (n, numbers[t.source], numbers[t.target], t.predicate, t.weight, _dump(t.chunks))
+                for n, t in enumerate(triples)
             ),
         )
         db.executemany("INSERT INTO merges VALUES (?, ?, ?, ?, ?, ?)", merges)
@@ -614,6 +633,37 @@ class Store:
         ends = sorted({end for row in rows for end in row[1:3]})
         names = dict(self._by_key("SELECT n, n, id FROM entities WHERE n IN", ends, lambda row: row[1:]))
         return [_relation(row, names[row[1]], names[row[2]]) for row in rows]
+
+    def all_triples(self) -> Iterator[Triple]:
+        """Every triple, by row number."""
+        names = [i for (i,) in self.rows("SELECT id FROM entities ORDER BY n")]
+        for row in self._each("SELECT * FROM triples ORDER BY n"):
+            yield _triple(row, names[row[1]], names[row[2]])
+
+    def triples(self, ns: Sequence[int]) -> list[Triple]:
+        """Triples by row number, in the order asked for."""
+        rows = self._by_key("SELECT * FROM triples WHERE n IN", ns, lambda row: row)
+        ends = sorted({end for row in rows for end in row[1:3]})
+        names = dict(self._by_key("SELECT n, n, id FROM entities WHERE n IN", ends, lambda row: row[1:]))
+        return [_triple(row, names[row[1]], names[row[2]]) for row in rows]
+
+    def triples_at(self, ns: Sequence[int], *, ends: Sequence[str]) -> list[tuple[int, int, int]]:
+        """Triples with such an end (``source``, ``target``) among some entities: ``(row, source, target)``, by row."""
+        found: dict[int, tuple[int, int, int]] = {}
+        for end in ends:
+            query = f"SELECT n, source, target FROM triples WHERE {end} IN"  # noqa: S608
+            found |= {row[0]: (row[0], row[1], row[2]) for row in self._many(query, ns)}
+        return [found[n] for n in sorted(found)]
+
+    def predicates(self) -> list[str]:
+        """Distinct predicates of the triples, sorted; their positions are the rows of `predicate_vectors`."""
+        return [p for (p,) in self.rows("SELECT DISTINCT predicate FROM triples ORDER BY predicate")]
+
+    def triples_with(self, predicates: Sequence[str]) -> list[int]:
+        """Row numbers of the triples with one of some predicates, sorted."""
+        return sorted(
+            n for _, n in self._many("SELECT predicate, n FROM triples WHERE predicate IN", predicates)
+        )
 
     def merges(self) -> list[tuple[str, str, str, str, float, str]]:
         """Every merge as ``(entity, name, document, rule, score, other)``."""
@@ -715,6 +765,11 @@ class Store:
                 self._db.execute(f"DELETE FROM {table}")  # noqa: S608
 
     # --- layers -------------------------------------------------------------------------------------
+
+    def forget_layers(self, names: Iterable[str]) -> None:
+        """Forget that some layers were finished, so that they are built again."""
+        for name in names:
+            self._db.execute("DELETE FROM layers WHERE name = ?", (name,))
 
     def layers(self) -> dict[str, tuple[str, int, float]]:
         """Version, rows and seconds of every finished layer by name."""
@@ -889,6 +944,17 @@ def _relation(row: tuple[Any, ...], source: str, target: str) -> Relation:
         descriptions=_descriptions(descriptions),
         weight=weight,
         chunks=tuple(_load(chunks)),
+    )
+
+
+def _triple(row: tuple[Any, ...], source: str, target: str) -> Triple:
+    return Triple(
+        id=f"{source} | {row[3]} | {target}",
+        source=source,
+        target=target,
+        predicate=row[3],
+        weight=row[4],
+        chunks=tuple(_load(row[5])),
     )
 
 

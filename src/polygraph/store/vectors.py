@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 from polygraph.models.protocols import Vectors
 from polygraph.store.files import write_folder
 
-_MATRIX = "matrix.npy"
+MATRIX = "matrix.npy"
+"""Name of the file in the folder of its layer."""
 _DECIMALS = 6
 """Scores are rounded before ranking, so that the last bits of a matrix product decide nothing."""
 
@@ -54,12 +55,12 @@ class VectorIndex:
     @classmethod
     def open(cls, folder: Path) -> "VectorIndex":
         """Map a saved matrix into memory."""
-        return cls(np.load(folder / _MATRIX, mmap_mode="r"))
+        return cls(np.load(folder / MATRIX, mmap_mode="r"))
 
     @staticmethod
     def save(folder: Path, matrix: Vectors) -> None:
         """Write a matrix, shape ``(n, dimension)``, atomically."""
-        write_folder(folder, lambda place: np.save(place / _MATRIX, matrix.astype(np.float32)), sealed=True)
+        write_folder(folder, lambda place: np.save(place / MATRIX, matrix.astype(np.float32)), sealed=True)
 
     def __len__(self) -> int:
         return len(self._matrix)

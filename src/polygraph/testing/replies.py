@@ -2,13 +2,15 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.models.scripted import Handler, Rule, ScriptedChat
 from polygraph.sentences import sentences
 from polygraph.tasks.answer import NO_ANSWER
+from polygraph.testing.reading import asked, blocks, fenced, last_turn, share
+from polygraph.testing.scripts_question import scripted_keywords, scripted_question_entities
 from polygraph.words import STOP, content
 
 _CAPITALISED = re.compile(r"\b[A-Z][\w’'-]{1,30}(?: [A-Z][\w’'-]{1,30}){0,3}")
@@ -19,7 +21,6 @@ _COMMON = frozenset(
         *("when", "this", "that", "there", "his", "her"),
     }
 )
-_BLOCK = re.compile(r"^\[(\d{1,6})\] ", re.MULTILINE)
 _SOURCED = re.compile(r"\[\d{1,6}(?:, ?\d{1,6}){0,50}\]$")
 _PRONOUN = re.compile(r"\b(?:(he|she|it|they|him|them)|(his|her|hers|its|their|theirs))\b", re.IGNORECASE)
 _MOST_SENTENCES = 2
@@ -30,7 +31,7 @@ _BROAD_SCORE = 10
 
 
 def scripted_chat(rules: Sequence[Rule] = (), *, name: str = "scripted") -> ScriptedChat:
-    r"""Return a model that extracts, reports, maps, answers and condenses by plain rules.
+    r"""Return a model that does every task of ours by plain rules.
 
     The same request always has the same reply. Put it behind a server with ``ScriptedServer(chat=...)``.
 
@@ -61,12 +62,12 @@ def scripted_extraction(request: ChatRequest) -> str:
     relation | Mara Quill | Old Tobin | sailed with | text | 5 | Mara Quill sailed with Old Tobin.
     END
     """
-    last = _last(request)
+    last = last_turn(request)
     if last.startswith("Task: more_left"):
         return "NO"
     if last.startswith("Task: glean"):
         return "NONE\nEND"
-    document = _fenced(last, "document") or last
+    document = fenced(last, "document") or last
     records: list[str] = []
     seen: set[str] = set()
     for found in _SENTENCE.finditer(document):
@@ -86,7 +87,7 @@ def scripted_extraction(request: ChatRequest) -> str:
 
 def scripted_report(request: ChatRequest) -> str:
     """Play a writer of reports: the first pieces of the material become findings, with their sources."""
-    material = _fenced(_last(request), "material")
+    material = fenced(last_turn(request), "material")
     pieces = [line.lstrip("-* ") for line in material.splitlines() if _SOURCED.search(line)]
     if not pieces:
         return json.dumps({"title": "", "summary": material[:300] or "Nothing.", "rating": 1, "findings": []})
@@ -103,14 +104,14 @@ def scripted_report(request: ChatRequest) -> str:
 
 def scripted_points(request: ChatRequest) -> str:
     """Play the map step: of each report the line that shares most words with the question, scored by them."""
-    last = _last(request)
-    wanted = set(content(_question(last)))
+    last = last_turn(request)
+    wanted = set(content(asked(last)))
     points = []
-    for n, text in _blocks(_fenced(last, "reports")):
+    for n, text in blocks(fenced(last, "reports")):
         lines = [line.lstrip("-# ").strip() for line in text.splitlines()[1:]]
-        best = max((line for line in lines if line), key=lambda line: _share(wanted, line), default="")
+        best = max((line for line in lines if line), key=lambda line: share(wanted, line), default="")
         if best:
-            score = max(round(100 * _share(wanted, best)), _BROAD_SCORE)
+            score = max(round(100 * share(wanted, best)), _BROAD_SCORE)
             points.append({"point": best, "score": score, "reports": [n]})
     points.sort(key=lambda point: (-int(str(point["score"])), str(point["reports"])))
     return json.dumps({"points": points[:_MOST_POINTS]}, ensure_ascii=False)
@@ -121,12 +122,12 @@ def scripted_answer(request: ChatRequest) -> str:
 
     If no sentence shares a content word with the question, it says that there is no answer.
     """
-    last = _last(request)
-    question = _question(last)
+    last = last_turn(request)
+    question = asked(last)
     wanted = set(content(question))
     found = [
-        (_share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
-        for n, text in _blocks(_fenced(last, "evidence"))
+        (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
+        for n, text in blocks(fenced(last, "evidence"))
         for start, end in sentences(text[:20_000])
     ]
     # Sorting is stable: among sentences that share as much, the earlier evidence comes first.
@@ -139,10 +140,10 @@ def scripted_answer(request: ChatRequest) -> str:
 
 def scripted_condense(request: ChatRequest) -> str:
     """Play the rewriter: the first pronoun becomes the last name that the conversation's questions hold."""
-    last = _last(request)
-    question = _question(last, "Last question: ")
-    asked = re.findall(r"^Question: (.*)$", _fenced(last, "conversation"), re.MULTILINE)
-    named = [_without_stop(match.group()) for text in asked for match in _CAPITALISED.finditer(text)]
+    last = last_turn(request)
+    question = asked(last, "Last question: ")
+    earlier = re.findall(r"^Question: (.*)$", fenced(last, "conversation"), re.MULTILINE)
+    named = [_without_stop(match.group()) for text in earlier for match in _CAPITALISED.finditer(text)]
     name = next((name for name in reversed(named) if name), "")
     if not name:
         return question
@@ -155,38 +156,10 @@ REPLIES: Mapping[str, Handler] = {
     "points": scripted_points,
     "answer": scripted_answer,
     "condense": scripted_condense,
+    "keywords": scripted_keywords,
+    "question_entities": scripted_question_entities,
 }
 """What `scripted_chat` says, by the name of the task; also for `ScriptedChat(replies=...)`."""
-
-
-def _last(request: ChatRequest) -> str:
-    """The last turn that asks for something new: a repair round only asks for the same again."""
-    turns = [m.content for m in request.messages if m.role == "user"]
-    return next((t for t in reversed(turns) if not t.startswith("Your reply ")), request.messages[-1].content)
-
-
-def _fenced(text: str, tag: str) -> str:
-    """What stands in the last fence of this tag, without it; empty if there is none."""
-    return text.rpartition(f"<{tag}>\n")[2].rpartition(f"\n</{tag}>")[0]
-
-
-def _question(text: str, mark: str = "Question: ") -> str:
-    return text.rpartition(mark)[2].strip()
-
-
-def _blocks(text: str) -> Iterator[tuple[int, str]]:
-    """Numbered blocks; a number in a text that does not follow the last block's begins none."""
-    starts: list[re.Match[str]] = []
-    for match in _BLOCK.finditer(text):
-        if int(match.group(1)) == len(starts) + 1:
-            starts.append(match)
-    ends = [*(match.start() for match in starts[1:]), len(text)]
-    for n, (match, end) in enumerate(zip(starts, ends, strict=False), 1):
-        yield n, text[match.end() : end].strip()
-
-
-def _share(wanted: set[str], text: str) -> float:
-    return len(wanted & set(content(text))) / len(wanted) if wanted else 0.0
 
 
 def _without_stop(name: str) -> str:

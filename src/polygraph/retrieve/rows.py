@@ -1,0 +1,101 @@
+"""Rows of the graph as evidence: the text that goes into a context, and where it comes from."""
+
+from collections.abc import Iterable
+
+from polygraph.records import Chunk, Entity, Evidence, Json, Relation, Report, Retrieval, Span, Step, Triple
+from polygraph.store.layers import Snapshot
+from polygraph.tokens import truncate
+
+_ROW_TOKENS = 120
+"""One row of a table is at most so long, so that a table holds many."""
+_SPANS = 5
+"""Passages that one row is traced to, at most."""
+
+
+def entity_line(entity: Entity, *, max_tokens: int = _ROW_TOKENS) -> str:
+    """Name, type and description on one line."""
+    kind = f" ({entity.type})" if entity.type else ""
+    return truncate(f"{entity.name}{kind}: {entity.description}", max_tokens)
+
+
+def relation_line(relation: Relation, *, max_tokens: int = _ROW_TOKENS) -> str:
+    """Both ends, predicates (keywords where there are none) and description on one line."""
+    said = ", ".join(relation.predicates[:4] or relation.keywords[:4])
+    return truncate(
+        f"{relation.source} — {said or 'with'} — {relation.target}: {relation.description}", max_tokens
+    )
+
+
+def triple_line(triple: Triple) -> str:
+    """Subject, predicate and object on one line."""
+    return truncate(f"{triple.source} → {triple.predicate} → {triple.target}", _ROW_TOKENS)
+
+
+def entity_evidence(entity: Entity, score: float, why: str, index: Snapshot) -> Evidence:
+    """An entity, traced to the passages that describe it."""
+    return Evidence(
+        kind="entity",
+        id=entity.id,
+        text=entity_line(entity),
+        score=score,
+        spans=spans_of([d.chunk for d in entity.descriptions][:_SPANS] or entity.chunks[:1], index),
+        why=why,
+    )
+
+
+def relation_evidence(relation: Relation, score: float, why: str, index: Snapshot) -> Evidence:
+    """A relation, traced to the passages that describe it."""
+    return Evidence(
+        kind="relation",
+        id=relation.id,
+        text=relation_line(relation),
+        score=score,
+        spans=spans_of([d.chunk for d in relation.descriptions][:_SPANS] or relation.chunks[:1], index),
+        why=why,
+    )
+
+
+def triple_evidence(triple: Triple, score: float, why: str, index: Snapshot) -> Evidence:
+    """A triple, traced to the passages that state it."""
+    return Evidence(
+        kind="relation",
+        id=triple.id,
+        text=triple_line(triple),
+        score=score,
+        spans=spans_of(triple.chunks[:_SPANS], index),
+        why=why,
+    )
+
+
+def report_evidence(report: Report, score: float, why: str, index: Snapshot) -> Evidence:
+    """A report, traced to every passage that it rests on."""
+    return Evidence(
+        kind="report",
+        id=report.community,
+        text=report.text,
+        score=score,
+        spans=spans_of(report.chunks, index),
+        why=why,
+    )
+
+
+def spans_of(chunks: Iterable[str], index: Snapshot) -> tuple[Span, ...]:
+    """The whole stretches of some chunks, in the order given, each once."""
+    found: list[Chunk] = index.chunks_by_id(list(dict.fromkeys(chunks)))
+    return tuple(Span(c.document, c.id, c.start, c.end) for c in found)
+
+
+def nothing(
+    question: str, method: str, reason: str, index: Snapshot, trace: tuple[Step, ...] = ()
+) -> Retrieval:
+    """A retrieval without evidence that says why, and that a filter may be the cause."""
+    if index.scope:
+        reason += f"; the filter {index.scope} may exclude what would match"
+    return Retrieval(
+        question=question, method=method, evidence=(), context="", trace=trace, empty_because=reason
+    )
+
+
+def as_json(rows: Iterable[tuple[str, float]]) -> Json:
+    """Ids with scores, for a trace."""
+    return [[i, round(score, 6)] for i, score in rows]

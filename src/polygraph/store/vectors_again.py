@@ -1,0 +1,137 @@
+"""Writing a matrix of vectors anew without embedding again the texts that the former one had.
+
+Beside each matrix stands a file with a hash of every text. A row whose text is found there is copied, bytes and
+all, so the new matrix is the one that would be made from nothing, at a fraction of the cost. Rows are written to
+the file as they come, so that no matrix need fit in memory.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.models.protocols import Vectors
+from polygraph.store.files import damage, write_folder
+from polygraph.store.vectors import MATRIX
+
+HASHES = "texts.hashes"
+"""16 bytes for each row; zeros for a row that must not be taken over."""
+_BATCH = 512
+"""Texts that are hashed, and texts that are embedded, at once."""
+
+Hashes = NDArray[np.uint64]
+"""Shape ``(n, 2)``."""
+
+
+def write_vectors(
+    folder: Path,
+    texts: Iterable[str],
+    embed: Callable[[Sequence[str]], Vectors],
+    *,
+    shape: tuple[int, int],
+    embedder: str,
+    former: Path | None = None,
+    on_done: Callable[[int], None] = lambda _: None,
+) -> int:
+    """Write the vectors of some texts as `VectorIndex.save` does.
+
+    Args:
+        folder: where to.
+        texts: in the order of the rows.
+        embed: gives unit vectors, shape ``(len(texts), dimension)``.
+        shape: number of texts, and dimension.
+        embedder: name of the embedder; vectors of another are not taken over.
+        former: a folder that was written before, whatever its texts; a damaged one is not used.
+        on_done: told how many rows are done.
+
+    Returns:
+        How many texts were embedded.
+    """
+    known = _Former(former) if former is not None and not damage(former, thorough=True) else None
+    prefix = f"{embedder}\n".encode()
+    n_embedded = 0
+
+    def fill(place: Path) -> None:
+        nonlocal n_embedded
+        if not shape[0]:
+            np.save(place / MATRIX, np.empty(shape, dtype=np.float32))
+            (place / HASHES).write_bytes(b"")
+            return
+        matrix = np.lib.format.open_memmap(place / MATRIX, mode="w+", dtype=np.float32, shape=shape)
+        hashes = np.zeros((shape[0], 2), dtype=np.uint64)
+        waiting: list[tuple[int, str]] = []
+        at = 0
+
+        def settle() -> None:
+            nonlocal n_embedded
+            if waiting:
+                rows = [row for row, _ in waiting]
+                matrix[rows] = embed([text for _, text in waiting])
+                n_embedded += len(waiting)
+                waiting.clear()
+
+        for batch in _batches(texts):
+            mine = _hashes(prefix, batch)
+            hashes[at : at + len(batch)] = mine
+            found = (
+                known.rows(mine, matrix, at) if known is not None else np.zeros(len(batch), dtype=np.bool_)
+            )
+            waiting += [(at + int(i), batch[i]) for i in np.flatnonzero(~found)]
+            at += len(batch)
+            if len(waiting) >= _BATCH:
+                settle()
+            on_done(at - len(waiting))
+        settle()
+        on_done(at)
+        # A vector of zeros may stand for one that could not be had at the time.
+        for begin in range(0, shape[0], 8 * _BATCH):
+            part = slice(begin, begin + 8 * _BATCH)
+            hashes[part][~matrix[part].any(axis=1)] = 0
+        matrix.flush()
+        hashes.tofile(place / HASHES)
+
+    write_folder(folder, fill, sealed=True)
+    return n_embedded
+
+
+class _Former:
+    """A matrix that was written before, by the hashes of its texts."""
+
+    def __init__(self, folder: Path) -> None:
+        self._matrix = np.load(folder / MATRIX, mmap_mode="r")
+        hashes = np.zeros((0, 2), dtype=np.uint64)
+        if (folder / HASHES).is_file():
+            hashes = np.fromfile(folder / HASHES, dtype=np.uint64).reshape(-1, 2)
+        self._order = np.lexsort((hashes[:, 1], hashes[:, 0]))
+        self._sorted = hashes[self._order]
+
+    def rows(self, hashes: Hashes, matrix: Vectors, at: int) -> NDArray[np.bool_]:
+        """Copy the rows that are known into a matrix from a row on; tell which they were."""
+        found = np.zeros(len(hashes), dtype=np.bool_)
+        if not len(self._sorted) or self._matrix.shape[1] != matrix.shape[1]:
+            return found
+        place = np.minimum(np.searchsorted(self._sorted[:, 0], hashes[:, 0]), len(self._sorted) - 1)
+        found = (self._sorted[place] == hashes).all(axis=1)
+        rows = np.flatnonzero(found)
+        matrix[at + rows] = self._matrix[self._order[place[rows]]]
+        return found
+
+
+def _hashes(prefix: bytes, texts: Sequence[str]) -> Hashes:
+    joined = b"".join(
+        blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
+    )
+    return np.frombuffer(joined, dtype=np.uint64).reshape(-1, 2)
+
+
+def _batches(texts: Iterable[str]) -> Iterable[list[str]]:
+    batch: list[str] = []
+    for text in texts:
+        batch.append(text)
+        if len(batch) == _BATCH:
+            yield batch
+            batch = []
+    if batch:
+        yield batch

@@ -1,0 +1,23 @@
+"""Scripted replies to the tasks that ask what a question is about."""
+
+import json
+
+from polygraph.models.protocols import ChatRequest
+from polygraph.testing.reading import asked, last_turn
+from polygraph.words import phrases
+
+
+def scripted_keywords(request: ChatRequest) -> str:
+    """Phrases that look like names are details, the others themes."""
+    found = phrases(asked(last_turn(request)))
+    details = [text for text, named in found if named]
+    themes = [text for text, named in found if not named]
+    return json.dumps({"themes": themes[:10], "details": details[:10]}, ensure_ascii=False)
+
+
+def scripted_question_entities(request: ChatRequest) -> str:
+    """Phrases that look like names are named entities, the others generic."""
+    found = phrases(asked(last_turn(request)))
+    named = [text for text, is_name in found if is_name]
+    generic = [text for text, is_name in found if not is_name]
+    return json.dumps({"named": named[:10], "generic": generic[:10]}, ensure_ascii=False)

@@ -38,7 +38,7 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	@echo "installing Polygraph and its tools into $(VENV) (about a minute, once) ..."
-	$(PIP) install -e ".[local,documents,parquet,dev]"
+	$(PIP) install -e ".[local,documents,parquet,eval,dev]"
 	@touch $@ $(VENV)/.local
 
 clean:

@@ -39,8 +39,9 @@ def answer(
 ) -> Answer:
     """Answer a question from what was retrieved.
 
-    With a chat model: one call; its citations are resolved to sentences of the documents, and those whose
-    passage shares next to nothing with the claim are removed and noted. Without: sentences of the documents.
+    With a chat model: one call, or the draft of a method that has made one; its citations are resolved to sentences
+    of the documents, and those whose passage shares next to nothing with the claim are removed and noted. Without:
+    sentences of the documents.
 
     Args:
         question: as asked.
@@ -56,6 +57,8 @@ def answer(
             draft = _refusal(retrieval.empty_because or "nothing was found")
         elif models.chat is None:
             draft = _extract(question, retrieval, index, models)
+        elif retrieval.draft:
+            draft = _resolve(retrieval.draft, retrieval, index)
         else:
             shown = _Opening(on_text) if on_text is not None else None
             ended: list[str] = []
@@ -65,6 +68,7 @@ def answer(
                 models,
                 models.chat,
                 method=retrieval.method,
+                form=retrieval.answer_form,
                 history=history,
                 on_text=shown,
                 on_finish=ended.append,
@@ -76,9 +80,11 @@ def answer(
                 )
             if shown is not None:
                 shown.end(draft)
-    if on_text is not None and (models.chat is None or not retrieval.evidence):
+    if on_text is not None and (models.chat is None or not retrieval.evidence or retrieval.draft):
         on_text(draft.text)
-    usage = replace(meter.usage, seconds=time.perf_counter() - started)
+    usage = retrieval.usage + replace(meter.usage, seconds=time.perf_counter() - started)
+    if models.chat is not None:
+        models.calls.log_question(retrieval.method, usage)
     return Answer(
         question=question,
         method=retrieval.method,
@@ -86,7 +92,7 @@ def answer(
         refused=draft.refused,
         citations=draft.citations,
         retrieval=retrieval,
-        usage=retrieval.usage + usage,
+        usage=usage,
         extractive=models.chat is None,
         notes=draft.notes,
     )
@@ -132,7 +138,9 @@ def _refusal(reason: str) -> _Draft:
 
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> _Draft:
-    if extractive.is_broad(question) and retrieval.evidence[0].kind == "summary":
+    # Summaries of FG-RAG are about what the question names, and such a question names nothing.
+    points = retrieval.evidence[0].kind == "summary" and not retrieval.method.startswith("fg-rag")
+    if extractive.is_broad(question) and points:
         return _list_points(retrieval, index)
     passages = _passages(question, retrieval.evidence, index)
     selection = extractive.choose_sentences(question, passages, models)

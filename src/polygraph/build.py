@@ -16,39 +16,51 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 from polygraph.chunk import chunk, windows
+from polygraph.columns import Columns
 from polygraph.errors import NothingExtracted
-from polygraph.extract import llm, nlp
-from polygraph.extract.resolve import Mention, Resolution, resolve
+from polygraph.extract import fast, llm, nlp
+from polygraph.extract.resolve import Resolved, resolve_columns
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
+from polygraph.graph.edges import mention_edges
+from polygraph.graph.former import moves
+from polygraph.graph.merging import Merged, first_chunks
+from polygraph.graph.pruning import Pruning, join_and_prune
 from polygraph.graph.reports import write_reports
+from polygraph.graph.synonyms import synonym_edges
 from polygraph.graph.texts import RECIPES
-from polygraph.graph.view import merge, no_collection
+from polygraph.graph.view import GraphView, no_collection, view_of
 from polygraph.load import Loaded
 from polygraph.models import Models
 from polygraph.models.protocols import Embedder, Vectors
 from polygraph.records import Chunk, Document, Extraction, Report, Usage, Window
 from polygraph.store.files import damage, write_folder
+from polygraph.store.kept_rows import keep_rows, rows_of, sweep_rows, write_rows
 from polygraph.store.layers import FILES, GRAPH_FILE, above, current, folder_of, versions, with_below
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import Store, report_from_json, report_to_json
 from polygraph.store.unfinished import BEFORE
+from polygraph.store.vectors import MATRIX
 from polygraph.store.vectors_again import write_vectors
 
 T = TypeVar("T")
 
 _TITLE_CHARACTERS = 200
 """Of a title, so much is put before a chunk's text when it is embedded."""
-_REPORT_CHARACTERS = 2_000
-"""Of a report, so much is embedded: about what the embedder reads."""
 _BATCH = 512
 """Texts embedded between two reports of progress, and windows read from the store at once."""
 _SMALL_BATCH = 32
 """Windows read without a model between two commits."""
 _MARGIN = 2
 """Special tokens that an embedder puts around a text."""
+
+
+_LOCAL = {"nlp": nlp.extract, "fast": fast.extract}
+"""Extractors that need no model, by the beginning of their names."""
 
 
 class Progress(Protocol):
@@ -75,6 +87,8 @@ class BuildReport:
     """What is weaker than it could be, and why."""
     usage: Usage = field(default_factory=Usage)
     """What models cost during this build."""
+    source: dict[str, int] = field(default_factory=dict)
+    """Of an imported graph: what its files held, and the rows that were made of it."""
 
 
 def put_documents(
@@ -109,7 +123,7 @@ def put_documents(
     for done, document in enumerate(loaded.documents, 1):
         before = known.get(document.id)
         root = _root_of(document, roots)
-        if before is not None and before[1] == document.hash:
+        if before is not None and (before[1] == document.hash or store.imported_alike(document)):
             report.unchanged += 1
         elif before is not None and before[0] not in roots and Path(before[0]).exists():
             unread.append(
@@ -271,27 +285,66 @@ class _Builder:
 
     def graph(self) -> int:
         self._extract()
+        store, apart = self._store, self._store.decisions("apart")
+        version = versions(store, self._manifest)["graph"]
         with no_collection():
-            pairs = list(self._store.extractions())
-            resolution = self._resolve(pairs)
-        order = self._store.chunk_numbers()
-        view = merge((extraction for _, extraction in pairs), resolution.entity_of, order)
-        with self._store.transaction():
-            self._store.put_graph(
-                view.entities,
-                view.relations,
-                view.triples,
-                ((m.entity, m.name, m.document, m.rule, m.score, m.other) for m in resolution.merges),
+            columns, former = rows_of(store, apart, again="graph" in self._again)
+            resolved = self._resolve(columns)
+            sizes = store.chunk_counts()
+            merged = Merged(
+                columns,
+                resolved.entity,
+                resolved.ids,
+                [f"{document}:{n}" for document, size in sizes for n in range(size)],
+                first_chunk=first_chunks(columns.documents, sizes),
             )
-        graph = view.graph()
-        write_folder(self._folder("graph"), lambda place: graph.save(place / GRAPH_FILE), sealed=True)
-        states = self._store.window_states()
+            pruned = self._join(view_of(merged)) if self._manifest.extractor.startswith("fast:") else None
+            write_rows(store, version, columns, None if pruned else merged, apart)
+            graph = (pruned or merged).graph()
+            write_folder(self._folder("graph"), lambda place: graph.save(place / GRAPH_FILE), sealed=True)
+            kept = moves(former, merged) if former and not pruned else None
+            view = pruned or merged.changed(kept)
+            with store.transaction():
+                store.put_graph(
+                    view.entities,
+                    view.relations,
+                    view.triples,
+                    ((m.entity, m.name, m.document, m.rule, m.score, m.other) for m in resolved.merges),
+                    kept=kept,
+                )
+                keep_rows(store, version)
+            sweep_rows(store)
+        states = store.window_states()
         if states.get("failed"):
             self.notes.append(
                 f"{states['failed']} of {sum(states.values())} windows could not be extracted; "
                 "see: polygraph status --failed"
             )
-        return len(view.entities)
+        return graph.n
+
+    def mentions(self) -> int:
+        """Which passages name which entities."""
+        order = self._store.chunk_numbers()
+        pairs = [(n, order[chunk]) for n, chunks in self._store.mentions() for chunk in chunks]
+        entities, chunks = [n for n, _ in pairs], [c for _, c in pairs]
+        edges = mention_edges(self._store.count("entities"), len(order), entities, chunks)
+        return self._save_edges("mentions", edges)
+
+    def facts(self) -> int:
+        """Pairs of entities that triples join, by how many rows state one."""
+        rows = list(self._store.weighted_edges("triples"))
+        columns = ([row[i] for row in rows] for i in range(3))
+        return self._save_edges("facts", Graph.from_edges(self._store.count("entities"), *columns))
+
+    def synonyms(self) -> int:
+        """Pairs of entities with like names."""
+        folder = self._folder("name_vectors")
+        names = [entity.name for entity in self._store.all_entities()]
+        return self._save_edges("synonyms", synonym_edges(names, np.load(folder / MATRIX, mmap_mode="r")))
+
+    def _save_edges(self, layer: str, edges: Graph) -> int:
+        write_folder(self._folder(layer), lambda place: edges.save(place / GRAPH_FILE), sealed=True)
+        return edges.n_edges
 
     def name_layer(self, layer: str) -> int:
         """Any layer of vectors by the embedder of names."""
@@ -303,13 +356,11 @@ class _Builder:
         each = {
             "entities": store.all_entities,
             "relations": store.all_relations,
-            "triples": store.all_triples,
+            # Embedders tell names by their capitals.
+            "triples": lambda: store.all_triples(named=True),
+            "reports": store.all_reports,
         }
         return self._embed(layer, self._models.name_embedder, map(text, each[kind]()), store.count(kind))
-
-    def report_vectors(self) -> int:
-        texts = (report.text[:_REPORT_CHARACTERS] for report in self._store.reports())
-        return self._embed("report_vectors", self._models.embedder, texts, self._store.count("reports"))
 
     def communities(self) -> int:
         entities = list(self._store.all_entities())
@@ -325,8 +376,6 @@ class _Builder:
         return len(found)
 
     def reports(self) -> int:
-        from polygraph.graph.view import GraphView
-
         store = self._store
         view = GraphView(entities=tuple(store.all_entities()), relations=tuple(store.all_relations()))
         by_model = not self._manifest.reports.startswith("extractive")
@@ -375,14 +424,15 @@ class _Builder:
     # --- parts --------------------------------------------------------------------------------------
 
     def _extract(self) -> None:
-        extractor = self._manifest.extractor
-        pending = self._store.pending_windows(extractor)
+        extractor = self._manifest.reader
+        pending = self._store.pending_windows(extractor) if extractor else []
         settings = self._manifest.extractor_settings
         count = self._counter("extraction", len(pending))
-        if not pending or (self._models.chat is None and not extractor.startswith("nlp:")):
+        local = _LOCAL.get(extractor.partition(":")[0])
+        if not pending or (self._models.chat is None and local is None):
             return  # without the model, as when a document is removed, windows that failed stay failed
-        if extractor.startswith("nlp:"):
-            found = nlp.extract(
+        if local is not None:
+            found = local(
                 list(self._windows(pending)),
                 language=self._manifest.language,
                 processes=self._processes,
@@ -415,31 +465,31 @@ class _Builder:
         if states and set(states) <= {"failed"}:
             raise NothingExtracted(self._why_nothing())
 
-    def _resolve(self, pairs: Sequence[tuple[str, Extraction]]) -> Resolution:
-        """Tell which names are one entity; `pairs` are documents with what came out of their windows."""
-        mentions = [
-            Mention(
-                document=document,
-                window=extraction.window,
-                name=row.name,
-                type=row.type,
-                description=row.description,
-                chunks=tuple(dict.fromkeys(span.chunk for span in row.spans)),
-            )
-            for document, extraction in pairs
-            for row in extraction.entities
-        ]
-        if not mentions and self._store.count("windows"):
+    def _resolve(self, columns: Columns) -> Resolved:
+        """Tell which names are one entity."""
+        if not len(columns["names"]) and self._store.count("windows"):
             raise NothingExtracted(self._why_nothing())
         self._progress("resolution", 0, 1)
-        resolution = resolve(
-            mentions,
+        resolved = resolve_columns(
+            columns,
             similar=self._similar,
             apart=self._store.decisions("apart"),
             together=self._store.decisions("together"),
         )
         self._progress("resolution", 1, 1)
-        return resolution
+        return resolved
+
+    def _join(self, view: GraphView) -> GraphView:
+        """Of phrases without relations, the graph of those that stand together."""
+        pruning = Pruning(**self._manifest.extractor_settings)
+        joined = join_and_prune(view, self._store.count("chunks"), pruning)
+        if view.entities and not joined.entities:
+            self.notes.append(
+                f"all {len(view.entities)} noun phrases were pruned, since none stands in {pruning.min_frequency} "
+                "passages beside another: the graph is empty. Few or short documents are read better with: "
+                "--extractor nlp"
+            )
+        return joined
 
     def _windows(self, ids: Sequence[str]) -> Iterator[Window]:
         for at in range(0, len(ids), _BATCH):
@@ -500,17 +550,22 @@ def embedded_text(title: str, text: str) -> str:
 def _put_document(
     store: Store, document: Document, root: str, manifest: Manifest, embedder: Embedder
 ) -> None:
-    chunks: list[Chunk] = chunk(
+    chunks = cut(document, manifest, embedder)
+    with store.transaction():
+        store.put_document(
+            document, root, chunks, windows(document, chunks, max_tokens=manifest.window_tokens)
+        )
+
+
+def cut(document: Document, manifest: Manifest, embedder: Embedder) -> list[Chunk]:
+    """Cut a document in retrieval chunks, as everything in an index is cut."""
+    return chunk(
         document,
         embedder.count,
         max_tokens=manifest.chunk_tokens,
         limit=embedder.max_tokens - _MARGIN,
         language=manifest.language,
     )
-    with store.transaction():
-        store.put_document(
-            document, root, chunks, windows(document, chunks, max_tokens=manifest.window_tokens)
-        )
 
 
 def sweep(store: Store, manifest: Manifest, *, former: int = 1) -> None:

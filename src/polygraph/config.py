@@ -78,8 +78,10 @@ class Settings(BaseSettings):
     )
     language: str = Field("en", description="ISO 639-1 code for sentence boundaries.")
 
-    extractor: Literal["auto", "nlp", "llm"] = Field(
-        "auto", description="`auto`: `llm` if there is a chat model."
+    extractor: Literal["auto", "nlp", "fast", "llm"] = Field(
+        "auto",
+        description="`nlp`: a parser; `fast`: noun phrases that stand together; `llm`: the chat model; `auto`: `llm` "
+        "if there is one, else `nlp`.",
     )
     entity_types: tuple[str, ...] = Field(
         (), description="Entity types for the model; empty: it chooses freely."

@@ -47,7 +47,10 @@ class UnknownMethod(UserError):
     def __init__(self, name: str, known: Iterable[str]) -> None:
         self.name = name
         self.known = tuple(sorted(known))
-        super().__init__(f"there is no method {name!r}. Choose one of: {', '.join(self.known)}")
+        bases = ", ".join(other for other in self.known if ":" not in other)
+        super().__init__(
+            f"there is no method {name!r}. Choose one of: {bases}; or a preset, as polygraph methods --full lists"
+        )
 
 
 class MissingLayer(UserError):

@@ -298,6 +298,8 @@ class Usage:
     completion_tokens: int = 0
     cached_calls: int = 0
     """Calls answered from `calls.sqlite`, at no cost."""
+    cached_tokens: int = 0
+    """Tokens of these calls, read and written, as if they had been paid: what methods are compared by."""
     seconds: float = 0.0
     cost: float | None = 0.0
     """In US dollars; None when a price is not known."""
@@ -310,12 +312,15 @@ class Usage:
             prompt_tokens=self.prompt_tokens + other.prompt_tokens,
             completion_tokens=self.completion_tokens + other.completion_tokens,
             cached_calls=self.cached_calls + other.cached_calls,
+            cached_tokens=self.cached_tokens + other.cached_tokens,
             seconds=self.seconds + other.seconds,
             cost=(self.cost or 0.0) + (other.cost or 0.0) if known else None,
         )
 
 
 EvidenceKind: TypeAlias = Literal["chunk", "entity", "relation", "report", "summary"]
+AnswerForm: TypeAlias = Literal["prose", "word"]
+"""`prose`: cited statements, as long as the question needs. `word`: one name, number, date, yes or no, cited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -378,6 +383,11 @@ class Retrieval:
     usage: Usage = field(default_factory=Usage)
     empty_because: str = ""
     """Set when there is no evidence: no seeds, filtered out, cut by the budget."""
+    draft: str = ""
+    """An answer that the method itself had a model write from this evidence, cited as ``[n]``, or a refusal that
+    begins as `tasks.answer.NO_ANSWER`: it is checked and given instead of asking once more."""
+    answer_form: AnswerForm = "prose"
+    """The form of answer that the method is meant for; a model is asked for it, an extractive answer is prose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,18 +4,20 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeAlias
 
+from polygraph import __version__
 from polygraph import answer as answering
 from polygraph.build import (
     BuildReport,
     Progress,
     build,
     counts,
+    cut,
     embedded_text,
     put_documents,
     rechunk,
@@ -24,9 +26,20 @@ from polygraph.build import (
 from polygraph.config import Settings, load_settings
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.estimate import Estimate, MethodPlan, Plan, estimate, gather, load_estimate, save_estimate
+from polygraph.evaluate.experiment import Experiment
+from polygraph.evaluate.questions_file import Question, read_questions
+from polygraph.evaluate.retrieval import Options, evaluate_retrieval
+from polygraph.evaluate.retrieval_metrics import KS
+from polygraph.evaluate.retrieval_report import RetrievalReport
+from polygraph.evaluate.study import Study
 from polygraph.exchange import export
+from polygraph.exchange.graphs import SourceGraph
+from polygraph.exchange.placing import LOST, fingerprint, put_graph
+from polygraph.exchange.placing import place as place_graph
 from polygraph.exchange.reading import Exported, ImportedStore, adopt_reports, describe, read_jsonl
-from polygraph.extract import llm, nlp
+from polygraph.exchange.recognise import read_graph, recognise
+from polygraph.extract import fast, llm, nlp
+from polygraph.graph.pruning import Pruning
 from polygraph.load import load
 from polygraph.models import ChatModel, Models
 from polygraph.models.callstore import CallStore
@@ -46,6 +59,9 @@ from polygraph.store.sqlite import FILE_NAME, Store, is_begun
 from polygraph.store.unfinished import Unfinished, begin, finish, stamp, unfinished
 from polygraph.tasks.answer import Turn, condense_question
 from polygraph.words import names
+
+Extractor: TypeAlias = Literal["nlp", "fast", "llm"]
+"""How a graph is extracted: by a parser, as noun phrases that stand together, or by a chat model."""
 
 CALLS_FILE = "calls.sqlite"
 _WINDOWS = 256
@@ -139,7 +155,7 @@ class Index:
         self,
         *paths: str | Path,
         methods: Sequence[str] = (),
-        extractor: Literal["nlp", "llm"] | None = None,
+        extractor: Extractor | None = None,
         progress: Progress = _silent,
         wait_s: float = 0.0,
     ) -> BuildReport:
@@ -169,10 +185,16 @@ class Index:
         )  # fails before any work
         with self._writing(wait_s) as store:
             before = store.manifest()
-            manifest = self._manifest(before, extractor)
+            manifest = self._manifest(before, extractor, adding=loaded is not None)
             report = BuildReport()
             change = partial(begin, store)
             if before is not None and before.chunker != manifest.chunker:
+                if before.imported:
+                    raise IndexMismatch(
+                        f"the graph of {self.folder} was imported ({before.imported}), and its documents cannot be "
+                        "cut again without losing it. Use the former settings (chunk_tokens, window_tokens, language "
+                        "and embedder), or import it again with the new ones"
+                    )
                 change()
                 rechunk(store, manifest, self.models.embedder, progress)
             if loaded is not None:
@@ -188,7 +210,7 @@ class Index:
         self,
         *paths: str | Path,
         methods: Sequence[str] = (),
-        extractor: Literal["nlp", "llm"] | None = None,
+        extractor: Extractor | None = None,
         pilot: int = 0,
     ) -> Estimate:
         """Say what `add` would cost with the same arguments, and each question to the methods named.
@@ -226,7 +248,8 @@ class Index:
                 embedder=_Undimensioned(self.models.embedder),
                 name_embedder=_Undimensioned(self.models.name_embedder),
             )
-            manifest = Index(self.folder, self.settings, unasked)._manifest(before, extractor)
+            index = Index(self.folder, self.settings, unasked)
+            manifest = index._manifest(before, extractor, adding=loaded is not None)
             corpus = gather(store, loaded, roots, manifest, self.models.embedder)
             same = before is not None and before.chunker == manifest.chunker
             untouched = same and not corpus.n_changed and not corpus.n_gone
@@ -242,6 +265,7 @@ class Index:
                 stored=kept.reply if kept is not None else lambda _: None,
                 vectors=kept.vectors if kept is not None else lambda _: {},
                 ledger=self.models.calls.ledger,
+                questions=self.models.calls.questions,
                 chunk_text=embedded_text,
             )
             found = estimate(corpus, plan, self.models, pilot=pilot)
@@ -316,8 +340,6 @@ class Index:
             again = {"reports"} if not manifest.reports.startswith("extractive") else set()
             if not is_local(self.models.name_embedder):
                 again |= BY_NAME_EMBEDDER
-            if not is_local(self.models.embedder):
-                again.add("report_vectors")
             return self._build_again(store, manifest, layers, again, progress)
 
     def retry(self, *, progress: Progress = _silent, wait_s: float = 0.0) -> BuildReport:
@@ -334,13 +356,17 @@ class Index:
         """
         with self._writing(wait_s) as store:
             manifest = self._built_manifest(store)
-            if not manifest.extractor.startswith("llm:"):
+            if not manifest.reader.startswith("llm:"):
                 raise BadInput(
-                    f"the graph at {self.folder} was extracted without a model ({manifest.extractor}), so there "
-                    "is nothing to ask again"
+                    f"nothing of the graph at {self.folder} was read by the chat model ({manifest.extractor}), so "
+                    "there is nothing to ask again"
                 )
             manifest = self._with_writer(manifest)
-            windows = [w for w, status, problem, _ in store.failures() if _is_lost(status, problem)]
+            windows = [
+                window
+                for window, status, problem, _ in store.failures()
+                if _is_lost(status, problem) and not problem.startswith(LOST)
+            ]
             reports = [q.key for q in self.models.calls.quarantined() if q.stage == "report"]
             note = unfinished(store)
             if windows or reports:
@@ -383,63 +409,136 @@ class Index:
         finally:
             store.close()
 
-    def import_(self, folder: str | Path, *, progress: Progress = _silent) -> BuildReport:
-        """Make this index from what `export` wrote as ``jsonl``, all of it or nothing.
+    def import_(
+        self,
+        folder: str | Path,
+        *,
+        format: str | None = None,
+        progress: Progress = _silent,
+        wait_s: float = 0.0,
+    ) -> BuildReport:
+        """Make this index from an export of ours, or from a graph that another program made; all of it or nothing.
 
-        Views and derived layers are rebuilt from the rows, as far as the embedders in use are those of the
-        export; texts are embedded again. No chat model is called: reports that one wrote are taken over.
+        Of an export, written as ``jsonl``, views and derived layers are rebuilt from the rows, as far as the
+        embedders in use are those of the export. Of another program's graph, entities and relations become
+        extraction rows, and every layer is built. Texts are embedded; no chat model is called.
 
         Args:
-            folder: of the export.
+            folder: of the export or graph, or a file of it.
+            format: one of `exchange.recognise.IMPORTS`; default: told by what the folder holds.
             progress: told after each item of each stage.
+            wait_s: how long to wait while another process is writing.
 
         Raises:
-            BadInput: if there is an index already, or a line of the export is not as it must be.
+            BadInput: if there is an index already, or something of the folder is not as it must be.
+            MissingExtra: for parquet files without pyarrow.
         """
-        exported = describe(Path(folder))
+        place = Path(folder)
+        form = recognise(place, format)
+        if form != "jsonl":
+            return self._import_graph(place, form, progress, wait_s)
+        exported = describe(place)
         layers, notes = self._importable(exported)
+        total = exported.counts["documents"]
+        with self._making(wait_s) as (store, filling):
+            with filling:
+                read_jsonl(place, store, lambda done: progress("documents", done, total))
+            manifest = exported.manifest
+            written = "reports" in layers and not manifest.reports.startswith("extractive")
+            wanted = [x for x in layers if not (written and x in ("reports", *above("reports")))]
+            # Without the chat model: what one wrote comes from the export, and nothing is asked again.
+            silent = replace(self.models, chat=None)
+            report = build(store, manifest, silent, wanted, BuildReport(added=total), progress)
+            if written and adopt_reports(store, manifest):
+                build(store, manifest, silent, layers, report, progress)
+            elif written:
+                notes.append(
+                    "the imported reports are not about the communities that were found again, and wait unused. "
+                    f"Write new ones with: polygraph index --index {self.folder}"
+                )
+            report.counts = counts(store)
+            for kind in ("entities", "relations", "communities"):
+                before, now = exported.counts[kind], report.counts[kind]
+                if before != now and (now or not notes):
+                    notes.append(f"the export had {before} {kind}, and {now} were found again in its rows")
+            return self._imported(store, report, notes)
+
+    def _import_graph(self, place: Path, format: str, progress: Progress, wait_s: float) -> BuildReport:
+        """Make this index from a graph that another program made."""
+        graph = read_graph(place, format)
+        manifest = replace(
+            self._manifest(None, "nlp"),
+            extractor=f"imported:{graph.program}:{fingerprint(graph)}",
+            extractor_settings={},
+            reports="extractive",
+        )
+        embedder = self.models.embedder
+        with self._making(wait_s) as (store, filling):
+            with filling:
+                placed = place_graph(graph, partial(cut, manifest=manifest, embedder=embedder))
+                source = put_graph(
+                    store, graph, placed, manifest, lambda done, total: progress("documents", done, total)
+                )
+            silent = replace(self.models, chat=None)
+            report = BuildReport(added=source["documents indexed"], source=source)
+            build(store, manifest, silent, list(BELOW), report, progress)
+            return self._imported(store, report, [*graph.remarks(), *self._not_taken_over(graph, report)])
+
+    def _not_taken_over(self, graph: SourceGraph, report: BuildReport) -> list[str]:
+        """What of a graph another program made has another form here, and why."""
+        found = []
+        pairs = {frozenset((relation.source, relation.target)) for relation in graph.relations}
+        names = {entity.name for entity in graph.entities} | {name for pair in pairs for name in pair}
+        n, m = report.counts["entities"], report.counts["relations"]
+        if (n, m) != (len(names), len(pairs)):
+            found.append(
+                f"the graph's {len(names)} names (those that only relations have included) and {len(pairs)} pairs of "
+                f"related names are {n} entities and {m} relations here: names are resolved as those of any index"
+            )
+        if graph.counts.get("reports"):
+            found.append(
+                f"{graph.counts['reports']} reports were not taken over: they are about communities that "
+                f"{graph.program} found, and those of this index are computed from the rows. "
+                "Reports made of sentences stand in their place; with a chat model, have it write them: polygraph "
+                f"index --index {self.folder}"
+            )
+        return found
+
+    def _imported(self, store: Store, report: BuildReport, notes: Sequence[str]) -> BuildReport:
+        report.notes = sorted({*report.notes, *notes})
+        with store.transaction():
+            store.set_notes(report.notes)
+        return report
+
+    @contextmanager
+    def _making(self, wait_s: float) -> Iterator[tuple[Store, AbstractContextManager[None]]]:
+        """A store for an index that is not there yet, and the part of the work after which it must be there whole.
+
+        Raises:
+            BadInput: if there is an index already.
+        """
         self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
-        with writing(self.folder):
+        with writing(self.folder, wait_s=wait_s):
             was_there = (self.folder / FILE_NAME).exists()
             store = ImportedStore(self.folder, mode="write", durability=self.settings.durability)
+
+            @contextmanager
+            def filling() -> Iterator[None]:
+                try:
+                    yield
+                except BaseException:
+                    store.close()
+                    for ending in ("", "-wal", "-shm") if not was_there else ():
+                        (self.folder / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
+                    raise
+
             try:
                 if store.manifest() is not None or store.count("documents"):
                     raise BadInput(
                         f"there is an index at {self.folder} already, and an import makes a new one. Name another "
                         "folder with --index"
                     )
-                total = exported.counts["documents"]
-                try:
-                    read_jsonl(Path(folder), store, lambda done: progress("documents", done, total))
-                except BaseException:
-                    store.close()
-                    for ending in ("", "-wal", "-shm") if not was_there else ():
-                        (self.folder / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
-                    raise
-                manifest = exported.manifest
-                written = "reports" in layers and not manifest.reports.startswith("extractive")
-                wanted = [x for x in layers if not (written and x in ("reports", *above("reports")))]
-                # Without the chat model: what one wrote comes from the export, and nothing is asked again.
-                silent = replace(self.models, chat=None)
-                report = build(store, manifest, silent, wanted, BuildReport(added=total), progress)
-                if written and adopt_reports(store, manifest):
-                    build(store, manifest, silent, layers, report, progress)
-                elif written:
-                    notes.append(
-                        "the imported reports are not about the communities that were found again, and wait unused. "
-                        f"Write new ones with: polygraph index --index {self.folder}"
-                    )
-                report.counts = counts(store)
-                for kind in ("entities", "relations", "communities"):
-                    before, now = exported.counts[kind], report.counts[kind]
-                    if before != now and (now or not notes):
-                        notes.append(
-                            f"the export had {before} {kind}, and {now} were found again in its rows"
-                        )
-                report.notes = sorted({*report.notes, *notes})
-                with store.transaction():
-                    store.set_notes(report.notes)
-                return report
+                yield store, filling()
             finally:
                 store.close()
                 self._forget_snapshot()
@@ -528,10 +627,10 @@ class Index:
         if max_tokens is not None and max_tokens < 1:
             raise BadInput(f"--max-tokens {max_tokens} leaves no room for evidence. Give at least 100")
         snapshot = self.snapshot(where)
-        with self.models.calls.meter() as meter:
+        name = "" if isinstance(method, Method) else method or self.settings.method
+        with self.models.calls.meter() as meter, self.models.calls.serving(name):
             found = with_budget(chosen, max_tokens)(question, snapshot, self.models)
-        name = method if isinstance(method, str) else found.method
-        return replace(found, method=name, usage=found.usage + meter.usage)
+        return replace(found, method=name or found.method, usage=found.usage + meter.usage)
 
     def compare(
         self,
@@ -541,10 +640,98 @@ class Index:
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
     ) -> list[Answer]:
-        """Answer one question with several methods, in the order given."""
+        """Answer one question with several methods, in the order given; what they have in common is done once.
+
+        Work that a method finds done counts as cached in its usage, so the first pays for it.
+        """
         for name in methods:
             find_method(name)
-        return [self.ask(question, name, where=where, max_tokens=max_tokens) for name in methods]
+        with self.models.calls.sharing():
+            return [self.ask(question, name, where=where, max_tokens=max_tokens) for name in methods]
+
+    # --- measuring ----------------------------------------------------------------------------------
+
+    def experiment(self, folder: str | Path, *, progress: Progress = _silent) -> Experiment:
+        """Open or begin a study of methods on this index: questions, answers, judgements, report.
+
+        Args:
+            folder: of the study; made if it is not there.
+            progress: told after each item of each step.
+
+        Raises:
+            BadInput: if the folder holds something else.
+        """
+        return Experiment(
+            study=Study(Path(folder)),
+            index=self.snapshot(),
+            models=self.models,
+            ask=lambda question, method: self.ask(question, method),
+            told=progress,
+        )
+
+    def evaluate_retrieval(
+        self,
+        questions: str | Path | Sequence[Question],
+        methods: Sequence[str] | Mapping[str, Method],
+        *,
+        where: Mapping[str, str] | None = None,
+        max_tokens: int | None = None,
+        ks: Sequence[int] = KS,
+        metric: str = "",
+        evidence: str = "evidence",
+        limit: int | None = None,
+        seed: int = 0,
+        output: str | Path | None = None,
+        progress: Progress = _silent,
+    ) -> RetrievalReport:
+        """Measure what methods find for questions whose evidence is known; nothing is answered.
+
+        Args:
+            questions: a file of JSON lines, or questions.
+            methods: names out of `polygraph methods`, or methods of your own by name.
+            where: as for `ask`.
+            max_tokens: as for `ask`.
+            ks: depths of recall@k and the like.
+            metric: by which methods are compared; default: recall at 5 of whatever gold there is.
+            evidence: field of the file that holds the gold document ids.
+            limit: ask a seeded sample of so many questions.
+            seed: of the sample, the bootstrap and the tests.
+            output: file of single results, from which a later run goes on.
+            progress: told after each question.
+
+        Raises:
+            UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to mend it.
+            BudgetReached: what is done is in `output`, and the same call goes on.
+        """
+        listed = (
+            read_questions(questions, evidence=evidence) if isinstance(questions, str | Path) else questions
+        )
+        if not ks or min(ks) < 1:
+            raise BadInput(f"--k {','.join(map(str, ks))} is not a list of depths, such as 1,5,10")
+        chosen = (
+            dict(methods) if isinstance(methods, Mapping) else {name: find_method(name) for name in methods}
+        )
+        options = Options(
+            ks=tuple(sorted(set(ks))),
+            metric=metric,
+            limit=limit,
+            seed=seed,
+            output=Path(output) if output is not None else None,
+            scope={
+                "where": dict(sorted(where.items())) if where else None,
+                "max_tokens": max_tokens,
+                "version": __version__,  # another release may rank otherwise
+            },
+        )
+        return evaluate_retrieval(
+            listed,
+            chosen,
+            lambda text, name: self.retrieve(text, chosen[name], where=where, max_tokens=max_tokens),
+            self.snapshot(where),
+            self.models,
+            options,
+            progress,
+        )
 
     # --- looking ------------------------------------------------------------------------------------
 
@@ -626,8 +813,16 @@ class Index:
                 )
         return layers, notes
 
-    def _manifest(self, before: Manifest | None, extractor: Literal["nlp", "llm"] | None) -> Manifest:
-        """What to build with: settings given outright, else what the index was built with, else defaults."""
+    def _manifest(
+        self, before: Manifest | None, extractor: Extractor | None, *, adding: bool = False
+    ) -> Manifest:
+        """What to build with: settings given outright, else what the index was built with, else defaults.
+
+        Args:
+            before: of the index as it is.
+            extractor: given outright.
+            adding: whether documents are read; an imported graph gets an extractor for them only then.
+        """
         settings, models = self.settings, self.models
 
         def choose(name: str) -> Any:
@@ -635,7 +830,10 @@ class Index:
             return getattr(settings, name) if before is None or given else getattr(before, name)
 
         outright = extractor or (settings.extractor if settings.extractor != "auto" else None)
-        kind = outright or (before.extractor.split(":")[0] if before else "llm" if models.chat else "nlp")
+        former = before.reader if before else ""
+        kind = outright or (former.split(":")[0] if former else "llm" if models.chat else "nlp")
+        if before and before.imported and not former and not adding:
+            kind = ""  # nobody reads anything
         if kind == "llm" and models.chat is None:
             raise BadInput(
                 "extraction with a model was asked for, and no chat model is configured. Set POLYGRAPH_CHAT_MODEL "
@@ -653,18 +851,23 @@ class Index:
                 gleaning=settings.gleaning,
                 max_gleanings=settings.max_gleanings,
             )
-            if (
-                before
-                and before.extractor.startswith("llm:")
-                and before.extractor != identity
-                and not outright
-            ):
+            if former.startswith("llm:") and former != identity and not outright:
                 raise IndexMismatch(
-                    f"the graph of {self.folder} was extracted by {before.extractor}, and the settings now say "
+                    f"the graph of {self.folder} was extracted by {former}, and the settings now say "
                     f"{identity}. Use the former, or read every document again with: --extractor llm"
                 )
+        elif kind == "fast":
+            pruning = Pruning()
+            values, identity = asdict(pruning), f"{fast.identity()}:{pruning.identity}"
+            if before and before.imported:
+                raise BadInput(
+                    f"the graph of {self.folder} was imported, and the extractor `fast`, which prunes the whole graph, "
+                    "cannot read documents beside it. Use: --extractor nlp, or llm"
+                )
         else:
-            values, identity = {}, nlp.identity()
+            values, identity = {}, nlp.identity() if kind else ""
+        if before and before.imported:
+            identity = f"{before.imported}+{identity}" if identity else before.imported
         return Manifest(
             chunk_tokens=min(choose("chunk_tokens"), models.embedder.max_tokens),
             window_tokens=choose("window_tokens"),
@@ -745,7 +948,7 @@ class Index:
         Raises:
             BadInput: if a model is needed and none is configured.
         """
-        by_model = manifest.extractor.startswith("llm:") or not manifest.reports.startswith("extractive")
+        by_model = manifest.reader.startswith("llm:") or not manifest.reports.startswith("extractive")
         if self.models.chat is None and by_model:
             raise BadInput(
                 f"the index at {self.folder} was made with a chat model, and none is configured. Set "
@@ -822,10 +1025,10 @@ class Index:
 
     def _reply_keys(self, store: Store, manifest: Manifest, windows: Sequence[str]) -> set[str]:
         """Keys of the stored replies that windows were extracted from."""
-        if not manifest.extractor.startswith("llm:"):
+        if not manifest.reader.startswith("llm:"):
             return set()
         settings = manifest.extractor_settings
-        reader = Named(manifest.extractor.removeprefix("llm:").rpartition(":")[0])
+        reader = Named(manifest.reader.removeprefix("llm:").rpartition(":")[0])
         with self.models.calls.replay() as found:
             for at in range(0, len(windows), _WINDOWS):
                 llm.extract(

@@ -7,20 +7,68 @@ import pytest
 
 from polygraph.records import Evidence, Retrieval, Span
 from polygraph.retrieve import METHODS
+from polygraph.retrieve.fgrag import FGRAG
+from polygraph.retrieve.graphcot import GraphCoT
+from polygraph.retrieve.graphrag_drift import GraphRAGDrift
 from polygraph.retrieve.graphrag_global import GraphRAGGlobal
 from polygraph.retrieve.lexical import BM25
+from polygraph.retrieve.logicform import RogragLogic
+from polygraph.retrieve.rograg import Rograg
+from polygraph.retrieve.rqrag import RQRAG
 from polygraph.store.layers import Snapshot
 from polygraph.testing import check_method
 
 
 def calls_of_global(found: Retrieval) -> int:
-    """One for each batch of reports, one for the answer."""
-    (batches,) = [step.value for step in found.trace if step.name == "batches"]
-    return batches + 1
+    """One for each rating, one for each batch of reports, one for the answer."""
+    steps = {step.name: step.value for step in found.trace}
+    return sum(n_ratings for *_, n_ratings in steps.get("rated", ())) + steps["batches"] + 1
+
+
+def calls_of_fg_rag(found: Retrieval) -> int:
+    """One for the entities, two for each entity about which the graph says something, one for the answer."""
+    steps = {step.name: step.value for step in found.trace}
+    return 1 + len(steps.get("questions", ())) + len(steps.get("summaries", ())) + 1
+
+
+def calls_of_drift(found: Retrieval) -> int:
+    """One for the made-up answer, one for each fold of reports and each question followed, one for the answer."""
+    steps = {step.name: step.value for step in found.trace}
+    followed = sum(len(value) for name, value in steps.items() if name.startswith("round"))
+    return ("hyde" in steps) + len(steps["primer"]) + followed + 1
+
+
+def calls_until_the_draft(found: Retrieval) -> int:
+    """What the trace says of calls; the last of them brought the answer, or else one more does."""
+    (n,) = [step.value for step in found.trace if step.name == "calls"]
+    return n + (not found.draft)
+
+
+def calls_of_logic(found: Retrieval) -> int:
+    """Plans, steps that asked the model, and the answer."""
+    steps = {step.name: step.value for step in found.trace}
+    return steps["plan"]["calls"] + sum(step["calls"] for step in steps["steps"]) + bool(found.evidence)
+
+
+def calls_of_rograg(found: Retrieval) -> int:
+    """Intent, keywords, logic form, check, answer; after a failed check the keywords once more."""
+    steps = {step.name: step.value for step in found.trace}
+    n = (steps.get("intent") in ("question", "greeting", "identity", "undefined")) + ("keywords" in steps)
+    if "plan" not in steps:
+        return n
+    n += calls_of_logic(found) - bool(found.evidence)
+    n += steps["verified"]["calls"] + (not steps["verified"]["holds"])
+    return n + (bool(found.evidence) and not found.draft)
 
 
 N_CALLS = {
+    RogragLogic: calls_of_logic,
+    Rograg: calls_of_rograg,
     GraphRAGGlobal: calls_of_global,
+    GraphRAGDrift: calls_of_drift,
+    FGRAG: calls_of_fg_rag,
+    GraphCoT: calls_until_the_draft,
+    RQRAG: calls_until_the_draft,
 }
 """How many calls a retrieval and its answer made, by the formula of METHODS, for methods where it is not a number."""
 

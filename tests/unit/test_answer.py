@@ -213,3 +213,28 @@ def test_a_very_long_reply_with_many_brackets_is_read_in_bounded_time(retrieval,
     written("light [" * 3_000 + "1" * 3_000 + "]" * 3_000, retrieval, index)
     written("Mara built the light [1]. " * 400, retrieval, index)
     assert time.monotonic() - began < 20
+
+
+def test_a_draft_is_checked_like_an_answer_and_nobody_is_asked_again(retrieval, index):
+    given = models(ScriptedChat())
+    drafted = replace(retrieval, draft="Mara Quill built the light [1]. So did Tobias Wren [7].")
+    pieces = []
+    found = answer(QUESTION, drafted, index, given, on_text=pieces.append)
+    assert found.text == "Mara Quill built the light [1]. So did Tobias Wren."
+    assert [(c.n, c.document) for c in found.citations] == [(1, "a.txt")]
+    assert [note for note in found.notes if "[7]" in note]
+    assert pieces == [found.text]
+    assert found.usage.calls == 0
+    assert given.calls.ledger() == []
+    assert given.calls.questions()["bm25"].n == 1
+    refused = answer(QUESTION, replace(retrieval, draft="NO ANSWER: the walk was halted."), index, given)
+    assert refused.refused
+    assert refused.text == "The documents do not answer this: the walk was halted."
+
+
+def test_a_draft_counts_for_nothing_without_evidence_or_without_a_model(retrieval, index):
+    empty = replace(retrieval, evidence=(), context="", empty_because="nothing fits", draft="Mara [1].")
+    assert "nothing fits" in answer(QUESTION, empty, index, models(ScriptedChat())).text
+    without = answer(QUESTION, replace(retrieval, draft="Mara [1]."), index, models())
+    assert without.extractive
+    assert "Mara [1]." not in without.text

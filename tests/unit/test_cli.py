@@ -466,8 +466,11 @@ def test_streaming_prints_the_same_answer(call, built):
 def test_compare_sets_methods_side_by_side(call, whole):
     shown = call("compare", QUESTION, "--index", whole).out
     rows = [line.split() for line in shown.splitlines()]
-    for name in ("naive", "bm25", "hybrid", "graphrag-local", "graphrag-global"):
-        assert any(row[:2] in ([name, "answered"], [name, "refused"]) for row in rows), name
+    for n, name in enumerate(("naive", "bm25", "hybrid", "graphrag-local", "graphrag-global"), 1):
+        # Once with its answer, once with its figures.
+        assert len([row for row in rows if row[:2] == [str(n), name]]) == 2, name
+    assert "cited found alone context calls sec" in " ".join(shown.split())
+    assert "passages lie below the evidence" in shown
 
 
 def test_explain_shows_seeds_scores_and_cuts(call, whole):
@@ -477,6 +480,42 @@ def test_explain_shows_seeds_scores_and_cuts(call, whole):
     text = " ".join(shown.out.split())
     assert "named in the question as 'Old Tobin'" in text
     assert "cut by the budget" in text
+
+
+def test_explain_shows_where_each_piece_comes_from_and_the_steps(call, whole):
+    shown = call("explain", "Who was Old Tobin?", "--index", whole, "-m", "select").out
+    text = " ".join(shown.split())
+    assert "[1] chunk " in text
+    assert " why words: rank " in text
+    assert " from " in text
+    assert "step: route kind: fact why: nothing in it" in text
+    assert "step: fused 1 " in text
+    assert "ranking: " in text
+    nothing = call("explain", "Who?", "--index", whole, "-m", "bm25", "--where", "year=none").out
+    assert "nothing, because" in nothing
+
+
+def test_methods_are_told_in_short_in_full_and_one_by_one(call, tmp_path):
+    listed = call("methods").out
+    assert "rq-rag" in listed
+    assert "rq-rag:paper" not in listed
+    assert "polygraph methods NAME" in " ".join(listed.split())
+    one = " ".join(call("methods", "rq-rag").out.split())
+    for part in (
+        "source RQ-RAG",
+        "needs chunk_vectors, chunks",
+        "calls at most 25 = 1 + 2 x (3 + 9)",
+        "good at",
+        "bad at",
+    ):
+        assert part in one
+    assert ":paper drop_repeated = False" in one
+    assert "hybrid:reranked" not in call("methods", "--full").out  # presets stand below their method
+    rows = json.loads(call("methods", "select", "--json").out)
+    assert [row["name"] for row in rows] == ["select", "select:rag-vs-graphrag"]
+    assert rows[0]["measured"] is None
+    fails(call("methods", "selct"), "there is no method 'selct'")
+    fails(call("methods", "--index", tmp_path / "nowhere"), "polygraph index PATH")
 
 
 def test_chat_without_a_model_carries_names_over(call, whole):

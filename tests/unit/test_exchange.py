@@ -361,7 +361,7 @@ def test_an_import_needs_a_new_index_and_an_export(base, tmp_path):
             new.import_(base / "export")
         assert new.status()["documents"] == 7
     with opened(tmp_path / "other.index") as other:
-        with pytest.raises(BadInput, match="is not an export"):
+        with pytest.raises(BadInput, match="none of the forms"):
             other.import_(base / "papers")
         with opened(base / "papers.index") as index:
             index.export(tmp_path / "g", "graphml")

@@ -80,7 +80,7 @@ def test_a_layer_without_its_files_is_not_ready_nor_is_what_rests_on_it(folder, 
     ("change", "stale"),
     [
         ({"embedder": "other"}, {"chunks", *BELOW}),
-        ({"name_embedder": "other"}, BY_NAME_EMBEDDER),
+        ({"name_embedder": "other"}, BY_NAME_EMBEDDER | {"synonyms"}),
         ({"extractor": "nlp:other"}, {"graph", *above("graph")}),
         ({"community_size": 99}, {"communities", "reports", "report_vectors"}),
         ({"reports": "other"}, {"reports", "report_vectors"}),

@@ -53,6 +53,14 @@ SpendOption = Annotated[
     typer.Option("--max-spend-tokens", help="Hard cap on model tokens for this command, in and out."),
 ]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
+ExtractorOption = Annotated[
+    Optional[str],
+    typer.Option(
+        "--extractor",
+        metavar="nlp|fast|llm",
+        help="Extract the graph with a parser, as noun phrases, or with a model.",
+    ),
+]
 WaitOption = Annotated[
     float,
     typer.Option("--wait", metavar="SECONDS", min=0.0, help="Wait so long while another process is writing."),
@@ -107,10 +115,7 @@ def index(
         Optional[str],
         typer.Option("--for", metavar="METHOD,...", help="Build only what these methods need."),
     ] = None,
-    extractor: Annotated[
-        Optional[str],
-        typer.Option("--extractor", metavar="nlp|llm", help="Extract the graph without or with a model."),
-    ] = None,
+    extractor: ExtractorOption = None,
     max_cost: CostOption = None,
     max_tokens: Annotated[
         Optional[int],
@@ -128,8 +133,7 @@ def index(
     from polygraph.cli.progress import Bars
     from polygraph.load import find
 
-    if extractor not in (None, "nlp", "llm"):
-        raise BadInput(f"--extractor {extractor!r} is not one of: nlp, llm")
+    chosen = _extractor(extractor)
     if paths:
         find(paths)  # a path that is not there is reported before a folder is made for the index
     with _open(
@@ -140,7 +144,7 @@ def index(
             report = opened.add(
                 *(paths or []),
                 methods=methods,
-                extractor=_extractor(extractor),
+                extractor=chosen,
                 progress=bars,
                 wait_s=wait,
             )
@@ -157,10 +161,7 @@ def estimate(
         Optional[str],
         typer.Option("--for", metavar="METHOD,...", help="Only what these need, and a question to each."),
     ] = None,
-    extractor: Annotated[
-        Optional[str],
-        typer.Option("--extractor", metavar="nlp|llm", help="Extract the graph without or with a model."),
-    ] = None,
+    extractor: ExtractorOption = None,
     pilot: Annotated[
         int, typer.Option("--pilot", metavar="N", help="Learn from at most N real calls, kept for the build.")
     ] = 0,
@@ -176,14 +177,13 @@ def estimate(
     from polygraph.cli import show
     from polygraph.load import find
 
-    if extractor not in (None, "nlp", "llm"):
-        raise BadInput(f"--extractor {extractor!r} is not one of: nlp, llm")
+    chosen = _extractor(extractor)
     if paths:
         find(paths)
     flags = {"max_cost": max_cost, "max_spend_tokens": max_tokens, "offline": offline or None}
     methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
     with _open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
-        found = opened.estimate(*(paths or []), methods=methods, extractor=_extractor(extractor), pilot=pilot)
+        found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot)
     if as_json:
         show.as_json(found.as_dict())
     else:
@@ -267,7 +267,7 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Answer one question with several methods, side by side."""
-    from polygraph.cli import show
+    from polygraph.cli import show, side_by_side
 
     with _open(
         index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None
@@ -277,26 +277,9 @@ def compare(
             raise BadInput("-m names no method. List them with: polygraph methods")
         found = opened.compare(question, names, where=_where(where), max_tokens=max_tokens)
     if as_json:
-        show.as_json([show.answer_json(a) for a in found])
-        return
-    for a in found:
-        show.out.rule(a.method, align="left", style="dim")
-        show.show_answer(a)
-    show.out.rule(style="dim")
-    rows = [
-        (
-            a.method,
-            "refused" if a.refused else "answered",
-            len({c.document for c in a.citations}),
-            f"{a.retrieval.n_tokens:,}",
-            a.usage.calls,
-            "unknown" if a.usage.cost is None else f"${a.usage.cost:.4f}",
-            f"{a.usage.seconds:.2f}",
-        )
-        for a in found
-    ]
-    columns = ("method", "outcome", "documents cited", "tokens", "calls", "cost", "seconds")
-    show.show_table(columns, rows, right=columns[2:])
+        show.as_json(side_by_side.compared_json(found))
+    else:
+        side_by_side.show_compared(found)
 
 
 @app.command()
@@ -313,41 +296,38 @@ def explain(
     """Show why a method finds what it finds: seeds, scores, and what the budget cut."""
     from dataclasses import asdict
 
-    from polygraph.cli import show
+    from polygraph.cli import explained, show
 
     with _open(index, max_cost=max_cost, offline=offline or None) as opened:
         found = opened.retrieve(question, method, where=_where(where), max_tokens=max_tokens)
     if as_json:
         show.as_json(asdict(found))
     else:
-        show.show_retrieval(found)
+        explained.show_retrieval(found)
 
 
 @app.command()
-def methods(as_json: JsonOption = False) -> None:
+def methods(
+    name: Annotated[Optional[str], typer.Argument(metavar="[NAME]", help="Tell all about this one.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Tell all about every method.")] = False,
+    index: IndexOption = None,
+    as_json: JsonOption = False,
+) -> None:
     """List the methods: what each needs, costs, and is good for."""
-    from polygraph.cli import show
-    from polygraph.retrieve import METHODS
+    from polygraph.cli import catalogue, show
+    from polygraph.config import load_settings
+    from polygraph.workspace import CALLS_FILE
 
-    rows = [
-        {"name": name, "needs": sorted(m.needs), "source": m.source, "calls": m.calls, "summary": m.summary}
-        for name, m in METHODS.items()
-    ]
+    names = catalogue.chosen(name)
+    if index is not None and not index.is_dir():
+        raise IndexUnreadable(f"there is no index at {index}. Make one with: polygraph index PATH --index {index}")
+    spent = catalogue.measured((index or load_settings({}).index) / CALLS_FILE)
     if as_json:
-        show.as_json(rows)
-        return
-    variants: dict[str, list[str]] = {}
-    for name in METHODS:
-        base, _, source = name.partition(":")
-        variants.setdefault(base, []).extend([f":{source}"] if source else [])
-    columns = ("name", "calls per question", "good for", "source", "presets")
-    show.show_table(
-        columns,
-        [
-            (name, METHODS[name].calls, METHODS[name].summary, METHODS[name].source, " ".join(presets))
-            for name, presets in variants.items()
-        ],
-    )
+        show.as_json(catalogue.methods_json(names, spent))
+    elif name is None and not full:
+        catalogue.show_list(spent)
+    else:
+        catalogue.show_full(names, spent)
 
 
 @app.command()
@@ -470,17 +450,34 @@ def export(
 
 @app.command(name="import")
 def import_(
-    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="What `export --format jsonl` wrote.")],
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="What `export --format jsonl` or another program wrote."),
+    ],
     index: IndexOption = None,
+    format: Annotated[
+        Optional[str],
+        typer.Option(
+            "--format",
+            metavar="jsonl|msgraphrag|lightrag|openie|csv",
+            help="Form of the folder; default: told by what it holds.",
+        ),
+    ] = None,
     offline: OfflineOption = False,
+    wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a new index from an export; no chat model is called, texts are embedded again."""
+    """Make a new index from an export, or from a graph that another program made; no chat model is called."""
     from polygraph.cli.progress import Bars
+    from polygraph.exchange.recognise import recognise
 
-    with _open_like(folder, index, offline=offline or None) as opened:
+    if recognise(folder, format) == "jsonl":
+        opened = _open_like(folder, index, offline=offline or None)
+    else:
+        opened = _open(index, new=True, offline=offline or None)
+    with opened:
         with Bars(quiet=as_json) as bars:
-            report = opened.import_(folder, progress=bars)
+            report = opened.import_(folder, format=format, progress=bars, wait_s=wait)
         _show_build(opened, report, as_json)
 
 
@@ -579,8 +576,12 @@ def _open_like(export: Path, folder: Path | None, **flags: Any) -> "Index":
     return Index.open(place, settings=settings, models=models)
 
 
-def _extractor(name: str | None) -> Literal["nlp", "llm"] | None:
-    return "llm" if name == "llm" else "nlp" if name == "nlp" else None
+def _extractor(name: str | None) -> Literal["nlp", "fast", "llm"] | None:
+    extractors: dict[str | None, Literal["nlp", "fast", "llm"] | None]
+    extractors = {None: None, "nlp": "nlp", "fast": "fast", "llm": "llm"}
+    if name not in extractors:
+        raise BadInput(f"--extractor {name!r} is not one of: nlp, fast, llm")
+    return extractors[name]
 
 
 def _where(pairs: list[str] | None) -> dict[str, str] | None:
@@ -618,6 +619,9 @@ def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
         show.as_json(asdict(report) | {"index": str(opened.folder)})
         return
     c = report.counts
+    if report.source:
+        held = ", ".join(f"{n:,} {what}" for what, n in report.source.items())
+        show.out.print(f"imported: {held}", markup=False)
     show.out.print(
         f"{report.added} {'document' if report.added == 1 else 'documents'} added, {report.changed} changed, "
         f"{report.removed} removed, {report.unchanged} as before"
@@ -745,3 +749,8 @@ def _show_status(found: dict[str, Any]) -> None:
         show.out.print(
             f"{len(found['unread'])} files were not read; see: polygraph status --failed", style="yellow"
         )
+
+
+from polygraph.cli import evaluating, studying  # noqa: E402, F401 - their commands share the options above
+
+app.add_typer(evaluating.app)

@@ -11,7 +11,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from polygraph.records import Answer, Citation, Retrieval, Usage
+from polygraph.records import Answer, Citation, Usage
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
@@ -88,36 +88,6 @@ def calls_line(usage: Usage) -> str:
     return (
         f"{usage.calls} calls{cached}, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens, {cost}"
     )
-
-
-def show_retrieval(found: Retrieval) -> None:
-    """Print the trace of a method: what it found, why, and what the budget cut."""
-    out.print(
-        Text(
-            f"{found.method}: {len(found.evidence)} pieces of evidence, {found.n_tokens:,} tokens",
-            style="bold",
-        )
-    )
-    if found.empty_because:
-        out.print(Text(f"nothing, because {plain(found.empty_because)}", style="yellow"))
-    table = Table(box=None, pad_edge=False)
-    for column in ("n", "kind", "score", "what", "why"):
-        table.add_column(column, justify="right" if column in ("n", "score") else "left", overflow="fold")
-    for n, e in enumerate(found.evidence, 1):
-        table.add_row(str(n), e.kind, f"{e.score:.3f}", escape(plain(e.id)), escape(plain(e.why)))
-    if found.evidence:
-        out.print(table)
-    for cut in found.cuts:
-        out.print(
-            Text(
-                f"cut by the budget: {cut.n_items} more of kind {cut.kind} "
-                f"({cut.n_tokens:,} tokens; the block had {cut.budget:,})",
-                style="dim",
-            )
-        )
-    for step in found.trace:
-        value = json.dumps(step.value, ensure_ascii=False)
-        out.print(Text(f"{step.name}: {plain(value[:400])}{' …' if len(value) > 400 else ''}", style="dim"))
 
 
 def show_table(

@@ -47,7 +47,11 @@ def gather(
     fresh: dict[str, Document] = {}
     for document in loaded.documents if loaded is not None else ():
         old = known.get(document.id)
-        if old is not None and old[1] == document.hash:
+        if (
+            old is not None
+            and store is not None
+            and (old[1] == document.hash or store.imported_alike(document))
+        ):
             continue
         if old is not None and old[0] not in roots and Path(old[0]).exists():
             continue  # as `index` does: the id stands for a document of another folder
@@ -77,7 +81,7 @@ def gather(
         ids = [i for i, document in store.rows("SELECT id, document FROM windows") if document in wanted]
         for at in range(0, len(ids), _BATCH):
             corpus.windows += store.windows(ids[at : at + _BATCH])
-        pending = set(store.pending_windows(manifest.extractor))
+        pending = set(store.pending_windows(manifest.reader))
         mine = set(ids) - pending
         if mine:
             corpus.read = {e.window: e for _, e in store.extractions() if e.window in mine}

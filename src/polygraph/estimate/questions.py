@@ -22,6 +22,10 @@ POINTS_TOKENS = (100.0, 500.0, 1_200.0)
 _ITEM_TOKENS = 6
 """Number and line breaks around a passage in the context, and its title."""
 _REPORT_HEADER = 20
+_COUNTED = re.compile(r"(?P<bound>at most )?(?P<n>\d+)(?: = [\d +x()]+|, .*| = .* steps)?$")
+"""A number of calls, or a bound; how it comes about may follow."""
+_LEAST, _USUAL = 0.2, 0.6
+"""Of a bound on calls, what a question takes at least, and usually."""
 _BATCHED = re.compile(r"ceil\(report tokens / batch tokens\) \+ (\d+)")
 
 
@@ -56,15 +60,28 @@ class Holdings:
 
 
 def question_line(
-    method: MethodPlan, holdings: Holdings, model: str, price: Price | None, ledger: Sequence[LedgerRow]
+    method: MethodPlan,
+    holdings: Holdings,
+    model: str,
+    price: Price | None,
+    ledger: Sequence[LedgerRow],
+    questions: Mapping[str, int] | None = None,
 ) -> Line:
-    """What one question costs: this index's own average, else by the method's formula and budget."""
-    base = method.name.partition(":")[0]
-    mine = [r for r in ledger if r.model == model and r.method in (method.name, base)]
-    asked = sum(r.ok for r in mine if r.stage == "answer")
+    """What one question costs: this index's own average, else by the method's formula and budget.
+
+    Args:
+        method: that answers.
+        holdings: what there is to retrieve from.
+        model: name of the chat model.
+        price: of it.
+        ledger: what was ever spent.
+        questions: how many each method answered; by default counted by its answers in the ledger.
+    """
+    mine = [r for r in ledger if r.model == model and r.method == method.name]
+    asked = (questions or {}).get(method.name) or sum(r.ok for r in mine if r.stage == "answer")
     if asked >= LEAST_ASKED:
         n_calls, reads, writes = (
-            sum(getattr(r, name) for r in mine) / asked
+            sum(getattr(r, name) * _repeated(r) for r in mine) / asked
             for name in ("attempts", "prompt_tokens", "completion_tokens")
         )
         return line(
@@ -90,15 +107,17 @@ def question_line(
     answers = Range.of(ANSWER_TOKENS)
     basis = f"budget of {method.max_tokens:,} tokens"
     batched = _BATCHED.fullmatch(method.calls)
-    if method.calls.strip().isdigit():
-        n = int(method.calls)
-        reads = Range(context.low * n, context.mid * n, context.high * n) if n > 1 else context
-        more = n * instructions
-        writes = Range(answers.low * n, answers.mid * n, answers.high * n)
-        found = Range.exactly(n)
-        reads = Range(reads.low + more, reads.mid + more, reads.high + more)
+    if counted := _COUNTED.match(method.calls):
+        n = float(counted["n"])
+        found = Range(_LEAST * n, _USUAL * n, n) if counted["bound"] else Range.exactly(n)
+        read = Range(
+            found.low * (context.low + instructions),
+            found.mid * (context.mid + instructions),
+            found.high * (context.high + instructions),
+        )
+        written = Range(found.low * answers.low, found.mid * answers.mid, found.high * answers.high)
     elif batched:
-        found, reads, writes = _mapped(method, holdings, int(batched[1]), instructions, answers)
+        found, read, written = _mapped(method, holdings, int(batched[1]), instructions, answers)
         basis = f"every report is read; {basis}"
     else:
         return Line(
@@ -111,7 +130,15 @@ def question_line(
             cost=None,
             basis=f"calls: {method.calls}; ask a few questions, and their average is shown here",
         )
-    return line("question", model, price, found, reads, writes, method=method.name, basis=basis)
+    return line("question", model, price, found, read, written, method=method.name, basis=basis)
+
+
+def _repeated(row: LedgerRow) -> float:
+    """By how much a row is to be multiplied so that replies that were in the store count as calls, too.
+
+    Otherwise a method would look the cheaper, the more often the same is asked.
+    """
+    return (row.attempts + row.cached) / row.attempts if row.attempts else 0.0
 
 
 def _context(method: MethodPlan, holdings: Holdings) -> Range:

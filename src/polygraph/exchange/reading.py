@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 from polygraph.errors import BadInput
 from polygraph.exchange.folder import MANIFEST, read_manifest
-from polygraph.exchange.shapes import EXTRACTOR_SETTINGS, SHAPES, fault
+from polygraph.exchange.shapes import EXTRACTOR_SETTINGS, PRUNING_SETTINGS, SHAPES, fault
 from polygraph.exchange.shapes import MANIFEST as MANIFEST_SHAPE
 from polygraph.exchange.tables import KINDS, LAYER_OF, Row
 from polygraph.records import (
@@ -83,9 +83,9 @@ def describe(folder: Path) -> Exported:
     assert isinstance(index, dict)  # noqa: S101 - `fault` has checked it
     if index["format"] != FORMAT:
         wrong(f"index: the format is {index['format']}, and this version of Polygraph reads {FORMAT}")
-    if index["extractor"].startswith("llm:") and (
-        problem := fault(index["extractor_settings"], EXTRACTOR_SETTINGS)
-    ):
+    kind = Manifest(**index).reader.partition(":")[0]
+    wanted = {"llm": EXTRACTOR_SETTINGS, "fast": PRUNING_SETTINGS}.get(kind)
+    if wanted is not None and (problem := fault(index["extractor_settings"], wanted)):
         wrong(f"extractor_settings: {problem}")
     if (
         not isinstance(layers, list)

@@ -155,7 +155,8 @@ MANIFEST: Mapping[str, Shape] = {
     "name_embedder": SOME_TEXT,
     "name_dimension": _COUNT,
     "extractor": Shape(
-        'a text that begins with "nlp:" or "llm:"', lambda v: _is_text(v) and v.startswith(("nlp:", "llm:"))
+        'a text that begins with "nlp:", "fast:", "llm:" or "imported:"',
+        lambda v: _is_text(v) and v.startswith(("nlp:", "fast:", "llm:", "imported:")),
     ),
     "extractor_settings": FIELDS,
     "reports": SOME_TEXT,
@@ -169,6 +170,14 @@ EXTRACTOR_SETTINGS: Mapping[str, Shape] = {
     "max_gleanings": _COUNT,
 }
 """Those of extraction with a model."""
+
+PRUNING_SETTINGS: Mapping[str, Shape] = {
+    "min_frequency": WHOLE,
+    "min_degree": WHOLE,
+    "drop_ego": Shape("true or false", lambda value: isinstance(value, bool)),
+    "min_weight_percentile": Shape("a number from 0 to 100", lambda v: _is_number(v) and 0 <= v <= 100),
+}
+"""Those of a graph of noun phrases."""
 
 
 def fault(record: Any, shape: Mapping[str, Shape]) -> str:

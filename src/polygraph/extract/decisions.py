@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Set
 
-from polygraph.extract.resolution import Cluster, Item, Side
+from polygraph.extract.resolution import Side
 from polygraph.names import normalise
 
 
@@ -40,53 +40,3 @@ class Decisions:
     def forbid(self, a: Set[Side], b: Set[Side]) -> bool:
         """Say whether what matches some sides must not meet what matches others."""
         return bool(a and b) and any(not self._against[side].isdisjoint(b) for side in a)
-
-
-def join_together(
-    clusters: list[Cluster], ids: list[str], together: Iterable[tuple[str, str]], decisions: Decisions
-) -> list[Cluster]:
-    """Join what the user says is one.
-
-    Args:
-        clusters: in order.
-        ids: their ids; a side may be one.
-        together: pairs of sides, each a name, a name in a document, or an id.
-        decisions: what must stay apart all the same.
-
-    Returns:
-        The clusters that remain, in order; the first of those joined takes over the others.
-    """
-    pairs = sorted(set(together))
-    wanted = {side_of(text) for pair in pairs for text in pair}
-    holders: dict[Side, dict[int, None]] = defaultdict(dict)
-    by_id = {entity: n for n, entity in enumerate(ids)}
-    for n, cluster in enumerate(clusters if wanted else []):
-        for item in cluster.items:
-            for side in _matching(item, wanted):
-                holders[side][n] = None
-    into = list(range(len(clusters)))
-
-    def root(n: int) -> int:
-        while into[n] != n:
-            n = into[n]
-        return n
-
-    for pair in pairs:
-        numbers = {by_id[text] for text in pair if text in by_id}
-        for text in pair:
-            numbers.update(holders[side_of(text)])
-        both = all(text in by_id or holders[side_of(text)] for text in pair)
-        roots = sorted({root(n) for n in numbers})
-        for n in roots[1:] if both else []:
-            first, other = clusters[roots[0]], clusters[n]
-            if not decisions.forbid(first.sides, other.sides):
-                for item in other.items:
-                    item.rule, item.score = "user", 1.0
-                first.join(other)
-                into[n] = roots[0]
-    return [cluster for n, cluster in enumerate(clusters) if into[n] == n]
-
-
-def _matching(item: Item, wanted: Set[Side]) -> list[Side]:
-    sides = ((item.name.key, ""), (item.name.key, item.mention.document))
-    return [side for side in sides if side in wanted]

@@ -1,139 +1,199 @@
 """Mentions of one name: one entity, or several that the text keeps apart."""
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import combinations
 
+import numpy as np
+
+from polygraph.columns import Array
 from polygraph.extract.aliases import is_full
-from polygraph.extract.decisions import Decisions
-from polygraph.extract.evidence import evidence, gender_of, several
-from polygraph.extract.resolution import Cluster, Item
+from polygraph.extract.evidence import Evidence, Name, gender_of
+from polygraph.extract.named import Names
+from polygraph.extract.resolution import Cluster, Side
 
-_MAX_COMPANY = 40
-"""Names of a window that are remembered as the company of each other."""
 _MAX_NAMESAKES = 50
+_MAX_COMPARED = 40
+"""Different things told of bearers of one name, up to which all pairs are compared."""
+_PARTED = frozenset(["person", "", "ship"])
+"""Types of which evidence is asked for."""
+_NONE: frozenset[str] = frozenset()
 
 
-def company_of_windows(items: list[Item]) -> dict[str, frozenset[str]]:
-    """Names that stand in each window, without those that stand nearly everywhere."""
-    windows: dict[str, set[str]] = defaultdict(set)
-    seen_in: dict[str, set[str]] = defaultdict(set)
-    for item in items:
-        window = item.mention.window
-        plain = item.name.written_low or item.mention.type in ("date", "quantity", "concept")
-        if not plain and len(windows[window]) < _MAX_COMPANY:
-            windows[window].add(item.base)
-            seen_in[item.base].add(item.mention.document)
-    n_documents = len({item.mention.document for item in items})
-    common = {base for base, where in seen_in.items() if len(where) > max(3, 0.2 * n_documents)}
-    return {window: frozenset(names - common) for window, names in windows.items()}
+@dataclass(slots=True)
+class _Item:
+    """A name of a window, with what was read off it."""
+
+    row: int
+    document: int
+    name: Name
+    told: Evidence
+    several: bool
+    around: frozenset[str]
+    """Its company."""
+    sides: frozenset[Side]
 
 
-def cluster_names(
-    items: list[Item], company: Mapping[str, frozenset[str]], decisions: Decisions
-) -> tuple[list[Cluster], dict[str, str]]:
+@dataclass(slots=True)
+class _Bearer:
+    """A cluster while it grows."""
+
+    items: list[_Item] = field(default_factory=list)
+    told: Evidence = field(default_factory=Evidence)
+    documents: set[int] = field(default_factory=set)
+    company: set[str] = field(default_factory=set)
+    sides: set[Side] = field(default_factory=set)
+    alone: bool = False
+    """Whether its company tells nothing."""
+
+    def take(self, item: _Item) -> None:
+        self.items.append(item)
+        self.told.add(item.told)
+        self.documents.add(item.document)
+        self.sides |= item.sides
+        if not self.alone:
+            self.company |= item.around
+
+    def cluster(self, base: str, names: Names) -> Cluster:
+        rows = np.array([item.row for item in self.items], dtype=np.int64)
+        around = rows[:0] if self.alone else rows
+        return Cluster(base, names, rows, self.told, around=around, sides=self.sides)
+
+
+def cluster_names(names: Names) -> tuple[list[Cluster], dict[str, str]]:
     """Group mentions by base, and part those that cannot be one.
-
-    Args:
-        items: in canonical order.
-        company: of each window, from `company_of_windows`.
-        decisions: of the user.
 
     Returns:
         The clusters in order of base; and per base that was parted, why.
     """
-    groups: dict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        groups[item.base].append(item)
+    keyed = np.flatnonzero(names.base >= 0)
+    grouped = keyed[np.argsort(names.base[keyed], kind="stable")]
+    starts = np.flatnonzero(np.diff(names.base[grouped], prepend=-1))
+    ends = np.append(starts[1:], len(grouped))
+    speaks = (names.told >= 0)[grouped]
+    n_speaking = np.concatenate(([0], np.cumsum(speaks)))
+    parted = np.isin(names.type, [i for i, kind in enumerate(names.types) if kind in _PARTED])[grouped]
+    n_parted = np.concatenate(([0], np.cumsum(parted)))
+    bases = [names.strings[number] for number in names.base[grouped[starts]].tolist()]
     clusters: list[Cluster] = []
     reasons: dict[str, str] = {}
-    for base in sorted(groups):
-        group = groups[base]
-        if len(group) > 1 and any(i.mention.type in ("person", "", "ship") for i in group):
-            for item in group:
-                item.told = evidence(
-                    item.name, item.mention.name, item.mention.type, item.mention.description
-                )
-        found, reason = _part(base, group, company, decisions)
+    for i in sorted(range(len(bases)), key=bases.__getitem__):
+        begin, end, base = int(starts[i]), int(ends[i]), bases[i]
+        group = grouped[begin:end]
+        # Of a name that stands once, or of a thing, nothing need be known.
+        told = end - begin > 1 and n_parted[end] > n_parted[begin] and n_speaking[end] > n_speaking[begin]
+        if not told and not names.decisions:
+            clusters.append(Cluster(base, names, group, Evidence(), around=group, sides=frozenset()))
+            continue
+        found, reason = _part(base, group, names, told=bool(told))
         clusters += found
         if reason:
             reasons[base] = reason
     return clusters, reasons
 
 
-def _part(
-    base: str, group: list[Item], company: Mapping[str, frozenset[str]], decisions: Decisions
-) -> tuple[list[Cluster], str]:
+def _part(base: str, group: Array, names: Names, *, told: bool) -> tuple[list[Cluster], str]:
     """Part the mentions of one name; they are one unless something says otherwise."""
-    none: frozenset[str] = frozenset()
-    if not decisions and all(item.told.empty() for item in group):
-        whole = Cluster(base)
-        for item in group:
-            whole.take(item, company.get(item.mention.window, none))
-        whole.company.discard(base)
-        return [whole], ""
-    told = [item for item in group if not item.told.empty()]
-    clusters: list[Cluster] = []
+    numbers = names.told[group] if told else np.full(len(group), -1)
+    if not names.decisions and (evidence := _agreed(numbers, names)) is not None:
+        # Those of which something is known come first, as below.
+        rows = np.concatenate((group[numbers >= 0], group[numbers < 0]))
+        return [Cluster(base, names, rows, evidence, around=rows, sides=frozenset())], ""
+    items = [
+        _Item(
+            row,
+            int(names.document[row]),
+            names.name(row),
+            names.evidence(number),
+            bool(names.several[row]),
+            names.company(row) - {base},
+            names.sides(row),
+        )
+        for row, number in zip(group.tolist(), numbers.tolist(), strict=True)
+    ]
+    bearers, reason = _bearers(base, items, names)
+    return [bearer.cluster(base, names) for bearer in bearers], reason
+
+
+def _agreed(numbers: Array, names: Names) -> Evidence | None:
+    """All that is known of one bearer, if no two mentions contradict each other even where all else speaks for it."""
+    known, first = np.unique(numbers[numbers >= 0], return_index=True)
+    if len(known) > _MAX_COMPARED:
+        return None
+    distinct = [names.evidence(int(number)) for number in known[np.argsort(first)]]
+    for one, other in combinations(distinct, 2):
+        if one.conflict(other, strangers=True) or one.soft_conflict(other, wide=True):
+            return None
+    whole = Evidence()
+    for one in distinct:
+        whole.add(one)
+    return whole
+
+
+def _bearers(base: str, items: list[_Item], names: Names) -> tuple[list[_Bearer], str]:
+    """One bearer after the other: each mention goes to the bearer that it fits best, or to a new one."""
+    told = [item for item in items if not item.told.empty()]
+    bearers: list[_Bearer] = []
     reason = ""
     # Where the text itself knows of namesakes, less is needed to part two of them.
-    wide = any(several(item.mention.description) for item in told)
+    wide = any(item.several for item in told)
     # What a document says of its bearer counts for the document as a whole, unless it contradicts itself.
     for item in told:
-        around = company.get(item.mention.window, none) - {base}
-        fitting: list[Cluster] = []
-        for cluster in clusters:
-            strangers = item.mention.document not in cluster.documents and not (around & cluster.company)
-            why = item.told.conflict(cluster.told, strangers=strangers)
-            if not why and wide and strangers and len(clusters) == 1:
-                why = item.told.soft_conflict(cluster.told, wide=True)
-            if not why and decisions.forbid(item.sides, cluster.sides):
+        fitting: list[_Bearer] = []
+        for bearer in bearers:
+            strangers = item.document not in bearer.documents and not (item.around & bearer.company)
+            why = item.told.conflict(bearer.told, strangers=strangers)
+            if not why and wide and strangers and len(bearers) == 1:
+                why = item.told.soft_conflict(bearer.told, wide=True)
+            if not why and names.decisions.forbid(item.sides, bearer.sides):
                 why = "as the user decided"
             if why:
                 reason = reason or why
             else:
-                fitting.append(cluster)
-        if not fitting and len(clusters) < _MAX_NAMESAKES:
-            clusters.append(Cluster(base))
-            fitting = clusters[-1:]
-        _best(fitting or clusters, item, around).take(item, around)
-    ambiguous: Cluster | None = None
-    for item in group:
+                fitting.append(bearer)
+        if not fitting and len(bearers) < _MAX_NAMESAKES:
+            bearers.append(_Bearer())
+            fitting = bearers[-1:]
+        _best(fitting or bearers, item).take(item)
+    ambiguous: _Bearer | None = None
+    for item in items:
         if not item.told.empty():
             continue
-        around = company.get(item.mention.window, none) - {base}
-        fitting = [c for c in clusters if not decisions.forbid(item.sides, c.sides)]
-        near = [c for c in fitting if item.mention.document in c.documents]
+        fitting = [b for b in bearers if not names.decisions.forbid(item.sides, b.sides)]
+        near = [b for b in fitting if item.document in b.documents]
         if len(near) > 1 and len(item.name.words) == 1 and item.name.base == base:
             # ``Cratchit`` beside Mr. and Mrs. Cratchit may be either.
-            ambiguous = ambiguous or Cluster(base)
-            ambiguous.take(item, none)
+            ambiguous = ambiguous or _Bearer(alone=True)
+            ambiguous.take(item)
             continue
         if not fitting:
-            if clusters:
+            if bearers:
                 reason = reason or "as the user decided"
-            clusters.append(Cluster(base))
-            fitting = clusters[-1:]
-        _best(near or fitting, item, around).take(item, around)
+            bearers.append(_Bearer())
+            fitting = bearers[-1:]
+        _best(near or fitting, item).take(item)
     if ambiguous is not None:
-        clusters.append(ambiguous)
-    return clusters, reason
+        bearers.append(ambiguous)
+    return bearers, reason
 
 
-def _best(clusters: list[Cluster], item: Item, around: frozenset[str]) -> Cluster:
-    """The cluster that an item belongs to most likely; the first of equals."""
-    if len(clusters) == 1:
-        return clusters[0]
+def _best(bearers: list[_Bearer], item: _Item) -> _Bearer:
+    """The bearer that an item belongs to most likely; the first of equals."""
+    if len(bearers) == 1:
+        return bearers[0]
     return max(
-        clusters,
-        key=lambda c: (
-            item.mention.document in c.documents,
-            len(item.told.occupations & c.told.occupations) + len(item.told.titles & c.told.titles),
-            len(around & c.company),
-            len(c.items),
+        bearers,
+        key=lambda b: (
+            item.document in b.documents,
+            len(item.told.occupations & b.told.occupations) + len(item.told.titles & b.told.titles),
+            len(item.around & b.company),
+            len(b.items),
         ),
     )
 
 
-def join_surnames(clusters: list[Cluster], decisions: Decisions) -> list[Cluster]:
+def join_surnames(clusters: list[Cluster], names: Names) -> list[Cluster]:
     """Let a bare surname meet the only person of that surname in the whole corpus."""
     bearers: dict[str, list[Cluster]] = defaultdict(list)
     for cluster in clusters:
@@ -144,24 +204,25 @@ def join_surnames(clusters: list[Cluster], decisions: Decisions) -> list[Cluster
     for cluster in clusters:
         candidates = bearers.get(cluster.base, [])
         single = len(cluster.base.split()) == 1 and cluster.kind() == "person" and cluster.told.kind != "ship"
-        if not (single and len(candidates) == 1 and not cluster.items[0].name.written_low):
+        if not (single and len(candidates) == 1 and not names.low[cluster.rows[0]]):
             kept.append(cluster)
             continue
         bearer = candidates[0]
         # ``Mrs. Quill`` needs a woman; a bare name or ``Mr.`` only excludes one.
-        clash = _gender(cluster) not in ("", _gender(bearer)) and "f" in (_gender(cluster), _gender(bearer))
+        mine, theirs = _gender(cluster, names), _gender(bearer, names)
+        clash = mine not in ("", theirs) and "f" in (mine, theirs)
         if (
             clash
             or cluster.told.conflict(bearer.told, strangers=True)
-            or decisions.forbid(cluster.sides, bearer.sides)
+            or names.decisions.forbid(cluster.sides, bearer.sides)
         ):
             kept.append(cluster)
             continue
-        for item in cluster.items:
-            item.rule, item.score = "alias in document", 0.7
+        names.meet(cluster.rows, "alias in document", 0.7)
         bearer.join(cluster)
     return kept
 
 
-def _gender(cluster: Cluster) -> str:
-    return next((g for item in cluster.items if (g := gender_of(item.name))), "")
+def _gender(cluster: Cluster, names: Names) -> str:
+    found: Iterable[str] = (gender_of(names.name(row)) for row in names.first_of_each_name(cluster.rows))
+    return next((gender for gender in found if gender), "")

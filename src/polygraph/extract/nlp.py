@@ -13,7 +13,7 @@ from polygraph.extract.language import detect, has_capitals
 from polygraph.extract.locate import ChunkMap
 from polygraph.extract.reading import read
 from polygraph.extract.syntax import installed
-from polygraph.extract.workers import Outcome, n_cores, read_parallel
+from polygraph.extract.workers import Outcome, Task, n_cores, read_parallel
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
 
 VERSION = 1
@@ -32,6 +32,7 @@ def extract(
     processes: int = 0,
     on_done: Callable[[int], None] | None = None,
     notes: list[str] | None = None,
+    reader: Callable[[Sequence[Task]], list[Outcome]] = read,
 ) -> Iterator[Extraction]:
     """Read windows without a language model.
 
@@ -42,6 +43,7 @@ def extract(
             number of processors.
         on_done: called with the number of windows that were finished since the last call.
         notes: receives plain warnings when the last window is done: what is weaker, and why.
+        reader: what turns texts into rows, in each process.
 
     Yields:
         One extraction per window, in their order, the same whatever the number of processes. A window that
@@ -53,7 +55,7 @@ def extract(
     batches = _batches(windows)
     tasks = ([(windows[i].text, languages[i], windows[i].title) for i in batch] for batch in batches)
     answers: Iterable[list[Outcome]]
-    answers = read_parallel(tasks, processes, read) if processes > 1 else map(read, tasks)
+    answers = read_parallel(tasks, processes, reader) if processes > 1 else map(reader, tasks)
     n_failed = 0
     for batch, answer in zip(batches, answers, strict=True):
         for i, outcome in zip(batch, answer, strict=True):

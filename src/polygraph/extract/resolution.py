@@ -1,14 +1,21 @@
 """The records of entity resolution: what goes in, what comes out, and what its steps work on."""
 
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from polygraph.extract.evidence import Evidence, Name
+import numpy as np
+
+from polygraph.columns import Array
+from polygraph.extract.evidence import Evidence
+
+if TYPE_CHECKING:
+    from polygraph.extract.named import Names
 
 Rule: TypeAlias = Literal["same name", "alias in document", "spelling", "embedding", "user"]
-
+RULES: tuple[Rule, ...] = ("same name", "alias in document", "spelling", "embedding", "user")
+"""The rules by number."""
 
 Side: TypeAlias = tuple[str, str]
 """One side of a user's decision: normalised name, and document or nothing."""
@@ -67,56 +74,77 @@ class Resolution:
     """Sorted by name."""
 
 
-NOTHING = Evidence()
-"""What a mention tells when it tells nothing; shared, since most do not."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Resolved:
+    """The same as arrays: which entity each row of the table ``names`` is."""
+
+    ids: list[str]
+    """Ids of the entities, ascending."""
+    entity: Array
+    """Position in `ids` for each row, shape ``(n_names,)``."""
+    merges: tuple[Merge, ...]
+    """Sorted by entity, name, document."""
+    kept_apart: tuple[Apart, ...]
+    """Sorted by name."""
 
 
-@dataclass(slots=True)
-class Item:
-    """A mention with what was read off it."""
-
-    mention: Mention
-    name: Name
-    base: str
-    """Under which it meets others, after aliases."""
-    rule: Rule = "same name"
-    score: float = 1.0
-    told: Evidence = field(default_factory=lambda: NOTHING)
-    """Replaced, never changed."""
-    sides: frozenset[Side] = frozenset()
-    """Sides of the user's decisions that it matches."""
-
-
-@dataclass(slots=True)
 class Cluster:
-    """Mentions that are one entity."""
+    """Names of windows that are one entity; `rows` of a table of `Names`, in the order in which they came in."""
 
-    base: str
-    items: list[Item] = field(default_factory=list)
-    told: Evidence = field(default_factory=Evidence)
-    documents: set[str] = field(default_factory=set)
-    company: set[str] = field(default_factory=set)
-    types: Counter[str] = field(default_factory=Counter)
-    sides: set[Side] = field(default_factory=set)
+    __slots__ = ("_around", "_company", "_names", "_parts", "_types", "base", "n", "sides", "told")
 
-    def take(self, item: Item, company: frozenset[str]) -> None:
-        """Add a mention, and the names that stand around it."""
-        self.items.append(item)
-        self.told.add(item.told)
-        self.documents.add(item.mention.document)
-        self.company |= company
-        self.types[item.mention.type] += 1
-        self.sides |= item.sides
+    def __init__(
+        self, base: str, names: "Names", rows: Array, told: Evidence, *, around: Array, sides: Set[Side]
+    ) -> None:
+        """Make a cluster.
+
+        Args:
+            base: name under which its rows met.
+            names: the table.
+            rows: numbers of rows.
+            told: what is known of the bearer.
+            around: those of the rows whose windows tell its company.
+            sides: of the user's decisions that it matches.
+        """
+        self._names = names
+        self._parts = [rows]
+        self._around = [(base, around)]
+        self._company: set[str] = set()
+        self._types: Counter[str] | None = None
+        self.base, self.told, self.sides = base, told, set(sides)
+        self.n = len(rows)
+
+    @property
+    def rows(self) -> Array:
+        """All rows."""
+        if len(self._parts) > 1:
+            self._parts = [np.concatenate(self._parts)]
+        return self._parts[0]
 
     def join(self, other: "Cluster") -> None:
         """Take over another cluster whole."""
-        self.items += other.items
+        self._parts += other._parts
+        self._around += other._around
+        self._company |= other._company
         self.told.add(other.told)
-        self.documents |= other.documents
-        self.company |= other.company
-        self.types += other.types
         self.sides |= other.sides
+        self.n += other.n
+        self._types = None
 
     def kind(self) -> str:
         """The commonest known type; ties in alphabetical order."""
-        return min(self.types, key=lambda t: (t == "", -self.types[t], t)) if self.types else ""
+        if self._types is None:
+            self._types = self._names.type_counts(self.rows)
+        types = self._types
+        return min(types, key=lambda t: (t == "", -types[t], t)) if types else ""
+
+    def company(self) -> set[str]:
+        """Names that stand around it, without its own."""
+        while self._around:  # most clusters are never asked
+            base, rows = self._around.pop()
+            self._company |= self._names.company_of(rows) - {base}
+        return self._company
+
+    def written_low(self) -> bool:
+        """Say whether none of its names has a capital."""
+        return bool(self._names.low[self.rows].all())

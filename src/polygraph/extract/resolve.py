@@ -16,21 +16,24 @@ A pure function of the mentions, whatever their order. The rules, from certain t
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 
-from polygraph.extract.aliases import Alias, Local, aliases
-from polygraph.extract.decisions import Decisions, join_together
-from polygraph.extract.evidence import Name, take_apart
-from polygraph.extract.namesakes import cluster_names, company_of_windows, join_surnames
-from polygraph.extract.resolution import Apart, Cluster, Item, Mention, Merge, Resolution, Rule
+import numpy as np
+
+from polygraph.columns import Columns, Gathering
+from polygraph.extract.decisions import Decisions
+from polygraph.extract.mentioned import read_names
+from polygraph.extract.named import Names
+from polygraph.extract.namesakes import cluster_names, join_surnames
+from polygraph.extract.resolution import RULES, Apart, Cluster, Mention, Merge, Resolution, Resolved, Rule
+from polygraph.extract.together import join_together
 from polygraph.extract.variants import join_variants
 from polygraph.models.protocols import Vectors
 from polygraph.names import normalise
 
-__all__ = ["Apart", "Mention", "Merge", "Resolution", "Rule", "resolve"]
+__all__ = ["Apart", "Mention", "Merge", "Resolution", "Resolved", "Rule", "resolve", "resolve_columns"]
 
-_PERSONAL = frozenset(["person", ""])
+_ALIAS = RULES.index("alias in document")
 
 
 def resolve(
@@ -60,85 +63,54 @@ def resolve(
     >>> sorted(set(found.entity_of.values()))
     ['thomas quill']
     """
-    decisions = Decisions(apart)
-    ordered = sorted(mentions, key=lambda m: (m.document, m.window, m.name, m.type, m.description, m.chunks))
-    items = [item for m in _distinct(ordered) if (item := _item(m, decisions)).name.key]
-    _alias(items, decisions)
-    company = company_of_windows(items)
-    clusters, reasons = cluster_names(items, company, decisions)
-    clusters = join_surnames(clusters, decisions)
-    clusters = join_variants(clusters, similar, decisions)
-    ids = _identify(clusters)
-    if together:
-        clusters = join_together(clusters, ids, together, decisions)
-        ids = _identify(clusters)
-    return _result(ordered, clusters, ids, reasons)
+    by_document: dict[str, list[Mention]] = defaultdict(list)
+    for mention in mentions:
+        by_document[mention.document].append(mention)
+    decisions, gathering = Decisions(apart), Gathering()
+    slots: list[tuple[str, str]] = []
+    for document in sorted(by_document):
+        mine, rows = read_names(document, by_document[document], decisions)
+        slots += mine
+        gathering.add(document, {"names": rows}, ())
+    found = resolve_columns(gathering.columns(), similar=similar, apart=apart, together=together)
+    entities = (found.ids[number] for number in found.entity.tolist())
+    return Resolution(
+        entity_of=dict(sorted(zip(slots, entities, strict=True))),
+        merges=found.merges,
+        kept_apart=found.kept_apart,
+    )
 
 
-def _distinct(ordered: Iterable[Mention]) -> list[Mention]:
-    """One mention per window and name: a name cannot mean two things where rows refer to it by name.
+def resolve_columns(
+    columns: Columns,
+    *,
+    similar: Callable[[Sequence[str]], Vectors] | None = None,
+    apart: frozenset[tuple[str, str]] = frozenset(),
+    together: frozenset[tuple[str, str]] = frozenset(),
+) -> Resolved:
+    """The same for names that `read_names` has read, with the same `apart`, document by document.
 
-    The commonest type and all descriptions are kept.
+    What was read of a document need not be read again when others come and go. The rest is done for all names,
+    by arrays where there are as many as mentions, one by one where there are as many as different names.
     """
-    rows: dict[tuple[str, str], list[Mention]] = defaultdict(list)
-    for mention in ordered:
-        rows[mention.window, mention.name].append(mention)
-    found = []
-    for same in rows.values():
-        first = same[0]
-        if len(same) > 1:
-            types = Counter(m.type for m in same)
-            kind = min(types, key=lambda t: (t == "", -types[t], t))
-            first = replace(
-                first, type=kind, description=" ".join(dict.fromkeys(m.description for m in same))
-            )
-        found.append(first)
-    return found
+    names = Names(columns, Decisions(apart))
+    clusters, reasons = cluster_names(names)
+    clusters = join_surnames(clusters, names)
+    clusters = join_variants(clusters, similar, names)
+    ids = _identify(clusters, names)
+    if together:
+        clusters = join_together(clusters, ids, together, names)
+        ids = _identify(clusters, names)
+    return _result(names, clusters, ids, reasons)
 
 
-def _item(mention: Mention, decisions: Decisions) -> Item:
-    name = take_apart(mention.name)
-    if mention.type not in _PERSONAL and name.titles and mention.type not in ("organization", "group"):
-        # ``Captain`` before the name of a ship or place is part of it.
-        name = Name(name.key, name.key, tuple(name.key.split()), frozenset(), "", name.written_low)
-    return Item(mention, name, name.base, sides=decisions.sides(name.key, mention.document))
-
-
-def _alias(items: list[Item], decisions: Decisions) -> None:
-    """Move short names to the base of the longer name that they stand for in their document."""
-    documents: dict[str, list[Item]] = defaultdict(list)
-    for item in items:
-        documents[item.mention.document].append(item)
-    for document, mine in documents.items():
-        by_key: dict[str, list[Item]] = defaultdict(list)
-        for item in mine:
-            if item.mention.type not in ("date", "quantity"):
-                by_key[item.name.key].append(item)
-        names = [
-            Local(
-                name=group[0].name,
-                written=group[0].mention.name,
-                types=frozenset(i.mention.type for i in group),
-                windows=frozenset(i.mention.window for i in group),
-            )
-            for group in by_key.values()
-        ]
-        sentences = {key: " ".join(i.mention.description for i in group[:3]) for key, group in by_key.items()}
-        found: Mapping[str, Alias] = aliases(names, sentences)
-        for key, alias in found.items():
-            if decisions.forbid(decisions.sides(key, document), decisions.sides(alias.base, document)):
-                continue
-            for item in by_key[key]:
-                item.base, item.rule, item.score = alias.base, "alias in document", alias.score
-
-
-def _identify(clusters: list[Cluster]) -> list[str]:
+def _identify(clusters: list[Cluster], names: Names) -> list[str]:
     """Ids, one per cluster: the base, or the commonest titled name of who has only a surname."""
     wanted: list[str] = []
     for cluster in clusters:
         base = cluster.base
-        if len(base.split()) == 1 and all(i.name.titles for i in cluster.items):
-            keys = Counter(i.name.key for i in cluster.items)
+        if " " not in base and all(names.name(row).titles for row in names.first_of_each_name(cluster.rows)):
+            keys = Counter(names.name(row).key for row in cluster.rows.tolist())
             base = min(keys, key=lambda k: (-keys[k], -len(k), k))
         wanted.append(base)
     sharing: dict[str, list[int]] = defaultdict(list)
@@ -153,13 +125,8 @@ def _identify(clusters: list[Cluster]) -> list[str]:
             continue
         words = {i: clusters[i].told.descriptor() for i in group}
         often = Counter(words.values())
-        group.sort(
-            key=lambda i: (
-                words[i] != "" and often[words[i]] == 1,
-                min(clusters[i].documents),
-                _first(clusters[i]),
-            )
-        )
+        # Rows are in the order of documents, so that the first document comes first.
+        group.sort(key=lambda i: (words[i] != "" and often[words[i]] == 1, int(clusters[i].rows.min())))
         n = 0
         for i in group:
             if words[i] and often[words[i]] == 1:
@@ -175,49 +142,68 @@ def _identify(clusters: list[Cluster]) -> list[str]:
     return ids
 
 
-def _first(cluster: Cluster) -> tuple[str, str, str]:
-    return min((i.mention.document, i.mention.window, i.mention.name) for i in cluster.items)
+def _result(names: Names, clusters: list[Cluster], ids: list[str], reasons: Mapping[str, str]) -> Resolved:
+    number: dict[str, int] = {}
+    entity = np.full(len(names), -1, dtype=np.int64)
+    merges: list[Merge] = []
+    for cluster, name in zip(clusters, ids, strict=True):
+        entity[cluster.rows] = number.setdefault(name, len(number))
+        merges += _merges(names, cluster, name)
+    for row in np.flatnonzero(entity < 0).tolist():
+        # A name of punctuation only has no key; it is its own entity under what was written.
+        written = names.strings[names.written[row]]
+        entity[row] = number.setdefault(written.strip() or written, len(number))
+    ascending = sorted(number)
+    place = np.zeros(len(number), dtype=np.int64)
+    place[[number[name] for name in ascending]] = np.arange(len(number))
+    entity = place[entity]
+    return Resolved(
+        ids=ascending,
+        entity=entity,
+        merges=tuple(sorted(merges, key=lambda merge: (merge.entity, merge.name, merge.document))),
+        kept_apart=_kept_apart(names, [ascending[i] for i in entity.tolist()] if reasons else [], reasons),
+    )
 
 
-def _result(
-    ordered: list[Mention], clusters: list[Cluster], ids: list[str], reasons: Mapping[str, str]
-) -> Resolution:
-    entity_of: dict[tuple[str, str], str] = {}
-    merges: dict[tuple[str, str, str], Merge] = {}
-    sharing: dict[str, set[str]] = defaultdict(set)
-    for cluster, entity in zip(clusters, ids, strict=True):
-        name = cluster.items[0].mention.name
-        if len(cluster.items) > 1:
-            chief = Counter(i.mention.name for i in cluster.items)
-            name = min(chief, key=lambda n: (normalise(n) != cluster.base, -chief[n], -len(n), n))
-        for item in cluster.items:
-            mention = item.mention
-            entity_of[mention.window, mention.name] = entity
-            if item.base in reasons:
-                sharing[item.base].add(entity)
-            if mention.name == name:
-                continue
-            document = mention.document if item.rule == "alias in document" else ""
-            merges.setdefault(
-                (entity, mention.name, document),
+def _merges(names: Names, cluster: Cluster, entity: str) -> list[Merge]:
+    """The names of a cluster that are not its chief name."""
+    rows = cluster.rows
+    written = names.written[rows]
+    if (written == written[0]).all():
+        return []
+    numbers, counts = np.unique(written, return_counts=True)
+    chief = {names.strings[i]: n for i, n in zip(numbers.tolist(), counts.tolist(), strict=True)}
+    name = min(chief, key=lambda n: (normalise(n) != cluster.base, -chief[n], -len(n), n))
+    # An alias is one of its document, any other name of the corpus; the first of each says how certain it is.
+    document = np.where(names.rule[rows] == _ALIAS, names.document[rows], -1)
+    _, first = np.unique(
+        written.astype(np.int64) * (len(names.documents) + 1) + document + 1, return_index=True
+    )
+    found = []
+    for row, where in zip(rows[first].tolist(), document[first].tolist(), strict=True):
+        spelling = names.strings[names.written[row]]
+        if spelling != name:
+            rule = RULES[names.rule[row]]
+            found.append(
                 Merge(
                     entity=entity,
-                    name=mention.name,
-                    document=document,
-                    rule=item.rule,
-                    score=item.score,
-                    other=cluster.base if item.rule != "same name" else item.base,
-                ),
+                    name=spelling,
+                    document=names.documents[where] if where >= 0 else "",
+                    rule=rule,
+                    score=float(names.score[row]),
+                    other=names.strings[names.base[row]] if rule == "same name" else cluster.base,
+                )
             )
-    for mention in ordered:
-        # A name of punctuation only has no key; it is its own entity under what was written.
-        entity_of.setdefault((mention.window, mention.name), mention.name.strip() or mention.name)
-    return Resolution(
-        entity_of=dict(sorted(entity_of.items())),
-        merges=tuple(merges[key] for key in sorted(merges)),
-        kept_apart=tuple(
-            Apart(name=base, entities=tuple(sorted(found)), reason=reasons[base])
-            for base, found in sorted(sharing.items())
-            if len(found) > 1
-        ),
+    return found
+
+
+def _kept_apart(names: Names, entities: Sequence[str], reasons: Mapping[str, str]) -> tuple[Apart, ...]:
+    sharing: dict[str, set[str]] = defaultdict(set)
+    parted = [i for i, string in enumerate(names.strings) if string in reasons]
+    for row in np.flatnonzero(np.isin(names.base, parted)).tolist():
+        sharing[names.strings[names.base[row]]].add(entities[row])
+    return tuple(
+        Apart(name=base, entities=tuple(sorted(found)), reason=reasons[base])
+        for base, found in sorted(sharing.items())
+        if len(found) > 1
     )

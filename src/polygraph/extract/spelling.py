@@ -3,7 +3,8 @@
 import re
 import unicodedata
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from itertools import combinations
 
 from polygraph.extract.lexicon import COMPANY_FORMS, MEN, WOMEN
@@ -100,14 +101,15 @@ def similarity(a: str, b: str) -> float:
     (0.875, 0.5)
     """
     longest = max(len(a), len(b))
-    return 1.0 if not longest else 1.0 - _distance(a, b) / longest
+    return 1.0 if not longest else 1.0 - _osa()(a, b) / longest
 
 
-def _distance(a: str, b: str) -> int:
+@cache
+def _osa() -> Callable[[str, str], int]:
     """Optimal string alignment distance."""
     from rapidfuzz.distance import OSA
 
-    return int(OSA.distance(a, b))
+    return OSA.distance
 
 
 def same_spelling(keys: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
@@ -164,11 +166,12 @@ def near_spelling(keys: Iterable[str], *, min_length: int = 7) -> Iterator[tuple
         if whole:
             put(key, key)
     seen: set[tuple[str, str]] = set()
+    distance = _osa()
     for group in shared.values():
         if len(group) <= MAX_BLOCK:
-            for a, b in combinations(group, 2):
-                if (a, b) not in seen and _long_word_differs(a, b, min_length) and _distance(a, b) == 1:
-                    seen.add((a, b))
+            for pair in combinations(group, 2):
+                if pair not in seen and distance(*pair) == 1 and _long_word_differs(*pair, min_length):
+                    seen.add(pair)
     yield from sorted(seen)
 
 
@@ -176,8 +179,8 @@ def _long_word_differs(a: str, b: str, min_length: int) -> bool:
     left, right = a.split(" "), b.split(" ")
     if len(left) != len(right):
         return False
-    differing = [min(len(x), len(y)) for x, y in zip(left, right, strict=True) if x != y]
-    return len(differing) == 1 and differing[0] >= min_length
+    differing = [(x, y) for x, y in zip(left, right, strict=True) if x != y]
+    return len(differing) == 1 and min(map(len, differing[0])) >= min_length
 
 
 def sharing_words(keys: Iterable[str], *, least: float = 0.8) -> Iterator[tuple[str, str]]:

@@ -111,6 +111,27 @@ def parse(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[Sentence]]:
         yield _sentences(doc)
 
 
+def tag(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[tuple[int, int, str]]]:
+    """Tell the part of speech of every token of some texts, without their syntax, in a third of the time.
+
+    Args:
+        texts: clean English blocks, as for `parse`.
+        batch: texts that are read together; speed only.
+
+    Yields:
+        Per text, its tokens: start, end, universal part of speech.
+
+    Raises:
+        MissingExtra, ModelDamaged: as `parse`.
+    """
+    from spacy.attrs import IDX, LENGTH, POS
+
+    for doc in _pipeline().pipe(texts, batch_size=batch, disable=["parser", "lemmatizer", "ner"]):
+        table = doc.to_array([IDX, LENGTH, POS]).tolist() if len(doc) else []
+        strings = doc.vocab.strings
+        yield [(start, start + length, _string(strings, pos)) for start, length, pos in table]
+
+
 def _sentences(doc: Any) -> list[Sentence]:
     from spacy.attrs import DEP, HEAD, IDX, LEMMA, POS, SENT_START
 

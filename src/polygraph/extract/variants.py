@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
-from polygraph.extract.decisions import Decisions
+from polygraph.extract.named import Names
 from polygraph.extract.resolution import Cluster, Rule
 from polygraph.extract.spelling import (
     contradict,
@@ -20,14 +20,14 @@ MIN_COSINE = 0.92
 
 
 def join_variants(
-    clusters: list[Cluster], similar: Callable[[Sequence[str]], Vectors] | None, decisions: Decisions
+    clusters: list[Cluster], similar: Callable[[Sequence[str]], Vectors] | None, names: Names
 ) -> list[Cluster]:
     """Join clusters whose names are spellings of one name; the larger cluster gives its name.
 
     Args:
         clusters: changed in place.
         similar: unit vectors for names, or None to go by letters alone.
-        decisions: of the user.
+        names: the table that they are rows of.
     """
     by_base: dict[str, list[Cluster]] = defaultdict(list)
     for cluster in clusters:
@@ -45,18 +45,14 @@ def join_variants(
     def meet(a: str, b: str, rule: Rule, score: float) -> None:
         x, y = root(a), root(b)
         left, right = single[x], single[y]
-        if x == y or not _compatible(left, right) or decisions.forbid(left.sides, right.sides):
+        if x == y or not _compatible(left, right) or names.decisions.forbid(left.sides, right.sides):
             return
-        keep, go = (left, right) if (-len(left.items), x) < (-len(right.items), y) else (right, left)
-        for item in go.items:
-            item.rule, item.score = rule, min(item.score, round(score, 4))
+        keep, go = (left, right) if (-left.n, x) < (-right.n, y) else (right, left)
+        names.meet(go.rows, rule, round(score, 4), at_most=True)
         parent[go.base] = keep.base
         keep.join(go)
 
-    phrases = {
-        base: all(item.name.written_low for item in c.items) and not base[0].isdigit()
-        for base, c in single.items()
-    }
+    phrases = {base: c.written_low() and not base[0].isdigit() for base, c in single.items()}
     for a, b in same_spelling(phrases):
         if not contradict(a, b):
             meet(a, b, "spelling", 1.0 if skeleton(a) == skeleton(b) else 0.95)
@@ -65,13 +61,13 @@ def join_variants(
     ]
     for a, b in near_spelling(named):
         plural = a + "s" == b or b + "s" == a  # a family is not its member
-        if not plural and not contradict(a, b) and single[root(a)].company & single[root(b)].company:
+        if not plural and not contradict(a, b) and single[root(a)].company() & single[root(b)].company():
             meet(a, b, "spelling", similarity(a, b))
     if similar is not None:
         pairs = [p for p in sharing_words(single) if root(p[0]) != root(p[1]) and not contradict(*p)]
-        names = sorted({name for pair in pairs for name in pair})
-        if names:
-            vectors, row = similar(names), {name: i for i, name in enumerate(names)}
+        bases = sorted({base for pair in pairs for base in pair})
+        if bases:
+            vectors, row = similar(bases), {base: i for i, base in enumerate(bases)}
             for a, b in pairs:
                 cosine = float(vectors[row[a]] @ vectors[row[b]])
                 if cosine >= MIN_COSINE:

@@ -26,7 +26,7 @@ Outcome: TypeAlias = list[Any]
 _BOOT = (
     "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
-    "from polygraph.extract.workers import serve; from polygraph.extract.reading import read; serve(read)"
+    "from polygraph.extract.workers import serve; from {module} import {name}; serve({name})"
 )
 
 
@@ -51,10 +51,11 @@ def serve(read: Callable[[Sequence[Task]], list[Outcome]]) -> None:
 
 
 class _Worker:
-    def __init__(self) -> None:
-        # The command is fixed; texts travel as JSON and are never executed.
+    def __init__(self, read: Callable[[Sequence[Task]], list[Outcome]]) -> None:
+        # The command names a function of ours; texts travel as JSON and are never executed.
+        boot = _BOOT.format(module=read.__module__, name=read.__name__)
         self._process = subprocess.Popen(  # noqa: S603
-            [sys.executable, "-P", "-c", _BOOT], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-P", "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
         self._send(list(sys.path))
 
@@ -103,7 +104,7 @@ def read_parallel(
     Args:
         batches: what to read; drawn as needed.
         processes: number of workers.
-        read: what the workers do, for the case that none can be started.
+        read: what the workers do, and this process if none can be started; a function of a module.
     """
     crew = _Crew(processes, read)
     pool = ThreadPoolExecutor(max_workers=processes, thread_name_prefix="extract")
@@ -171,7 +172,7 @@ class _Crew:
         with self._lock:
             if self._ended:
                 raise BrokenPipeError
-            worker = _Worker()
+            worker = _Worker(self._read)
             self._alive.append(worker)
             return worker
 

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
-from polygraph.records import Entity, Relation, Triple
+from polygraph.records import Entity, Relation, Report, Triple
 
 _CHARACTERS = 600
 """Of a text so much is embedded: about what an embedder of names reads."""
+_REPORT_CHARACTERS = 2_000
+"""Of a report; the static embedder reads it as fast as a name."""
 
 
 def entity_text(entity: Entity) -> str:
@@ -31,7 +33,12 @@ def triple_text(triple: Triple) -> str:
     return f"{triple.source} {triple.predicate} {triple.target}"[:_CHARACTERS]
 
 
-Rows: TypeAlias = Literal["entities", "relations", "triples", "predicates"]
+def report_text(report: Report) -> str:
+    """Title, summary and the first findings."""
+    return report.text[:_REPORT_CHARACTERS]
+
+
+Rows: TypeAlias = Literal["entities", "relations", "triples", "predicates", "reports"]
 
 RECIPES: Mapping[str, tuple[Rows, Callable[[Any], str]]] = {
     "entity_vectors": ("entities", entity_text),
@@ -40,5 +47,6 @@ RECIPES: Mapping[str, tuple[Rows, Callable[[Any], str]]] = {
     "relation_vectors": ("relations", relation_text),
     "fact_vectors": ("triples", triple_text),
     "predicate_vectors": ("predicates", lambda predicate: predicate[:_CHARACTERS]),
+    "report_vectors": ("reports", report_text),
 }
 """For each layer of vectors by the embedder of names: the rows that it follows, and the text of one."""

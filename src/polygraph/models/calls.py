@@ -7,8 +7,9 @@ twice. A model with a true attribute `local` runs on this machine and costs noth
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -19,7 +20,7 @@ from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, PolygraphError, UnusableReply
 from polygraph.models.budget import Budget
-from polygraph.models.callstore import Attempt, CallStore, Durability, LedgerRow, Quarantined
+from polygraph.models.callstore import Asked, Attempt, CallStore, Durability, LedgerRow, Quarantined
 from polygraph.models.embedding import KeptVectors
 from polygraph.models.pool import WAKE_S, Pool
 from polygraph.models.prices import PRICES, Price
@@ -35,6 +36,7 @@ from polygraph.models.protocols import (
 )
 from polygraph.models.replay import Replay, replay, replaying
 from polygraph.models.sending import Meter, Sender
+from polygraph.models.sharing import shared, sharing
 from polygraph.records import Usage, digest
 from polygraph.tokens import count_tokens
 
@@ -43,6 +45,7 @@ __all__ = ["Calls", "LedgerRow", "Meter", "Price", "Quarantined", "request_key"]
 T = TypeVar("T")
 S = TypeVar("S")
 
+_SERVING: ContextVar[str] = ContextVar("serving", default="")
 LONGEST_QUOTED = 12_000
 """Characters of a bad reply that the repair round shows to the model again."""
 FIRST_GUESS = 256
@@ -152,6 +155,7 @@ class Calls:
         """
         if (running := replaying()) is not None:
             return self._replayed(running, model, request, parse, on_finish)
+        method = _SERVING.get() or method
         line = Attempt(stage=stage, method=method, model=model.name, outcome="ok")
         key = request_key(model.name, request)
         raw = repair_key = ""
@@ -251,7 +255,8 @@ class Calls:
         self, reply: ChatReply, line: Attempt, on_text: Callable[[str], None] | None
     ) -> ChatReply:
         self._store.log_cached(line.stage, line.method, line.model, 1)
-        self._sender.count(Usage(cached_calls=1))
+        tokens = reply.prompt_tokens + reply.completion_tokens
+        self._sender.count(Usage(cached_calls=1, cached_tokens=tokens))
         if on_text is not None:
             on_text(reply.text)
         return reply
@@ -312,7 +317,18 @@ class Calls:
             is fresh or stored; a text without any token is all zeros.
         """
         line = Attempt(stage=stage, method=method, model=embedder.name, outcome="ok")
-        return self._vectors.embed(embedder, texts, kind, line)
+        known = shared()
+        if known is None or kind != "query" or not getattr(embedder, "instant", False):
+            return self._vectors.embed(embedder, texts, kind, line)
+        wanted = list(texts)
+        if not wanted:
+            return self._vectors.embed(embedder, wanted, kind, line)
+        vectors, n_known = known.embed(
+            embedder.name, wanted, lambda missing: self._vectors.embed(embedder, missing, kind, line)
+        )
+        if n_known:
+            self._store.log_cached(stage, method, embedder.name, n_known)
+        return vectors
 
     def score(
         self, reranker: Reranker, question: str, texts: Sequence[str], *, stage: str, method: str = ""
@@ -320,14 +336,25 @@ class Calls:
         """Return how well each text answers the question, shape ``(len(texts),)``, in order."""
         if not texts:
             return np.empty(0, dtype=np.float64)
-
-        def call() -> tuple[NDArray[np.float64], int, int]:
-            return reranker.score(question, texts), 0, 0
-
         line = Attempt(stage=stage, method=method, model=reranker.name, outcome="ok")
-        with self._sender.reserve(reranker, 0, 0):
-            scores, done = self._sender.send(reranker, call, line, key=digest("score", question), n_calls=0)
-        self._store.log(done)
+
+        def send(some: Sequence[str]) -> NDArray[np.float64]:
+            def call() -> tuple[NDArray[np.float64], int, int]:
+                return reranker.score(question, some), 0, 0
+
+            with self._sender.reserve(reranker, 0, 0):
+                scores, done = self._sender.send(
+                    reranker, call, line, key=digest("score", question), n_calls=0
+                )
+            self._store.log(done)
+            return scores
+
+        known = shared()
+        if known is None:
+            return send(texts)
+        scores, n_known = known.score(reranker.name, question, texts, send)
+        if n_known:
+            self._store.log_cached(stage, method, reranker.name, n_known)
         return scores
 
     # --- many at once -------------------------------------------------------------------------------
@@ -350,6 +377,14 @@ class Calls:
         """
         return self._pool.map(function, items, on_done=on_done)
 
+    def sharing(self) -> AbstractContextManager[None]:
+        """Work out once, inside a ``with`` block, what methods that answer one question have in common.
+
+        Replies of language models and vectors of slow embedders are shared anyhow; in the block also scores of a
+        reranker and vectors of questions by a quick embedder. What was shared counts as cached in the ledger.
+        """
+        return sharing()
+
     # --- accounts -----------------------------------------------------------------------------------
 
     def meter(self) -> AbstractContextManager[Meter]:
@@ -364,6 +399,27 @@ class Calls:
     def spent(self) -> Usage:
         """What this object spent so far; `seconds` is the sum over calls that ran side by side."""
         return self._sender.spent
+
+    @contextmanager
+    def serving(self, method: str) -> Iterator[None]:
+        """Enter calls made inside a ``with`` block under this method, whatever name they give; empty: under theirs.
+
+        So that variants of one method are told apart in the ledger. Holds in threads of `map`, too.
+        """
+        token = _SERVING.set(method)
+        try:
+            yield
+        finally:
+            _SERVING.reset(token)
+
+    def log_question(self, method: str, usage: Usage) -> None:
+        """Count a question that a method answered with a model, so that its calls and tokens can be averaged."""
+        tokens = usage.prompt_tokens + usage.completion_tokens + usage.cached_tokens
+        self._store.log_question(method, usage.calls + usage.cached_calls, tokens)
+
+    def questions(self) -> dict[str, Asked]:
+        """Return what each method was asked, by its name; variants of a method are told apart."""
+        return self._store.questions()
 
     def ledger(self) -> list[LedgerRow]:
         """Return what was ever spent through this file, by stage, method and model, in that order."""

@@ -34,6 +34,9 @@ CREATE TABLE IF NOT EXISTS cached (
   stage TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL, n INTEGER NOT NULL,
   PRIMARY KEY (stage, method, model)
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS asked (
+  method TEXT PRIMARY KEY, n INTEGER NOT NULL, calls INTEGER NOT NULL, tokens INTEGER NOT NULL
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS quarantine (
   key TEXT PRIMARY KEY, repair_key TEXT NOT NULL, stage TEXT NOT NULL, method TEXT NOT NULL,
   model TEXT NOT NULL, problem TEXT NOT NULL, raw TEXT NOT NULL
@@ -95,6 +98,17 @@ class LedgerRow:
     def as_dict(self) -> dict[str, str | int | float | None]:
         """Return the row as plain values, in the order of its fields."""
         return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """Questions that a method answered with a model, repeated ones among them."""
+
+    n: int
+    calls: int
+    """Of a language model, those whose reply was in the store as well."""
+    tokens: int
+    """Of these calls, read and written, as if each had been paid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -246,6 +260,21 @@ class CallStore:
                 "ON CONFLICT (stage, method, model) DO UPDATE SET n = n + excluded.n",
                 (stage, method, model, n),
             )
+
+    def log_question(self, method: str, calls: int, tokens: int) -> None:
+        """Count a question that a method answered with a model, with its calls and tokens."""
+        with self._explained(), self._transaction():
+            self._connection.execute(
+                "INSERT INTO asked VALUES (?, 1, ?, ?) ON CONFLICT (method) DO UPDATE SET "
+                "n = n + 1, calls = calls + excluded.calls, tokens = tokens + excluded.tokens",
+                (method, calls, tokens),
+            )
+
+    def questions(self) -> dict[str, Asked]:
+        """What each method was asked, by its name."""
+        with self._explained():
+            rows = self._connection.execute("SELECT method, n, calls, tokens FROM asked ORDER BY method")
+            return {method: Asked(n=n, calls=calls, tokens=tokens) for method, n, calls, tokens in rows}
 
     def ledger(self) -> list[LedgerRow]:
         """Sum the ledger by stage, method and model, in that order."""

@@ -71,6 +71,19 @@ def open_models(settings: Settings, calls_file: Path | None, before: tuple[str, 
     )
 
 
+def open_chat(settings: Settings, name: str) -> ChatModel:
+    """A chat model by name, at the endpoint of the settings: a judge beside the model that answers.
+
+    Raises:
+        BadInput: if the settings name no endpoint for it.
+        MissingExtra: if it is local and not installed.
+    """
+    model = _chat(settings.model_copy(update={"chat_model": name}))
+    if model is None:
+        raise BadInput(f"the model {name!r} cannot be used offline. Go without --offline")
+    return model
+
+
 def _prices(settings: Settings) -> Mapping[str, Price]:
     own = {name: Price(input=p.input, output=p.output) for name, p in settings.prices.items()}
     return {**PRICES, **own}

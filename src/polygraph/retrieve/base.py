@@ -13,14 +13,19 @@ from polygraph.store.layers import BY_EMBEDDER, BY_NAME_EMBEDDER, Snapshot
 class Method(Protocol):
     """Finds and packs the evidence for a question. Its fields are its parameters."""
 
-    needs: ClassVar[frozenset[str]]
-    """Layers that it reads."""
     source: ClassVar[str]
     """Paper or system, and section."""
-    calls: ClassVar[str]
-    """Calls of a language model for one question, the answer included, as a formula."""
     summary: ClassVar[str]
     """One line for a reader who has to choose."""
+
+    # A class variable in most methods; one that is made of others works it out from them.
+    @property
+    def needs(self) -> frozenset[str]:
+        """Layers that it reads."""
+
+    @property
+    def calls(self) -> str:
+        """Calls of a language model for one question, the answer included, as a formula."""
 
     @property
     def max_tokens(self) -> int:

@@ -59,8 +59,12 @@ class Hybrid:
             k=self.k,
             max_tokens=self.max_tokens,
             trace=[
-                Step(name="bm25", value=[[h.n, h.score] for h in words[: self.k]]),
-                Step(name="dense", value=[[h.n, h.score] for h in dense[: self.k]]),
+                *(
+                    Step(
+                        name=name, value=hits_as_json(some, [c.id for c in index.chunks([h.n for h in some])])
+                    )
+                    for name, some in (("bm25", words[: self.k]), ("dense", dense[: self.k]))
+                ),
                 Step(name="fused", value=hits_as_json(hits[: self.k], ids)),
             ],
             empty_because="the index holds no passages",

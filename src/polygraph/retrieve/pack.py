@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from polygraph.records import Cut, Evidence, EvidenceKind
 from polygraph.tokens import count_many, count_tokens, truncate
 
-_HEAD_TOKENS = 3
+_HEAD_TOKENS = 4
 """What the number in brackets and the line break around each item cost at most."""
 _LEAST_TOKENS = 24
 """A first item that does not fit is shortened only if at least so much of it can stay."""
@@ -69,6 +69,19 @@ def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
             cuts.append(_cut(left, budget))
     context = "\n\n".join(lines)
     return Packed(context=context, evidence=tuple(evidence), n_tokens=used, cuts=tuple(cuts))
+
+
+def fitting(texts: Sequence[str], max_tokens: int) -> int:
+    """How many texts from the first on `pack` would take whole into a block of so many tokens without a heading.
+
+    >>> fitting(["The tide turns.", "The tide turns.", "A"], 16)
+    2
+    """
+    for taken, text in enumerate(texts):
+        max_tokens -= count_tokens(text) + _HEAD_TOKENS
+        if max_tokens < 0:
+            return taken
+    return len(texts)
 
 
 def _take(items: Sequence[Evidence], budget: int) -> tuple[list[Evidence], int]:

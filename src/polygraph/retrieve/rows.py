@@ -1,15 +1,18 @@
 """Rows of the graph as evidence: the text that goes into a context, and where it comes from."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 from polygraph.records import Chunk, Entity, Evidence, Json, Relation, Report, Retrieval, Span, Step, Triple
 from polygraph.store.layers import Snapshot
+from polygraph.tasks.extractive import Passage
 from polygraph.tokens import truncate
 
 _ROW_TOKENS = 120
 """One row of a table is at most so long, so that a table holds many."""
 _SPANS = 5
 """Passages that one row is traced to, at most."""
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 def entity_line(entity: Entity, *, max_tokens: int = _ROW_TOKENS) -> str:
@@ -26,9 +29,10 @@ def relation_line(relation: Relation, *, max_tokens: int = _ROW_TOKENS) -> str:
     )
 
 
-def triple_line(triple: Triple) -> str:
-    """Subject, predicate and object on one line."""
-    return truncate(f"{triple.source} → {triple.predicate} → {triple.target}", _ROW_TOKENS)
+def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
+    """Subject, predicate and object on one line; ends by their names where these are given, else by id."""
+    source, target = (names.get(end, end) for end in (triple.source, triple.target))
+    return truncate(f"{source} → {triple.predicate} → {target}", _ROW_TOKENS)
 
 
 def entity_evidence(entity: Entity, score: float, why: str, index: Snapshot) -> Evidence:
@@ -55,12 +59,14 @@ def relation_evidence(relation: Relation, score: float, why: str, index: Snapsho
     )
 
 
-def triple_evidence(triple: Triple, score: float, why: str, index: Snapshot) -> Evidence:
-    """A triple, traced to the passages that state it."""
+def triple_evidence(
+    triple: Triple, score: float, why: str, index: Snapshot, names: Mapping[str, str] = _NO_NAMES
+) -> Evidence:
+    """A triple, traced to the passages that state it; `names` of its ends by id, as for `triple_line`."""
     return Evidence(
         kind="relation",
         id=triple.id,
-        text=triple_line(triple),
+        text=triple_line(triple, names),
         score=score,
         spans=spans_of(triple.chunks[:_SPANS], index),
         why=why,
@@ -83,6 +89,15 @@ def spans_of(chunks: Iterable[str], index: Snapshot) -> tuple[Span, ...]:
     """The whole stretches of some chunks, in the order given, each once."""
     found: list[Chunk] = index.chunks_by_id(list(dict.fromkeys(chunks)))
     return tuple(Span(c.document, c.id, c.start, c.end) for c in found)
+
+
+def passages_of(chunks: Sequence[str], index: Snapshot) -> list[Passage]:
+    """Chunks with the titles of their documents, in the order asked for, for the tasks that choose sentences."""
+    found = index.chunks_by_id(chunks)
+    titles = index.titles([c.document for c in found])
+    return [
+        Passage(chunk=c, title=titles.get(c.document, c.document), evidence=n) for n, c in enumerate(found, 1)
+    ]
 
 
 def nothing(

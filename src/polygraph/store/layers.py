@@ -3,7 +3,9 @@
 ```
 chunks ─┬─ lexical
         ├─ chunk_vectors
-        └─ graph ─┬─ entity_vectors, name_vectors, description_vectors
+        └─ graph ─┬─ mentions, facts
+                  ├─ name_vectors ── synonyms
+                  ├─ entity_vectors, description_vectors
                   ├─ relation_vectors, fact_vectors, predicate_vectors
                   └─ communities ── reports ── report_vectors
 ```
@@ -16,12 +18,15 @@ from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
+from polygraph.graph import synonyms
 from polygraph.graph.csr import Graph
+from polygraph.graph.edges import mention_edges
 from polygraph.graph.texts import RECIPES
 from polygraph.models.protocols import Vectors
 from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple, digest
@@ -38,8 +43,11 @@ BELOW: Mapping[str, tuple[str, ...]] = {
     "lexical": ("chunks",),
     "chunk_vectors": ("chunks",),
     "graph": ("chunks",),
+    "mentions": ("graph",),
+    "facts": ("graph",),
     "entity_vectors": ("graph",),
     "name_vectors": ("graph",),
+    "synonyms": ("name_vectors",),
     "description_vectors": ("graph",),
     "relation_vectors": ("graph",),
     "fact_vectors": ("graph",),
@@ -50,13 +58,16 @@ BELOW: Mapping[str, tuple[str, ...]] = {
 }
 """Every layer in the order of building, with the layers that it rests on."""
 
-BY_EMBEDDER = frozenset({"chunk_vectors", "report_vectors"})
+BY_EMBEDDER = frozenset({"chunk_vectors"})
 """Layers of vectors by the embedder of chunks and questions."""
 
 BY_NAME_EMBEDDER = frozenset(RECIPES)
 """Layers of vectors by the embedder of names, for texts that are many and short."""
 
-FILES = frozenset({"lexical", "graph", *BY_EMBEDDER, *BY_NAME_EMBEDDER})
+EDGES = frozenset({"graph", "mentions", "facts", "synonyms"})
+"""Layers that hold the edges of one kind as a graph: relations; passages with their entities; triples; like names."""
+
+FILES = frozenset({"lexical", *EDGES, *BY_EMBEDDER, *BY_NAME_EMBEDDER})
 """Layers that keep files under ``derived/``; the others are tables."""
 
 
@@ -64,7 +75,7 @@ REVISION = "revision"
 """Counts how often windows were read again; absent before the first time."""
 
 GRAPH_FILE = "adjacency.csr"
-"""Name of the file that holds the graph, in the folder of its layer."""
+"""Name of the file that holds the edges of a layer of `EDGES`, in the folder of the layer."""
 
 
 def with_below(layers: Iterable[str]) -> tuple[str, ...]:
@@ -108,6 +119,9 @@ def versions(store: Store, manifest: Manifest) -> dict[str, str]:
         **{layer: [manifest.name_embedder] for layer in BY_NAME_EMBEDDER},
         # Reading windows again changes the rows under the same documents.
         "graph": [manifest.extractor, *decisions, *revision],
+        "mentions": [],
+        "facts": [],
+        "synonyms": [str(synonyms.COSINE), str(synonyms.NEIGHBOURS)],
         "communities": [str(manifest.community_size)],
         "reports": [manifest.reports],
     }
@@ -280,6 +294,10 @@ class Snapshot:
         """Chunks by id."""
         return self.store.chunks_by_id(ids)
 
+    def chunk_numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """Rows of chunks by id, in the order asked for."""
+        return self.store.chunk_numbers_of(ids)
+
     def chunks_of(self, document: str) -> list[Chunk]:
         """Chunks of one document, in order, whatever the filter."""
         return self.store.chunks_of(document)
@@ -296,6 +314,11 @@ class Snapshot:
         """Chunks by cosine with a unit vector of shape ``(dimension,)``."""
         return self._vectors("chunk_vectors").search(vector, k, self.allowed)
 
+    def chunk_scores(self, vector: Vectors) -> NDArray[np.float32]:
+        """Cosine of every chunk with a unit vector, shape ``(n_chunks,)``; ``-inf`` outside the filter."""
+        scores = np.round(self._vectors("chunk_vectors").scores(vector), 6)
+        return scores if self.allowed is None else np.where(self.allowed, scores, -np.inf).astype(np.float32)
+
     def chunk_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
         """Cosine of some chunks with a unit vector, in the order asked for."""
         rows = self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
@@ -307,6 +330,55 @@ class Snapshot:
     def graph(self) -> Graph:
         """Entities joined by relations, as arrays over entity rows, filter aside."""
         return Graph.load(self._folder("graph") / GRAPH_FILE)
+
+    @cached_property
+    def n_entities(self) -> int:
+        """How many entities the graph has, filter aside; passage `c` is vertex ``n_entities + c`` of `edges`."""
+        return self.store.count("entities")
+
+    def edges(self, layer: str) -> Graph:
+        """Edges of one kind, for walks; those that rest on documents outside the filter are left out.
+
+        A weight that rests on documents on both sides of the filter counts by the share of its passages inside.
+
+        Args:
+            layer: one of `EDGES`. Entities come first, by row; then passages (``mentions``), by row.
+        """
+        if layer not in self._edges:
+            self._edges[layer] = self._edges_within(layer)
+        return self._edges[layer]
+
+    def derived(self, name: str, make: Callable[[], Graph]) -> Graph:
+        """A graph that is made of others: made when it is first asked for, then kept as long as this state is open."""
+        if name not in self._edges:
+            self._edges[name] = make()
+        return self._edges[name]
+
+    @cached_property
+    def _edges(self) -> dict[str, Graph]:
+        return {}
+
+    def _edges_within(self, layer: str) -> Graph:
+        whole = Graph.load(self._folder(layer) / GRAPH_FILE)
+        chunks = self.allowed
+        if chunks is None:
+            return whole
+        if layer in ("graph", "facts"):
+            table: Literal["relations", "triples"] = "relations" if layer == "graph" else "triples"
+            rows = [
+                (source, target, weight * sum(self.permits([c]) for c in ids) / len(ids))
+                for source, target, weight, ids in self.store.weighted_edges(table)
+            ]
+            kept = [row for row in rows if row[2] > 0]
+            return Graph.from_edges(self.n_entities, *([row[i] for row in kept] for i in range(3)))
+        a, b, weights = whole.edges()
+        if layer == "mentions":
+            inside = chunks[b - self.n_entities]
+            return mention_edges(self.n_entities, len(chunks), a[inside], b[inside] - self.n_entities)
+        if (entities := self._entities_allowed) is not None:
+            inside = entities[a] & entities[b]
+            a, b, weights = a[inside], b[inside], weights[inside]
+        return Graph.from_edges(whole.n, a, b, weights)
 
     def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
         """Entities by cosine of name and descriptions with a unit vector."""
@@ -342,6 +414,12 @@ class Snapshot:
         if self.allowed is not None:
             found = [(p, s) for p, s in found if self.triples(self.store.triples_with([p]))][:k]
         return found
+
+    def predicate_similarities(self, vector: Vectors, predicates: Sequence[str]) -> dict[str, float]:
+        """Cosine of some predicates with a unit vector; those that no triple has are left out."""
+        scores = self._vectors("predicate_vectors").scores(vector)
+        rows = {p: self._predicate_rows[p] for p in predicates if p in self._predicate_rows}
+        return {p: round(float(scores[n]), 6) for p, n in rows.items()}
 
     def entities(self, ns: Sequence[int]) -> list[Entity]:
         """Entities by row, reduced to what the filter permits."""
@@ -402,7 +480,7 @@ class Snapshot:
         return [r for r in self.store.reports(communities) if self.permits(r.chunks)]
 
     def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
-        """Reports by cosine with a unit vector by the embedder of questions, with it; ties by level, then id."""
+        """Reports by cosine with a unit vector by the embedder of names, with it; ties by level, then id."""
         reports = self.store.reports()
         allowed = None
         if self.documents_allowed is not None:
@@ -438,6 +516,10 @@ class Snapshot:
     @cached_property
     def _predicates(self) -> list[str]:
         return self.store.predicates()
+
+    @cached_property
+    def _predicate_rows(self) -> dict[str, int]:
+        return {predicate: n for n, predicate in enumerate(self._predicates)}
 
     @cached_property
     def _entities_allowed(self) -> NDArray[np.bool_] | None:

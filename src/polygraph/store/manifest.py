@@ -24,7 +24,9 @@ class Manifest:
     name_embedder: str
     name_dimension: int
     extractor: str
-    """``nlp`` or ``llm``, a colon, and what decides its output: versions, model, prompts, settings."""
+    """``nlp``, ``fast`` or ``llm``, a colon, and what decides its output: versions, model, prompts, settings. Of an
+    imported graph ``imported``, the program and a hash of what it found; then, behind a ``+``, what has read
+    documents that were added."""
     extractor_settings: dict[str, Any]
     """The same as settings, so that a later `index` goes on in the same way."""
     reports: str
@@ -35,6 +37,16 @@ class Manifest:
     def chunker(self) -> str:
         """Identifies how documents are cut."""
         return digest(str(self.chunk_tokens), str(self.window_tokens), self.language, self.embedder)
+
+    @property
+    def reader(self) -> str:
+        """What reads windows that are new; empty for an imported graph to which nothing was added."""
+        return self.extractor.partition("+")[2] if self.imported else self.extractor
+
+    @property
+    def imported(self) -> str:
+        """The imported part of the graph, as its windows name it; empty if there is none."""
+        return self.extractor.partition("+")[0] if self.extractor.startswith("imported:") else ""
 
     def dumps(self) -> str:
         """Write as JSON with sorted keys."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from polygraph.errors import IndexUnreadable, StorageFailed
+from polygraph.graph.former import GraphMoves, Moves
 from polygraph.names import normalise
 from polygraph.records import (
     Chunk,
@@ -33,6 +34,7 @@ from polygraph.records import (
 )
 from polygraph.store.files import sync
 from polygraph.store.manifest import Manifest
+from polygraph.store.moving import move_graph
 
 FILE_NAME = "index.sqlite"
 _BUSY_MS = 30_000
@@ -61,6 +63,7 @@ CREATE TABLE IF NOT EXISTS relation_rows (
   window TEXT NOT NULL, seq INTEGER NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
   predicate TEXT NOT NULL, keywords TEXT NOT NULL, description TEXT NOT NULL, strength REAL NOT NULL,
   chunks TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reread (document TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS decisions (
   kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL, PRIMARY KEY (kind, a, b)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS merges (
@@ -95,6 +98,9 @@ CREATE TABLE IF NOT EXISTS layers (
   name TEXT PRIMARY KEY, version TEXT NOT NULL, n_rows INTEGER NOT NULL, seconds REAL NOT NULL);
 """
 
+ROWS = "rows"
+"""Key of the note which kept rows belong to the tables of the graph (see `kept_rows`)."""
+
 _VIEWS = {
     "graph": ("entities", "names", "relations", "triples", "merges"),
     "communities": ("communities", "members"),
@@ -103,6 +109,9 @@ _VIEWS = {
 """Tables that a layer consists of."""
 
 T = TypeVar("T")
+
+# Values are many and short: what `json.loads` does beside this takes twice as long.
+_scan = json.JSONDecoder().scan_once
 
 
 def _dump(value: object) -> str:
@@ -255,6 +264,18 @@ class Store:
         """Root and hash of every document by id."""
         return {i: (root, h) for i, root, h in self.rows("SELECT id, root, hash FROM documents ORDER BY id")}
 
+    def imported_alike(self, document: Document) -> bool:
+        """Whether a graph was imported with this document's text, whatever its title and metadata are there.
+
+        Its rows would be lost if the document took the place of its like.
+        """
+        found = self.rows(
+            "SELECT text FROM documents WHERE id = ? AND EXISTS "
+            "(SELECT 1 FROM windows WHERE document = documents.id AND extractor LIKE 'imported:%')",
+            (document.id,),
+        )
+        return bool(found) and found[0][0] == document.text
+
     def put_document(
         self, document: Document, root: str, chunks: Sequence[Chunk], windows: Sequence[Window]
     ) -> None:
@@ -288,6 +309,7 @@ class Store:
     def remove_document(self, document: str) -> None:
         """Delete a document and every row that was read from it."""
         db = self._db
+        db.execute("INSERT OR IGNORE INTO reread VALUES (?)", (document,))
         for table in ("entity_rows", "relation_rows"):
             db.execute(
                 f"DELETE FROM {table} WHERE window IN (SELECT id FROM windows WHERE document = ?)",  # noqa: S608
@@ -334,6 +356,19 @@ class Store:
         """Row number of every chunk by id."""
         return dict(self.rows("SELECT id, n FROM chunks ORDER BY n"))
 
+    def chunk_counts(self) -> list[tuple[str, int]]:
+        """Number of chunks of every document that has some, by its id."""
+        query = "SELECT document, count(*) FROM chunks GROUP BY document ORDER BY document"
+        return [(document, n) for document, n in self.rows(query)]
+
+    def chunks_in(self, document: str) -> dict[str, int]:
+        """Ordinal of every chunk of a document by id."""
+        return dict(self.rows("SELECT id, ordinal FROM chunks WHERE document = ?", (document,)))
+
+    def chunk_numbers_of(self, ids: Sequence[str]) -> dict[str, int]:
+        """Row numbers of some chunks by id, in the order asked for; unknown ids are left out."""
+        return dict(self._by_key("SELECT id, n FROM chunks WHERE id IN", ids, lambda row: row))
+
     def chunk_texts(self) -> Iterator[tuple[int, str, str]]:
         """Every chunk as ``(n, title of its document, text)``, in order."""
         yield from self._each(
@@ -369,9 +404,13 @@ class Store:
     # --- extraction ---------------------------------------------------------------------------------
 
     def pending_windows(self, extractor: str) -> list[str]:
-        """Ids of the windows that this extractor has not read, in the order of (document, ordinal)."""
+        """Ids of the windows that this extractor has not read, in the order of (document, ordinal).
+
+        What was imported is never read again: the text may be only a part of what its rows rest on.
+        """
         found = self.rows(
-            "SELECT id FROM windows WHERE extractor != ? OR status = 'failed' ORDER BY document, ordinal",
+            "SELECT id FROM windows WHERE (extractor != ? AND extractor NOT LIKE 'imported:%') "
+            "OR status = 'failed' ORDER BY document, ordinal",
             (extractor,),
         )
         return [i for (i,) in found]
@@ -404,6 +443,7 @@ class Store:
     def put_extraction(self, extraction: Extraction, extractor: str) -> None:
         """Store what came out of one window, replacing what stood there."""
         db, window = self._db, extraction.window
+        db.execute("INSERT OR IGNORE INTO reread SELECT document FROM windows WHERE id = ?", (window,))
         db.execute("DELETE FROM entity_rows WHERE window = ?", (window,))
         db.execute("DELETE FROM relation_rows WHERE window = ?", (window,))
         db.executemany(
@@ -442,11 +482,17 @@ class Store:
             (extractor, extraction.status, extraction.problem, extraction.raw, window),
         )
 
-    def extractions(self) -> Iterator[tuple[str, Extraction]]:
-        """Every extraction with the id of its document, in the order of (document, ordinal)."""
-        found = self.rows(
-            "SELECT id, document, status, problem FROM windows WHERE status != '' ORDER BY document, ordinal"
-        )
+    def extractions(self, documents: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
+        """Extractions of some documents or of all, with the ids of these, in the order of (document, ordinal)."""
+        query = "SELECT id, document, status, problem FROM windows WHERE status != ''"
+        if documents is None:
+            found = self.rows(f"{query} ORDER BY document, ordinal")
+        else:
+            found = [
+                row
+                for document in sorted(documents)
+                for row in self.rows(f"{query} AND document = ? ORDER BY ordinal", (document,))
+            ]
         for window, document, status, problem in found:
             entities = self.rows(
                 "SELECT name, type, description, spans FROM entity_rows WHERE window = ? ORDER BY seq",
@@ -487,6 +533,14 @@ class Store:
                 ),
             )
 
+    def reread(self) -> list[str]:
+        """Documents whose extraction rows changed since the graph was last written."""
+        return [document for (document,) in self.rows("SELECT document FROM reread ORDER BY document")]
+
+    def forget_reread(self) -> None:
+        """Note that the graph now follows all rows."""
+        self._db.execute("DELETE FROM reread")
+
     def read_windows(self) -> list[str]:
         """Ids of the windows that an extractor has read, in the order of (document, ordinal)."""
         found = self.rows("SELECT id FROM windows WHERE status != '' ORDER BY document, ordinal")
@@ -494,6 +548,9 @@ class Store:
 
     def unread_windows(self, ids: Sequence[str]) -> None:
         """Forget what was read from some windows, so that they are read again."""
+        self._db.executemany(
+            "INSERT OR IGNORE INTO reread SELECT document FROM windows WHERE id = ?", [(i,) for i in ids]
+        )
         for table in ("entity_rows", "relation_rows"):
             self._db.executemany(f"DELETE FROM {table} WHERE window = ?", [(i,) for i in ids])  # noqa: S608
         self._db.executemany(
@@ -530,21 +587,43 @@ class Store:
 
     def put_graph(
         self,
-        entities: Sequence[Entity],
-        relations: Sequence[Relation],
-        triples: Sequence[Triple],
+        entities: Iterable[Entity],
+        relations: Iterable[Relation],
+        triples: Iterable[Triple],
         merges: Iterable[tuple[str, str, str, str, float, str]],
+        *,
+        kept: GraphMoves | None = None,
     ) -> None:
-        """Replace the views of the graph; row numbers are positions in the sequences, `entities` sorted by id."""
+        """Replace the views of the graph; row numbers are positions in the order of ids.
+
+        Args:
+            entities: all, ascending by id; with `kept` those that must be made.
+            relations: the same, by id.
+            triples: the same, by subject, object, predicate.
+            merges: all.
+            kept: what of the present tables stays, and the numbers of the others.
+        """
         db = self._db
-        for table in _VIEWS["graph"]:
-            db.execute(f"DELETE FROM {table}")  # noqa: S608
-        numbers = {entity.id: n for n, entity in enumerate(entities)}
+        spelt: list[tuple[str, int]] = []
+        if kept is None:
+            numbers: dict[str, int] = {}
+            for table in _VIEWS["graph"]:
+                db.execute(f"DELETE FROM {table}")  # noqa: S608
+        else:
+            numbers = {entity: n for n, entity in enumerate(kept.ids)}
+            db.execute("DELETE FROM merges")
+            move_graph(db, kept)
+
+        def put(n: int, entity: Entity) -> int:
+            numbers[entity.id] = n
+            spelt.extend((normalise(spelling), n) for spelling in (entity.name, *entity.aliases))
+            return n
+
         db.executemany(
             "INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 (
-                    n,
+                    put(n, e),
                     e.id,
                     e.name,
                     e.type,
@@ -553,13 +632,10 @@ class Store:
                     _dump(e.chunks),
                     e.degree,
                 )
-                for n, e in enumerate(entities)
+                for n, e in _numbered(entities, kept.entities if kept else None)
             ),
         )
-        db.executemany(
-            "INSERT OR IGNORE INTO names VALUES (?, ?)",
-            ((normalise(spelling), n) for n, e in enumerate(entities) for spelling in (e.name, *e.aliases)),
-        )
+        db.executemany("INSERT OR IGNORE INTO names VALUES (?, ?)", sorted(spelt))
         db.executemany(
             "INSERT INTO relations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -573,14 +649,14 @@ class Store:
                     r.weight,
                     _dump(r.chunks),
                 )
-                for n, r in enumerate(relations)
+                for n, r in _numbered(relations, kept.relations if kept else None)
             ),
         )
         db.executemany(
             "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?)",
             (
                 (n, numbers[t.source], numbers[t.target], t.predicate, t.weight, _dump(t.chunks))
-                for n, t in enumerate(triples)
+                for n, t in _numbered(triples, kept.triples if kept else None)
             ),
         )
         db.executemany("INSERT INTO merges VALUES (?, ?, ?, ?, ?, ?)", merges)
@@ -618,6 +694,19 @@ class Store:
         """Every relation as ``(source row, target row, weight)``, in order."""
         return [(s, t, w) for s, t, w in self.rows("SELECT source, target, weight FROM relations ORDER BY n")]
 
+    def weighted_edges(
+        self, table: Literal["relations", "triples"]
+    ) -> Iterator[tuple[int, int, float, list[str]]]:
+        """Every relation or triple as ``(source row, target row, weight, chunk ids)``, in order."""
+        query = f"SELECT source, target, weight, chunks FROM {table} ORDER BY n"  # noqa: S608
+        for source, target, weight, chunks in self._each(query):
+            yield source, target, weight, _load(chunks)
+
+    def mentions(self) -> Iterator[tuple[int, list[str]]]:
+        """Chunk ids of every entity, by row."""
+        for n, chunks in self._each("SELECT n, chunks FROM entities ORDER BY n"):
+            yield n, _load(chunks)
+
     def edges_at(self, ns: Sequence[int]) -> list[tuple[int, int, int, float]]:
         """Relations with an end among some entities, as ``(row, source, target, weight)``, by row."""
         found: dict[int, tuple[int, int, int, float]] = {}
@@ -634,9 +723,10 @@ class Store:
         names = dict(self._by_key("SELECT n, n, id FROM entities WHERE n IN", ends, lambda row: row[1:]))
         return [_relation(row, names[row[1]], names[row[2]]) for row in rows]
 
-    def all_triples(self) -> Iterator[Triple]:
-        """Every triple, by row number."""
-        names = [i for (i,) in self.rows("SELECT id FROM entities ORDER BY n")]
+    def all_triples(self, *, named: bool = False) -> Iterator[Triple]:
+        """Every triple, by row number; `named`: with names of entities as written, instead of their ids."""
+        column = "name" if named else "id"
+        names = [i for (i,) in self.rows(f"SELECT {column} FROM entities ORDER BY n")]  # noqa: S608
         for row in self._each("SELECT * FROM triples ORDER BY n"):
             yield _triple(row, names[row[1]], names[row[2]])
 
@@ -729,6 +819,11 @@ class Store:
             return [_report(row) for row in self.rows("SELECT * FROM reports ORDER BY level, community")]
         return self._by_key("SELECT * FROM reports WHERE community IN", communities, _report)
 
+    def all_reports(self) -> Iterator[Report]:
+        """Every report, by level, then id."""
+        for row in self._each("SELECT * FROM reports ORDER BY level, community"):
+            yield _report(row)
+
     def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs ``(entity, community)`` for some entities, sorted."""
         query = "SELECT entity, entity, community FROM members WHERE entity IN"
@@ -761,6 +856,8 @@ class Store:
         """Empty the views of some layers, and forget that these were ever finished."""
         for name in names:
             self._db.execute("DELETE FROM layers WHERE name = ?", (name,))
+            if name == "graph":
+                self.set_meta(ROWS, None)
             for table in _VIEWS.get(name, ()):
                 self._db.execute(f"DELETE FROM {table}")  # noqa: S608
 
@@ -791,6 +888,11 @@ class Store:
     def _by_key(self, query: str, keys: Sequence[Any], build: Callable[[tuple[Any, ...]], T]) -> list[T]:
         found = {row[0]: row for row in self._many(query, list(dict.fromkeys(keys)))}
         return [build(found[key]) for key in keys if key in found]
+
+
+def _numbered(items: Iterable[T], moves: Moves | None) -> Iterator[tuple[int, T]]:
+    """Rows with their numbers: all, or those that are made anew."""
+    return enumerate(items) if moves is None else zip(moves.made.tolist(), items, strict=True)
 
 
 def is_begun(folder: Path) -> bool:
@@ -894,12 +996,16 @@ def _count(folder: Path, query: str) -> tuple[int, bool]:
 def _load(text: str) -> Any:
     """Read a value that `_dump` wrote."""
     try:
-        return json.loads(text)
-    except (ValueError, TypeError) as error:
-        raise IndexUnreadable(
-            f"a row of {FILE_NAME} is damaged ({error}). Build the index again in another folder with: polygraph "
-            "index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already paid for)"
-        ) from error
+        value, end = _scan(text, 0)
+        if end == len(text):
+            return value
+        error: Exception = ValueError(f"something stands behind character {end}")
+    except (ValueError, TypeError, StopIteration) as found:
+        error = found
+    raise IndexUnreadable(
+        f"a row of {FILE_NAME} is damaged ({error}). Build the index again in another folder with: polygraph "
+        "index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already paid for)"
+    ) from error
 
 
 def _chunk(row: tuple[Any, ...]) -> Chunk:

@@ -109,7 +109,7 @@ class _Former:
 
     def rows(self, hashes: Hashes, matrix: Vectors, at: int) -> NDArray[np.bool_]:
         """Copy the rows that are known into a matrix from a row on; tell which they were."""
-        found = np.zeros(len(hashes), dtype=np.bool_)
+        found: NDArray[np.bool_] = np.zeros(len(hashes), dtype=np.bool_)
         if not len(self._sorted) or self._matrix.shape[1] != matrix.shape[1]:
             return found
         place = np.minimum(np.searchsorted(self._sorted[:, 0], hashes[:, 0]), len(self._sorted) - 1)

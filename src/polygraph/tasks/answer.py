@@ -6,6 +6,7 @@ from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import as_data, prompt
+from polygraph.records import AnswerForm
 
 NO_ANSWER = "NO ANSWER:"
 """How a reply begins that says that the evidence does not suffice."""
@@ -23,24 +24,64 @@ def write_answer(
     chat: ChatModel,
     *,
     method: str,
+    form: AnswerForm = "prose",
     history: Sequence[Turn] = (),
+    target_words: int | None = None,
+    sample: int = 0,
     on_text: Callable[[str], None] | None = None,
     on_finish: Callable[[str], None] | None = None,
 ) -> str:
     """Let the model answer from a packed context; one call.
 
+    Args:
+        question: as asked.
+        context: numbered pieces of evidence.
+        models: in use.
+        chat: the model to ask.
+        method: for the ledger.
+        form: `prose`, or `word` for one name, number, date, yes or no (multi-hop questions of FG-RAG).
+        history: earlier questions and answers.
+        target_words: how long the answer should be; None: as short as the question allows.
+        sample: which of several replies to the same request is meant.
+        on_text: given pieces of the reply as they come.
+        on_finish: told how the reply ended.
+
     Returns:
         Its text; beginning with `NO_ANSWER` if it finds the evidence insufficient.
     """
-    system, user = prompt("answer").fill(
+    system, user = prompt("answer" if form == "prose" else "answer_word").fill(
         {"evidence": as_data(context, "evidence"), "history": _history(history), "question": question}
     )
+    if target_words is not None:
+        user += f"\n\nWrite an answer of about {target_words} words, and no fewer."
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_ANSWER_TOKENS
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=max(_MAX_ANSWER_TOKENS, 3 * (target_words or 0)),
+        sample=sample,
     )
     return models.calls.ask(
         chat, request, _text, stage="answer", method=method, on_text=on_text, on_finish=on_finish
     )
+
+
+def lengthen_answer(
+    question: str, text: str, n_words: int, models: Models, chat: ChatModel, *, method: str
+) -> str:
+    """Append about so many words to an answer without changing what it says; one call.
+
+    The forced alignment of Zeng et al. (arXiv:2506.06331), section 4.2.
+
+    Returns:
+        The answer with what was appended.
+    """
+    system, user = prompt("lengthen").fill(
+        {"answer": as_data(text, "answer"), "question": question, "n_words": n_words}
+    )
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", user)), max_output_tokens=50 + 3 * n_words
+    )
+    more = models.calls.ask(chat, request, _text, stage="align", method=method)
+    return f"{text.rstrip()} {more}"
 
 
 def condense_question(question: str, history: Sequence[Turn], models: Models, chat: ChatModel) -> str:

@@ -8,7 +8,7 @@ the question names does not occur in the evidence, or if no sentence comes close
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 
@@ -43,6 +43,10 @@ _MARGIN = 2.5
 REFUSE_BELOW = 0.0
 """Logit of the cross-encoder for the best sentence, below which an answer is refused: keeps 98% of the answerable
 dev questions and refuses 47% of the others (benchmarks/refusal.py)."""
+_TELLING = 4
+"""Content words that a sentence needs to tell something by itself."""
+_REPEATS = 0.6
+"""A sentence repeats another if it shares so much of the content words of the shorter of the two."""
 _ROUGH = 8.0
 """Weight of shared words and nearness beside the logit. On 149 dev questions of hotpotqa, nq and musique with the
 answer among the candidates it stands in the best sentence for 39% instead of 29%, in the best three for 71%
@@ -155,6 +159,60 @@ def choose_sentences(question: str, passages: Sequence[Passage], models: Models)
         sentences=tuple(replace(candidates[i].quoted, score=scores[i]) for i in chosen),
         logit=logit,
     )
+
+
+class SentencePool:
+    """Sentences of passages, read and embedded once, to be ranked for several queries. No cross-encoder is asked.
+
+    Args:
+        passages: any; a sentence that stands in several belongs to the first.
+        models: embed the sentences.
+    """
+
+    def __init__(self, passages: Sequence[Passage], models: Models) -> None:
+        self._models = models
+        self._candidates = _candidates(passages)
+        self._content = [frozenset(content(c.quoted.text)) for c in self._candidates]
+        self._vectors = models.name_embedder.embed([c.quoted.text for c in self._candidates], "document")
+
+    def nearest(
+        self,
+        query: str,
+        *,
+        most: int,
+        chunks: Collection[str] | None = None,
+        passed: Collection[Span] = (),
+    ) -> list[Quoted]:
+        """Sentences nearest to a query by shared words and meaning, best first; ties in the order of the passages.
+
+        Args:
+            query: any text.
+            most: so many at most; a sentence that repeats a better one is left out.
+            chunks: ids of those to choose from; None for all.
+            passed: sentences that are not to be taken.
+        """
+        taken = [
+            i
+            for i, c in enumerate(self._candidates)
+            if (chunks is None or c.quoted.span.chunk in chunks)
+            and c.quoted.span not in passed
+            and len(self._content[i]) >= _TELLING
+        ]
+        if not taken:
+            return []
+        some = [self._candidates[i] for i in taken]
+        asked = self._models.name_embedder.embed([query], "query")[0]
+        cosines = self._vectors[taken] @ asked
+        scores = _blend(some, _weights(content(query), some), cosines)
+        chosen: list[int] = []
+        for i in sorted(range(len(some)), key=lambda i: (-scores[i], i)):
+            if all(
+                _shared(self._content[taken[i]], self._content[taken[j]]) < _REPEATS for j in chosen
+            ):
+                chosen.append(i)
+                if len(chosen) == most:
+                    break
+        return [replace(some[i].quoted, score=round(float(scores[i]), 4)) for i in chosen]
 
 
 def statements(
@@ -336,12 +394,17 @@ def _rough_scores(
     question: str, candidates: Sequence[_Candidate], weights: Mapping[str, float], models: Models
 ) -> NDArray[np.float64]:
     """Share of the question's weighted words, and cosine by the embedder of names (many short texts)."""
+    vectors = models.name_embedder.embed([c.quoted.text for c in candidates], "document")
+    asked = models.name_embedder.embed([question], "query")[0]
+    return _blend(candidates, weights, vectors @ asked)
+
+
+def _blend(
+    candidates: Sequence[_Candidate], weights: Mapping[str, float], cosines: NDArray[np.float32]
+) -> NDArray[np.float64]:
     total = sum(weights.values()) or 1.0
     shared = np.array([sum(weights.get(t, 0.0) for t in c.terms) / total for c in candidates])
-    texts = [c.quoted.text for c in candidates]
-    vectors = models.name_embedder.embed(texts, "document")
-    asked = models.name_embedder.embed([question], "query")[0]
-    return np.asarray(np.round(0.6 * shared + 0.4 * (vectors @ asked), 6), dtype=np.float64)
+    return np.asarray(np.round(0.6 * shared + 0.4 * cosines, 6), dtype=np.float64)
 
 
 def _best_coverage(wanted: Sequence[str], weights: Mapping[str, float], passages: Sequence[Passage]) -> float:
@@ -406,12 +469,15 @@ def _choose(
         if (
             i not in chosen
             and says_something
-            and all(_overlap(candidates[i], candidates[j]) < 0.6 for j in chosen)
+            and all(_overlap(candidates[i], candidates[j]) < _REPEATS for j in chosen)
         ):
             chosen.append(i)
     return chosen
 
 
 def _overlap(a: _Candidate, b: _Candidate) -> float:
-    x, y = set(content(a.quoted.text)), set(content(b.quoted.text))
+    return _shared(frozenset(content(a.quoted.text)), frozenset(content(b.quoted.text)))
+
+
+def _shared(x: frozenset[str], y: frozenset[str]) -> float:
     return len(x & y) / max(1, min(len(x), len(y)))

@@ -10,7 +10,7 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
 from polygraph.tasks import extractive
-from polygraph.tasks.reply import integer, salvage_json
+from polygraph.tasks.reply import integer, number, salvage_json
 from polygraph.words import content
 
 _MAX_POINTS = 12
@@ -79,7 +79,7 @@ def _parse(text: str, reports: Sequence[Report]) -> list[Point]:
         if not isinstance(item, dict):
             continue
         statement = str(item.get("point") or item.get("description") or "").strip()
-        score = _number(item.get("score"))
+        score = number(item.get("score"), 0, 100) or 0.0
         named = item.get("reports")
         numbers = [integer(str(n), 1, len(reports)) for n in named] if isinstance(named, list) else []
         chosen = [reports[n - 1] for n in dict.fromkeys(numbers) if n is not None] or list(reports)
@@ -89,20 +89,13 @@ def _parse(text: str, reports: Sequence[Report]) -> list[Point]:
                     text=statement,
                     score=score,
                     reports=tuple(r.community for r in chosen),
-                    chunks=_support(statement, chosen),
+                    chunks=support(statement, chosen),
                 )
             )
     return points[:_MAX_POINTS]
 
 
-def _number(value: object) -> float:
-    try:
-        return min(max(float(str(value)), 0.0), 100.0)
-    except ValueError:
-        return 0.0
-
-
-def _support(statement: str, reports: Sequence[Report]) -> tuple[str, ...]:
+def support(statement: str, reports: Sequence[Report]) -> tuple[str, ...]:
     """Chunks of the findings that share most words with a statement; all chunks where none shares any."""
     wanted = set(content(statement))
     scored = [

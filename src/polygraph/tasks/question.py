@@ -63,13 +63,28 @@ def question_entities(question: str, models: Models, *, method: str) -> Question
     return QuestionEntities(named=named, generic=generic)
 
 
-def text_lists(text: str, fields: Sequence[str], *, most: int = _MOST) -> tuple[tuple[str, ...], ...]:
+def graph_keywords(question: str, models: Models, *, method: str) -> tuple[str, ...]:
+    """List what to look up in a graph of names, most important first, at most 10: one call with a model.
+
+    Without a model: phrases that look like names, then the other phrases.
+    """
+    if models.chat is None:
+        named, generic = _split(question)
+        return (*named, *generic)[:_MOST]
+    (found,) = _ask("graph_keywords", ("keywords",), question, models, models.chat, method)
+    return found
+
+
+def text_lists(
+    text: str, fields: Sequence[str], *, most: int = _MOST, characters: int = _CHARACTERS
+) -> tuple[tuple[str, ...], ...]:
     """Read a JSON reply that holds lists of texts; distinct texts in order, letter case aside.
 
     Args:
         text: the reply.
         fields: names of the lists; one that is missing counts as empty, as long as one is there.
         most: of each list, so many are read.
+        characters: of each text, so much is read.
 
     Raises:
         UnusableReply: if none of the lists is there.
@@ -81,7 +96,7 @@ def text_lists(text: str, fields: Sequence[str], *, most: int = _MOST) -> tuple[
     if not isinstance(found, dict) or not any(isinstance(found.get(field), list) for field in fields):
         form = ", ".join(f'"{field}": [...]' for field in fields)
         raise UnusableReply(f"the reply is not JSON of the form {{{form}}}", text)
-    return tuple(_texts(found.get(field))[:most] for field in fields)
+    return tuple(_texts(found.get(field), characters)[:most] for field in fields)
 
 
 def lists_schema(fields: Sequence[str]) -> Mapping[str, Any]:
@@ -114,13 +129,13 @@ def _ask(
     return models.calls.ask(chat, request, lambda text: text_lists(text, fields), stage=task, method=method)
 
 
-def _texts(value: object) -> tuple[str, ...]:
+def _texts(value: object, characters: int) -> tuple[str, ...]:
     if not isinstance(value, list):
         return ()
     kept: dict[str, str] = {}
     for item in value:
         if isinstance(item, str | int | float) and not isinstance(item, bool):
-            one = " ".join(printable(str(item)).split())[:_CHARACTERS]
+            one = " ".join(printable(str(item)).split())[:characters]
             if one:
                 kept.setdefault(one.casefold(), one)
     return tuple(kept.values())

@@ -7,6 +7,7 @@ means is for the task to say.
 
 import json
 import re
+from math import isnan
 from typing import TypeAlias
 
 from polygraph.records import Json
@@ -107,6 +108,19 @@ def integer(text: str, low: int, high: int) -> int | None:
     values = {int(found.group()) for found in _INTEGER.finditer(text)}
     inside = {value for value in values if low <= value <= high}
     return inside.pop() if len(inside) == 1 else None
+
+
+def number(value: object, low: float, high: float) -> float | None:
+    """Read a value of a JSON reply as a number; one outside ``low..high`` becomes the nearer bound.
+
+    >>> number("85", 0, 100), number(400, 0, 100), number("high", 0, 100), number(float("nan"), 0, 1)
+    (85.0, 100.0, None, None)
+    """
+    try:
+        read = float(str(value))
+    except ValueError:
+        return None
+    return None if isnan(read) else min(max(read, low), high)
 
 
 def yes_no(text: str) -> bool | None:

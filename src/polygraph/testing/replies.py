@@ -10,7 +10,47 @@ from polygraph.models.scripted import Handler, Rule, ScriptedChat
 from polygraph.sentences import sentences
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.testing.reading import asked, blocks, fenced, last_turn, share
-from polygraph.testing.scripts_question import scripted_keywords, scripted_question_entities
+from polygraph.testing.scripts_agents import (
+    scripted_graph_cot,
+    scripted_route,
+    scripted_rq_answer,
+    scripted_rq_query,
+)
+from polygraph.testing.scripts_evaluate import (
+    scripted_differences,
+    scripted_gist,
+    scripted_judge_list,
+    scripted_judge_scores,
+    scripted_judge_winner,
+    scripted_lengthen,
+    scripted_pose,
+    scripted_users,
+)
+from polygraph.testing.scripts_question import (
+    scripted_graph_keywords,
+    scripted_keywords,
+    scripted_question_entities,
+)
+from polygraph.testing.scripts_rograg import (
+    scripted_answered,
+    scripted_deduce,
+    scripted_intent,
+    scripted_keep_rows,
+    scripted_plan,
+    scripted_sub_answer,
+    scripted_supports,
+)
+from polygraph.testing.scripts_summaries import (
+    scripted_aspects,
+    scripted_follow_up,
+    scripted_hyde,
+    scripted_primer,
+    scripted_question_parts,
+    scripted_rating,
+    scripted_summary,
+    scripted_word,
+)
+from polygraph.testing.scripts_walks import scripted_relevant_facts
 from polygraph.words import STOP, content
 
 _CAPITALISED = re.compile(r"\b[A-Z][\w’'-]{1,30}(?: [A-Z][\w’'-]{1,30}){0,3}")
@@ -157,7 +197,36 @@ REPLIES: Mapping[str, Handler] = {
     "answer": scripted_answer,
     "condense": scripted_condense,
     "keywords": scripted_keywords,
+    "pose": scripted_pose,
+    "gist": scripted_gist,
+    "users": scripted_users,
+    "judge_scores": scripted_judge_scores,
+    "judge_list": scripted_judge_list,
+    "judge_winner": scripted_judge_winner,
+    "differences": scripted_differences,
+    "lengthen": scripted_lengthen,
+    "graph_keywords": scripted_graph_keywords,
     "question_entities": scripted_question_entities,
+    "relevant_facts": scripted_relevant_facts,
+    "answer_word": scripted_word,
+    "question_parts": scripted_question_parts,
+    "aspects": scripted_aspects,
+    "summarise": scripted_summary,
+    "hyde": scripted_hyde,
+    "primer": scripted_primer,
+    "follow_up": scripted_follow_up,
+    "rate": scripted_rating,
+    "graph_cot": scripted_graph_cot,
+    "route": scripted_route,
+    "rq_query": scripted_rq_query,
+    "rq_answer": scripted_rq_answer,
+    "plan": scripted_plan,
+    "sub_answer": scripted_sub_answer,
+    "deduce": scripted_deduce,
+    "supports": scripted_supports,
+    "answered": scripted_answered,
+    "intent": scripted_intent,
+    "keep_rows": scripted_keep_rows,
 }
 """What `scripted_chat` says, by the name of the task; also for `ScriptedChat(replies=...)`."""
 

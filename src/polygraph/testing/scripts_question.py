@@ -9,7 +9,7 @@ from polygraph.words import phrases
 
 def scripted_keywords(request: ChatRequest) -> str:
     """Phrases that look like names are details, the others themes."""
-    found = phrases(asked(last_turn(request)))
+    found = _phrases(request)
     details = [text for text, named in found if named]
     themes = [text for text, named in found if not named]
     return json.dumps({"themes": themes[:10], "details": details[:10]}, ensure_ascii=False)
@@ -17,7 +17,18 @@ def scripted_keywords(request: ChatRequest) -> str:
 
 def scripted_question_entities(request: ChatRequest) -> str:
     """Phrases that look like names are named entities, the others generic."""
-    found = phrases(asked(last_turn(request)))
+    found = _phrases(request)
     named = [text for text, is_name in found if is_name]
     generic = [text for text, is_name in found if not is_name]
     return json.dumps({"named": named[:10], "generic": generic[:10]}, ensure_ascii=False)
+
+
+def scripted_graph_keywords(request: ChatRequest) -> str:
+    """Phrases that look like names, then the others."""
+    found = sorted(_phrases(request), key=lambda phrase: not phrase[1])
+    return json.dumps({"keywords": [text for text, _ in found][:10]}, ensure_ascii=False)
+
+
+def _phrases(request: ChatRequest) -> list[tuple[str, bool]]:
+    """Phrases of the question, cut so that ten of them fit into a short reply."""
+    return [(text[:60], named) for text, named in phrases(asked(last_turn(request)))]

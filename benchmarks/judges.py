@@ -1,0 +1,112 @@
+"""Does the evaluation find what is true? Simulated judges with known faults, 200 studies for each case.
+
+    python benchmarks/judges.py [--studies 200] [--figure docs/images/judges.svg]
+
+The judge prefers the answer in front by 30 points, an answer that is 25 words longer by 50 points, and is noisy. The
+usual protocol (A in front, one judgement a question, no ties) is read as papers read it: above half is better. Ours is
+read as `polygraph eval report` reads it. About 4 minutes.
+"""
+
+import argparse
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from polygraph.evaluate.bootstrap import bootstrap_differences
+from polygraph.evaluate.findings import ALPHA
+from polygraph.evaluate.simulate import Faults, Truth, unbiased_gaps, usual_win_rate
+from polygraph.evaluate.stats import paired_test, power_of
+from polygraph.evaluate.protocols import Design
+
+CASES = {
+    "a method against itself": Truth(),
+    "itself, 25 words longer": Truth(longer=25),
+    "10 points better, 150 questions": Truth(gap=10),
+    "10 points better, 500 questions": Truth(gap=10, n=500),
+}
+HOW = Design(repeats=2, trials=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """What both protocols say of one simulated study."""
+
+    usual: float
+    """Win rate of A by the usual protocol."""
+    relative: float
+    differs: bool
+    detectable: float
+    """Gap that our power statement (at 95 %) says can be told from noise."""
+
+
+def study(truth: Truth, seed: int) -> Study:
+    """Judge one study by both protocols."""
+    faults = Faults()
+    rows = unbiased_gaps(truth, faults, seed, HOW)
+    values = np.asarray([np.mean(results) for results in rows.values()])
+    [interval] = bootstrap_differences(values[:, None], np.random.default_rng(seed))
+    p = paired_test(values.tolist(), [0.0] * len(values)).p
+    return Study(
+        usual=usual_win_rate(truth, faults, seed),
+        relative=float(values.mean()),
+        differs=p < ALPHA and (interval.low > 0 or interval.high < 0),
+        detectable=power_of(float(values.std(ddof=1)), len(values), power=0.95).detectable,
+    )
+
+
+def main() -> None:
+    """Print the table, and draw the figure."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--studies", type=int, default=200)
+    parser.add_argument("--figure", type=Path)
+    options = parser.parse_args()
+    started = time.perf_counter()
+    found = {name: [study(truth, seed) for seed in range(options.studies)] for name, truth in CASES.items()}
+    print("| case | usual: mean win rate | usual: A declared better | ours: mean relative win rate |", end="")
+    print(" ours: tie | ours: A better | ours: B better | of studies that can tell |")
+    print("|---|---|---|---|---|---|---|---|")
+    for name, studies in found.items():
+        expected = float(np.mean([s.relative for s in studies]))
+        able = [s for s in studies if s.detectable <= expected]
+        right = sum(s.differs and s.relative > 0 for s in able)
+        cells = [
+            f"{np.mean([s.usual for s in studies]):.1%}",
+            f"{np.mean([s.usual > 0.5 for s in studies]):.1%}",
+            f"{100 * expected:+.1f} points",
+            f"{np.mean([not s.differs for s in studies]):.1%}",
+            f"{np.mean([s.differs and s.relative > 0 for s in studies]):.1%}",
+            f"{np.mean([s.differs and s.relative < 0 for s in studies]):.1%}",
+            f"{right} of {len(able)} right" if CASES[name].gap and able else "–",
+        ]
+        print(f"| {name} | {' | '.join(cells)} |")
+    print(f"\n{options.studies} studies each, {time.perf_counter() - started:.0f} s")
+    if options.figure:
+        draw(
+            {name: [(s.usual, s.relative) for s in studies] for name, studies in found.items()},
+            options.figure,
+        )
+
+
+def draw(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
+    """Win rates less one half by the usual protocol, and relative win rates by ours, one box for each case."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    matplotlib.rcParams["svg.hashsalt"] = "judges"
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.2), sharey=True, layout="constrained")
+    for axis, column, title in zip(axes, (0, 1), ("usual protocol", "unbiased protocol"), strict=True):
+        values = [[2 * s[0] - 1 if column == 0 else s[1] for s in studies] for studies in found.values()]
+        axis.boxplot(values, tick_labels=[name.replace(", ", ",\n") for name in found], whis=(2.5, 97.5))
+        axis.axhline(0.0, color="gray", linewidth=0.8)
+        axis.set_title(title)
+        axis.tick_params(axis="x", labelsize=7)
+    axes[0].set_ylabel("relative win rate of A")
+    figure.savefig(path, metadata={"Date": None})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,274 @@
+"""The commands `polygraph eval ...`. Heavy modules are imported inside the commands, so that `--help` is quick."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from polygraph.cli import (
+    CostOption,
+    IndexOption,
+    JsonOption,
+    OfflineOption,
+    SpendOption,
+    TokensOption,
+    WhereOption,
+    _open,
+    _where,
+)
+from polygraph.errors import BadInput
+
+if TYPE_CHECKING:
+    from polygraph.evaluate.bootstrap import Interval
+    from polygraph.evaluate.retrieval_report import MethodResult, RetrievalReport
+
+app: typer.Typer = typer.Typer(
+    name="eval",
+    help="Measure methods on questions, with intervals and cost.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+_METHODS = "bm25,naive,hybrid"
+_CELL = 16
+"""Width of a figure with its interval."""
+
+
+@app.command()
+def retrieval(
+    questions: Annotated[
+        Path,
+        typer.Option("--questions", metavar="FILE.jsonl", help="Questions with gold evidence, also packed."),
+    ],
+    index: IndexOption = None,
+    methods: Annotated[
+        str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to measure.")
+    ] = _METHODS,
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    k: Annotated[
+        str, typer.Option("--k", metavar="K,...", help="Depths of recall@k and the like.")
+    ] = "1,2,5,10,20",
+    metric: Annotated[
+        Optional[str],
+        typer.Option(
+            "--metric", metavar="NAME", help="Compare by this (default recall@5, or what there is)."
+        ),
+    ] = None,
+    evidence: Annotated[
+        str, typer.Option("--evidence", metavar="FIELD", help="Field with the gold document ids.")
+    ] = "evidence",
+    limit: Annotated[
+        Optional[int], typer.Option("--limit", metavar="N", help="Ask a seeded sample of N questions.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the sample, the intervals and the tests.")] = 0,
+    output: Annotated[
+        Optional[Path],
+        typer.Option(
+            "--output", metavar="FILE.jsonl", help="Keep every single result; a later run goes on from there."
+        ),
+    ] = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what methods find, against known evidence; nothing is answered and no judge is asked."""
+    from polygraph.cli import show
+    from polygraph.cli.progress import Bars
+    from polygraph.evaluate.questions_file import read_questions
+
+    listed = read_questions(questions, evidence=evidence)
+    names = list(dict.fromkeys(m.strip() for m in methods.split(",") if m.strip()))
+    if not names:
+        raise BadInput("-m names no method. List them with: polygraph methods")
+    depths = _depths(k)
+    caps: dict[str, Any] = {
+        "max_cost": max_cost,
+        "max_spend_tokens": max_spend_tokens,
+        "offline": offline or None,
+    }
+    with (
+        _open(index, **caps) as opened,
+        Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars,
+    ):
+        found = opened.evaluate_retrieval(
+            listed,
+            names,
+            where=_where(where),
+            max_tokens=max_tokens,
+            ks=depths,
+            metric=metric or "",
+            limit=limit,
+            seed=seed,
+            output=output,
+            progress=bars,
+        )
+    if as_json:
+        show.as_json(found.as_dict())
+    else:
+        _show_retrieval(found, depths)
+
+
+def _depths(text: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        found = []
+    if not found or min(found) < 1 or max(found) > 1000:
+        raise BadInput(f"--k {text!r} is not a list of depths from 1 to 1000, such as --k 1,5,10")
+    return found
+
+
+def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
+    from polygraph.cli import show
+
+    head = f"{found.metric} [95 %]"
+    room = show.out.width - max(len(m.name) for m in found.methods) - len(head) - 10
+    wanted = _columns(found.metric, list(found.methods[0].scores.metrics), depths, room)
+    rows = [
+        (
+            m.name,
+            _with_interval(m.scores.metrics[found.metric]),
+            *(f"{m.scores.metrics[n].mean:.3f}" for n in wanted),
+        )
+        for m in found.methods
+    ]
+    costs = [
+        (
+            m.name,
+            f"{m.ms_per_question:,.0f}",
+            f"{m.ms_p95:,.0f}",
+            f"{m.calls_per_question:.1f}",
+            f"{m.tokens_per_question:,.0f}",
+            "unknown" if m.cost_per_question is None else f"${m.cost_per_question:.4f}",
+            f"{m.context_tokens:,.0f}",
+        )
+        for m in found.methods
+    ]
+    units = ", ".join(f"{n} by {unit}" for unit, n in found.methods[0].scores.n.items())
+    show.out.print(f"{found.counts.asked} questions asked, of {found.counts.total}: {units}", style="bold")
+    show.show_table(("method", head, *wanted), rows, right=(head, *wanted))
+    show.out.print()
+    columns = ("ms", "ms 95th", "calls", "tokens", "cost", "context")
+    show.show_table(("cost per question", *columns), costs, right=columns)
+    _show_types(found)
+    show.out.print()
+    for sentence in found.conclusions:
+        show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
+    for note in found.notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _show_types(found: "RetrievalReport") -> None:
+    """The metric of comparison by type of question, with intervals if a line has room for them."""
+    from polygraph.cli import show
+    from polygraph.evaluate.retrieval_metrics import unit_of
+
+    unit = unit_of(found.metric)
+    kinds = list(dict.fromkeys(kind for m in found.methods for kind in m.by_type))
+    if not kinds:
+        return
+    head = f"{found.metric} by type"
+    room = show.out.width - max(len(head), *map(len, kinds)) - 8
+    full = sum(max(len(m.name), _CELL) + 2 for m in found.methods) <= room
+    some: list[MethodResult] = []
+    for m in found.methods:
+        if full or sum(max(len(each.name), 5) + 2 for each in [*some, m]) <= room:
+            some.append(m)
+    rows = []
+    for kind in kinds:
+        cells = []
+        for m in some:
+            score = m.by_type[kind].metrics.get(found.metric) if kind in m.by_type else None
+            cells.append("–" if score is None else _with_interval(score) if full else f"{score.mean:.3f}")
+        n = max(m.by_type[kind].n.get(unit, 0) for m in found.methods if kind in m.by_type)
+        rows.append((kind or "no type", n, *cells))
+    columns = ("n", *(m.name for m in some))
+    show.out.print()
+    show.show_table((head, *columns), rows, right=columns)
+    if len(some) < len(found.methods):
+        show.out.print(f"and {len(found.methods) - len(some)} more; --json has all", style="dim")
+
+
+def _with_interval(score: "Interval") -> str:
+    """Short enough for several in a line: two decimals of the interval tell all that it can."""
+    low, high = (f"{x:.2f}".removeprefix("0") for x in (score.low, score.high))
+    return f"{score.mean:.3f} [{low}, {high}]"
+
+
+def _columns(metric: str, known: list[str], depths: list[int], room: int) -> list[str]:
+    """What a line has room for: of each kind of gold the depth nearest to 10, and the rank of the first find."""
+    k = min(depths, key=lambda d: (abs(d - 10), d))
+    some = (
+        f"recall@{k}",
+        f"all@{k}",
+        f"answer_hit@{k}",
+        "mrr",
+        f"ndcg@{k}",
+        f"chunk_recall@{k}",
+        "mhrag_map@10",
+    )
+    wanted: list[str] = []
+    for name in some:
+        if name in known and name != metric and sum(len(n) + 2 for n in [*wanted, name]) <= room:
+            wanted.append(name)
+    return wanted
+
+
+@app.command()
+def datasets(as_json: JsonOption = False) -> None:
+    """List public data sets: which files are read, licence, citation; nothing is downloaded."""
+    from polygraph.cli import show
+    from polygraph.evaluate.datasets import DATA_SETS
+
+    columns = ("name", "title", "form", "revision", "licence", "citation", "gold", "scope")
+    rows = [{**{c: getattr(d, c) for c in columns}, "converts": d.reader is not None} for d in DATA_SETS]
+    if as_json:
+        show.as_json(rows)
+        return
+    for row in rows:
+        show.out.print(f"{row['name']}: {row['title']} ({row['citation']}; {row['revision']})", style="bold")
+        show.out.print(f"  {row['gold']}; {row['licence']}", markup=False)
+        show.out.print(f"  {row['form']}", style="dim", markup=False)
+
+
+@app.command()
+def convert(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the data set, as `eval datasets` lists.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Your own copy, as published.")],
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Folder for corpus.jsonl and questions.jsonl.")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Make a corpus and a file of questions from your own copy of a public data set."""
+    import shlex
+
+    from polygraph.cli import show
+    from polygraph.evaluate.datasets import convert as convert_files
+
+    found = convert_files(name, files, output)
+    if as_json:
+        show.as_json(
+            {
+                "documents": found.documents,
+                "questions": found.questions,
+                "null": found.null,
+                "output": str(found.folder),
+            }
+        )
+        return
+    null = f", {found.null:,} of them null" if found.null else ""
+    show.out.print(
+        f"{found.documents:,} documents, {found.questions:,} questions{null}, written to {found.folder}",
+        markup=False,
+    )
+    if found.documents:
+        corpus, asked = (shlex.quote(str(found.folder / n)) for n in ("corpus.jsonl", "questions.jsonl"))
+        for command in (
+            f"polygraph index {corpus} --for {_METHODS}",
+            f"polygraph eval retrieval --questions {asked} -m {_METHODS}",
+        ):
+            show.out.print(command, markup=False, soft_wrap=True)

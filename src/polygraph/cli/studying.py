@@ -1,0 +1,319 @@
+"""The commands of a study: `polygraph eval questions`, `answers`, `judge` and `run`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
+
+import typer
+
+from polygraph.cli import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, _open
+from polygraph.cli.evaluating import app
+from polygraph.errors import BadInput
+
+if TYPE_CHECKING:
+    from polygraph.evaluate.experiment import Experiment
+    from polygraph.evaluate.protocols import Design
+    from polygraph.workspace import Index
+
+OutputOption = Annotated[
+    Path,
+    typer.Option("--output", "-o", metavar="DIR", help="Folder of the study; a later run goes on from it."),
+]
+KindOption = Annotated[
+    Literal["grounded", "summary", "sentences"],
+    typer.Option(
+        "--kind", help="grounded or summary: posed by a model; sentences: without one, with gold passages."
+    ),
+]
+NumberOption = Annotated[int, typer.Option("-n", metavar="N", help="Questions for each level or kind.")]
+SeedOption = Annotated[int, typer.Option("--seed", help="Of everything random.")]
+OwnOption = Annotated[
+    Optional[Path],
+    typer.Option("--questions", metavar="FILE.jsonl", help="Questions of your own instead of new ones."),
+]
+MethodsOption = Annotated[
+    str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to compare.")
+]
+JudgeOption = Annotated[
+    Optional[str],
+    typer.Option("--judge", metavar="MODEL,...", help="Models that judge; default: the one that answers."),
+]
+ProtocolOption = Annotated[
+    Literal["unbiased", "lightrag", "fg-rag", "rag-vs-graphrag", "benchmark-qed", "differential", "listwise"],
+    typer.Option("--protocol", help="How answers are judged; those of the papers are for comparison."),
+]
+TrialsOption = Annotated[
+    Optional[int], typer.Option("--trials", metavar="M", help="Rounds over all questions (unbiased: 25).")
+]
+RepeatsOption = Annotated[
+    Optional[int],
+    typer.Option("--repeats", metavar="N", help="Judgements of each order in a round (unbiased: 2)."),
+]
+TemperatureOption = Annotated[float, typer.Option("--temperature", help="Of the judges.")]
+AlignOption = Annotated[
+    Optional[bool],
+    typer.Option(
+        "--align/--no-align", help="Bring answers to equal length before they are judged (unbiased: yes)."
+    ),
+]
+ToleranceOption = Annotated[
+    int, typer.Option("--tolerance", metavar="WORDS", help="By how much the lengths of a pair may differ.")
+]
+
+
+@app.command()
+def questions(
+    output: OutputOption,
+    index: IndexOption = None,
+    kind: KindOption = "grounded",
+    n: NumberOption = 50,
+    seed: SeedOption = 0,
+    own: OwnOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Make the questions of a study from the index, or take your own."""
+    with _study(index, output, as_json, max_cost, max_spend_tokens, offline) as (_, study):
+        _questions(study, kind, n, seed, own)
+        found = study.questions()
+    _tell(as_json, {"questions": len(found), "types": _types(found), "study": str(output)})
+
+
+@app.command()
+def answers(
+    output: OutputOption,
+    methods: MethodsOption,
+    index: IndexOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer the questions of a study with some methods; more methods may be added later."""
+    with _study(index, output, as_json, max_cost, max_spend_tokens, offline) as (_, study):
+        found = study.answer(_names(methods))
+    _tell(as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)})
+
+
+@app.command()
+def judge(
+    output: OutputOption,
+    index: IndexOption = None,
+    methods: MethodsOption = "",
+    judges: JudgeOption = None,
+    protocol: ProtocolOption = "unbiased",
+    trials: TrialsOption = None,
+    repeats: RepeatsOption = None,
+    temperature: TemperatureOption = 0.7,
+    align: AlignOption = None,
+    tolerance: ToleranceOption = 10,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many calls it takes.")] = False,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Judge the answers of a study pair by pair: equal lengths, both orders, repeats, ties, trials."""
+    with _study(index, output, as_json, max_cost, max_spend_tokens, offline) as (opened, study):
+        _judge(
+            opened,
+            study,
+            _names(methods),
+            judges,
+            _design(protocol, trials, repeats),
+            temperature,
+            align,
+            tolerance,
+            dry_run,
+            as_json,
+        )
+
+
+@app.command()
+def run(
+    output: OutputOption,
+    methods: MethodsOption,
+    index: IndexOption = None,
+    kind: KindOption = "grounded",
+    n: NumberOption = 50,
+    seed: SeedOption = 0,
+    own: OwnOption = None,
+    judges: JudgeOption = None,
+    protocol: ProtocolOption = "unbiased",
+    trials: TrialsOption = None,
+    repeats: RepeatsOption = None,
+    temperature: TemperatureOption = 0.7,
+    align: AlignOption = None,
+    tolerance: ToleranceOption = 10,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Questions, answers and judgements in one go; stopped anywhere, it goes on without paying again."""
+    with _study(index, output, as_json, max_cost, max_spend_tokens, offline) as (opened, study):
+        _questions(study, kind, n, seed, own)
+        names = _names(methods)
+        study.answer(names)
+        _judge(
+            opened,
+            study,
+            names,
+            judges,
+            _design(protocol, trials, repeats),
+            temperature,
+            align,
+            tolerance,
+            False,
+            as_json,
+        )
+
+
+@app.command()
+def report(
+    output: OutputOption,
+    index: IndexOption = None,
+    protocol: ProtocolOption = "unbiased",
+    title: Annotated[str, typer.Option("--title", help="Of the page.")] = "Which method to trust",
+    as_json: JsonOption = False,
+) -> None:
+    """Sum a study up: conclusions in sentences, figures, tables and every answer, as HTML, Markdown and JSON."""
+    from polygraph.cli import show
+    from polygraph.evaluate.report import json_report
+
+    with _study(index, output, as_json, None, None, True) as (_, study):
+        material = study.report(protocol=protocol, title=title)
+    if as_json:
+        show.as_json(json_report(material))
+        return
+    for sentence in (*material.findings.conclusions, *material.also):
+        show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
+    for note in material.findings.notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False, soft_wrap=True)
+    show.out.print(f"report: {output / 'report.html'}", markup=False, soft_wrap=True)
+
+
+# --- parts --------------------------------------------------------------------------------------------
+
+
+class _study:
+    """An index, a study over it, and bars that show how far it is."""
+
+    def __init__(
+        self,
+        index: Path | None,
+        output: Path,
+        quiet: bool,
+        cost: float | None,
+        tokens: int | None,
+        offline: bool,
+    ) -> None:
+        caps: dict[str, Any] = {"max_cost": cost, "max_spend_tokens": tokens, "offline": offline or None}
+        self._opened = _open(index, **caps)
+        self._output, self._quiet = output, quiet
+
+    def __enter__(self) -> "tuple[Index, Experiment]":
+        from polygraph.cli.progress import Bars
+
+        opened = self._opened.__enter__()
+        self._bars = Bars(quiet=self._quiet, spent=lambda: opened.models.calls.spent)
+        return opened, opened.experiment(self._output, progress=self._bars.__enter__())
+
+    def __exit__(self, *args: Any) -> None:
+        self._bars.__exit__(*args)
+        self._opened.__exit__(*args)
+
+
+def _questions(study: "Experiment", kind: Any, n: int, seed: int, own: Path | None) -> None:
+    from polygraph.cli import show
+    from polygraph.evaluate.questions_file import read_questions
+
+    if own is not None:
+        study.take(read_questions(own))
+        return
+    if n < 1:
+        raise BadInput(f"-n {n} asks for no question. Give at least 1")
+    for note in study.pose(kind, n=n, seed=seed).notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _design(protocol: str, trials: int | None, repeats: int | None) -> "Design":
+    """The protocol as asked for; `listwise` has trials only."""
+    from dataclasses import replace
+
+    from polygraph.evaluate.protocols import DESIGNS, Design
+
+    design = DESIGNS.get(protocol) or Design(protocol=protocol, repeats=1, trials=1)
+    design = replace(design, trials=trials or design.trials, repeats=repeats or design.repeats)
+    if min(trials or 1, repeats or 1) < 1:
+        raise BadInput(f"--trials {trials} --repeats {repeats}: each must be at least 1")
+    if design.orders == "alternate" and design.trials % 2:
+        raise BadInput(
+            f"--trials {design.trials} is odd, and {protocol} turns the order round in every other trial. Give an even "
+            "number"
+        )
+    return design
+
+
+def _judge(
+    opened: "Index",
+    study: "Experiment",
+    names: list[str],
+    judges: str | None,
+    design: "Design",
+    temperature: float,
+    align: bool | None,
+    tolerance: int,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    from polygraph.evaluate.experiment import n_judge_calls
+    from polygraph.evaluate.steps import needed
+    from polygraph.models.open import open_chat
+
+    listed = [open_chat(opened.settings, name) for name in _names(judges or "")] or [needed(opened.models)]
+    if dry_run:
+        n_methods = len(names) or len({a.method for a in study.study.answers()})
+        calls = n_judge_calls(len(study.questions()), n_methods, len(listed), design)
+        _tell(as_json, {"judge_calls": calls, "judges": [chat.name for chat in listed]})
+        return
+    if design.protocol == "listwise":
+        found = study.judge_lists(listed, methods=names, trials=design.trials, temperature=temperature)
+    else:
+        found = study.judge(
+            listed, design, methods=names, temperature=temperature, align=align, tolerance=tolerance
+        )
+    _tell(
+        as_json,
+        {
+            "judgements": len(found),
+            "unusable": sum(bool(j.problem) for j in found),
+            "pairs_discarded": sum(p.how == "discarded" for p in study.study.aligned()),
+            "judges": [chat.name for chat in listed],
+            "study": str(study.study.folder),
+        },
+    )
+
+
+def _names(text: str) -> list[str]:
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def _types(questions: Any) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for question in questions:
+        found[question.type or "no type"] = found.get(question.type or "no type", 0) + 1
+    return found
+
+
+def _tell(as_json: bool, values: dict[str, Any]) -> None:
+    from polygraph.cli import show
+
+    if as_json:
+        show.as_json(values)
+        return
+    for key, value in values.items():
+        shown = ", ".join(f"{k} {v}" for k, v in value.items()) if isinstance(value, dict) else value
+        shown = ", ".join(shown) if isinstance(shown, list) else shown
+        show.out.print(f"{key.replace('_', ' ')}: {shown}", markup=False, soft_wrap=True)

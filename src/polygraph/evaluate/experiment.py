@@ -1,0 +1,295 @@
+"""A study from questions to judgements: the order of the steps, and what each is run with."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal, TypeAlias
+
+from polygraph.errors import BadInput
+from polygraph.evaluate.align import ATTEMPTS, TOLERANCE
+from polygraph.evaluate.findings import find
+from polygraph.evaluate.gold_answers import confusions, gold_figures, right_answers, router_sentence
+from polygraph.evaluate.judgements import Judgement, pairs_of
+from polygraph.evaluate.judges import ListJudge, ModelJudge
+from polygraph.evaluate.protocols import UNBIASED, Design
+from polygraph.evaluate.questions import Posed, generator_of, grounded_questions, summary_questions
+from polygraph.evaluate.questions_file import Question, read_questions
+from polygraph.evaluate.report import Material, embed_answers, html_report, json_report, markdown_report
+from polygraph.evaluate.sentence_questions import sentence_questions
+from polygraph.evaluate.steps import (
+    Told,
+    align_answers,
+    answer_questions,
+    judge_aligned,
+    judge_together,
+    unaligned,
+)
+from polygraph.evaluate.study import Study, StudyAnswer
+from polygraph.models import ChatModel, Models
+from polygraph.records import Answer, Json
+from polygraph.store.layers import Snapshot
+
+Kind: TypeAlias = Literal["grounded", "summary", "sentences"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Experiment:
+    """The steps of a study over one index. Each goes on from what the folder holds."""
+
+    study: Study
+    index: Snapshot
+    models: Models
+    ask: Callable[[str, str], Answer]
+    """Answers a question (its text) with a method (its name)."""
+    told: Told
+
+    # --- questions ----------------------------------------------------------------------------------
+
+    def pose(self, kind: Kind, *, n: int = 50, seed: int = 0) -> Posed:
+        """Make the questions of the study, unless it has some.
+
+        Args:
+            kind: `grounded` at the levels of node, edge and subgraph, or `summary`, both by a model; `sentences`
+                without one, with gold answers and passages.
+            n: questions for each level or kind; for `summary` there are always 125.
+            seed: of everything random.
+
+        Raises:
+            BadInput: if the study has questions that were made otherwise.
+        """
+        wanted: dict[str, Json] = {"kind": kind, "n": n, "seed": seed}
+        if kind != "sentences":
+            wanted["generator"] = generator_of(self.models).name
+        self.study.settle("questions", wanted)
+        if self.study.path("questions").is_file():
+            return Posed(questions=tuple(self.questions()))
+        if kind == "grounded":
+            posed = grounded_questions(
+                self.index,
+                self.models,
+                per_level=n,
+                seed=seed,
+                on_done=lambda done, total: self.told("questions", done, total),
+            )
+        elif kind == "summary":
+            posed = summary_questions(self.index, self.models)
+        else:
+            posed = sentence_questions(self.index, n_single=n, n_double=n, seed=seed)
+        self._write(posed.questions)
+        return posed
+
+    def take(self, questions: Sequence[Question]) -> None:
+        """Take questions of the user's own as those of the study.
+
+        Raises:
+            BadInput: if the study has other ones.
+        """
+        if self.study.path("questions").is_file():
+            if [q.question for q in self.questions()] != [q.question for q in questions]:
+                raise BadInput(
+                    f"the study at {self.study.folder} has other questions. Name another folder with --output"
+                )
+            return
+        self.study.settle("questions", {"kind": "own", "n": len(questions)})
+        self._write(questions)
+
+    def questions(self) -> list[Question]:
+        """The questions of the study.
+
+        Raises:
+            BadInput: if it has none yet.
+        """
+        path = self.study.path("questions")
+        if not path.is_file():
+            raise BadInput(
+                f"the study at {self.study.folder} has no questions. Make some with: polygraph eval questions "
+                f"--output {self.study.folder}, or put your own there as questions.jsonl"
+            )
+        return read_questions(path)
+
+    # --- answers ------------------------------------------------------------------------------------
+
+    def answer(self, methods: Sequence[str]) -> list[StudyAnswer]:
+        """Answer all questions with some methods; methods may be added later."""
+        return answer_questions(
+            self.study, self.questions(), methods, self.ask, self.models.calls.map, self.told
+        )
+
+    # --- judgements ---------------------------------------------------------------------------------
+
+    def judge(
+        self,
+        judges: Sequence[ChatModel],
+        how: Design = UNBIASED,
+        *,
+        methods: Sequence[str] = (),
+        temperature: float = 0.7,
+        align: bool | None = None,
+        tolerance: int = TOLERANCE,
+        attempts: int = ATTEMPTS,
+    ) -> list[Judgement]:
+        """Judge every pair of methods by one protocol.
+
+        Args:
+            judges: one or several models.
+            how: the protocol, with its orders, repeats and trials.
+            methods: of those answered; none: all.
+            temperature: of the judges; above 0, or repeats are copies.
+            align: bring the answers of a pair to equal length first; default: as the protocol has it, which is only
+                the unbiased one. Without it length bias stays in.
+            tolerance: words by which the answers of a pair may differ.
+            attempts: times that a shorter answer is written again.
+
+        Raises:
+            BadInput: if fewer than two methods have answered every question, or earlier judgements were made with
+                other settings.
+        """
+        questions, answers, chosen = self._answered(methods)
+        aligns = how.protocol == UNBIASED.protocol if align is None else align
+        settings: dict[str, Json] = {"temperature": temperature, "repeats": how.repeats, "align": aligns}
+        if aligns:
+            settings |= {"tolerance": tolerance, "attempts": attempts, "regenerate": False}
+        self.study.settle(f"judgements, {how.protocol}", settings)
+        pairs = pairs_of(chosen)
+        aligned = (
+            align_answers(
+                self.study,
+                questions,
+                pairs,
+                answers,
+                self.models,
+                self.told,
+                tolerance=tolerance,
+                attempts=attempts,
+            )
+            if aligns
+            else unaligned(questions, pairs, answers)
+        )
+        found: list[Judgement] = []
+        for chat in judges:
+            judge = ModelJudge(chat, self.models.calls, how.protocol, temperature=temperature)
+            found += judge_aligned(self.study, questions, aligned, judge, how, self.models.calls, self.told)
+        return found
+
+    def judge_lists(
+        self,
+        judges: Sequence[ChatModel],
+        *,
+        methods: Sequence[str] = (),
+        trials: int = 1,
+        temperature: float = 0.7,
+    ) -> list[Judgement]:
+        """Have the answers of all methods scored together, in balanced orders; lengths stay as they are.
+
+        Args:
+            judges: one or several models.
+            methods: of those answered; none: all.
+            trials: rounds over all questions.
+            temperature: of the judges.
+        """
+        questions, answers, chosen = self._answered(methods)
+        self.study.settle("judgements, listwise", {"temperature": temperature, "methods": list(chosen)})
+        found: list[Judgement] = []
+        for chat in judges:
+            judge = ListJudge(chat, self.models.calls, temperature=temperature)
+            found += judge_together(
+                self.study, questions, answers, chosen, judge, trials, self.models.calls, self.told
+            )
+        return found
+
+    # --- report -------------------------------------------------------------------------------------
+
+    def report(
+        self, *, protocol: str = "unbiased", title: str = "Which method to trust", seed: int = 0
+    ) -> Material:
+        """Sum the study up and write ``report.html``, ``report.md`` and ``report.json`` into its folder.
+
+        Args:
+            protocol: whose judgements count.
+            title: of the page.
+            seed: of the intervals.
+
+        Raises:
+            BadInput: if nothing was answered yet.
+            MissingExtra: without the extra `eval`.
+        """
+        questions, answers = self.questions(), self.study.answers()
+        if not answers:
+            raise BadInput(
+                f"the study at {self.study.folder} has no answers to report on. Get some with: polygraph eval answers "
+                f"-m METHOD,METHOD --output {self.study.folder}"
+            )
+        judgements = [j for j in self.study.judgements() if j.protocol == protocol]
+        right = right_answers(questions, answers)
+        router = router_sentence(right)
+        material = Material(
+            title=title,
+            settings=self.study.settings(),
+            questions=tuple(questions),
+            answers=tuple(answers),
+            judgements=tuple(judgements),
+            findings=find(questions, answers, self.study.aligned(), judgements, protocol=protocol, seed=seed),
+            protocol=protocol,
+            gold=gold_figures(questions, answers),
+            confusion=confusions(right),
+            also=(router,) if router else (),
+        )
+        vectors = embed_answers(answers, self.models.name_embedder)
+        folder = self.study.folder
+        (folder / "report.html").write_text(html_report(material, vectors), encoding="utf-8")
+        (folder / "report.md").write_text(markdown_report(material), encoding="utf-8")
+        told = json.dumps(json_report(material), ensure_ascii=False, indent=2, sort_keys=True)
+        (folder / "report.json").write_text(told + "\n", encoding="utf-8")
+        return material
+
+    def _answered(
+        self, methods: Sequence[str]
+    ) -> tuple[list[Question], dict[tuple[str, str], StudyAnswer], list[str]]:
+        """Questions, answers, and the methods that have answered every question."""
+        questions = self.questions()
+        answers = {a.key: a for a in self.study.answers()}
+        chosen = list(methods) or list(dict.fromkeys(method for _, method in answers))
+        missing = [m for m in chosen if any((q.id, m) not in answers for q in questions)]
+        if missing or len(chosen) < 2:
+            raise BadInput(
+                f"the study at {self.study.folder} has answers of {len(chosen) - len(missing)} methods to every "
+                "question, and two are needed. Get them with: polygraph eval answers -m METHOD,METHOD --output "
+                f"{self.study.folder}"
+            )
+        return questions, answers, chosen
+
+    def _write(self, questions: Sequence[Question]) -> None:
+        self.study.append("questions", [_as_line(q) for q in questions])
+
+
+def n_judge_calls(n_questions: int, n_methods: int, n_judges: int, how: Design) -> int:
+    """Calls of judges for a whole study at most, alignment aside.
+
+    >>> n_judge_calls(150, 2, 1, Design())
+    15000
+    """
+    if how.protocol == "listwise":
+        return 2 * n_methods * n_questions * how.trials * n_judges
+    calls = how.n_calls(n_questions * n_methods * (n_methods - 1) // 2) * n_judges
+    return 2 * calls if how.protocol == "differential" else calls
+
+
+def _as_line(question: Question) -> dict[str, Json]:
+    """A question as `read_questions` reads it."""
+    row = asdict(question)
+    line: dict[str, Json] = {"id": question.id, "question": question.question, "type": question.type}
+    if question.answers:
+        line["answers"] = list(question.answers)
+    if question.references:
+        line["references"] = list(question.references)
+    if question.evidence:
+        line |= {"evidence": list(question.evidence), "evidence_rule": question.evidence_rule}
+    if question.chunks:
+        line["evidence_chunks"] = list(question.chunks)
+    if question.passages:
+        line["passages"] = row["passages"]
+    if question.facts:
+        line["facts"] = list(question.facts)
+    if question.null:
+        line["null"] = True
+    return {**line, **{key: value for key, value in question.more.items() if key not in line}}

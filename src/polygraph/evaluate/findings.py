@@ -1,0 +1,349 @@
+"""What a study shows: rates, intervals, tests, costs, and sentences that a person can act on."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.evaluate.agreement import OrderConsistency, order_consistency
+from polygraph.evaluate.align import Aligned, count_words
+from polygraph.evaluate.bootstrap import Interval, bootstrap_differences, holm
+from polygraph.evaluate.bradley_terry import Duel, Strength, bradley_terry
+from polygraph.evaluate.judgements import Judgement, Outcome, by_order, outcomes, pairs_of
+from polygraph.evaluate.questions_file import Question
+from polygraph.evaluate.stats import PairedTest, Power, paired_test, power_of
+from polygraph.evaluate.steps import plain
+from polygraph.evaluate.study import StudyAnswer
+from polygraph.evaluate.trials import Box, Rates, box, rates
+
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodFigures:
+    """One method over all questions of a study."""
+
+    method: str
+    n: int
+    refused: int
+    words: float
+    """Mean length of its answers as they came."""
+    calls: float
+    """Mean per question, those answered from the store included."""
+    tokens: float
+    """Mean per question, read and written, as if nothing had been in the store."""
+    seconds_median: float
+    seconds_p95: float
+    cost: float | None
+    """Mean per question in US dollars; None where a price is not known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairFigures:
+    """Two methods judged on the same questions."""
+
+    a: str
+    b: str
+    n: int
+    """Questions with a result."""
+    discarded: int
+    """Questions left out because their answers could not be brought to equal length."""
+    unusable: int
+    """Judgements without scores."""
+    pooled: Rates
+    """Over all questions and trials."""
+    win_box: Box
+    """Win rate of a, over trials."""
+    relative_box: Box
+    """Relative win rate, over trials: what is noise of the judge."""
+    relative: Interval
+    """Relative win rate with its interval over questions: what would differ with other questions."""
+    gap: Interval
+    """Mean difference of scores in points of the scale, with its interval over questions."""
+    test: PairedTest
+    """Of the mean difference of scores by question."""
+    p: float
+    """Of the test, after Holm's correction over all pairs."""
+    by_aspect: Mapping[str, Rates]
+    by_type: Mapping[str, tuple[Rates, Interval]]
+    consistency: OrderConsistency
+    power: Power | None
+    """None where no question differs."""
+    sentence: str
+
+    @property
+    def differs(self) -> bool:
+        """Whether a difference was found."""
+        return self.p < ALPHA and (self.relative.low > 0 or self.relative.high < 0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Findings:
+    """What a study shows."""
+
+    methods: tuple[MethodFigures, ...]
+    pairs: tuple[PairFigures, ...]
+    ranking: tuple[Strength, ...]
+    """Strongest first; empty with fewer than two judged methods."""
+    conclusions: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def find(
+    questions: Sequence[Question],
+    answers: Sequence[StudyAnswer],
+    aligned: Sequence[Aligned],
+    judgements: Sequence[Judgement],
+    *,
+    protocol: str = "unbiased",
+    judge: str = "",
+    seed: int = 0,
+) -> Findings:
+    """Sum a study up.
+
+    Args:
+        questions: of the study.
+        answers: of all methods.
+        aligned: pairs of answers of equal length.
+        judgements: by any protocols.
+        protocol: whose judgements count.
+        judge: whose judgements count; default: all judges, each as further repeats of the others.
+        seed: of the intervals.
+
+    Raises:
+        MissingExtra: without the extra `eval`.
+    """
+    methods = [_figures(name, rows) for name, rows in _by_method(answers).items()]
+    used = _renumbered([j for j in judgements if j.protocol == protocol and judge in ("", j.judge)])
+    kinds = {q.id: q.type for q in questions}
+    drafts = []
+    for a, b in pairs_of([m.method for m in methods]):
+        found = outcomes(used, a, b)
+        if found:
+            drafts.append((a, b, found))
+    adjusted = holm([_test(found).p for _, _, found in drafts])
+    cost = {m.method: m for m in methods}
+    pairs = [
+        _pair(a, b, found, p, kinds, aligned, used, cost, seed)
+        for (a, b, found), p in zip(drafts, adjusted, strict=True)
+    ]
+    ranking = _ranking(drafts, seed) if len(methods) > 1 and drafts else []
+    return Findings(
+        methods=tuple(methods),
+        pairs=tuple(pairs),
+        ranking=tuple(ranking),
+        conclusions=tuple(_conclusions(methods, pairs)),
+        notes=tuple(_notes(pairs, used)),
+    )
+
+
+# --- methods ------------------------------------------------------------------------------------------
+
+
+def _by_method(answers: Iterable[StudyAnswer]) -> dict[str, list[StudyAnswer]]:
+    found: dict[str, list[StudyAnswer]] = {}
+    for answer in answers:
+        found.setdefault(answer.method, []).append(answer)
+    return {name: found[name] for name in sorted(found)}
+
+
+def _figures(method: str, answers: Sequence[StudyAnswer]) -> MethodFigures:
+    def each(name: str) -> list[float]:
+        values = [a.usage.get(name) for a in answers]
+        return [float(v) for v in values if isinstance(v, int | float)] or [0.0]
+
+    costs = [a.usage.get("cost") for a in answers]
+    calls = [x + y for x, y in zip(each("calls"), each("cached_calls"), strict=False)]
+    kinds = (each("prompt_tokens"), each("completion_tokens"), each("cached_tokens"))
+    tokens = [sum(parts) for parts in zip(*kinds, strict=False)]
+    return MethodFigures(
+        method=method,
+        n=len(answers),
+        refused=sum(a.refused for a in answers),
+        words=fmean(count_words(plain(a.text)) for a in answers),
+        calls=fmean(calls),
+        tokens=fmean(tokens),
+        seconds_median=median(each("seconds")),
+        seconds_p95=float(np.quantile(each("seconds"), 0.95)),
+        cost=None if any(c is None for c in costs) else fmean(each("cost")),
+    )
+
+
+# --- pairs --------------------------------------------------------------------------------------------
+
+
+def _renumbered(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Judgements of several judges as repeats of one: the repeats of the second follow those of the first."""
+    judges = sorted({j.judge for j in judgements})
+    if len(judges) < 2:
+        return list(judgements)
+    step = 1 + max((j.repeat for j in judgements), default=0)
+    place = {name: i for i, name in enumerate(judges)}
+    return [replace(j, repeat=j.repeat + step * place[j.judge]) for j in judgements]
+
+
+def _gaps(found: Sequence[Outcome]) -> dict[str, float]:
+    """Mean difference of scores by question, over trials."""
+    rows: dict[str, list[float]] = {}
+    for outcome in found:
+        rows.setdefault(outcome.question, []).append(outcome.gap)
+    return {question: fmean(values) for question, values in rows.items()}
+
+
+def _signs(found: Sequence[Outcome]) -> dict[str, float]:
+    """Wins less losses by question, as a share of its trials."""
+    worth = {"a": 1.0, "tie": 0.0, "b": -1.0}
+    rows: dict[str, list[float]] = {}
+    for outcome in found:
+        rows.setdefault(outcome.question, []).append(worth[outcome.result()])
+    return {question: fmean(values) for question, values in rows.items()}
+
+
+def _test(found: Sequence[Outcome]) -> PairedTest:
+    gaps = list(_gaps(found).values())
+    return paired_test(gaps, [0.0] * len(gaps))
+
+
+def _pair(
+    a: str,
+    b: str,
+    found: Sequence[Outcome],
+    p: float,
+    kinds: Mapping[str, str],
+    aligned: Sequence[Aligned],
+    judgements: Sequence[Judgement],
+    cost: Mapping[str, MethodFigures],
+    seed: int,
+) -> PairFigures:
+    signs, gaps = _signs(found), _gaps(found)
+    values = np.asarray(list(signs.values()))
+    by_trial: dict[int, list[Outcome]] = {}
+    for outcome in found:
+        by_trial.setdefault(outcome.trial, []).append(outcome)
+    trials = [rates([o.result() for o in rows]) for _, rows in sorted(by_trial.items())]
+    mine = [j for j in judgements if set(j.methods) == {a, b}]
+    relative = _interval(values, seed)
+    deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    made = PairFigures(
+        a=a,
+        b=b,
+        n=len(signs),
+        discarded=sum({q.a, q.b} == {a, b} and q.how == "discarded" for q in aligned),
+        unusable=sum(bool(j.problem) for j in mine),
+        pooled=rates([o.result() for o in found]),
+        win_box=box([t.win for t in trials]),
+        relative_box=box([t.relative for t in trials]),
+        relative=relative,
+        gap=_interval(np.asarray(list(gaps.values())), seed),
+        test=_test(found),
+        p=p,
+        by_aspect={
+            aspect: rates([o.result(aspect) for o in found if aspect in o.totals])
+            for aspect in dict.fromkeys(x for o in found for x in o.totals)
+        },
+        by_type=_by_type(found, signs, kinds, seed),
+        consistency=order_consistency(*by_order(mine, a, b)),
+        power=power_of(deviation, len(values)) if deviation > 0 and len(values) > 1 else None,
+        sentence="",
+    )
+    return replace(made, sentence=_sentence(made, cost[a], cost[b]))
+
+
+def _interval(values: NDArray[np.float64], seed: int) -> Interval:
+    return bootstrap_differences(values[:, None], np.random.default_rng(seed))[0]
+
+
+def _by_type(
+    found: Sequence[Outcome], signs: Mapping[str, float], kinds: Mapping[str, str], seed: int
+) -> dict[str, tuple[Rates, Interval]]:
+    result = {}
+    for kind in dict.fromkeys(kinds.get(q, "") for q in signs):
+        rows = [o for o in found if kinds.get(o.question, "") == kind]
+        values = np.asarray([v for q, v in signs.items() if kinds.get(q, "") == kind])
+        interval = _interval(values, seed)
+        result[kind] = (rates([o.result() for o in rows]), interval)
+    return result
+
+
+def _ranking(drafts: Sequence[tuple[str, str, Sequence[Outcome]]], seed: int) -> list[Strength]:
+    duels = [
+        Duel(question=question, a=a, b=b, score=(1 + sign) / 2)
+        for a, b, found in drafts
+        for question, sign in _signs(found).items()
+    ]
+    try:
+        return bradley_terry(duels, np.random.default_rng(seed))
+    except ValueError:
+        return []  # methods that were never compared, not even by a third
+
+
+# --- sentences ----------------------------------------------------------------------------------------
+
+
+def _sentence(pair: PairFigures, a: MethodFigures, b: MethodFigures) -> str:
+    figures = (
+        f"relative win rate {100 * pair.relative.mean:+.0f} %, 95 % interval {100 * pair.relative.low:+.0f} to "
+        f"{100 * pair.relative.high:+.0f} %, {pair.n} questions"
+    )
+    if pair.differs:
+        better, worse = (a, b) if pair.relative.mean > 0 else (b, a)
+        return (
+            f"{better.method} is judged better than {worse.method} ({figures}, p = {pair.p:.2g})"
+            f"{_price(better, worse)}."
+        )
+    low, high = sorted((a, b), key=lambda m: (m.tokens, m.method))
+    hint = f"; {pair.power.sentence}" if pair.power else ""
+    return f"No difference found between {a.method} and {b.method} ({figures}{hint}){_price(high, low)}."
+
+
+def _price(one: MethodFigures, other: MethodFigures) -> str:
+    if one.tokens and other.tokens and one.tokens / other.tokens >= 1.2:
+        return f"; {one.method} reads and writes {one.tokens / other.tokens:.1f} times as many tokens per question"
+    if one.tokens and other.tokens and other.tokens / one.tokens >= 1.2:
+        return f"; {one.method} also needs {other.tokens / one.tokens:.1f} times fewer tokens per question"
+    return ""
+
+
+def _conclusions(methods: Sequence[MethodFigures], pairs: Sequence[PairFigures]) -> list[str]:
+    if not pairs:
+        return ["Nothing was judged yet, so nothing can be said of which method is better."]
+    found = [p for p in pairs if p.differs]
+    some = f"{len(found)} of {len(pairs)} comparisons" if found else f"None of {len(pairs)} comparisons"
+    first = f"{some} {'show' if len(found) > 1 else 'shows'} a difference that these questions can tell from noise."
+    unbeaten = [
+        m
+        for m in methods
+        if not any(m.method in (p.a, p.b) and p.differs and _loser(p) == m.method for p in pairs)
+    ]
+    cheapest = min(unbeaten, key=lambda m: (m.tokens, m.method))
+    advice = f"Of the methods that no other is judged better than, {cheapest.method} is the cheapest."
+    ordered = sorted(pairs, key=lambda p: (not p.differs, -abs(p.relative.mean), p.a, p.b))
+    return [first, advice, *(p.sentence for p in ordered)]
+
+
+def _loser(pair: PairFigures) -> str:
+    return pair.b if pair.relative.mean > 0 else pair.a
+
+
+def _notes(pairs: Sequence[PairFigures], judgements: Sequence[Judgement]) -> list[str]:
+    notes = []
+    unusable = sum(bool(j.problem) for j in judgements)
+    if unusable:
+        notes.append(
+            f"{unusable} of {len(judgements)} judgements were unusable and left out, with their counterparts"
+        )
+    lost = sum(p.discarded for p in pairs)
+    if lost:
+        total = lost + sum(p.n for p in pairs)
+        notes.append(
+            f"{lost} of {total} pairs of answers could not be brought to equal length and were not judged"
+        )
+    swayed = [p for p in pairs if (p.consistency.position_bias or 0) > 0.2]
+    if swayed:
+        notes.append(
+            f"the judge prefers the answer in front in {len(swayed)} of {len(pairs)} comparisons; both orders are "
+            "judged, so that this cancels out, but a steadier judge would tell more"
+        )
+    return notes

@@ -1,0 +1,314 @@
+"""Put questions to methods and measure what they find; no answer is written and no judge is asked."""
+
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+
+import numpy as np
+
+from polygraph.errors import BadInput, BudgetReached, MissingLayer, WorkFailed
+from polygraph.evaluate.gold import Gold, found_in, gold_of
+from polygraph.evaluate.measured import Measured, MeasuredFile
+from polygraph.evaluate.questions_file import Question
+from polygraph.evaluate.retrieval_metrics import KS, depth_of
+from polygraph.evaluate.retrieval_report import Counts, RetrievalReport, report
+from polygraph.models import Models
+from polygraph.models.protocols import Embedder
+from polygraph.records import Json, Retrieval, Usage, digest
+from polygraph.retrieve.base import Method, require
+from polygraph.store.layers import BY_EMBEDDER, BY_NAME_EMBEDDER, Snapshot, with_below
+
+_FORMAT = "1"
+"""Changes when results of an older version must not be used any more."""
+_KEPT_RANKS = 20
+
+Retrieve = Callable[[str, str], Retrieval]
+"""From question and name of a method to what it finds, with all options applied."""
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What a run of `evaluate_retrieval` is asked to do."""
+
+    ks: tuple[int, ...] = KS
+    """Depths of the metrics."""
+    metric: str = ""
+    """The metric by which methods are compared; empty: chosen by the gold that there is."""
+    limit: int | None = None
+    """Ask a seeded sample of so many questions."""
+    seed: int = 0
+    """Of the sample, of the bootstrap and of the tests."""
+    output: Path | None = None
+    """File of single results, from which a later run goes on."""
+    scope: Mapping[str, Json] | None = None
+    """What else the results depend on, such as filter and budget."""
+
+
+def evaluate_retrieval(
+    questions: Sequence[Question],
+    methods: Mapping[str, Method],
+    retrieve: Retrieve,
+    index: Snapshot,
+    models: Models,
+    options: Options,
+    progress: Progress,
+) -> RetrievalReport:
+    """Measure every method on every question that has gold evidence.
+
+    Questions without gold and null questions are not asked, since no ranking is right or wrong for them; they are
+    counted in the report. A question that fails in one method is counted there and asked again by the next run.
+
+    Args:
+        questions: with ids that differ.
+        methods: by the names under which they are reported.
+        retrieve: how a question is put to a method.
+        index: that the methods read.
+        models: that they use.
+        options: see `Options`.
+        progress: told after each question.
+
+    Raises:
+        MissingLayer: naming the command that builds what is missing, for all methods together.
+        BadInput: if no question can be measured, or the gold documents are not those of the index.
+        BudgetReached: what is done is in the output file, and the same command goes on.
+    """
+    _require_all(index, methods, models)
+    gold = {q.id: gold_of(q, index) for q in questions}
+    counts = _count(questions, gold, index)
+    asked = _sample([q for q in questions if gold[q.id].measurable], options)
+    counts = replace(counts, asked=len(asked), types=dict(Counter(q.type for q in asked)))
+    run = _Run(methods, retrieve, index, models, gold, options)
+    measured = run.all(asked, progress)
+    counts = replace(counts, stale=run.n_stale)
+    timed = {name: is_timed(method, models) for name, method in methods.items()}
+    return report(asked, timed, measured, counts, options.ks, options.metric, options.seed)
+
+
+class _Run:
+    """The questions of one run on their way through the methods."""
+
+    def __init__(
+        self,
+        methods: Mapping[str, Method],
+        retrieve: Retrieve,
+        index: Snapshot,
+        models: Models,
+        gold: Mapping[str, Gold],
+        options: Options,
+    ) -> None:
+        self._methods = methods
+        self._retrieve = retrieve
+        self._index = index
+        self._models = models
+        self._gold = gold
+        self._depth = depth_of(options.ks)
+        self._output = options.output
+        self._states = {
+            name: _state(name, m, index, models, options, self._depth) for name, m in methods.items()
+        }
+        self._lock = threading.Lock()
+        self.n_stale = 0
+        """Results in the output file that belong to other questions, methods or states."""
+
+    def all(self, questions: Sequence[Question], progress: Progress) -> list[Measured]:
+        """Measure every question with every method, as far as the output file does not have it."""
+        keys = {
+            (q.id, n): digest(_what_is_asked(q), state)
+            for q in questions
+            for n, state in self._states.items()
+        }
+        file = MeasuredFile(self._output) if self._output is not None else None
+        try:
+            done = dict(file.kept) if file is not None else {}
+            self.n_stale = len(done.keys() - set(keys.values()))
+            total, n_done = len(keys), sum(key in done for key in keys.values())
+            progress("questions", n_done, total)
+
+            def ask(question: Question, names: Sequence[str]) -> None:
+                nonlocal n_done
+                pending = [name for name in names if keys[question.id, name] not in done]
+                embedded = self._embed(question.question, pending)
+                for name in pending:
+                    key = keys[question.id, name]
+                    measured = self._measure(question, name, key, embedded)
+                    with self._lock:
+                        done[key] = measured
+                        n_done += 1
+                        if file is not None:
+                            file.add(measured)
+
+            def waiting(names: Sequence[str]) -> list[Question]:
+                return [q for q in questions if any(keys[q.id, name] not in done for name in names)]
+
+            # Methods that call no model go one question after the other: each has the machine to itself.
+            quick = [n for n, m in self._methods.items() if is_timed(m, self._models)]
+            slow = [n for n in self._methods if n not in quick]
+            if pending := waiting(quick):
+                self._warm_up(pending[0], quick)
+            for question in pending:
+                ask(question, quick)
+                progress("questions", n_done, total)
+            self._models.calls.map(
+                lambda question: ask(question, slow),
+                waiting(slow),
+                on_done=lambda _: progress("questions", n_done, total),
+            )
+        finally:
+            if file is not None:
+                file.close()
+        # A result of the file bears the id that the question had then.
+        return [
+            replace(done[keys[q.id, name]], question=q.id, method=name)
+            for q in questions
+            for name in self._methods
+        ]
+
+    def _warm_up(self, question: Question, names: Sequence[str]) -> None:
+        """Load models and layers before anything is timed."""
+        for name in names:
+            self._retrieve(f"{question.question} ?", name)
+
+    def _embed(self, text: str, names: Sequence[str]) -> dict[str, tuple[float, Usage]]:
+        """Embed a question beforehand, so that not only the first method that needs its vector pays for it.
+
+        Returns:
+            Seconds and cost by the name of the embedder. One that is instant keeps no vectors and is left out: every
+            method embeds by itself.
+        """
+        needed = frozenset[str]().union(*(self._methods[name].needs for name in names))
+        found: dict[str, tuple[float, Usage]] = {}
+        for embedder, layers in self._embedders():
+            if needed & layers and embedder.name not in found and not getattr(embedder, "instant", False):
+                with self._models.calls.meter() as meter:
+                    self._models.calls.embed(embedder, [text], "query", stage="question")
+                found[embedder.name] = (meter.usage.seconds, replace(meter.usage, seconds=0.0))
+        return found
+
+    def _embedders(self) -> tuple[tuple[Embedder, frozenset[str]], ...]:
+        return (self._models.embedder, BY_EMBEDDER), (self._models.name_embedder, BY_NAME_EMBEDDER)
+
+    def _measure(
+        self, question: Question, name: str, key: str, embedded: Mapping[str, tuple[float, Usage]]
+    ) -> Measured:
+        started = time.perf_counter()
+        try:
+            found = self._retrieve(question.question, name)
+        except BudgetReached:
+            raise
+        except WorkFailed as problem:
+            return Measured(question=question.id, method=name, key=key, error=str(problem))
+        seconds, usage = time.perf_counter() - started, found.usage
+        used = {e.name for e, layers in self._embedders() if self._methods[name].needs & layers}
+        for embedder in sorted(used & embedded.keys()):
+            seconds += embedded[embedder][0]
+            usage = usage + embedded[embedder][1]
+        return Measured(
+            question=question.id,
+            method=name,
+            key=key,
+            found=found_in(self._gold[question.id], found, self._index, self._depth),
+            ranking=found.ranking[:_KEPT_RANKS],
+            n_ranked=len(found.ranking),
+            n_evidence=len(found.evidence),
+            context_tokens=found.n_tokens,
+            ms=round(1000 * seconds, 3),
+            usage=usage,
+            empty_because=found.empty_because,
+        )
+
+
+def is_timed(method: Method, models: Models) -> bool:
+    """Whether a method's questions are run one after the other, so that its times can be compared.
+
+    So are methods whose only call is the answer's, and all where there is no chat model.
+    """
+    return models.chat is None or method.calls == "1"
+
+
+def _require_all(index: Snapshot, methods: Mapping[str, Method], models: Models) -> None:
+    """Find out what is missing before anything is asked, for all methods at once."""
+    if not methods:
+        raise BadInput("-m names no method. List them with: polygraph methods")
+    missing: dict[str, Collection[str]] = {}
+    for name, method in methods.items():
+        try:
+            require(index, name, method.needs, models)
+        except MissingLayer as problem:
+            missing[name] = problem.missing
+    if missing:
+        raise MissingLayer(
+            ",".join(missing), {i for some in missing.values() for i in some}, str(index.folder)
+        )
+
+
+def _count(questions: Sequence[Question], gold: Mapping[str, Gold], index: Snapshot) -> Counts:
+    """How many questions there are of which kind, and whether their gold is of this index."""
+    if not questions:
+        raise BadInput("there are no questions")
+    if len(gold) < len(questions):
+        twice = next(i for i, n in Counter(q.id for q in questions).items() if n > 1)
+        raise BadInput(f"two questions have the id {twice!r}. Give each its own")
+    if not any(g.measurable for g in gold.values()):
+        raise BadInput(
+            f"none of the {len(questions)} questions has gold evidence (`evidence`: document ids) or an answer "
+            "that can be looked for in passages, so retrieval cannot be measured on them"
+        )
+    known = index.store.document_hashes().keys()
+    named = dict.fromkeys(d for g in gold.values() for need in g.documents for d in sorted(need))
+    gone = [d for d in named if d not in known]
+    if named and len(gone) == len(named):
+        example = min(known, default="none")
+        raise BadInput(
+            f"none of the {len(named)} gold documents is in the index at {index.folder}: the questions name "
+            f"{gone[0]!r}, and the index has documents like {example!r}. Evidence must be document ids, as `polygraph "
+            "status --documents` lists them; a corpus file keeps the ids of its lines if the file itself is indexed, "
+            "not its folder"
+        )
+    allowed = index.documents_allowed
+    outside = [d for d in named if allowed is not None and d in known and d not in allowed]
+    return Counts(
+        total=len(questions),
+        null=sum(q.null for q in questions),
+        incomplete=sum(not q.evidence_complete for q in questions),
+        without_gold=sum(not gold[q.id].measurable and not q.null for q in questions),
+        gold_documents=len(named),
+        gone=tuple(gone),
+        outside=tuple(outside),
+        unplaced=sum(g.unplaced for g in gold.values()),
+    )
+
+
+def _sample(questions: list[Question], options: Options) -> list[Question]:
+    """A seeded sample in the order of the file."""
+    if options.limit is None or options.limit >= len(questions):
+        return questions
+    if options.limit < 1:
+        raise BadInput(f"--limit {options.limit} leaves no question. Give at least 1")
+    rng = np.random.default_rng(options.seed)
+    taken = rng.permutation(len(questions))[: options.limit]
+    return [questions[i] for i in sorted(taken.tolist())]
+
+
+def _what_is_asked(question: Question) -> str:
+    """Everything of a question that its result depends on."""
+    return repr(replace(question, id="", type="", references=(), more={}))
+
+
+def _state(name: str, method: Method, index: Snapshot, models: Models, options: Options, depth: int) -> str:
+    """Everything else that a result depends on."""
+    parameters = {f.name: getattr(method, f.name) for f in fields(method)}  # type: ignore[arg-type]
+    return digest(
+        _FORMAT,
+        name,
+        type(method).__qualname__,
+        repr(parameters),
+        *(f"{layer}={index.versions.get(layer, '')}" for layer in with_below(method.needs)),
+        models.chat.name if models.chat is not None else "",
+        models.reranker.name if models.reranker is not None else "",
+        repr(sorted((options.scope or {}).items(), key=lambda pair: pair[0])),
+        str(depth),
+    )

@@ -1,0 +1,307 @@
+"""What came out of a measurement of retrieval: figures, comparisons, and sentences that one can act on."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polygraph.errors import BadInput, WorkFailed
+from polygraph.evaluate.bootstrap import Interval, bootstrap_means
+from polygraph.evaluate.compare import Comparison, Costs, compare_all, conclusions
+from polygraph.evaluate.measured import Measured
+from polygraph.evaluate.questions_file import Question
+from polygraph.evaluate.retrieval_metrics import (
+    UNITS,
+    Unit,
+    headline,
+    metrics_of,
+    ranks_by_unit,
+    unit_of,
+)
+
+MAX_TYPES = 50
+"""Types of question that get a table of their own."""
+_FEW = 30
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counts:
+    """Questions by what could be done with them."""
+
+    total: int
+    asked: int = 0
+    null: int
+    """Questions that the corpus does not answer; there is nothing to find."""
+    incomplete: int
+    """Questions of which some gold document is known to be missing; not measured by document."""
+    without_gold: int
+    """Neither null nor with gold of any kind."""
+    gold_documents: int
+    gone: tuple[str, ...] = ()
+    """Gold documents that are not in the index; they count as not found."""
+    outside: tuple[str, ...] = ()
+    """Gold documents that the filter excludes; they count as not found."""
+    unplaced: int = 0
+    """Gold passages that are not in the index; they count as not found."""
+    stale: int = 0
+    """Results in the output file that belong to other questions, methods or states of the index."""
+    types: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scores:
+    """One method on some questions."""
+
+    n: Mapping[Unit, int]
+    """Questions by the kind of gold that they have; one question may count in several."""
+    metrics: Mapping[str, Interval]
+    """Means over the questions with gold of that kind, with 95 % intervals."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MethodResult:
+    """One method on all questions."""
+
+    name: str
+    scores: Scores
+    by_type: Mapping[str, Scores]
+    ms_per_question: float
+    ms_median: float
+    ms_p95: float
+    calls_per_question: float
+    cached_calls_per_question: float
+    tokens_per_question: float
+    """In and out, of language models."""
+    cost_per_question: float | None
+    """In US dollars, for retrieval alone; None when a price is not known."""
+    context_tokens: float
+    """Mean length of what an answer would be written from."""
+    n_failed: int
+    """Questions that could not be measured."""
+    n_empty: int
+    """Questions for which nothing was found."""
+    n_unranked: int
+    """Questions with evidence but without any ranked chunk: they count as nothing found."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrievalReport:
+    """Methods side by side."""
+
+    methods: tuple[MethodResult, ...]
+    """In the order asked for."""
+    metric: str
+    """By which they are compared."""
+    comparisons: tuple[Comparison, ...]
+    """Of every pair, better one first."""
+    conclusions: tuple[str, ...]
+    notes: tuple[str, ...]
+    counts: Counts
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values; figures of a method by the names of the metrics."""
+        return {
+            "methods": {m.name: _method_dict(m, unit_of(self.metric)) for m in self.methods},
+            "metric": self.metric,
+            "conclusions": list(self.conclusions),
+            "comparisons": [c.as_dict() for c in self.comparisons],
+            "questions": {
+                "total": self.counts.total,
+                "asked": self.counts.asked,
+                "null": self.counts.null,
+                "incomplete": self.counts.incomplete,
+                "without_gold": self.counts.without_gold,
+                "types": dict(self.counts.types),
+            },
+            "notes": list(self.notes),
+        }
+
+
+def report(
+    questions: Sequence[Question],
+    timed: Mapping[str, bool],
+    measured: Sequence[Measured],
+    counts: Counts,
+    ks: Sequence[int],
+    metric: str,
+    seed: int,
+) -> RetrievalReport:
+    """Sum up; every interval and test is drawn from `seed`.
+
+    Args:
+        questions: that were asked.
+        timed: for each method, in the order asked for, whether its times may be compared.
+        measured: every question with every method.
+        counts: for the notes.
+        ks: depths of the metrics.
+        metric: by which methods are compared; empty: chosen by the gold that there is.
+        seed: of intervals and tests.
+
+    Raises:
+        BadInput: if `metric` is not one that these questions have gold for.
+        WorkFailed: if a method failed on every question.
+    """
+    methods = list(timed)
+    types = {q.id: q.type for q in questions}
+    rows: dict[str, list[Measured]] = {name: [] for name in methods}
+    for each in measured:
+        rows[each.method].append(each)
+    for name, some in rows.items():
+        if all(m.error for m in some):
+            raise WorkFailed(f"{name} failed on all {len(some)} questions, last with: {some[-1].error}")
+    common = [t for t, _ in sorted(Counter(types.values()).items(), key=lambda pair: (-pair[1], pair[0]))]
+    shown = sorted(common[:MAX_TYPES]) if len(common) > 1 else []
+    results = tuple(_result(name, rows[name], types, shown, ks, seed) for name in methods)
+    units: dict[Unit, int] = {u: max(r.scores.n.get(u, 0) for r in results) for u in UNITS}
+    chosen = metric or headline(units, ks)
+    known = results[0].scores.metrics
+    if chosen not in known:
+        raise BadInput(f"--metric {chosen!r} is not measured here. Choose one of: {', '.join(known)}")
+    unit = unit_of(chosen)
+    values = {
+        name: {
+            m.question: metrics_of(unit, ranks, ks)[chosen]
+            for m in rows[name]
+            if not m.error and (ranks := ranks_by_unit(m.found).get(unit))
+        }
+        for name in methods
+    }
+    comparisons = compare_all(values, np.random.default_rng(seed))
+    costs = {
+        r.name: Costs(
+            money=r.cost_per_question,
+            tokens=r.tokens_per_question,
+            ms=r.ms_per_question if timed[r.name] else None,
+        )
+        for r in results
+    }
+    said = conclusions(chosen, {r.name: r.scores.metrics[chosen] for r in results}, comparisons, costs)
+    return RetrievalReport(
+        methods=results,
+        metric=chosen,
+        comparisons=tuple(comparisons),
+        conclusions=tuple(said),
+        notes=tuple(_notes(counts, results, common, units[unit])),
+        counts=counts,
+    )
+
+
+def _result(
+    name: str,
+    rows: Sequence[Measured],
+    types: Mapping[str, str],
+    shown: Sequence[str],
+    ks: Sequence[int],
+    seed: int,
+) -> MethodResult:
+    done = [m for m in rows if not m.error]
+    ms = np.array([m.ms for m in done])
+    n = len(done)
+    costs = [m.usage.cost for m in done]
+    by_type: defaultdict[str, list[Measured]] = defaultdict(list)
+    for m in done:
+        by_type[types[m.question]].append(m)
+    return MethodResult(
+        name=name,
+        scores=_scores(done, ks, seed),
+        by_type={t: _scores(by_type[t], ks, seed) for t in shown if by_type[t]},
+        ms_per_question=float(ms.mean()),
+        ms_median=float(np.median(ms)),
+        ms_p95=float(np.quantile(ms, 0.95)),
+        calls_per_question=sum(m.usage.calls for m in done) / n,
+        cached_calls_per_question=sum(m.usage.cached_calls for m in done) / n,
+        tokens_per_question=sum(m.usage.prompt_tokens + m.usage.completion_tokens for m in done) / n,
+        cost_per_question=None if None in costs else sum(c or 0.0 for c in costs) / n,
+        context_tokens=sum(m.context_tokens for m in done) / n,
+        n_failed=len(rows) - n,
+        n_empty=sum(not m.n_evidence for m in done),
+        n_unranked=sum(bool(m.n_evidence) and not m.n_ranked for m in done),
+    )
+
+
+def _scores(rows: Sequence[Measured], ks: Sequence[int], seed: int) -> Scores:
+    values: dict[Unit, list[dict[str, float]]] = {}
+    for row in rows:
+        for unit, ranks in ranks_by_unit(row.found).items():
+            values.setdefault(unit, []).append(metrics_of(unit, ranks, ks))
+    metrics: dict[str, Interval] = {}
+    for unit in UNITS:
+        if unit in values:
+            names = list(values[unit][0])
+            matrix = np.array([[each[name] for name in names] for each in values[unit]])
+            # The same seed for every method, so that methods see the same resamples of the questions.
+            metrics.update(zip(names, bootstrap_means(matrix, np.random.default_rng(seed)), strict=True))
+    return Scores(n={unit: len(values[unit]) for unit in UNITS if unit in values}, metrics=metrics)
+
+
+def _notes(counts: Counts, results: Sequence[MethodResult], types: Sequence[str], measured: int) -> list[str]:
+    """What a reader must know to read the figures rightly."""
+    named = [
+        ("null questions, not asked since the corpus does not hold their answer", counts.null),
+        ("questions without gold evidence or an answer to look for, not asked", counts.without_gold),
+        (
+            "questions of which some gold document is not in the corpus, not measured by document",
+            counts.incomplete,
+        ),
+        (
+            f"gold documents that are not in the index and count as not found, of {counts.gold_documents} "
+            f"(the first: {counts.gone[0] if counts.gone else ''})",
+            len(counts.gone),
+        ),
+        ("gold documents outside the filter, which count as not found", len(counts.outside)),
+        ("gold passages that are not in the index and count as not found", counts.unplaced),
+        ("results in the output file that are of another run or an earlier state, not counted", counts.stale),
+    ]
+    for r in results:
+        named += [
+            (
+                f"questions that failed in {r.name}, not in its figures; the next run asks them again",
+                r.n_failed,
+            ),
+            (f"questions for which {r.name} found evidence and ranked no chunk", r.n_unranked),
+        ]
+    found = [f"{what}: {n:,}" for what, n in named if n]
+    found += [
+        f"{r.name}: {r.cached_calls_per_question:.2f} calls a question came from the cache and cost nothing now"
+        for r in results
+        if r.cached_calls_per_question
+    ]
+    if len(types) > MAX_TYPES:
+        found.append(f"only the {MAX_TYPES} commonest of {len(types)} types of question are shown apart")
+    if measured < _FEW:
+        found.append(f"fewer than {_FEW} questions were measured: intervals tend to be too narrow")
+    return found
+
+
+def _method_dict(result: MethodResult, unit: Unit) -> dict[str, Any]:
+    return {
+        "n": result.scores.n.get(unit, 0),
+        **{name: each.mean for name, each in result.scores.metrics.items()},
+        "ms_per_question": round(result.ms_per_question, 3),
+        "ms_median": round(result.ms_median, 3),
+        "ms_p95": round(result.ms_p95, 3),
+        "calls_per_question": result.calls_per_question,
+        "cached_calls_per_question": result.cached_calls_per_question,
+        "tokens_per_question": result.tokens_per_question,
+        "cost_per_question": result.cost_per_question,
+        "context_tokens": result.context_tokens,
+        "n_by_unit": dict(result.scores.n),
+        "n_failed": result.n_failed,
+        "n_empty": result.n_empty,
+        "n_unranked": result.n_unranked,
+        "intervals": _intervals(result.scores),
+        "by_type": {
+            kind: {
+                "n": scores.n.get(unit, 0),
+                **{name: each.mean for name, each in scores.metrics.items()},
+                "intervals": _intervals(scores),
+            }
+            for kind, scores in result.by_type.items()
+        },
+    }
+
+
+def _intervals(scores: Scores) -> dict[str, list[float]]:
+    return {name: [each.low, each.high] for name, each in scores.metrics.items()}

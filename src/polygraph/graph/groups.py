@@ -1,0 +1,90 @@
+"""Rows in groups, as arrays."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygraph.columns import Array
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """Which rows belong to each of ``0 .. n-1``."""
+
+    ends: Array
+    """Where each group begins in `order`, and the last one ends, shape ``(n + 1,)``."""
+    order: Array
+    """Rows, group by group."""
+
+    def rows(self, n: int) -> Array:
+        """Rows of one group."""
+        return self.order[self.ends[n] : self.ends[n + 1]]
+
+    def sums(self, values: Array, n: int) -> Array:
+        """Sum of an unsigned value over each group, without regard to overflow."""
+        total = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values[self.order], dtype=np.uint64)))
+        return np.asarray(total[self.ends[1 : n + 1]] - total[self.ends[:n]])
+
+
+def grouped(item: Array, n: int) -> Groups:
+    """Rows by the item that they belong to, each group in the order of rows.
+
+    >>> groups = grouped(np.array([1, 0, 1]), 3)
+    >>> [groups.rows(i).tolist() for i in range(3)]
+    [[1], [0, 2], []]
+    """
+    ends = np.concatenate(([0], np.cumsum(np.bincount(item, minlength=n))))
+    return Groups(ends, np.argsort(item, kind="stable"))
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Distinct pairs of an item and a value, each with a count, by item, then value."""
+
+    ends: Array
+    """Where the pairs of each item begin, and the last ones end, shape ``(n + 1,)``."""
+    value: Array
+    count: Array
+
+    def values_of(self, n: int) -> Array:
+        """Values of one item, ascending."""
+        return self.value[self.ends[n] : self.ends[n + 1]]
+
+    def items(self, n: int) -> list[tuple[int, int]]:
+        """The same with their counts."""
+        part = slice(self.ends[n], self.ends[n + 1])
+        return list(zip(self.value[part].tolist(), self.count[part].tolist(), strict=True))
+
+
+def distinct_pairs(item: Array, value: Array, n: int, n_values: int, count: Array | None = None) -> Pairs:
+    """Count pairs.
+
+    Args:
+        item: in ``[0, n)``.
+        value: in ``[0, n_values)``, one for each of `item`.
+        n: number of items.
+        n_values: see above.
+        count: how much each counts; 1 if not given.
+
+    >>> distinct_pairs(np.array([1, 0, 1]), np.array([5, 2, 5]), 2, 9).items(1)
+    [(5, 2)]
+    """
+    width = max(n_values, 1)
+    keys, inverse = np.unique(item.astype(np.int64) * width + value, return_inverse=True)
+    if count is None:
+        counts = np.bincount(inverse, minlength=len(keys))
+    else:
+        counts = np.bincount(inverse, weights=count, minlength=len(keys)).astype(np.int64)
+    ends = np.searchsorted(keys, np.arange(n + 1, dtype=np.int64) * width)
+    return Pairs(ends, keys % width, counts)
+
+
+def ranks(strings: Sequence[str]) -> Array:
+    """Place of each string among the distinct ones in code point order.
+
+    >>> ranks(["b", "a", "b"]).tolist()
+    [1, 0, 1]
+    """
+    place = {string: i for i, string in enumerate(sorted(set(strings)))}
+    return np.array([place[string] for string in strings], dtype=np.int64)

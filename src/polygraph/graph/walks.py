@@ -1,0 +1,323 @@
+"""Random walks with restart over a graph: personalised PageRank, by pushing mass and by power iteration.
+
+A walk starts at a vertex drawn by the restart weights. At every step it goes on with the chance `damping` to a
+neighbour, drawn by the weights of the edges, and else begins anew. From a vertex without edges it always begins
+anew. How often it stands at a vertex is the score of the vertex.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from polygraph.graph.csr import Graph
+
+Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+_SORTED = 16
+"""Sorting this many vertices costs about as much as one pass over an array of their number times this."""
+_ITERATIONS = 1_000
+"""Power iteration ends after so many rounds at the latest."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EdgeKind:
+    """Edges of one kind, and what an edge of it counts."""
+
+    graph: Graph
+    """May have fewer vertices than the network: those beyond have no edges of this kind."""
+    factor: float = 1.0
+    """Weights are multiplied by it; positive."""
+    weighted: bool = True
+    """If not, every edge has weight 1, times the factor."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Network:
+    """Edges of several kinds over one numbering of vertices; between two vertices their weights add up.
+
+    The kinds are not merged, so that putting a network together costs nothing.
+    """
+
+    kinds: tuple[EdgeKind, ...]
+
+    @property
+    def n(self) -> int:
+        """Number of vertices."""
+        return max((kind.graph.n for kind in self.kinds), default=0)
+
+    def degrees(self, vertices: Numbers) -> Numbers:
+        """Number of edges at some vertices; those of two kinds to one neighbour are two."""
+        found = np.zeros(len(vertices), dtype=np.int64)
+        for kind in self.kinds:
+            inside = vertices < kind.graph.n
+            some = vertices[inside]
+            indptr = np.asarray(kind.graph.indptr)
+            found[inside] += indptr[some + 1] - indptr[some]
+        return found
+
+    def edges_at(self, vertices: Numbers) -> tuple[Numbers, Numbers, Floats]:
+        """Edges at some vertices, kind by kind, in the order of `vertices`, then of the neighbours.
+
+        Returns:
+            For each edge the position in `vertices` of the end that was asked for, the other end, the weight.
+        """
+        owners: list[Numbers] = []
+        others: list[Numbers] = []
+        weights: list[Floats] = []
+        for kind in self.kinds:
+            graph = kind.graph
+            positions = np.flatnonzero(vertices < graph.n)
+            some = vertices[positions]
+            indptr = np.asarray(graph.indptr)  # without the overhead of a mapped file
+            begins = indptr[some]
+            counts = indptr[some + 1] - begins
+            ends = np.cumsum(counts)
+            if not len(ends) or not ends[-1]:
+                continue
+            places = np.arange(ends[-1]) + np.repeat(begins - (ends - counts), counts)
+            owners.append(np.repeat(positions, counts))
+            others.append(np.asarray(graph.indices)[places].astype(np.int64))
+            if kind.weighted:
+                weights.append(np.asarray(graph.weights)[places].astype(np.float64) * kind.factor)
+            else:
+                weights.append(np.full(len(places), kind.factor))
+        if not owners:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+        return np.concatenate(owners), np.concatenate(others), np.concatenate(weights)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Walk:
+    """Where a walk stands, as far as it was followed."""
+
+    vertices: Numbers
+    """Those that were reached, ascending."""
+    scores: Floats
+    """Their scores, positive, in the same order."""
+    missing: float
+    """What the scores lack to their sum of 1: an upper bound of the error of any of them."""
+
+    def at(self, vertices: ArrayLike) -> Floats:
+        """Scores of some vertices; 0 for those that were not reached."""
+        wanted = np.asarray(vertices, dtype=np.int64)
+        if not len(self.vertices):
+            return np.zeros(len(wanted))
+        places = np.minimum(np.searchsorted(self.vertices, wanted), len(self.vertices) - 1)
+        return np.where(self.vertices[places] == wanted, self.scores[places], 0.0)
+
+    def top(self, k: int, *, first: int = 0, last: int | None = None) -> list[tuple[int, float]]:
+        """The best vertices in ``[first, last)`` with their scores, ties by vertex.
+
+        Scores are rounded to 12 digits before they are compared, so that the last bits of sums decide nothing.
+        """
+        begin = np.searchsorted(self.vertices, first)
+        end = len(self.vertices) if last is None else np.searchsorted(self.vertices, last)
+        vertices, scores = self.vertices[begin:end], np.round(self.scores[begin:end], 12)
+        order = np.lexsort((vertices, -scores))[:k]
+        return [(int(vertices[i]), float(scores[i])) for i in order]
+
+
+def walk(
+    network: Network,
+    vertices: ArrayLike,
+    weights: ArrayLike,
+    *,
+    damping: float = 0.85,
+    tolerance: float = 1e-6,
+) -> Walk:
+    """Rank the vertices near some vertices by personalised PageRank, without looking at the others.
+
+    Forward push (Andersen, Chung and Lang 2006, section 3), for whole fronts of vertices at once: each vertex holds
+    mass that still has to walk; while some vertex holds more than `tolerance` for each of its edges, a share
+    ``1 - damping`` of its mass is settled there and the rest passed on to its neighbours.
+
+    At most ``1 / (tolerance * (1 - damping))`` edges are followed, however large the graph is. In a network in
+    which all edges weigh the same, the score of a vertex of degree `d` is too low by at most ``tolerance * d``, and
+    never too high; in general by at most ``tolerance * s / w``, where `s` is the sum of the weights at the vertex and
+    `w` the least mean weight of the edges at one vertex. Either way all scores together lack `Walk.missing`.
+
+    Args:
+        network: what to walk on.
+        vertices: where the walk begins anew, distinct, shape ``(k,)``.
+        weights: how often at each, not negative, not all zero; any sum. Shape ``(k,)``.
+        damping: chance of going on instead of beginning anew, in ``[0, 1)``.
+        tolerance: mass per edge that is left where it is, positive.
+
+    Raises:
+        ValueError: if there is nowhere to begin, or an argument is out of its range.
+
+    >>> path = Network((EdgeKind(Graph.from_edges(3, [0, 1], [1, 2], [1.0, 1.0])),))
+    >>> [(v, round(score, 4)) for v, score in walk(path, [0], [1.0], damping=0.5, tolerance=1e-9).top(3)]
+    [(0, 0.5833), (1, 0.3333), (2, 0.0833)]
+    """
+    start, mass = _restart(network, vertices, weights, damping)
+    if tolerance <= 0:
+        raise ValueError(f"tolerance must be positive, not {tolerance}")
+    n = network.n
+    # Large arrays of zeros cost only the pages of them that are touched.
+    settled, waiting = np.zeros(n), np.zeros(n)
+    degrees = network.degrees(start)
+    # Mass that vertices without edges send back to the start multiplies all scores alike (Langville and Meyer 2004,
+    # section 8.4), so it is left out of the walk and put back by this factor.
+    leak = 1.0 - damping * float(mass[degrees == 0].sum())
+    limit = tolerance * leak
+    waiting[start] = mass
+    reached = [start]
+    front = start[mass > limit * degrees]
+    while len(front):
+        held = waiting[front]
+        waiting[front] = 0.0
+        settled[front] += (1.0 - damping) * held
+        owners, others, weight = network.edges_at(front)
+        strengths = np.bincount(owners, weights=weight, minlength=len(front))
+        passed = damping * held[owners] * weight / strengths[owners]
+        found, arrived = _gather(others, passed, n)
+        waiting[found] += arrived
+        reached.append(found)
+        front = found[waiting[found] > limit * network.degrees(found)]
+    everywhere, _ = _gather(np.concatenate(reached), np.ones(sum(map(len, reached))), n)
+    # Of what still waits, so much would be settled at once where it is.
+    rest = waiting[everywhere]
+    scores = (settled[everywhere] + (1.0 - damping) * rest) / leak
+    kept = scores > 0
+    return Walk(everywhere[kept], scores[kept], max(0.0, damping * float(rest.sum()) / leak))
+
+
+def pagerank(
+    network: Network,
+    vertices: ArrayLike,
+    weights: ArrayLike,
+    *,
+    damping: float = 0.85,
+    tolerance: float = 1e-12,
+) -> Floats:
+    """Rank all vertices by personalised PageRank, by power iteration over the whole network.
+
+    Haveliwala (2002), eq. 5; a vertex without edges sends all it has to where the walk begins. For small graphs and
+    for checking `walk`; the cost grows with the number of edges.
+
+    Args:
+        network: what to walk on.
+        vertices: as for `walk`.
+        weights: as for `walk`.
+        damping: as for `walk`.
+        tolerance: ends when a round moves less than this in all.
+
+    Returns:
+        Score per vertex, shape ``(n,)``, summing to 1.
+
+    Raises:
+        ValueError: as `walk`.
+    """
+    start, mass = _restart(network, vertices, weights, damping)
+    n = network.n
+    restart = np.zeros(n)
+    restart[start] = mass
+    owners, others, weight = network.edges_at(np.arange(n))
+    strengths = np.bincount(owners, weights=weight, minlength=n)
+    share = weight / strengths[owners]
+    scores = restart
+    for _ in range(_ITERATIONS):
+        passed = np.bincount(others, weights=scores[owners] * share, minlength=n)
+        stranded = float(scores[strengths == 0].sum())
+        after = (1.0 - damping + damping * stranded) * restart + damping * passed
+        moved = float(np.abs(after - scores).sum())
+        scores = after
+        if moved < tolerance:
+            break
+    total: float = scores.sum()
+    return np.asarray(scores / total)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Inflow:
+    """Where the scores of some vertices come from; one entry for each of them."""
+
+    most: Numbers
+    """The neighbour that brings most, ties by vertex; -1 if none brings anything."""
+    brought: Floats
+    """What it brings."""
+    begins: Floats
+    """What no neighbour brings: the share of walks that begin at the vertex, and what the walk has missed."""
+
+
+def inflow(network: Network, walked: Walk, vertices: ArrayLike, *, damping: float) -> Inflow:
+    """Divide the scores of some vertices by where they come from.
+
+    A neighbour with score `p` brings `damping` times `p` times the share of its edges that lead here.
+
+    Args:
+        network: that was walked on.
+        walked: the walk.
+        vertices: whose scores are explained.
+        damping: of the walk.
+    """
+    wanted = np.asarray(vertices, dtype=np.int64)
+    owners, others, weights = network.edges_at(wanted)
+    # Edges of several kinds to one neighbour count together.
+    pairs, place = np.unique(owners * max(network.n, 1) + others, return_inverse=True)
+    between = np.bincount(place, weights=weights, minlength=len(pairs))
+    owners, others = np.divmod(pairs, max(network.n, 1))
+    neighbours, place = np.unique(others, return_inverse=True)
+    theirs, _, their_weights = network.edges_at(neighbours)
+    strengths = np.bincount(theirs, weights=their_weights, minlength=len(neighbours))
+    amounts = np.round(damping * walked.at(others) * between / strengths[place], 12)
+    most, brought = np.full(len(wanted), -1, dtype=np.int64), np.zeros(len(wanted))
+    order = np.lexsort((others, -amounts, owners))
+    first = order[np.flatnonzero(np.diff(owners[order], prepend=-1))]
+    first = first[amounts[first] > 0]
+    most[owners[first]], brought[owners[first]] = others[first], amounts[first]
+    arrived = np.bincount(owners, weights=amounts, minlength=len(wanted))
+    return Inflow(most, brought, np.maximum(walked.at(wanted) - arrived, 0.0))
+
+
+def path(network: Network, walked: Walk, vertex: int, *, damping: float, most: int = 6) -> list[int]:
+    """The way by which most of its score came to a vertex, as vertices from the start to it.
+
+    Followed backwards: each time to the neighbour that brings most, until more begins at a vertex than any neighbour
+    brings, a vertex comes up again, or there are `most` vertices.
+    """
+    found = [vertex]
+    while len(found) < most:
+        came = inflow(network, walked, found[-1:], damping=damping)
+        ahead = int(came.most[0])
+        if ahead < 0 or came.brought[0] <= came.begins[0] or ahead in found:
+            break
+        found.append(ahead)
+    return found[::-1]
+
+
+def _gather(vertices: Numbers, amounts: Floats, n: int) -> tuple[Numbers, Floats]:
+    """Sum positive amounts by vertex: those that get some, ascending, and what they get.
+
+    The sums are the same either way: many are counted in an array of all vertices, few are sorted.
+    """
+    if _SORTED * len(vertices) > n:
+        sums = np.asarray(np.bincount(vertices, weights=amounts, minlength=n), dtype=np.float64)
+        some = np.flatnonzero(sums).astype(np.int64)
+        return some, sums[some]
+    found, place = np.unique(vertices, return_inverse=True)
+    return found, np.asarray(np.bincount(place, weights=amounts, minlength=len(found)), dtype=np.float64)
+
+
+def _restart(
+    network: Network, vertices: ArrayLike, weights: ArrayLike, damping: float
+) -> tuple[Numbers, Floats]:
+    """Where a walk begins, ascending, without weights of zero, summing to 1."""
+    start = np.asarray(vertices, dtype=np.int64).reshape(-1)
+    mass = np.asarray(weights, dtype=np.float64).reshape(-1)
+    if not 0 <= damping < 1:
+        raise ValueError(f"damping must lie in [0, 1), not {damping}")
+    if start.shape != mass.shape:
+        raise ValueError(f"{len(start)} vertices need as many weights, not {len(mass)}")
+    if len(np.unique(start)) != len(start):
+        raise ValueError("a vertex is named twice as a start")
+    if len(start) and not 0 <= start.min() <= start.max() < network.n:
+        raise ValueError(f"a start lies outside the {network.n} vertices of the network")
+    if not np.isfinite(mass).all() or (mass < 0).any() or not mass.sum() > 0:
+        raise ValueError("the weights of the start must be finite, not negative and not all zero")
+    order = np.argsort(start)
+    start, mass = start[order], mass[order]
+    kept = mass > 0
+    return start[kept], mass[kept] / mass[kept].sum()

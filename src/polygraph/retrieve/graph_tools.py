@@ -1,0 +1,221 @@
+"""The tools of Graph-CoT over a text graph: find a node, look at it, count and list its neighbours.
+
+Jin et al. (2024), arXiv:2404.07103, section 3. Their graphs have typed nodes and edges; here an edge's kind is the
+predicate of a triple, or the type of the entity at its other end. Whatever a tool shows is numbered evidence; what
+the budget has no room for is not shown, so the agent never knows more than can be cited.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+
+from polygraph.models import Models
+from polygraph.names import normalise
+from polygraph.records import Entity, Evidence, Triple
+from polygraph.retrieve.rows import entity_evidence, triple_evidence
+from polygraph.retrieve.steps import chunk_evidence, embed_names
+from polygraph.store.layers import Snapshot
+from polygraph.tasks.agent import Act
+from polygraph.tokens import count_tokens
+from polygraph.words import content
+
+FEATURES = ("description", "type", "aliases", "sources")
+_ANY = frozenset({"", "any", "all", "*"})
+_KINDS_NAMED = 20
+"""Kinds of edges that an error message lists."""
+_HEAD_TOKENS = 3
+"""What the packed context adds to each item."""
+
+
+class GraphTools:
+    """Runs actions and remembers what was shown.
+
+    Args:
+        question: orders the sources of a node.
+        index: what is walked on.
+        models: embed what is searched for.
+        k: nodes that one search shows.
+        neighbours: statements that one look at the neighbours shows.
+        sources: passages that one look at the sources shows.
+        max_tokens: of everything shown.
+    """
+
+    def __init__(
+        self,
+        question: str,
+        index: Snapshot,
+        models: Models,
+        *,
+        k: int,
+        exact_names: bool,
+        neighbours: int,
+        sources: int,
+        max_tokens: int,
+    ) -> None:
+        self._asked = set(content(question))
+        self._index = index
+        self._models = models
+        self._k, self._exact_names = k, exact_names
+        self._neighbours, self._sources = neighbours, sources
+        self._room = max_tokens
+        self._numbers: dict[tuple[str, str], int] = {}
+        self.shown: list[Evidence] = []
+        """Evidence ``n``, counted from 1, is ``shown[n - 1]``."""
+        self.triples: list[Triple] = []
+        """Statements that were looked at, in order."""
+        self.n_withheld = 0
+        """Items that the budget had no room for."""
+        self._tools: Mapping[str, Callable[[Act, str], str]] = {
+            "RetrieveNode": self._retrieve,
+            "NodeFeature": self._feature,
+            "NodeDegree": self._degree,
+            "NeighbourCheck": self._check,
+        }
+
+    def find(self, text: str) -> list[tuple[Entity, float, str]]:
+        """Nodes that bear a name, then by cosine with name and description: with score and reason, at most `k`."""
+        named = self._index.entities_named([text]).get(text, []) if self._exact_names else []
+        found = dict.fromkeys(named, (1.0, "bears this name"))
+        for hit in self._index.search_entities(embed_names([text], self._models)[0], self._k):
+            found.setdefault(hit.n, (hit.score, f"cosine {hit.score:.3f}"))
+        entities = zip(self._index.entities(list(found)), found.values(), strict=True)
+        return [(e, score, reason) for e, (score, reason) in entities if e.chunks][: self._k]
+
+    def run(self, act: Act, step: int) -> str:
+        """Do one action; whatever is wrong with it is said in the observation."""
+        tool = self._tools.get(act.tool)
+        if tool is None:
+            return f"error: there is no tool {act.tool!r}; tools are {', '.join((*self._tools, 'Finish'))}"
+        return tool(act, f"step {step}, {act}")
+
+    # --- the tools ----------------------------------------------------------------------------------
+
+    def _retrieve(self, act: Act, why: str) -> str:
+        """Nodes that a name or description fits."""
+        text = act.argument or act.node
+        if not text:
+            return "error: RetrieveNode needs an argument, the name or description of what is looked for"
+        found = self.find(text)
+        if not found:
+            return "error: the graph has no node"
+        return self._show(
+            [entity_evidence(e, score, f"{why}: {reason}", self._index) for e, score, reason in found],
+            [f"node {e.id!r}" for e, _, _ in found],
+        )
+
+    def _feature(self, act: Act, why: str) -> str:
+        """What is known of a node."""
+        node = self._node(act.node)
+        if isinstance(node, str):
+            return node
+        _, entity = node
+        feature = act.argument.casefold() or "description"
+        if feature == "description":
+            return self._show([entity_evidence(entity, 1.0, why, self._index)])
+        if feature == "type":
+            return entity.type or "unknown"
+        if feature == "aliases":
+            # Spellings do not say which documents they come from.
+            return ", ".join(entity.aliases) if not self._index.scope and entity.aliases else "none"
+        if feature in ("sources", "source"):
+            return self._show(self._sources_of(entity, why))
+        return f"error: there is no feature {act.argument!r}; features are {', '.join(FEATURES)}"
+
+    def _degree(self, act: Act, _: str) -> str:
+        """How many neighbours a node has."""
+        found = self._edges(act)
+        if isinstance(found, str):
+            return found
+        node, triples = found
+        n = len({t.target if t.source == node else t.source for t in triples})
+        return f"{n} {'neighbour' if n == 1 else 'neighbours'}"
+
+    def _check(self, act: Act, why: str) -> str:
+        """Statements that join a node with its neighbours, heaviest first."""
+        found = self._edges(act)
+        if isinstance(found, str):
+            return found
+        _, triples = found
+        ordered = sorted(triples, key=lambda t: (-t.weight, t.id))[: self._neighbours]
+        self.triples += ordered
+        items = [triple_evidence(t, t.weight, f"{why}: weight {t.weight:g}", self._index) for t in ordered]
+        cut = len(triples) - len(ordered)
+        return self._show(items) + (f"\n({cut} more are not listed)" if cut else "")
+
+    # --- what they rest on --------------------------------------------------------------------------
+
+    def _node(self, name: str) -> tuple[int, Entity] | str:
+        """A node by its id, else by a name that only one bears; or what is wrong."""
+        rows = list(self._index.entity_numbers([name, normalise(name)]).values())
+        rows = rows or self._index.entities_named([name]).get(name, [])
+        found = [(n, e) for n, e in zip(rows, self._index.entities(rows), strict=True) if e.chunks]
+        if not found:
+            return f"error: there is no node {name!r}; find one with RetrieveNode"
+        if len({n for n, _ in found}) > 1:
+            return (
+                f"error: {name!r} may be {' or '.join(repr(e.id) for _, e in found[:5])}; name one by its id"
+            )
+        return found[0]
+
+    def _edges(self, act: Act) -> tuple[str, list[Triple]] | str:
+        """Triples at a node of the kind asked for, or what is wrong."""
+        node = self._node(act.node)
+        if isinstance(node, str):
+            return node
+        row, entity = node
+        places = self._index.triples_at([row])
+        triples = self._index.triples([n for n, _, _ in places])
+        kind = act.argument.casefold().strip()
+        every = list(triples.values())
+        if kind in _ANY:
+            return (entity.id, every) if every else f"error: {entity.id!r} has no neighbours"
+        chosen = [t for t in every if t.predicate.casefold() == kind]
+        if not chosen:
+            others = {n: target if source == row else source for n, source, target in places if n in triples}
+            ends = sorted(set(others.values()))
+            types = {n: e.type for n, e in zip(ends, self._index.entities(ends), strict=True)}
+            chosen = [t for n, t in triples.items() if types[others[n]] == kind]
+        if chosen:
+            return entity.id, chosen
+        kinds = Counter(t.predicate for t in every)
+        listed = sorted(kinds, key=lambda p: (-kinds[p], p))[:_KINDS_NAMED]
+        return f"error: {entity.id!r} has no edge of the kind {act.argument!r}; it has: {', '.join(listed) or 'none'}"
+
+    def _sources_of(self, entity: Entity, why: str) -> list[Evidence]:
+        """Passages that mention a node, by how many words of the question they hold, then in their order."""
+        chunks = self._index.chunks_by_id(list(entity.chunks))
+        shared = [len(self._asked & set(content(c.text))) for c in chunks]
+        order = sorted(range(len(chunks)), key=lambda i: (-shared[i], i))[: self._sources]
+        return list(
+            chunk_evidence(
+                [chunks[i] for i in order],
+                [float(shared[i]) for i in order],
+                [f"{why}: holds {shared[i]} of the question's {len(self._asked)} words" for i in order],
+                self._index.titles([chunks[i].document for i in order]),
+            )
+        )
+
+    # --- showing ------------------------------------------------------------------------------------
+
+    def _show(self, items: Sequence[Evidence], labels: Sequence[str] = ()) -> str:
+        """Number what is new and fits the budget; say how much does not."""
+        lines: list[str] = []
+        withheld = 0
+        for i, item in enumerate(items):
+            label = f"{labels[i]}: " if labels else ""
+            n = self._numbers.get((item.kind, item.id))
+            if n is not None:
+                lines.append(f"{label}[{n}] as above")
+                continue
+            cost = count_tokens(item.text) + _HEAD_TOKENS
+            # The packed context shortens a first item that is too long rather than leaving it out.
+            if self.shown and cost > self._room:
+                withheld += 1
+                continue
+            self._room -= cost
+            self.shown.append(item)
+            n = self._numbers[item.kind, item.id] = len(self.shown)
+            lines.append(f"{label}[{n}] {item.text}")
+        if withheld:
+            self.n_withheld += withheld
+            lines.append(f"({withheld} more are not shown: the budget of the evidence is used up)")
+        return "\n".join(lines) or "nothing"

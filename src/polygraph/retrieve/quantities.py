@@ -1,0 +1,273 @@
+"""Numbers with units, and dates, as they stand in a text."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+MAX_CHARACTERS = 20_000
+"""Of a text so much is read."""
+
+_UNITS: Mapping[str, tuple[str, float]] = {
+    word: (dimension, factor)
+    for dimension, units in {
+        "m": {
+            "mm millimetre millimetres millimeter millimeters": 0.001,
+            "cm centimetre centimetres centimeter centimeters": 0.01,
+            "m metre metres meter meters": 1.0,
+            "km kilometre kilometres kilometer kilometers": 1000.0,
+            "inch inches": 0.0254,
+            "ft foot feet": 0.3048,
+            "yard yards": 0.9144,
+            "fathom fathoms": 1.8288,
+            "mile miles": 1609.344,
+        },
+        "kg": {
+            "mg milligram milligrams": 1e-6,
+            "g gram grams": 0.001,
+            "kg kilogram kilograms": 1.0,
+            "oz ounce ounces": 0.028349523125,
+            "lb lbs": 0.45359237,
+            "t tonne tonnes": 1000.0,
+            "ton tons": 1016.0469088,
+        },
+        "s": {
+            "second seconds": 1.0,
+            "minute minutes": 60.0,
+            "h hour hours": 3600.0,
+            "day days": 86400.0,
+            "week weeks": 604800.0,
+            "month months": 2629746.0,
+            "year years": 31556952.0,
+            "century centuries": 3155695200.0,
+        },
+        "£": {"pound pounds sterling": 1.0, "shilling shillings": 0.05, "pence": 1 / 240},
+        "$": {"dollar dollars usd": 1.0, "cent cents": 0.01},
+        "€": {"euro euros eur": 1.0},
+        "%": {"percent": 1.0},
+        "W": {"w watt watts": 1.0, "kw kilowatt kilowatts": 1e3, "mw megawatt megawatts": 1e6},
+    }.items()
+    for names, factor in units.items()
+    for word in names.split()
+}
+"""Word: dimension (by its base unit) and factor. `Pound` is money: weights are written `lb` where it matters."""
+_SCALES: Mapping[str, float] = {
+    **{"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0},
+    **{"k": 1e3, "m": 1e6, "bn": 1e9},
+}
+_SIGNS = frozenset("£$€%")
+_SHORT_SCALES = frozenset({"k", "m", "bn"})
+"""Read as scales after a sign of money only: ``5 m`` are metres, ``£5m`` are millions."""
+_ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
+    seventeen eighteen nineteen"""
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_SMALL: Mapping[str, int] = {
+    **{word: n for n, word in enumerate(_ONES.split())},
+    **{word: 10 * n for n, word in enumerate(_TENS.split(), 2)},
+}
+_MONTH_NAMES = """january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sept/sep
+    october/oct november/nov december/dec"""
+_MONTHS: Mapping[str, int] = {
+    name: n for n, names in enumerate(_MONTH_NAMES.split(), 1) for name in names.split("/")
+}
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_FIGURE = re.compile(
+    r"(?P<money>[£$€])?\s?(?P<sign>(?<!\w)[-−])?"
+    r"(?P<n>\d{1,3}(?:,\d{3}){1,6}(?!\d)(?:\.\d{1,15})?|\d{1,15}(?:\.\d{1,15})?)(?P<over>/\d{1,6})?"
+    r"\s?(?P<unit>%|[^\W\d_]{1,14}(?![\w]))?(?:\s(?P<unit2>[^\W\d_]{1,14}(?!\w)))?"
+)
+_WORD = re.compile(r"[^\W\d_]{1,14}")
+_DATE = re.compile(
+    rf"""\b(?:
+      (?P<iso_year>\d{{4}})-(?P<iso_month>0[1-9]|1[0-2])(?:-(?P<iso_day>0[1-9]|[12]\d|3[01]))?(?!\d)
+    | (?P<day>\d{{1,2}})(?:st|nd|rd|th)?\s(?:of\s|day\sof\s)?(?P<month>{_MONTH})\.?,?\s(?P<year>\d{{3,4}})(?!\d)
+    | (?P<month2>{_MONTH})\.?\s(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?,?\s(?P<year2>\d{{3,4}})(?!\d)
+    | (?P<month3>{_MONTH})\.?,?\s(?:of\s)?(?P<year3>\d{{3,4}})(?!\d)
+    | (?P<year4>\d{{3,4}})s\b
+    | (?P<year5>\d{{1,4}})\s(?P<era>BC|BCE|AD|CE)\b
+    | (?<![\d.,£$€])(?P<year6>[12]\d{{3}})(?!\d|[.,]\d|\s?[%£$€])
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+
+_YEARS = ("iso_year", "year", "year2", "year3", "year4", "year5", "year6")
+"""Groups of the pattern that hold a year; of each match one is set."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Quantity:
+    """A number, in the base unit of its dimension."""
+
+    value: float
+    dimension: str = ""
+    """Base unit: ``m kg s £ $ € % W``; empty for a bare number."""
+    unit: str = ""
+    """As written, lower case; empty where the dimension is a sign of money, or there is none."""
+    factor: float = 1.0
+    """What one such unit is in the base unit."""
+    text: str = ""
+    """As written."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Date:
+    """A day, a month, a year or a decade: what is written, no more."""
+
+    first: tuple[int, int, int]
+    """Year, month and day on which it begins; years before our era are negative."""
+    last: tuple[int, int, int]
+    """On which it ends; months are taken as of 31 days, which orders them rightly."""
+    text: str = ""
+    """As written."""
+
+    def before(self, other: "Date") -> bool:
+        """Whether it is over when the other begins."""
+        return self.last < other.first
+
+    @property
+    def day_number(self) -> float:
+        """Days from the beginning of our era to its first day, by the Gregorian calendar."""
+        year, month, day = self.first
+        # Counted from March, so that the leap day is the last of its year.
+        y, m = (year - 1, month + 9) if month <= 2 else (year, month - 3)
+        return float(365 * y + y // 4 - y // 100 + y // 400 + (153 * m + 2) // 5 + day - 306)
+
+
+def dates(text: str) -> list[Date]:
+    """Read the dates of a text in order.
+
+    Days, months and years in the usual English and ISO forms, decades (``1880s``), years BC, and bare years from
+    1000 to 2999. Names of months are English.
+
+    >>> [d.first for d in dates("From 12 March 1889 to May 1890, or 1890-06-01; 44 BC.")]
+    [(1889, 3, 12), (1890, 5, 1), (1890, 6, 1), (-44, 1, 1)]
+    """
+    return [found for found, _, _ in _dates(text[:MAX_CHARACTERS])]
+
+
+def quantities(text: str) -> list[Quantity]:
+    """Read the numbers of a text in order, with their units; the figures of dates are not among them.
+
+    Figures with commas for thousands, a decimal point or a fraction; scales (``1.5 million``); signs and words of
+    money; English number words (``twenty-five pounds``). A bare ``one`` is no number.
+
+    >>> [(q.value, q.dimension) for q in quantities("£1,150 in 1876, two miles, 12% and 3/4")]
+    [(1150.0, '£'), (3218.688, 'm'), (12.0, '%'), (0.75, '')]
+    """
+    text = text[:MAX_CHARACTERS]
+    for _, start, end in _dates(text):
+        text = text[:start] + "," * (end - start) + text[end:]
+    found = [*_figures(text), *_spelled(text)]
+    return [quantity for _, quantity in sorted(found, key=lambda pair: pair[0])]
+
+
+def _dates(text: str) -> list[tuple[Date, int, int]]:
+    found = []
+    for match in _DATE.finditer(text):
+        get = match.groupdict()
+        year = int(next(get[name] for name in _YEARS if get[name]))
+        month_text = get["month"] or get["month2"] or get["month3"]
+        month = int(get["iso_month"] or 0) or _MONTHS.get((month_text or "").casefold(), 0)
+        day = int(get["iso_day"] or get["day"] or get["day2"] or 0)
+        follows = _WORD.match(text, match.end() + 1) if get["year6"] else None
+        if day > 31 or year == 0 or (follows and follows.group().casefold() in _UNITS):
+            continue  # no day, no year, or a quantity such as ``1200 tons``
+        if (get["era"] or "").upper().startswith("B"):
+            year = -year
+        last_year = year + 9 if get["year4"] and year % 10 == 0 else year
+        found.append(
+            (
+                Date(
+                    first=(year, month or 1, day or 1),
+                    last=(last_year, month or 12, day or 31),
+                    text=match.group(),
+                ),
+                match.start(),
+                match.end(),
+            )
+        )
+    return found
+
+
+def _figures(text: str) -> list[tuple[int, Quantity]]:
+    found = []
+    for match in _FIGURE.finditer(text):
+        start = match.start("n")
+        if start and (text[start - 1].isalnum() or text[start - 1] == "."):
+            continue
+        value = float(match["n"].replace(",", ""))
+        if match["over"]:
+            below = float(match["over"][1:])
+            if below == 0:
+                continue
+            value /= below
+        if match["sign"]:
+            value = -value
+        after = [match["unit"] or "", match["unit2"] or ""]
+        quantity, n_used = _scaled(value, after, money=match["money"] or "")
+        end = match.end(("over" if match["over"] else "n", "unit", "unit2")[n_used])
+        found.append((start, replace(quantity, text=text[match.start() : end].strip())))
+    return found
+
+
+def _scaled(value: float, after: list[str], *, money: str) -> tuple[Quantity, int]:
+    """The number in its base unit, and how many of the words behind it belong to it."""
+    used = 0
+    word = after[0].casefold()
+    if word in _SCALES and (money or word not in _SHORT_SCALES):
+        value *= _SCALES[word]
+        used = 1
+        word = after[1].casefold()
+    if money:
+        return Quantity(value=value, dimension=money), used
+    if word == "%":
+        return Quantity(value=value, dimension="%"), used + 1
+    if word not in _UNITS:
+        return Quantity(value=value), used
+    dimension, factor = _UNITS[word]
+    unit = "" if dimension in _SIGNS else word
+    return Quantity(
+        value=value * factor, dimension=dimension, unit=unit, factor=factor if unit else 1.0
+    ), used + 1
+
+
+def _spelled(text: str) -> list[tuple[int, Quantity]]:
+    """Numbers in words: runs of number words, with ``and`` and hyphens between them."""
+    found: list[tuple[int, Quantity]] = []
+    run: list[re.Match[str]] = []
+    matches = list(_WORD.finditer(text))
+    for i, match in enumerate([*matches, None]):
+        word = match.group().casefold() if match else ""
+        joined = bool(run) and match is not None and text[run[-1].end() : match.start()] in {" ", "-"}
+        if match and (
+            word in _SMALL or (run and joined and word in {"hundred", "thousand", "million", "and"})
+        ):
+            if run and not joined:
+                found += _number(text, run, matches[i : i + 2])
+                run = []
+            run.append(match)
+        elif run:
+            found += _number(text, run, matches[i : i + 2])
+            run = []
+    return found
+
+
+def _number(text: str, run: list[re.Match[str]], after: list[re.Match[str]]) -> list[tuple[int, Quantity]]:
+    spelled = [m.group().casefold() for m in run]
+    while spelled and spelled[-1] == "and":
+        spelled.pop()
+    if not spelled or spelled == ["one"]:
+        return []
+    total = part = 0.0
+    for word in spelled:
+        if word in _SMALL:
+            part += _SMALL[word]
+        elif word == "hundred":
+            part = (part or 1) * 100
+        elif word != "and":
+            total += (part or 1) * _SCALES[word]
+            part = 0.0
+    end = run[len(spelled) - 1].end()
+    follows = [m for m in after if text[end : m.start()].strip(" -") == ""][:1]
+    quantity, n_used = _scaled(total + part, [follows[0].group() if follows else "", ""], money="")
+    end = follows[0].end() if n_used and follows else end
+    return [(run[0].start(), replace(quantity, text=text[run[0].start() : end]))]

@@ -1,0 +1,255 @@
+"""Ask a model to judge answers."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from polygraph.errors import UnusableReply
+from polygraph.models import ChatModel
+from polygraph.models.calls import Calls
+from polygraph.models.protocols import ChatRequest, Message
+from polygraph.prompts import as_data, prompt
+from polygraph.tasks.question import lists_schema, text_lists
+from polygraph.tasks.reply import salvage_json
+
+Scores: TypeAlias = Mapping[str, tuple[float, ...]]
+"""For each aspect one score per answer, in the order shown."""
+
+ASPECTS = ("comprehensiveness", "relevance", "empowerment", "directness")
+"""What `score_pair` asks for (arXiv:2506.06331, section 4.2)."""
+HIGHEST = 5
+_MAX_REPLY_TOKENS = 300
+_MAX_DIFFERENCES = 3_000
+_STATEMENTS = 100
+"""Statements of each kind that are read."""
+
+
+def score_pair(
+    question: str,
+    first: str,
+    second: str,
+    chat: ChatModel,
+    calls: Calls,
+    *,
+    temperature: float,
+    sample: int,
+    stage: str = "judge",
+) -> Scores:
+    """Score two answers from 0 to 5 on four aspects; one call.
+
+    Args:
+        question: that both answer.
+        first: shown first.
+        second: shown second.
+        chat: the judge.
+        calls: the gate.
+        temperature: above 0, or repeats are copies of each other.
+        sample: which of several replies to the same request is meant.
+        stage: in the ledger.
+
+    Raises:
+        UnusableReply: if a score is missing or outside of 0 to 5, also after the repair round.
+    """
+    system, user = prompt("judge_scores").fill(
+        {
+            "question": question,
+            "first": as_data(first, "first_answer"),
+            "second": as_data(second, "second_answer"),
+        }
+    )
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=_MAX_REPLY_TOKENS,
+        temperature=temperature,
+        schema=_schema(ASPECTS, 2),
+        sample=sample,
+    )
+    return calls.ask(chat, request, lambda text: read_scores(text, ASPECTS, 2), stage=stage)
+
+
+def score_list(
+    question: str,
+    answers: Sequence[str],
+    chat: ChatModel,
+    calls: Calls,
+    *,
+    temperature: float,
+    sample: int,
+    stage: str = "judge",
+) -> Scores:
+    """Score several answers at once on the four aspects; one call.
+
+    Args:
+        question: that all answer.
+        answers: in the order shown, at least two.
+        chat: the judge.
+        calls: the gate.
+        temperature: above 0, or repeats are copies of each other.
+        sample: which of several replies to the same request is meant.
+        stage: in the ledger.
+
+    Raises:
+        UnusableReply: if a score is missing or outside of 0 to 5, also after the repair round.
+    """
+    n = len(answers)
+    shown = "\n\n".join(f"Answer {i}:\n{as_data(text, f'answer_{i}')}" for i, text in enumerate(answers, 1))
+    system, user = prompt("judge_list").fill({"n": n, "question": question, "answers": shown})
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=_MAX_REPLY_TOKENS + 20 * n,
+        temperature=temperature,
+        schema=_schema(ASPECTS, n),
+        sample=sample,
+    )
+    return calls.ask(chat, request, lambda text: read_scores(text, ASPECTS, n), stage=stage)
+
+
+def choose_winner(
+    question: str,
+    first: str,
+    second: str,
+    criteria: Mapping[str, str],
+    chat: ChatModel,
+    calls: Calls,
+    *,
+    ties: bool,
+    temperature: float,
+    sample: int,
+    stage: str = "judge",
+) -> Scores:
+    """Name a winner for each criterion; one call.
+
+    Args:
+        question: that both answer.
+        first: shown first.
+        second: shown second.
+        criteria: what each means, by name, in order.
+        chat: the judge.
+        calls: the gate.
+        ties: whether the judge may call one.
+        temperature: of the judge.
+        sample: which of several replies to the same request is meant.
+        stage: in the ledger.
+
+    Returns:
+        1 for the winner and 0 for the other; one half each for a tie.
+
+    Raises:
+        UnusableReply: if a winner is missing, also after the repair round.
+    """
+    system, user = prompt("judge_winner").fill(
+        {
+            "tie_rule": ", 0 if they are equally good" if ties else "; you must choose one",
+            "criteria": "\n".join(f"- {name}: {meaning}" for name, meaning in criteria.items()),
+            "form": ", ".join(f'"{name}": 1' for name in criteria),
+            "question": question,
+            "first": as_data(first, "first_answer"),
+            "second": as_data(second, "second_answer"),
+        }
+    )
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=_MAX_REPLY_TOKENS,
+        temperature=temperature,
+        sample=sample,
+    )
+    return calls.ask(chat, request, lambda text: _winners(text, criteria, ties), stage=stage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Differences:
+    """What two answers share, and what only one of them says: statements, a sentence each."""
+
+    common: tuple[str, ...]
+    only_first: tuple[str, ...]
+    only_second: tuple[str, ...]
+
+
+def find_differences(
+    question: str, first: str, second: str, chat: ChatModel, calls: Calls, *, stage: str = "judge"
+) -> Differences:
+    """Tell apart what two answers say; one call.
+
+    Raises:
+        UnusableReply: if none of the lists is there, also after the repair round.
+    """
+    system, user = prompt("differences").fill(
+        {
+            "question": question,
+            "first": as_data(first, "first_answer"),
+            "second": as_data(second, "second_answer"),
+        }
+    )
+    fields = ("common", "only_first", "only_second")
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=_MAX_DIFFERENCES,
+        schema=lists_schema(fields),
+    )
+    lists = calls.ask(
+        chat, request, lambda text: text_lists(text, fields, most=_STATEMENTS, characters=1_000), stage=stage
+    )
+    return Differences(common=lists[0], only_first=lists[1], only_second=lists[2])
+
+
+def read_scores(text: str, aspects: Sequence[str], n: int, *, highest: int = HIGHEST) -> Scores:
+    """Read whole scores in ``[0, highest]``, `n` for each aspect.
+
+    Raises:
+        UnusableReply: naming the aspect that is wrong.
+
+    >>> read_scores('{"directness": [3, 5]}', ("directness",), 2)
+    {'directness': (3.0, 5.0)}
+    """
+    found = salvage_json(text)
+    if not isinstance(found, dict):
+        raise UnusableReply("the reply is not a JSON object", text)
+    lower = {str(key).strip().casefold(): value for key, value in found.items()}
+    scores = {}
+    for aspect in aspects:
+        values = lower.get(aspect)
+        if not isinstance(values, list) or len(values) != n:
+            raise UnusableReply(f'"{aspect}" must be a list of {n} whole numbers from 0 to {highest}', text)
+        scores[aspect] = tuple(_score(value, aspect, highest, text) for value in values)
+    return scores
+
+
+def _winners(text: str, criteria: Mapping[str, str], ties: bool) -> Scores:
+    found = salvage_json(text)
+    if not isinstance(found, dict):
+        raise UnusableReply("the reply is not a JSON object", text)
+    lower = {str(key).strip().casefold(): value for key, value in found.items()}
+    worth = {"1": (1.0, 0.0), "2": (0.0, 1.0)} | ({"0": (0.5, 0.5)} if ties else {})
+    scores = {}
+    for name in criteria:
+        named = re.search(r"[0-2]", str(lower.get(name, "")))
+        if named is None or named.group() not in worth:
+            raise UnusableReply(f'"{name}" must be one of {", ".join(sorted(worth))}', text)
+        scores[name] = worth[named.group()]
+    return scores
+
+
+def _score(value: object, aspect: str, highest: int, text: str) -> float:
+    try:
+        number = float(str(value))
+    except ValueError:
+        number = -1.0
+    if isinstance(value, bool) or not 0 <= number <= highest or number != int(number):
+        raise UnusableReply(f'"{aspect}" holds {value!r}; a whole number from 0 to {highest} is needed', text)
+    return number
+
+
+def _schema(aspects: Sequence[str], n: int) -> Mapping[str, Any]:
+    numbers = {
+        "type": "array",
+        "items": {"type": "integer", "minimum": 0, "maximum": HIGHEST},
+        "minItems": n,
+        "maxItems": n,
+    }
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(aspects),
+        "properties": dict.fromkeys(aspects, numbers),
+    }

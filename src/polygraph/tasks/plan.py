@@ -1,0 +1,344 @@
+"""A question as a logic form: retrieval steps, and steps over their results, by a model or by question words.
+
+ROGRAG, arXiv:2503.06474, section 3.2 and algorithm 2; the set of operators is that of KAG (arXiv:2409.13731), where
+ROGRAG's `get_spo` is called `retrieve` and its `get` `output`.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from polygraph.errors import UnusableReply
+from polygraph.models import Models
+from polygraph.models.protocols import ChatRequest, Message
+from polygraph.prompts import prompt
+from polygraph.records import Json
+from polygraph.tasks.reply import printable, salvage_json
+from polygraph.words import phrases, stem, words
+
+OPERATORS = frozenset({"retrieve", "filter", "sort", "count", "sum", "compare", "math", "deduce", "output"})
+_SYNONYMS: Mapping[str, str] = {"get_spo": "retrieve", "retrieval": "retrieve", "get": "output"}
+MAX_STEPS = 8
+_CHARACTERS = 300
+"""Of one field so much is read."""
+_MAX_REPLY_TOKENS = 1_200
+_ALIAS = re.compile(r"[^\W\d]\w{0,29}")
+_REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
+_EXPRESSION_NAME = re.compile(r"@?([^\W\d]\w{0,29})(?:\.\w{1,20})?(?![\w(])")
+_ARITHMETIC = frozenset({"abs", "avg", "ceil", "floor", "max", "min", "round", "sqrt", "sum"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanStep:
+    """One call of an operator. Fields that its operator does not read are empty."""
+
+    question: str
+    """What the step finds out."""
+    operator: str
+    """One of `OPERATORS`."""
+    alias: str
+    """Under which later steps know its result."""
+    subject: str = ""
+    """A name, ``@alias``, or empty for what is to be found; so for `object`."""
+    predicate: str = ""
+    object: str = ""
+    subject_type: str = ""
+    object_type: str = ""
+    where: str = ""
+    """A condition on the statements."""
+    of: tuple[str, ...] = ()
+    """Aliases, without their sign."""
+    key: str = ""
+    op: str = ""
+    direction: str = ""
+    """``min``, or empty for what is largest or latest first."""
+    limit: int = 0
+    condition: str = ""
+    expression: str = ""
+    content: str = ""
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """A logic form."""
+
+    steps: tuple[PlanStep, ...]
+    """Empty if no valid plan was made."""
+    dropped: tuple[str, ...] = ()
+    """Steps with an operator that there is not, as ``step n: operator``."""
+    problems: tuple[str, ...] = ()
+    """What was wrong with each plan that was refused."""
+    calls: int = 0
+    """Replies of the model that were read."""
+
+
+def plan(
+    question: str,
+    models: Models,
+    *,
+    method: str,
+    names: Sequence[str] = (),
+    retries: int = 3,
+    max_steps: int = MAX_STEPS,
+) -> Plan:
+    """Decompose a question: one call with a model, and one more for each plan that is refused.
+
+    A plan is refused if it is no JSON or uses an alias before it is defined; the next call is told why. A step
+    with an unknown operator is dropped, and the rest stands.
+
+    Args:
+        question: any text.
+        models: without a chat model `rules` make the plan, with no call.
+        method: who asks, for the ledger.
+        names: entities that the question names, for the rules.
+        retries: calls after the first, at most.
+        max_steps: further steps are not read.
+    """
+    if models.chat is None:
+        return rules(question, names)
+    system, user = prompt("plan").fill({"question": question, "max_steps": max_steps})
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
+    )
+    reader = _Reader(retries + 1, max_steps)
+    while reader.calls <= retries:
+        try:
+            found = models.calls.ask(models.chat, request, reader, stage="plan", method=method)
+        except UnusableReply as error:
+            # The gate has repaired once; another round shows what came of that.
+            request = replace(
+                request,
+                messages=(
+                    *request.messages,
+                    Message("assistant", error.raw[:4_000].strip() or "(nothing)"),
+                    Message(
+                        "user", f"That plan cannot be used: {error.problem}. Write the whole plan again."
+                    ),
+                ),
+            )
+        else:
+            return replace(found, problems=tuple(reader.problems), calls=reader.calls)
+    return Plan(steps=(), problems=tuple(reader.problems), calls=reader.calls)
+
+
+class _Reader:
+    """Reads plans, counting them; the last that may be read is never refused, so that no further call is made."""
+
+    def __init__(self, most: int, max_steps: int) -> None:
+        self.most = most
+        self.max_steps = max_steps
+        self.calls = 0
+        self.problems: list[str] = []
+
+    def __call__(self, text: str) -> Plan:
+        self.calls += 1
+        try:
+            return read_plan(text, max_steps=self.max_steps)
+        except UnusableReply as error:
+            self.problems.append(error.problem)
+            if self.calls >= self.most:
+                return Plan(steps=())
+            raise
+
+
+def read_plan(text: str, *, max_steps: int = MAX_STEPS) -> Plan:
+    """Read a plan that a model wrote.
+
+    Raises:
+        UnusableReply: if it is no plan, no step is left, an alias is used before it is defined or defined twice.
+
+    >>> read_plan('[{"question": "Who?", "operator": "get_spo", "object": "Alder Mill"}]').steps[0].alias
+    's1'
+    """
+    found = salvage_json(text)
+    items = found.get("steps") if isinstance(found, dict) else found
+    if not isinstance(items, list):
+        raise UnusableReply('the reply is not JSON of the form {"steps": [...]}', text)
+    steps: list[PlanStep] = []
+    dropped: list[str] = []
+    for n, item in enumerate(items[:max_steps], 1):
+        if not isinstance(item, dict):
+            dropped.append(f"step {n}: not an object")
+            continue
+        operator = _text(item, "operator").casefold()
+        operator = _SYNONYMS.get(operator, operator)
+        if operator in OPERATORS:
+            steps.append(_step(item, operator, n))
+        else:
+            dropped.append(f"step {n}: {operator or 'no operator'}")
+    if len(items) > max_steps:
+        dropped.append(f"{len(items) - max_steps} steps beyond {max_steps}")
+    if not any(step.operator == "retrieve" for step in steps):
+        raise UnusableReply("the plan has no step with the operator retrieve", text)
+    defined: set[str] = set()
+    for n, step in enumerate(steps, 1):
+        unknown = [alias for alias in used(step) if alias not in defined]
+        if unknown:
+            raise UnusableReply(f"step {n} uses the alias {unknown[0]!r} before it is defined", text)
+        if step.operator != "output" and step.alias in defined:
+            raise UnusableReply(f"step {n} defines the alias {step.alias!r} again", text)
+        defined.add(step.alias)
+    return Plan(steps=tuple(steps), dropped=tuple(dropped))
+
+
+def used(step: PlanStep) -> list[str]:
+    """Aliases that a step refers to, in order, each once."""
+    found = [*step.of]
+    for text in (step.subject, step.object, step.where, step.condition, step.content, step.predicate):
+        found += _REFERENCE.findall(text)
+    found += [name for name in _EXPRESSION_NAME.findall(step.expression) if name not in _ARITHMETIC]
+    return list(dict.fromkeys(found))
+
+
+def _step(item: Mapping[str, Json], operator: str, n: int) -> PlanStep:
+    alias = _text(item, "alias").lstrip("@")
+    of = item.get("of", item.get("set"))
+    listed = of if isinstance(of, list) else [of] if isinstance(of, str) else []
+    limit = item.get("limit")
+    direction = _text(item, "direction").casefold()
+    return PlanStep(
+        question=_text(item, "question") or _text(item, "step"),
+        operator=operator,
+        alias=alias if _ALIAS.fullmatch(alias) else f"s{n}",
+        subject=_slot(item, "subject"),
+        predicate=_text(item, "predicate"),
+        object=_slot(item, "object"),
+        subject_type=_text(item, "subject_type"),
+        object_type=_text(item, "object_type"),
+        where=_text(item, "where"),
+        of=tuple(
+            dict.fromkeys(str(a).strip().lstrip("@")[:30] for a in listed if isinstance(a, str) and a.strip())
+        ),
+        key=_text(item, "key"),
+        op=_text(item, "op").casefold(),
+        direction="min" if direction in {"min", "asc", "ascending"} else "",
+        limit=limit if isinstance(limit, int) and not isinstance(limit, bool) and limit > 0 else 0,
+        condition=_text(item, "condition"),
+        expression=_text(item, "expression"),
+        content=_text(item, "content"),
+        kind=_text(item, "kind").casefold(),
+    )
+
+
+def _text(item: Mapping[str, Json], name: str) -> str:
+    value = item.get(name)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return " ".join(printable(str(value)).split())[:_CHARACTERS]
+
+
+def _slot(item: Mapping[str, Json], name: str) -> str:
+    """A name or a reference; question marks and words for the unknown are empty."""
+    text = _text(item, name)
+    return "" if text.startswith("?") or text.casefold() in {"unknown", "null", "none", "any"} else text
+
+
+# --- without a model ----------------------------------------------------------------------------------
+
+_COUNT = re.compile(r"\bhow many\b|\bnumber of\b", re.IGNORECASE)
+_SUM = re.compile(r"\b(?:in total|altogether|total|sum of|combined)\b", re.IGNORECASE)
+_DIFF = re.compile(
+    r"\bhow (?:much|many \w+) (?:\w+er|more|less|fewer|later)\b|\bdifference\b|\bby how (?:much|many)\b", re.I
+)
+_EARLIER = re.compile(r"\b(?:earlier|older|first|before|sooner)\b", re.IGNORECASE)
+_LATER = re.compile(r"\b(?:later|younger|newer|after|last)\b", re.IGNORECASE)
+_MORE = re.compile(r"\b(?:more|larger|bigger|greater|higher|longer|taller|heavier|dearer)\b", re.IGNORECASE)
+_LESS = re.compile(r"\b(?:less|fewer|smaller|lower|shorter|lighter|cheaper)\b", re.IGNORECASE)
+_SAME = re.compile(r"\b(?:same|both|equal)\b", re.IGNORECASE)
+_SUPERLATIVE = re.compile(
+    r"\b(?:(?P<min>earliest|oldest|first|least|smallest|lowest|shortest|cheapest|fewest)|"
+    r"(?P<max>latest|newest|youngest|last|most|largest|biggest|highest|longest|tallest|dearest|greatest))\b",
+    re.IGNORECASE,
+)
+_TWO = re.compile(r"\b(?:or|and|than|between|both)\b", re.IGNORECASE)
+_MOST_NAMES = 4
+
+
+def rules(question: str, names: Sequence[str] = ()) -> Plan:
+    """Plan by question words, without a model.
+
+    One retrieval over what the question names and asks (two names are joined by paths), each name alone where two
+    are compared; then count, sum, sort or compare if the question words ask for it. Questions that need the answer
+    to another question first are beyond rules.
+
+    Args:
+        question: any text.
+        names: entities of the graph that the question names, if that is known; else phrases that look like names.
+
+    >>> [s.operator for s in rules("Which is older, Alder Mill or Brook Mill?").steps]
+    ['retrieve', 'retrieve', 'compare']
+    >>> [s.operator for s in rules("How many prizes did Dora Kest win?").steps]
+    ['retrieve', 'count']
+    """
+    question = " ".join(question.split())[:2_000]
+    found = phrases(question)
+    named = list(dict.fromkeys(text for text, is_name in found if is_name and not text.isdigit()))
+    # Entities that the graph knows come first; single words without a capital only where nothing else is named.
+    telling = [name for name in names if name != name.lower() or " " in name]
+    named = list(dict.fromkeys([*telling, *named])) or list(dict.fromkeys(names))
+    # A name within a longer one is that one; and of the plan's limit the first are taken.
+    named = [n for n in named if not any(n != o and n.casefold() in o.casefold() for o in named)]
+    named = named[:_MOST_NAMES]
+    held = {stem(word) for name in named for word in words(name)}
+    said = [text for text, _ in found if not {stem(w) for w in words(text)} <= held]
+    predicate = " ".join(said)[:_CHARACTERS]
+    years = [text for text, is_name in found if is_name and text.isdigit()]
+    if not named and not predicate:
+        return Plan(steps=())
+    op = _comparison(question) if len(named) >= 2 and _TWO.search(question) else ""
+    steps: list[PlanStep] = []
+
+    def add(step: PlanStep) -> None:
+        steps.append(replace(step, alias=f"s{len(steps) + 1}"))
+
+    base = PlanStep(question=question, operator="retrieve", alias="", predicate=predicate)
+    if op:
+        for name in named:
+            add(replace(base, question=f"{name}: {predicate}".rstrip(": "), subject=name))
+        add(PlanStep(question=question, operator="compare", alias="", of=("s1", "s2"), op=op, key=predicate))
+        return Plan(steps=tuple(steps))
+    if len(named) < 2:
+        add(replace(base, subject=named[0] if named else ""))
+    else:
+        for first, second in pairwise(named):
+            add(replace(base, subject=first, object=second))
+        # What joins them may lie elsewhere: what is said of each alone is wanted, too.
+        for name in named:
+            add(replace(base, subject=name))
+    everything = tuple(step.alias for step in steps)
+    superlative = _SUPERLATIVE.search(question)
+    if _COUNT.search(question):
+        add(PlanStep(question=question, operator="count", alias="", of=everything))
+    elif _SUM.search(question):
+        add(PlanStep(question=question, operator="sum", alias="", of=everything, key=predicate))
+    elif superlative:
+        direction = "min" if superlative["min"] else ""
+        by = "date" if superlative.group().casefold() in _BY_DATE else predicate
+        step = PlanStep(
+            question=question, operator="sort", alias="", of=everything, key=by, direction=direction
+        )
+        add(replace(step, limit=5))
+    if years and not superlative:
+        steps = [
+            replace(
+                s, predicate=f"{s.predicate} {' '.join(y for y in years if y not in s.predicate)}".strip()
+            )
+            if s.operator == "retrieve"
+            else s
+            for s in steps
+        ]
+    return Plan(steps=tuple(steps))
+
+
+_BY_DATE = frozenset({"earliest", "oldest", "first", "latest", "newest", "youngest", "last"})
+
+
+def _comparison(question: str) -> str:
+    for op, pattern in (
+        ("diff", _DIFF), ("eq", _SAME), ("earlier", _EARLIER), ("later", _LATER), ("max", _MORE), ("min", _LESS),
+    ):  # fmt: skip
+        if pattern.search(question):
+            return op
+    return ""

@@ -1,0 +1,116 @@
+"""Scripted replies to the tasks of an evaluation: questions, scores, lengths."""
+
+import json
+import re
+
+from polygraph.models.protocols import ChatRequest
+from polygraph.sentences import sentences
+from polygraph.testing.reading import asked, fenced, last_turn, share
+from polygraph.words import content, phrases
+
+_NUMBERS = re.compile(
+    r"exactly (\d{1,3}) kinds of users.*?exactly (\d{1,3}) tasks.*?exactly (\d{1,3}) questions", re.S
+)
+_GIST_SENTENCES = 5
+_WORDS_FOR_ALL = 60
+"""Distinct content words of an answer that covers everything."""
+
+
+def scripted_pose(request: ChatRequest) -> str:
+    """Ask about the first names of the structure: one for a node, two for an edge, three for a subgraph."""
+    last = last_turn(request)
+    level = re.search(r"^Level: (\w+)", last, re.M)
+    n = {"node": 1, "edge": 2}.get(level.group(1) if level else "", 3)
+    names = [re.split(r" \(|:| — ", line)[0] for line in fenced(last, "structure").splitlines() if line]
+    told = " and ".join(list(dict.fromkeys(names))[:n])
+    asks = {1: f"What is known of {told}?", 2: f"How do {told} bear on each other?"}
+    return json.dumps(
+        {"question": asks.get(n, f"What do {told} have to do with each other?")}, ensure_ascii=False
+    )
+
+
+def scripted_gist(request: ChatRequest) -> str:
+    """The first sentences of the sources."""
+    text = fenced(last_turn(request), "sources")[:20_000]
+    return " ".join(text[start:end] for start, end in sentences(text)[:_GIST_SENTENCES]) or "Nothing."
+
+
+def scripted_users(request: ChatRequest) -> str:
+    """As many users, tasks and questions as asked for, about names of the description in turn."""
+    wanted = _NUMBERS.search(request.messages[0].content)
+    n_users, n_tasks, n_questions = (int(g) for g in wanted.groups()) if wanted else (5, 5, 5)
+    found = [text for text, named in phrases(fenced(last_turn(request), "description")[:50_000]) if named]
+    names = found or ["the documents"]
+    users = []
+    for u in range(n_users):
+        tasks = []
+        for t in range(n_tasks):
+            at = (u * n_tasks + t) * n_questions
+            told = [
+                f"What does a reader {u + 1}.{t + 1}.{q + 1} learn of {names[(at + q) % len(names)]}?"
+                for q in range(n_questions)
+            ]
+            tasks.append({"task": f"task {t + 1}", "questions": told})
+        users.append({"user": f"user {u + 1}", "tasks": tasks})
+    return json.dumps({"users": users}, ensure_ascii=False)
+
+
+def scripted_judge_scores(request: ChatRequest) -> str:
+    """Score by plain counting: breadth, words of the question, full sentences, an early match. It has no bias."""
+    last = last_turn(request)
+    return _scores(last, [fenced(last, tag) for tag in ("first_answer", "second_answer")])
+
+
+def scripted_judge_list(request: ChatRequest) -> str:
+    """The same for a list of answers."""
+    last = last_turn(request)
+    n = len(re.findall(r"^<answer_\d+>$", last, re.M))
+    return _scores(last, [fenced(last, f"answer_{i}") for i in range(1, n + 1)])
+
+
+def scripted_judge_winner(request: ChatRequest) -> str:
+    """The answer with more content words wins every criterion; a tie if it may be one, else the first."""
+    last = last_turn(request)
+    system = request.messages[0].content
+    first, second = (len(content(fenced(last, tag))) for tag in ("first_answer", "second_answer"))
+    winner = 1 if first > second else 2 if second > first else 0 if "0 if they are" in system else 1
+    names = re.findall(r"^- ([^:\n]+): ", system, re.M)
+    return json.dumps(dict.fromkeys(names, winner))
+
+
+def scripted_differences(request: ChatRequest) -> str:
+    """Sentences that both answers hold, and those of one alone."""
+    last = last_turn(request)
+    both = []
+    for tag in ("first_answer", "second_answer"):
+        text = fenced(last, tag)[:20_000]
+        both.append(list(dict.fromkeys(" ".join(text[a:b].split()) for a, b in sentences(text))))
+    first, second = both
+    return json.dumps(
+        {
+            "common": [s for s in first if s in second],
+            "only_first": [s for s in first if s not in second],
+            "only_second": [s for s in second if s not in first],
+        },
+        ensure_ascii=False,
+    )
+
+
+def _scores(last: str, answers: list[str]) -> str:
+    wanted = set(content(last.partition("Question: ")[2].partition("\n")[0]))
+    return json.dumps(
+        {
+            "comprehensiveness": [min(5, 5 * len(content(a)) // _WORDS_FOR_ALL) for a in answers],
+            "relevance": [round(5 * share(wanted, a)) for a in answers],
+            "empowerment": [min(5, len(sentences(a[:20_000]))) for a in answers],
+            "directness": [round(5 * share(wanted, a[:200])) for a in answers],
+        }
+    )
+
+
+def scripted_lengthen(request: ChatRequest) -> str:
+    """Say the beginning of the answer again, as many words as asked for."""
+    last = last_turn(request)
+    n = int(asked(last, "Words to append: ") or 0)
+    words = fenced(last, "answer").split() or ["indeed"]
+    return " ".join(words[i % len(words)] for i in range(n)) or "Indeed."

@@ -1,0 +1,75 @@
+"""Scripted replies to the tasks of ROGRAG: plan, sub-answer, checks, intent, rows and conclusions."""
+
+import json
+import re
+from dataclasses import asdict
+
+from polygraph.models.protocols import ChatRequest
+from polygraph.tasks.intent import intent_by_rules
+from polygraph.tasks.plan import PlanStep, rules
+from polygraph.testing.reading import asked, blocks, fenced, last_turn, share
+from polygraph.words import content
+
+_SUPPORT = 0.5
+"""Share of the question's content words that evidence must hold to pass a check."""
+_ENDS = re.compile(r"^- (.{1,200}?) → .{0,300}? → (.{1,200})$", re.MULTILINE)
+
+
+def scripted_plan(request: ChatRequest) -> str:
+    """The plan that question words suggest, as JSON."""
+    steps = rules(asked(last_turn(request))).steps
+    return json.dumps({"steps": [_plain(step) for step in steps]}, ensure_ascii=False)
+
+
+def scripted_sub_answer(request: ChatRequest) -> str:
+    """The statement that shares most words with the question, and the ends of it that the question does not name."""
+    last = last_turn(request)
+    question = asked(last)
+    wanted = set(content(question))
+    found = _ENDS.finditer(fenced(last, "material"))
+    best = max(found, key=lambda m: share(wanted, m.group()), default=None)
+    if best is None:
+        return json.dumps({"answer": "", "names": []})
+    names = [end for end in best.groups() if end.casefold() not in question.casefold()]
+    return json.dumps({"answer": best.group().removeprefix("- "), "names": names}, ensure_ascii=False)
+
+
+def scripted_deduce(request: ChatRequest) -> str:
+    """The line that shares most words with the question."""
+    last = last_turn(request)
+    wanted = set(content(asked(last)))
+    lines = [line.removeprefix("- ") for line in fenced(last, "material").splitlines() if line.strip()]
+    best = max(lines, key=lambda line: share(wanted, line), default="")
+    return best if share(wanted, best) else "UNKNOWN"
+
+
+def scripted_supports(request: ChatRequest) -> str:
+    """Yes if the evidence holds half of the question's content words."""
+    last = last_turn(request)
+    return "YES" if share(set(content(asked(last))), fenced(last, "evidence")) >= _SUPPORT else "NO"
+
+
+def scripted_answered(request: ChatRequest) -> str:
+    """Yes if the answer is none of a refusal and holds half of the question's content words."""
+    last = last_turn(request)
+    reply = fenced(last, "answer")
+    holds = share(set(content(asked(last))), reply) >= _SUPPORT and not reply.startswith("NO ANSWER")
+    return "YES" if holds else "NO"
+
+
+def scripted_intent(request: ChatRequest) -> str:
+    """By the rules that hold without a model."""
+    return intent_by_rules(fenced(last_turn(request), "text")).upper()
+
+
+def scripted_keep_rows(request: ChatRequest) -> str:
+    """Rows that hold every content word of the condition."""
+    last = last_turn(request)
+    wanted = set(content(asked(last, "Condition: ")))
+    kept = [n for n, text in blocks(fenced(last, "rows")) if wanted <= set(content(text))]
+    return json.dumps({"keep": kept})
+
+
+def _plain(step: PlanStep) -> dict[str, object]:
+    fields = {name: value for name, value in asdict(step).items() if value}
+    return {**fields, "of": [f"@{alias}" for alias in step.of]} if step.of else fields

@@ -1,0 +1,114 @@
+"""Scripted replies to the tasks that summarise, rate and follow up: FG-RAG, DRIFT, dynamic selection."""
+
+import json
+import re
+
+from polygraph.models.protocols import ChatRequest
+from polygraph.sentences import sentences
+from polygraph.tasks.answer import NO_ANSWER
+from polygraph.tasks.summarise import NOTHING
+from polygraph.testing.reading import asked, blocks, fenced, last_turn, share
+from polygraph.words import content, phrases
+
+_MOST = 3
+_SOURCE = re.compile(r"\s*\[[\d,; ]{1,40}\]")
+
+
+def scripted_question_parts(request: ChatRequest) -> str:
+    """Play the first turn, in which every phrase of the question is an entity; and the turns that follow it."""
+    if last_turn(request).startswith("Task: aspects"):
+        return scripted_aspects(request)
+    found = [text[:100] for text, _ in phrases(asked(last_turn(request)))][:20]
+    return json.dumps({"entities": found}, ensure_ascii=False)
+
+
+def scripted_aspects(request: ChatRequest) -> str:
+    """Ask what a subject is, and how it has to do with each other phrase of the question."""
+    last = last_turn(request)
+    subject = asked(last.rpartition("\nQuestion: ")[0], "About: ")
+    others = [text[:80] for text, _ in phrases(asked(last)) if text.casefold() != subject.casefold()]
+    questions = [
+        f"What is {subject[:80]}?",
+        *(f"How is {subject[:80]} related to {o}?" for o in others[:_MOST]),
+    ]
+    return json.dumps({"questions": questions}, ensure_ascii=False)
+
+
+def scripted_summary(request: ChatRequest) -> str:
+    """The notes that share most words with subject and question, each cited; or that none helps."""
+    last = last_turn(request)
+    subject = asked(last.partition("\n")[0], "Subject: ")
+    wanted = set(content(f"{subject} {asked(last)}"))
+    found = [(share(wanted, text), n, " ".join(text.split())) for n, text in blocks(fenced(last, "notes"))]
+    best = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
+    return " ".join(f"{text.rstrip('.')} [{n}]." for _, n, text in best) or NOTHING
+
+
+def scripted_word(request: ChatRequest) -> str:
+    """The first name of the evidence that stands in the sentence nearest to the question and not in the question."""
+    last = last_turn(request)
+    question = asked(last)
+    wanted = set(content(question))
+    found = [
+        (share(wanted, text[start:end]), n, text[start:end])
+        for n, text in blocks(fenced(last, "evidence"))
+        for start, end in sentences(text[:20_000])
+    ]
+    for part, n, sentence in sorted(found, key=lambda item: (-item[0], item[1])):
+        for name, named in phrases(sentence):
+            if part > 0 and named and not set(content(name)) & wanted:
+                return f"{name} [{n}]"
+    return f"{NO_ANSWER} insufficient evidence"
+
+
+def scripted_hyde(request: ChatRequest) -> str:
+    """A title and a finding made of the question's own words."""
+    question = asked(last_turn(request))
+    named = ", ".join(text for text, _ in phrases(question)) or question[:200]
+    return f"# {named[:200]}\nThis is about {named[:400]}."
+
+
+def scripted_primer(request: ChatRequest) -> str:
+    """Of each report the line nearest to the question, and a question about each title."""
+    last = last_turn(request)
+    wanted = set(content(asked(last)))
+    best, titles = [], []
+    for n, text in blocks(fenced(last, "reports")):
+        lines = [_SOURCE.sub("", line).lstrip("-# ").strip() for line in text.splitlines()]
+        titles.append(lines[0])
+        line = max((line for line in lines[1:] if line), key=lambda line: share(wanted, line), default="")
+        best.append((share(wanted, line), n, line))
+    said = sorted((item for item in best if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
+    return _intermediate(said, [f"What is known about {title[:80]}?" for title in titles if title])
+
+
+def scripted_follow_up(request: ChatRequest) -> str:
+    """The sentences nearest to both questions, and no further question."""
+    last = last_turn(request)
+    larger = asked(last.rpartition("\n\nQuestion: ")[0], "Larger question: ")
+    wanted = set(content(f"{asked(last)} {larger}"))
+    found = [
+        (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
+        for n, text in blocks(fenced(last, "evidence"))
+        for start, end in sentences(text[:20_000])
+    ]
+    said = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
+    return _intermediate(said, [])
+
+
+def scripted_rating(request: ChatRequest) -> str:
+    """The share of the question's words that the report holds, times 5."""
+    last = last_turn(request)
+    rating = round(5 * share(set(content(asked(last))), fenced(last, "report")))
+    return json.dumps({"rating": rating})
+
+
+def _intermediate(said: list[tuple[float, int, str]], follow_ups: list[str]) -> str:
+    return json.dumps(
+        {
+            "answer": " ".join(f"{text.rstrip('.')} [{n}]." for _, n, text in said),
+            "score": round(100 * said[0][0]) if said else 0,
+            "follow_ups": follow_ups,
+        },
+        ensure_ascii=False,
+    )

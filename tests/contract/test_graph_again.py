@@ -1,0 +1,292 @@
+"""The graph after any changes of the rows is the graph of these rows, number for number and byte for byte."""
+
+import random
+import shutil
+import sqlite3
+from dataclasses import replace
+from functools import partial
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from polygraph.build import BuildReport, build
+from polygraph.models import Calls, Models
+from polygraph.models.static import HashEmbedder
+from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window
+from polygraph.store.kept_rows import rows_of
+from polygraph.store.layers import REVISION, folder_of, versions
+from polygraph.store.manifest import Manifest
+from polygraph.store.sqlite import Store
+
+TABLES = ("entities", "names", "relations", "triples", "merges", "reread", "meta")
+DOCUMENTS = ("a", "b", "b|c", "d")
+NAMES = (
+    "Captain Thomas Quill",
+    "Thomas Quill",
+    "Mr. Quill",
+    "Quill",
+    "Mrs. Anna Quill",
+    "Anna",
+    "Halcyon",
+    "the Halcyon's",
+    "Harbour Board",
+    "HB",
+    "Fezziwig Ball",
+    "Fezziwigg Ball",
+    "lighthouses",
+    "lighthouse",
+    "- | -",
+    "—",
+)
+SAID = (
+    "",
+    "It was Thomas Quill, the pilot, born 1820.",
+    "Thomas Quill (1871-1902) was a photographer; the other Thomas Quill was not.",
+    "Mrs. Anna Quill, a widow, met the Harbour Board (HB).",
+    "The Halcyon struck the reef.",
+    " The Halcyon struck the reef. ",
+)
+MANIFEST = Manifest(
+    chunk_tokens=40,
+    window_tokens=80,
+    language="en",
+    embedder="hashed-spelling-256",
+    dimension=256,
+    name_embedder="hashed-spelling-256",
+    name_dimension=256,
+    extractor="llm:none",
+    extractor_settings={},
+    reports="extractive",
+    community_size=10,
+)
+
+
+@st.composite
+def rows(draw, document):
+    """What was read from the two windows of a document, of two chunks each."""
+    found = []
+    for w in range(2):
+        chunks = [f"{document}:{2 * w}", f"{document}:{2 * w + 1}"]
+        names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=4))
+        entities = tuple(
+            EntityRow(
+                name=name,
+                type=draw(st.sampled_from(["person", "", "place", "ship"])),
+                description=draw(st.sampled_from(SAID)),
+                spans=tuple(
+                    Span(document, draw(st.sampled_from(chunks)), start := draw(st.integers(0, 3)), start + 1)
+                    for _ in range(draw(st.integers(0, 2)))
+                ),
+            )
+            for name in names
+        )
+        relations = tuple(
+            RelationRow(
+                source=draw(st.sampled_from([*names, "Nobody"])),
+                target=draw(st.sampled_from(names)),
+                predicate=draw(st.sampled_from(["", "met", "paid"])),
+                keywords=draw(st.sampled_from([(), ("debt",), ("oil", "lamp", "debt", "sea")])),
+                description=draw(st.sampled_from(SAID)),
+                strength=draw(st.sampled_from([0.1, 0.2, 0.3, 1.0, 7.0])),
+                chunks=draw(st.sampled_from([(), (chunks[0],), tuple(chunks)])),
+            )
+            for _ in range(draw(st.integers(0, 3)))
+        )
+        found.append(Extraction(window=f"{document}@{w}", entities=entities, relations=relations))
+    return document, found
+
+
+CHANGES = st.lists(
+    st.one_of(
+        st.sampled_from(DOCUMENTS).flatmap(rows),
+        st.tuples(st.sampled_from(DOCUMENTS), st.none()),
+        st.tuples(st.just("apart"), st.just(("Thomas Quill @ a", "Thomas Quill @ b"))),
+        st.tuples(st.just("together"), st.just(("Halcyon", "Harbour Board"))),
+        st.tuples(st.just("reread"), st.integers(0, 2**32)),
+        st.tuples(st.just("reread"), st.integers(0, 2**32)),
+        st.tuples(st.just("lose"), st.none()),
+        st.tuples(st.just("build"), st.none()),
+    ),
+    min_size=2,
+    max_size=10,
+)
+
+
+def put(store, document, extractions):
+    chunks = [
+        Chunk(
+            id=f"{document}:{n}",
+            document=document,
+            ordinal=n,
+            start=9 * n,
+            end=9 * n + 8,
+            text="x" * 8,
+            n_tokens=1,
+        )
+        for n in range(4)
+    ]
+    windows = [
+        Window(
+            id=f"{document}@{w}",
+            document=document,
+            ordinal=w,
+            title="",
+            chunks=tuple(chunks[2 * w : 2 * w + 2]),
+            text="",
+        )
+        for w in range(2)
+    ]
+    text = f"what {document} says"
+    with store.transaction():
+        # As if another text had been read.
+        store.set_meta(REVISION, str(int(store.meta(REVISION) or "0") + 1))
+        store.put_document(Document(id=document, title="", text=text, source=""), "", chunks, windows)
+        for extraction in extractions:
+            store.put_extraction(extraction, MANIFEST.extractor)
+
+
+def reread(store, left, seed):
+    """Have a window of a document say something else in one place, as `retry` may."""
+    chance = random.Random(seed)
+    document = chance.choice(sorted(left))
+    w = chance.randrange(len(left[document]))
+    window = left[document][w]
+    entities, relations = list(window.entities), list(window.relations)
+    kind = chance.choice(["entity", "relation", "relation"])
+    if kind == "relation" and relations:
+        i = chance.randrange(len(relations))
+        row = relations[i]
+        what = chance.choice(
+            [
+                {"predicate": "met" if row.predicate != "met" else "paid"},
+                {"keywords": ("oil",) if row.keywords != ("oil",) else ()},
+                {"strength": row.strength + 0.7},
+                {"description": f"{row.description} Then it rained."},
+                {"source": row.target, "target": row.source},
+                {"chunks": (f"{document}:{2 * w + 1}",)},
+            ]
+        )
+        relations[i] = replace(row, **what)
+    elif entities:
+        i = chance.randrange(len(entities))
+        row = entities[i]
+        what = chance.choice(
+            [
+                {"type": "ship" if row.type != "ship" else "person"},
+                {"description": f"{row.description} Then it rained."},
+                {"spans": tuple(replace(span, start=5 - span.start) for span in row.spans)},
+                {"spans": (*row.spans, Span(document, f"{document}:{2 * w}", 7, 8))},
+            ]
+        )
+        entities[i] = replace(row, **what)
+    left[document] = list(left[document])
+    left[document][w] = replace(window, entities=tuple(entities), relations=tuple(relations))
+    with store.transaction():
+        store.unread_windows([window.window])
+        store.set_meta(REVISION, str(int(store.meta(REVISION) or "0") + 1))
+        store.put_extraction(left[document][w], MANIFEST.extractor)
+
+
+def made(store):
+    embedder = HashEmbedder()
+    models = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
+    build(store, MANIFEST, models, ["graph"], BuildReport(), lambda *_: None)
+
+
+def shown(store):
+    db = sqlite3.connect(store.folder / "index.sqlite")
+    found = {table: db.execute(f"SELECT * FROM {table} ORDER BY 1, 2").fetchall() for table in TABLES[:-2]}
+    found |= {table: db.execute(f"SELECT * FROM {table} ORDER BY 1").fetchall() for table in TABLES[-2:]}
+    db.close()
+    folder = folder_of(store.folder, "graph", versions(store, MANIFEST)["graph"])
+    return found | {"graph": (folder / "adjacency.csr").read_bytes()}
+
+
+def follow(base, changes):
+    store = Store(base / "index", mode="write")
+    left, decided = {"a": [Extraction(window="a@0", entities=(EntityRow(name="Orme"),))]}, []
+    put(store, "a", left["a"])
+    for what, value in [*changes, ("build", None)]:
+        if what == "build":
+            made(store)
+            assert store.reread() == []
+            assert rows_of(store, store.decisions("apart"))[1] is not None
+        elif what == "reread":
+            reread(store, left, value)
+            made(store)
+        elif what == "lose":
+            shutil.rmtree(base / "index" / "derived", ignore_errors=True)
+        elif what in ("apart", "together"):
+            decided.append((what, *value))
+            with store.transaction():
+                store.decide(what, *value)
+        elif value is None:
+            if len(left) > 1:
+                left.pop(what, None)
+                with store.transaction():
+                    store.remove_document(what)
+        else:
+            left[what] = value
+            put(store, what, value)
+    clean = Store(base / "clean", mode="write")
+    for document, extractions in left.items():
+        put(clean, document, extractions)
+    with clean.transaction():
+        clean.set_meta(REVISION, store.meta(REVISION))
+        for decision in decided:
+            clean.decide(*decision)
+    made(clean)
+    ours, theirs = shown(store), shown(clean)
+    for table, wanted in theirs.items():
+        assert ours[table] == wanted, table
+    store.close()
+    clean.close()
+
+
+COMMON = {
+    "deadline": None,
+    "derandomize": True,
+    "database": None,
+    "suppress_health_check": [HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+}
+
+
+@pytest.mark.parametrize("examples", [40, pytest.param(1500, marks=pytest.mark.slow)])
+def test_the_graph_follows_its_rows_whatever_was_kept(examples, tmp_path_factory):
+    @settings(max_examples=examples, **COMMON)
+    @given(CHANGES)
+    def check(changes):
+        follow(tmp_path_factory.mktemp("graph"), changes)
+
+    check()
+
+
+@pytest.mark.parametrize("stop", ["put_graph", "put_layer", "forget_reread"])
+def test_a_graph_whose_writing_was_cut_short_is_made_whole(stop, tmp_path, monkeypatch):
+    store = Store(tmp_path / "index", mode="write")
+    row = partial(EntityRow, spans=(Span("a", "a:0", 0, 4),))
+    put(store, "a", [Extraction(window="a@0", entities=(row(name="Orme"), row(name="Halcyon")))])
+    made(store)
+    put(
+        store,
+        "b",
+        [Extraction(window="b@0", entities=(EntityRow(name="Anna", spans=(Span("b", "b:0", 0, 4),)),))],
+    )
+    real = getattr(Store, stop)
+
+    def stopped(self, *args, **kwargs):
+        real(self, *args, **kwargs)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, stop, stopped)
+    with pytest.raises(KeyboardInterrupt):
+        made(store)
+    monkeypatch.undo()
+    with store.transaction():
+        store.remove_document("a")
+    made(store)
+    assert [entity.id for entity in store.all_entities()] == ["anna"]
+    assert list((tmp_path / "index" / "derived").glob("rows-*.tmp")) == []
+    assert len(list((tmp_path / "index" / "derived").glob("rows-*"))) == 1
+    store.close()

@@ -1,0 +1,44 @@
+"""A small index that several tests of methods read, built once: hashed vectors, rows by the scripted model."""
+
+import pytest
+
+from polygraph.config import Settings
+from polygraph.models import Calls, Models
+from polygraph.models.static import HashEmbedder
+from polygraph.store.layers import Snapshot
+from polygraph.testing import scripted_chat
+from polygraph.workspace import Index
+
+TEXTS = {
+    "a.txt": "Mara Quill built the Skerry Light in 1869. She paid for the lamp with her own money.",
+    "b.txt": "Tobias Wren refused to pay for the oil of the Skerry Light. The Harbour Board followed Tobias Wren.",
+    "c.txt": "The Halcyon struck the Grey Reef in the fog. Old Tobin brought the crew of the Halcyon ashore.",
+    "d.txt": "Old Tobin wrote to Mara Quill. Mara Quill read the letter of Old Tobin at Sallow Bay.",
+    "e.txt": "Hester Vance planted apples at Alder Farm. Alder Farm sold the apples of Hester Vance in Corfe.",
+    "f.txt": "Ignaz Kohl printed bills in Marrow Lane. The bills of Ignaz Kohl hung at the Anchor Inn.",
+}
+
+
+def _hashed_models(chat=None):
+    embedder = HashEmbedder()
+    return Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
+
+
+@pytest.fixture(scope="session")
+def hashed_models():
+    """Makes models with hashed vectors, a ledger of their own, and the chat model given."""
+    return _hashed_models
+
+
+@pytest.fixture(scope="session")
+def small_index(tmp_path_factory):
+    """Six documents of two sentences, open for reading."""
+    source = tmp_path_factory.mktemp("small")
+    for name, text in TEXTS.items():
+        (source / name).write_text(text)
+    settings = Settings(chunk_tokens=32, window_tokens=64, community_size=3)
+    with Index.open(source / "index", settings=settings, models=_hashed_models(scripted_chat())) as made:
+        made.add(*(source / name for name in TEXTS))
+    snapshot = Snapshot(source / "index")
+    yield snapshot
+    snapshot.close()

@@ -1,6 +1,6 @@
 """How much of the evidence every method finds over a graph that a language model made.
 
-    python benchmarks/musique_openie.py DATA [--index DIR] [--methods NAME,...]
+    python benchmarks/musique_openie.py DATA [--index DIR] [--methods NAME,...] [--results FILE.jsonl]
 
 `DATA/musique-openie`: 1,886 paragraphs of MuSiQue with the triples that GPT-3.5-turbo read from them, and 44 dev
 questions with their supporting paragraphs. The triples are imported, everything else is offline: questions are read
@@ -32,6 +32,7 @@ def main() -> None:
         "--index", type=Path, help="where the index lies or is made (default: a temporary folder)"
     )
     parser.add_argument("--methods", default=",".join(METHODS), help="default: every method and preset")
+    parser.add_argument("--results", type=Path, help="keeps single results, from which a later run goes on")
     options = parser.parse_args()
     source = options.data / "musique-openie"
     methods = list(dict.fromkeys([BASELINE, *options.methods.split(",")]))
@@ -41,7 +42,7 @@ def main() -> None:
         with Index.open(folder, offline=True) as index:
             if is_new:
                 index.import_(source)
-            results = Path(temporary) / "results.jsonl"
+            results = options.results or Path(temporary) / "results.jsonl"
             reports = [
                 index.evaluate_retrieval(source / "questions.jsonl", methods, metric=metric, output=results)
                 for metric in METRICS

@@ -12,17 +12,19 @@ PolygraphError
 │   ├── MissingExtra           an optional dependency is not installed
 │   ├── ModelRefused           the endpoint rejects the key, the model's name or the request
 │   └── StorageFailed          disk full or folder not writable
-└── WorkFailed                 the work was tried and failed, exit code 1
-    ├── NothingExtracted       a build in which no graph came out of any text
-    ├── ModelUnavailable       the model did not answer after all retries
-    ├── BudgetReached          the cap on tokens or money was met; what is done is kept
-    └── UnusableReply          a reply that could not be used, also after the repair round
+├── WorkFailed                 the work was tried and failed, exit code 1
+│   ├── NothingExtracted       a build in which no graph came out of any text
+│   ├── ModelUnavailable       the model did not answer after all retries
+│   ├── BudgetReached          the cap on tokens or money was met; what is done is kept
+│   └── UnusableReply          a reply that could not be used, also after the repair round
+└── RequestsWaiting            requests wait in the files of a batch for replies, exit code 3
 ```
 
 Every message says what happened, the value seen, and the fix. Attributes carry the data.
 """
 
 from collections.abc import Iterable
+from pathlib import Path
 
 
 class PolygraphError(Exception):
@@ -125,3 +127,28 @@ class UnusableReply(WorkFailed):
         self.problem = problem
         self.raw = raw
         super().__init__(f"the model's reply could not be used: {problem}")
+
+
+class RequestsWaiting(PolygraphError):
+    """Requests wait in the files of a batch for their replies; nothing failed, and the same command goes on.
+
+    Attributes:
+        files: those that were written now, in order.
+        written: requests in them.
+        earlier: requests that wait in files of earlier rounds.
+    """
+
+    exit_code = 3
+
+    def __init__(
+        self,
+        message: str = "a request waits for its reply",
+        *,
+        files: Iterable[Path] = (),
+        written: int = 0,
+        earlier: int = 0,
+    ) -> None:
+        self.files = tuple(files)
+        self.written = written
+        self.earlier = earlier
+        super().__init__(message)

@@ -1,5 +1,6 @@
 """FastGraphRAG: the reset vector, the walk and the scores worked out by hand on a chain of four statements."""
 
+import itertools
 import re
 
 import numpy as np
@@ -96,7 +97,9 @@ def test_rows_are_scaled_and_the_larger_counts(index):
 def test_entities_are_scored_by_an_unweighted_walk(index):
     _, trace = ask(index, tolerance=1e-10)
     expected = solved(list(RESET.values()), [1, 1, 1, 1])
-    assert dict(trace["entities"]) == pytest.approx(dict(zip(RESET, expected.tolist(), strict=True)), abs=1e-5)
+    assert dict(trace["entities"]) == pytest.approx(
+        dict(zip(RESET, expected.tolist(), strict=True)), abs=1e-5
+    )
 
 
 def test_relations_score_the_sum_of_their_ends_and_passages_that_of_their_relations(index):
@@ -106,16 +109,22 @@ def test_relations_score_the_sum_of_their_ends_and_passages_that_of_their_relati
         "ada | bela": ada + bela, "bela | cyra": bela + cyra, "cyra | dora": cyra + dora, "ada | ezra": ada + ezra,
     }  # fmt: skip
     assert dict(trace["relations"]) == pytest.approx(expected, abs=1e-5)
-    passages = {"d1.txt:0": ada + bela, "d2.txt:0": bela + cyra, "d3.txt:0": cyra + dora, "d4.txt:0": ada + ezra}
+    passages = {
+        "d1.txt:0": ada + bela,
+        "d2.txt:0": bela + cyra,
+        "d3.txt:0": cyra + dora,
+        "d4.txt:0": ada + ezra,
+    }
     assert dict(trace["chunks"]) == pytest.approx(passages, abs=1e-5)
     assert found.ranking == tuple(sorted(passages, key=lambda c: -passages[c]))
 
 
 def test_an_entity_below_the_threshold_counts_nothing_for_its_relations(index):
     _, trace = ask(index, tolerance=1e-10, threshold=0.15)
-    ada, bela, cyra, dora, ezra = solved(list(RESET.values()), [1, 1, 1, 1])
+    _ada, _bela, cyra, dora, _ezra = solved(list(RESET.values()), [1, 1, 1, 1])
     kept = {"ada", "bela", "ezra", "cyra"}
-    assert {name for name, _ in trace["entities"]} == kept and dora < 0.15 < cyra
+    assert {name for name, _ in trace["entities"]} == kept
+    assert dora < 0.15 < cyra
     assert dict(trace["relations"])["cyra | dora"] == pytest.approx(cyra, abs=1e-5)
 
 
@@ -124,7 +133,7 @@ def test_policies_keep_the_head_of_a_ranking(index):
     assert [name for name, _ in trace["entities"]] == ["ada", "bela"]
     _, trace = ask(index, entity_policy="elbow")
     scores = sorted(solved(list(RESET.values()), [1, 1, 1, 1]), reverse=True)
-    gaps = [a - b for a, b in zip(scores, scores[1:], strict=False)]
+    gaps = [a - b for a, b in itertools.pairwise(scores)]
     assert len(trace["entities"]) == gaps.index(max(gaps)) + 1
     found, trace = ask(index, max_relations=1, max_chunks=1)
     assert [name for name, _ in trace["relations"]] == ["ada | bela"]
@@ -159,11 +168,14 @@ def test_parallel_relations_are_one_edge_or_as_many_as_rows_state_one(tmp_path, 
         many, _ = METHODS["fast-graphrag:circlemind"]._network(snapshot).kinds
         assert not one.weighted
         assert one.graph.n_edges == many.graph.n_edges == 2
-        assert many.weighted and many.graph.edges()[2].tolist() == [2.0, 1.0]
+        assert many.weighted
+        assert many.graph.edges()[2].tolist() == [2.0, 1.0]
 
 
 def test_entities_without_relations_bring_the_passages_that_mention_them(tmp_path, write_files):
-    papers = write_files(tmp_path / "papers", {"a.txt": "In peace sleeps Ada.", "b.txt": "At dawn wakes Ezra."})
+    papers = write_files(
+        tmp_path / "papers", {"a.txt": "In peace sleeps Ada.", "b.txt": "At dawn wakes Ezra."}
+    )
     with Index.open(tmp_path / "index", models=models(scripted_chat())) as made:
         made.add(papers)
         found = made.retrieve("What does Ada do?", "fast-graphrag")
@@ -173,7 +185,8 @@ def test_entities_without_relations_bring_the_passages_that_mention_them(tmp_pat
 
 def test_a_question_that_matches_nothing_says_so(index):
     found, trace = ask(index, "Who mends the roof?")
-    assert not found.evidence and "no entity of the graph matches" in found.empty_because
+    assert not found.evidence
+    assert "no entity of the graph matches" in found.empty_because
     assert trace["matches"] == []
 
 
@@ -192,7 +205,8 @@ def test_evidence_says_what_seeded_it_and_where_the_walk_came_from(index):
 
 def test_a_filter_takes_relations_out_of_the_walk(index):
     found, trace = ask(index.where({"id": "d[12]*"}))
-    assert "ezra" not in repr(found) and "dora" not in repr(found)
+    assert "ezra" not in repr(found)
+    assert "dora" not in repr(found)
     assert {name for name, _ in trace["entities"]} == {"ada", "bela", "cyra"}
 
 

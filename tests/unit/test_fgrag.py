@@ -245,3 +245,11 @@ def test_the_papers_settings_are_those_of_its_code():
     )
     assert (paper.per_entity, paper.share_visited, paper.strong) == (0, False, "joint")
     assert np.inf > paper.entity_tokens >= 1_000_000
+
+
+def test_an_entity_without_questions_is_summarised_all_the_same(index, models):
+    given = models(scripted_chat([("Task: aspects", "I have no questions.")]))
+    found = FGRAG()(QUESTION, index, given)
+    assert all(not asked for _, asked in trace(found)["questions"])
+    assert found.evidence
+    assert {q.stage for q in given.calls.quarantined()} == {"aspects"}

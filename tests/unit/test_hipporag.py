@@ -126,7 +126,7 @@ def test_passages_are_faint_seeds_and_the_walk_is_that_of_the_equations(index):
     found, trace = ask(index, tolerance=1e-10)
     assert trace["passages"] == [["d1.txt:0", 0.05], ["d4.txt:0", 0.05], ["d2.txt:0", 0.0], ["d3.txt:0", 0.0]]
     expected = solved([0.5, 0.5, 0, 0, 1, 0.05, 0, 0, 0.05], FACTS + MENTIONS, 0.5)
-    scores = {chunk: score for chunk, score in trace["walk"]}
+    scores = dict(trace["walk"])
     assert [scores[f"d{n}.txt:0"] for n in (1, 2, 3, 4)] == pytest.approx(expected[5:].tolist(), abs=1e-7)
     assert found.ranking == ("d4.txt:0", "d1.txt:0", "d2.txt:0", "d3.txt:0")
 
@@ -147,10 +147,10 @@ def test_synonyms_add_to_facts_or_replace_them(index):
     own = Snapshot(index.folder)
     own._edges["synonyms"] = synonyms
     net = HippoRAG()._network(own)
-    owners, others, weights = net.edges_at(np.array([ADA]))
+    _, others, weights = net.edges_at(np.array([ADA]))
     assert weights[others == BELA].sum() == pytest.approx(1.9)
     net = METHODS["hipporag:2"]._network(own)
-    owners, others, weights = net.edges_at(np.array([ADA]))
+    _owners, others, weights = net.edges_at(np.array([ADA]))
     assert weights[others == BELA].sum() == pytest.approx(2 * 0.9)
     assert weights[others == EZRA].sum() == pytest.approx(2 * 1.0)
     own.close()
@@ -167,7 +167,8 @@ def test_only_the_nearest_facts_are_compared_again(index):
 
 def test_with_no_fact_left_passages_are_ranked_by_similarity_and_the_trace_says_so(index):
     found, trace = ask(index, "Who mends the roof?")
-    assert trace["kept"] == [] and trace["fallback"] == "the filter kept no fact"
+    assert trace["kept"] == []
+    assert trace["fallback"] == "the filter kept no fact"
     assert "the filter kept no fact" in found.evidence[0].why
     found, trace = ask(index, chat=Says('{"facts": []}'))
     assert trace["fallback"] == "the filter kept no fact"
@@ -186,7 +187,8 @@ def test_a_filter_takes_entities_facts_and_passages_out_of_the_walk(index):
     inside = index.where({"id": "d[12]*"})
     found, trace = ask(inside, tolerance=1e-10)
     assert set(found.ranking) == {"d1.txt:0", "d2.txt:0"}
-    assert "ezra" not in repr(found) and "dora" not in repr(found)
+    assert "ezra" not in repr(found)
+    assert "dora" not in repr(found)
     # Ada is mentioned once in there, so her weight is not halved.
     assert trace["phrases"] == [["ada", 1.0, 1, 1], ["bela", 0.5, 2, 1]]
     edges = [(ADA, BELA), (BELA, CYRA), (ADA, D1), (BELA, D1), (BELA, D2), (CYRA, D2)]

@@ -135,21 +135,25 @@ def test_levels_are_merged_themes_first_and_names_before_both(index):
     assert trace["entities"] == ["ada", "cyra", "dora", "ezra", "bela"]
 
 
-def test_passages_follow_the_relations_of_the_themes_then_the_entities(index):
-    found, _ = traced(RogragDual(seed_names=False), index)
+def test_in_the_order_of_the_code_passages_follow_the_relations_of_the_themes_then_the_entities(index):
+    found, _ = traced(RogragDual(seed_names=False, order="graph"), index)
     # d3 states the theme's relation; of the entities Dora adds nothing, Ezra d4, Ada d1, Bela d2.
     assert passages(found) == ["d3", "d4", "d1", "d2"]
 
 
+def test_by_similarity_passages_follow_their_cosine_with_the_question(index):
+    found, _ = traced(RogragDual(seed_names=False), index)
+    # The question's words that count are Ada and guards: d1, d3 and d4 hold one of them, d2 none; ties by row.
+    assert passages(found) == ["d1", "d3", "d4", "d2"]
+    assert any(f"cosine {6**-0.5:.3f}" in e.why for e in found.evidence if e.kind == "chunk")
+
+
 def test_the_first_passages_are_reranked(index):
-    found, _ = traced(RogragDual(seed_names=False, rerank=2), index, given=models(reranker=Longest()))
-    assert passages(found) == [
-        "d3",
-        "d4",
-        "d1",
-        "d2",
-    ]  # "Cyra guards Dora." is longer than "Ada visits Ezra."
-    found, _ = traced(RogragDual(seed_names=False, rerank=4), index, given=models(reranker=Longest()))
+    given = models(reranker=Longest())
+    # The longest text is that of d2, then those of d3 and d4, of equal length.
+    found, _ = traced(RogragDual(seed_names=False, order="graph", rerank=2), index, given=given)
+    assert passages(found) == ["d3", "d4", "d1", "d2"]
+    found, _ = traced(RogragDual(seed_names=False, order="graph", rerank=4), index, given=given)
     assert passages(found) == ["d2", "d3", "d4", "d1"]
     assert "reranked" in next(e.why for e in found.evidence if e.kind == "chunk")
 

@@ -65,7 +65,7 @@ def test_with_equal_weights_the_error_is_at_most_tolerance_times_degree(toleranc
 
 
 def test_vertices_without_edges_send_the_walk_back_to_the_start():
-    # 2 has no edge. By hand with d = 0.5: leaking, p2 = 0.25 and the others share 0.5; a quarter leaks, so divide by 0.75.
+    # 2 has no edge. By hand with d = 0.5: leaking, p2 = 0.25 and the others share 0.5; a quarter leaks: divide by 0.75.
     net = network(3, [(0, 1, 1.0)])
     found = walk(net, [0, 2], [1.0, 1.0], damping=0.5, tolerance=1e-12)
     assert found.at([2]) == pytest.approx([0.25 / 0.75])

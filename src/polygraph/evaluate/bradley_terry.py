@@ -1,6 +1,7 @@
 """One ranking of all methods from comparisons of two: Bradley and Terry (1952), with intervals."""
 
 import math
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -115,7 +116,9 @@ def _fit(wins: NDArray[np.float64], design: NDArray[np.float64]) -> NDArray[np.f
     # The first method is the zero of the scale: only differences can be seen.
     model = api.GLM(wins + _PRIOR, design[:, 1:], family=api.families.Binomial())
     # Two methods leave no degree of freedom for a scale, which a binomial model does not have.
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
+        # Of a resample in which one method never lost it warns, for which the prior is there.
+        warnings.simplefilter("ignore")
         params = np.asarray(model.fit().params)
     strengths = np.concatenate([[0.0], params])
     return np.asarray(strengths - strengths.mean(), dtype=np.float64)

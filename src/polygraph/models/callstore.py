@@ -14,7 +14,7 @@ from polygraph.models.protocols import ChatReply
 Outcome: TypeAlias = Literal["ok", "failed", "repaired"]
 Durability: TypeAlias = Literal["normal", "full"]
 
-FORMAT = 1
+FORMAT = 2
 BUSY_TIMEOUT_S = 30.0
 LOOKUP = 900
 """Keys in one look-up; older builds of SQLite take at most 999 values in a statement."""
@@ -40,6 +40,15 @@ CREATE TABLE IF NOT EXISTS asked (
 CREATE TABLE IF NOT EXISTS quarantine (
   key TEXT PRIMARY KEY, repair_key TEXT NOT NULL, stage TEXT NOT NULL, method TEXT NOT NULL,
   model TEXT NOT NULL, problem TEXT NOT NULL, raw TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch (
+  key TEXT PRIMARY KEY, stage TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL,
+  outcome TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, state TEXT NOT NULL, file TEXT NOT NULL,
+  tries INTEGER NOT NULL, problem TEXT NOT NULL, cost REAL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch_line (digest BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch_refusal (
+  model TEXT NOT NULL, problem TEXT NOT NULL, PRIMARY KEY (model, problem)
 ) WITHOUT ROWID;
 """
 
@@ -192,26 +201,28 @@ class CallStore:
         Returns:
             The reply to use: the stored one, if another process was first.
         """
-        with self._explained(), self._transaction():
-            self._insert(attempt)
-            kept = self._connection.execute(
-                "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)",
-                (
-                    key,
-                    attempt.model,
-                    _storable(reply.text),
-                    reply.prompt_tokens,
-                    reply.completion_tokens,
-                    reply.finish,
-                ),
-            ).rowcount
+        with self.transaction():
+            kept = self.insert_reply(key, reply, attempt)
         stored = self.reply(key) if not kept else None
         return stored or reply
 
+    def insert_reply(self, key: str, reply: ChatReply, attempt: Attempt) -> bool:
+        """Insert a reply and its line of the ledger, inside a transaction; False if the reply was there."""
+        self.insert_attempt(attempt)
+        text = _storable(reply.text)
+        values = (key, attempt.model, text, reply.prompt_tokens, reply.completion_tokens, reply.finish)
+        return bool(
+            self._connection.execute(
+                "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", values
+            ).rowcount
+        )
+
     def forget(self, keys: Iterable[str]) -> None:
-        """Delete stored replies, so that they are asked for again."""
-        with self._explained(), self._transaction():
-            self._connection.executemany("DELETE FROM reply WHERE key = ?", [(key,) for key in keys])
+        """Delete stored replies, so that they are asked for again, also of those that no batch could answer."""
+        some = [(key,) for key in keys]
+        with self.transaction() as run:
+            run.executemany("DELETE FROM reply WHERE key = ?", some)
+            run.executemany("DELETE FROM batch WHERE key = ? AND state != 'sent'", some)
 
     # --- vectors ----------------------------------------------------------------------------------
 
@@ -236,7 +247,7 @@ class CallStore:
             The vectors to use: the stored ones, where another process was first.
         """
         with self._explained(), self._transaction():
-            self._insert(attempt)
+            self.insert_attempt(attempt)
             before = self._connection.total_changes
             # Sorted keys touch neighbouring pages of the index.
             self._connection.executemany(
@@ -250,7 +261,7 @@ class CallStore:
     def log(self, attempt: Attempt) -> None:
         """Write a line of the ledger."""
         with self._explained(), self._transaction():
-            self._insert(attempt)
+            self.insert_attempt(attempt)
 
     def log_cached(self, stage: str, method: str, model: str, n: int) -> None:
         """Count what was answered from the store."""
@@ -358,12 +369,14 @@ class CallStore:
         with self._explained():
             with self._transaction():
                 kept: tuple[tuple[str, Collection[object]], ...]
-                kept = (("reply", replies), ("quarantine", replies), ("vector", vectors))
+                kept = (("reply", replies), ("quarantine", replies), ("batch", replies), ("vector", vectors))
                 for table, keys in kept:
                     found = run(f"SELECT key FROM {table}").fetchall()  # noqa: S608
                     gone = [row for row in found if row[0] not in keys]
                     self._connection.executemany(f"DELETE FROM {table} WHERE key = ?", gone)  # noqa: S608
-                run("UPDATE attempt SET problem = '' WHERE problem != ''")
+                for table in ("attempt", "batch"):
+                    run(f"UPDATE {table} SET problem = '' WHERE problem != ''")  # noqa: S608
+                run("DELETE FROM batch_refusal")
             run("VACUUM")
             busy = run("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         return not busy
@@ -375,7 +388,14 @@ class CallStore:
 
     # --- plumbing -----------------------------------------------------------------------------------
 
-    def _insert(self, attempt: Attempt) -> None:
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        """The connection, inside one transaction that no other thread or process comes between."""
+        with self._explained(), self._transaction():
+            yield self._connection
+
+    def insert_attempt(self, attempt: Attempt) -> None:
+        """Insert a line of the ledger, inside a transaction."""
         self._connection.execute(
             "INSERT INTO attempt (stage, method, model, outcome, problem, prompt_tokens, completion_tokens, "
             "seconds, cost, unreported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",

@@ -28,6 +28,8 @@ CONNECT_S = 15.0
 """Longest wait for a connection; `timeout_s` is for answers."""
 LONGEST_REPLY = 4_000_000
 """Characters after which a reply that does not end is cut off."""
+_MOST_TOKENS = 1_000_000_000
+"""No reply has more: a larger number is not a number of tokens."""
 BATCH_TEXTS = 128
 BATCH_TOKENS = 100_000
 """Largest batch of an embedder; OpenAI itself takes 300,000 tokens."""
@@ -159,7 +161,7 @@ class _Endpoint:
         if status in {408, 409, 425} or (status >= 500 and status != 501):
             wait = _retry_after(error.response.headers)
             return TransportError(f"{status}: {text}", kind="server", retry_after_s=wait)
-        if status == 413 or (status in {400, 422} and _TOO_MUCH.search(f"{code} {text}")):
+        if is_rejected(status, f"{code} {text}"):
             message = f"the endpoint rejects this request ({status}: {text})"
             return TransportError(message, kind="rejected", retryable=False)
         if status in {400, 422}:
@@ -254,17 +256,21 @@ class OpenAIChat:
                     self._proven = self._proven or replace(form, structured="plain")
                 return reply
 
+    def batch_body(self, request: ChatRequest, refusals: Sequence[str] = ()) -> dict[str, Any]:
+        """Return what a line of a batch file holds for a request: what `chat` sends, not streamed.
+
+        Args:
+            request: what to ask.
+            refusals: what the endpoint said of such requests in earlier batches; what it minds is left out.
+        """
+        form = replace(self._form, stream=False)
+        for refusal in refusals:
+            # Only what it names: one odd request that it refused says nothing of the others.
+            form = form.weaker(refusal.lower(), request, form) or form
+        return self._arguments(request, form)
+
     def _attempt(self, request: ChatRequest, form: _Form, on_text: Callable[[str], None] | None) -> ChatReply:
-        arguments: dict[str, Any] = {
-            "model": self.name,
-            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
-        }
-        if form.temperature:
-            arguments["temperature"] = request.temperature
-        if request.max_output_tokens is not None:
-            arguments[form.limit] = request.max_output_tokens
-        if request.schema is not None and form.structured != "plain":
-            arguments["response_format"] = _response_format(request.schema, form.structured)
+        arguments = self._arguments(request, form)
         try:
             if form.stream:
                 return self._streamed(request, arguments, form, on_text)
@@ -276,6 +282,19 @@ class OpenAIChat:
             if explained is error:
                 raise
             raise explained from error
+
+    def _arguments(self, request: ChatRequest, form: _Form) -> dict[str, Any]:
+        arguments: dict[str, Any] = {
+            "model": self.name,
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+        }
+        if form.temperature:
+            arguments["temperature"] = request.temperature
+        if request.max_output_tokens is not None:
+            arguments[form.limit] = request.max_output_tokens
+        if request.schema is not None and form.structured != "plain":
+            arguments["response_format"] = _response_format(request.schema, form.structured)
+        return arguments
 
     def _streamed(
         self,
@@ -316,7 +335,7 @@ class OpenAIChat:
             raise self._endpoint.refused(f"it answers with {kind or 'something unknown'}", 404)
         if finish is None and not usage:
             raise TransportError("the reply broke off before its end", kind="connection")
-        return self._reply(request, "".join(pieces), finish, usage)
+        return _checked("".join(pieces), finish, usage, lambda: prompt_tokens(request))
 
     def _whole(
         self, request: ChatRequest, arguments: dict[str, Any], on_text: Callable[[str], None] | None
@@ -330,36 +349,79 @@ class OpenAIChat:
             on_text(text)
         told = getattr(completion, "usage", None)
         usage = {name: getattr(told, name, None) for name in ("prompt_tokens", "completion_tokens")}
-        return self._reply(request, text, getattr(choice, "finish_reason", None), usage)
+        return _checked(
+            text, getattr(choice, "finish_reason", None), usage, lambda: prompt_tokens(request)
+        )
 
-    def _reply(
-        self, request: ChatRequest, text: str, finish: str | None, usage: Mapping[str, Any]
-    ) -> ChatReply:
-        """Check a reply, and count what the endpoint did not."""
-        reads, writes = usage.get("prompt_tokens"), usage.get("completion_tokens")
-        if reads is None:
-            reads = sum(count_tokens(message.content) for message in request.messages)
-        if writes is None:
-            writes = count_tokens(text)
-        if not text.strip():
-            problem = "no text in the reply"
-            if finish == "length":
-                problem = f"all {writes} tokens of output were used up before any text was written"
-            elif finish == "content_filter":
-                problem = "the endpoint's content filter withheld the reply"
-            raise TransportError(
-                problem,
-                kind="empty",
-                retryable=finish not in {"length", "content_filter"},
-                prompt_tokens=int(reads),
-                completion_tokens=int(writes),
-            )
-        known: Literal["stop", "length", "other"] = "other"
-        if finish == "stop" or finish is None:
-            known = "stop"
-        elif finish == "length":
-            known = "length"
-        return ChatReply(text=text, prompt_tokens=int(reads), completion_tokens=int(writes), finish=known)
+
+def prompt_tokens(request: ChatRequest) -> int:
+    """Count the tokens of a request's messages."""
+    return sum(count_tokens(message.content) for message in request.messages)
+
+
+def read_completion(body: Mapping[str, Any], n_prompt_tokens: int) -> ChatReply:
+    """Read a reply from the JSON of a chat completion, of which nothing is taken for granted.
+
+    Args:
+        body: as an endpoint, or somebody by hand, wrote it.
+        n_prompt_tokens: what the request is thought to have had, where the body does not say.
+
+    Raises:
+        TransportError: if there is no text in it.
+    """
+    choices = body.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
+    message = choice.get("message")
+    text = message.get("content") if isinstance(message, dict) else None
+    finish, told = choice.get("finish_reason"), body.get("usage")
+    usage = {
+        name: n
+        for name, n in (told.items() if isinstance(told, dict) else ())
+        if isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= _MOST_TOKENS
+    }
+    if isinstance(text, str) and len(text) > LONGEST_REPLY:
+        text, finish = text[:LONGEST_REPLY], "length"
+    return _checked(
+        text if isinstance(text, str) else "",
+        finish if isinstance(finish, str) else None,
+        usage,
+        lambda: n_prompt_tokens,
+    )
+
+
+def _checked(
+    text: str, finish: str | None, usage: Mapping[str, Any], n_prompt_tokens: Callable[[], int]
+) -> ChatReply:
+    """Check a reply, and count what the endpoint did not."""
+    reads, writes = usage.get("prompt_tokens"), usage.get("completion_tokens")
+    if reads is None:
+        reads = n_prompt_tokens()
+    if writes is None:
+        writes = count_tokens(text)
+    if not text.strip():
+        problem = "no text in the reply"
+        if finish == "length":
+            problem = f"all {writes} tokens of output were used up before any text was written"
+        elif finish == "content_filter":
+            problem = "the endpoint's content filter withheld the reply"
+        raise TransportError(
+            problem,
+            kind="empty",
+            retryable=finish not in {"length", "content_filter"},
+            prompt_tokens=int(reads),
+            completion_tokens=int(writes),
+        )
+    known: Literal["stop", "length", "other"] = "other"
+    if finish == "stop" or finish is None:
+        known = "stop"
+    elif finish == "length":
+        known = "length"
+    return ChatReply(text=text, prompt_tokens=int(reads), completion_tokens=int(writes), finish=known)
+
+
+def is_rejected(status: int, text: str) -> bool:
+    """Tell whether an error is about this one request, for instance as too long, whatever is done about its form."""
+    return status == 413 or (status in {400, 422} and bool(_TOO_MUCH.search(text)))
 
 
 def _events(chunks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar, cast
 
+from polygraph.errors import RequestsWaiting
+
 S = TypeVar("S")
 T = TypeVar("T")
 
@@ -20,6 +22,24 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def in_turn(function: Callable[[S], T], items: Iterable[S]) -> list[T]:
+    """Apply a function to one item after the other; what waits for a batch does not keep the rest from being asked.
+
+    Raises:
+        RequestsWaiting: after all items, if any of them waits.
+    """
+    results: list[T] = []
+    waiting: RequestsWaiting | None = None
+    for item in items:
+        try:
+            results.append(function(item))
+        except RequestsWaiting as error:
+            waiting = waiting or error
+    if waiting is not None:
+        raise waiting
+    return results
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +82,8 @@ class _Job(Generic[S, T]):
             error: BaseException | None = None
             try:
                 value = self._function(self._items[i])
+            except RequestsWaiting as waiting:
+                error = waiting  # the others are asked, too, so that one batch holds as much as possible
             except BaseException as raised:
                 error = raised
                 self.stop()
@@ -106,15 +128,18 @@ class Pool:
         helpers = self._help(job, len(todo) - 1 if nested else len(todo)) if len(todo) > 1 else 0
         results: dict[int, T] = {}
         errors: dict[int, BaseException] = {}
+        waiting: list[RequestsWaiting] = []
         try:
             # A thread of the pool works itself, so that there is progress when no thread is to spare. The
             # main thread only waits, so that Ctrl-C does not break a call that is under way.
             if nested or not helpers:
                 job.work()
             expected = len(todo)
-            while len(results) + len(errors) < expected:
+            while len(results) + len(errors) + len(waiting) < expected:
                 ended = job.next()
-                if ended.error is not None:
+                if isinstance(ended.error, RequestsWaiting):
+                    waiting.append(ended.error)
+                elif ended.error is not None:
                     errors[ended.index] = ended.error
                     expected = job.stop()
                 else:
@@ -129,6 +154,8 @@ class Pool:
         if errors:
             interrupts = [i for i, error in errors.items() if not isinstance(error, Exception)]
             raise errors[min(interrupts or errors)]
+        if waiting:
+            raise waiting[0]
         return [results[i] for i in range(len(todo))]
 
     def _help(self, job: _Job[S, T], most: int) -> int:

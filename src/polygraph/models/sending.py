@@ -248,13 +248,42 @@ class Sender:
         """
         if not self.estimates(model):
             return nullcontext()
+        return self._budget.reserve(reads + writes, self._quote(model, reads, writes) or 0.0)
+
+    def commit(self, model: Any, reads: int, writes: int, *, share: float) -> float | None:
+        """Book a call that others will make, in a batch, at what it is expected to take.
+
+        Args:
+            model: whose call it is.
+            reads: tokens of the request.
+            writes: tokens that the reply is expected to have.
+            share: of the usual price.
+
+        Returns:
+            The expected cost, None if the price is not known.
+
+        Raises:
+            BadInput, BudgetReached: as `reserve` does.
+        """
+        quote = self._quote(model, reads, writes)
+        cost = None if quote is None else quote * share
+        with self._budget.reserve(reads + writes, cost or 0.0):
+            self._budget.spend(reads + writes, cost)
+        return cost
+
+    def cost_of(self, name: str, reads: int, writes: int) -> float | None:
+        """What a call of an endpoint's model costs, None if the price is not known."""
+        price = price_of(name, self._prices)
+        return price.cost(reads, writes) if price else None
+
+    def _quote(self, model: Any, reads: int, writes: int) -> float | None:
         price = self._price(model)
         if price is None and self._budget.max_cost is not None:
             raise BadInput(
                 f"the price of {model.name!r} is not known, so a cap on money cannot be kept. Add "
                 f'prices."{model.name}" to polygraph.toml, or use --max-spend-tokens instead of --max-cost'
             )
-        return self._budget.reserve(reads + writes, price.cost(reads, writes) if price else 0.0)
+        return price.cost(reads, writes) if price else None
 
     def _pace(self, model: Any) -> Pace:
         name = getattr(model, "base_url", "") or model.name

@@ -76,7 +76,7 @@ METHODS: Mapping[str, Method] = {
     "rograg-logic:paper": RogragLogic(least_facts=1, whole_facts=False),
     "rograg": Rograg(),
     "rograg:paper": Rograg(
-        refuse_below=0.1808, seed_names=False, least_facts=1, whole_facts=False
+        refuse_below=0.1808, seed_names=False, least_facts=1, whole_facts=False, order="graph"
     ),
     "select": Select(),
     "select:rag-vs-graphrag": Select(arms=(replace(_RAG, kind="fact"), replace(_GRAPH, kind="reasoning"))),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
+from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import AnswerForm, Cut, Evidence, Json, Retrieval, Step
@@ -250,9 +251,12 @@ class FGRAG:
             return [() for _ in parts], chosen
 
         def write(part: _Part) -> tuple[tuple[str, ...], Summary]:
-            asked = aspects(
-                question, part.subject, named, models, chat, most=self.most_questions, method="fg-rag"
-            )
+            try:
+                asked = aspects(
+                    question, part.subject, named, models, chat, most=self.most_questions, method="fg-rag"
+                )
+            except UnusableReply:  # kept in quarantine; the summary has the question itself to go by
+                asked = ()
             notes = [c.note for c in part.found]
             return asked, summarise(question, part.subject, asked, notes, models, chat, method="fg-rag")
 

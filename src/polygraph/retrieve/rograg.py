@@ -15,7 +15,7 @@ from polygraph.retrieve.logicform import NEEDS as LOGIC_NEEDS
 from polygraph.retrieve.logicform import RogragLogic
 from polygraph.retrieve.relevance import relevance
 from polygraph.retrieve.rograg_dual import NEEDS as DUAL_NEEDS
-from polygraph.retrieve.rograg_dual import RogragDual
+from polygraph.retrieve.rograg_dual import Order, RogragDual
 from polygraph.retrieve.rows import nothing
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.answer import write_answer
@@ -75,6 +75,8 @@ class Rograg:
     """As for `rograg-logic`, and so `whole_facts`."""
     whole_facts: bool = True
     """A statement may resemble the question as a whole (ours)."""
+    order: Order = "similarity"
+    """Of passages in dual-level retrieval (ours)."""
     logic_tokens: int = 6_000
     """Budget of the context of a logic form (ours)."""
     max_tokens: int = 28_000
@@ -118,6 +120,7 @@ class Rograg:
         dual = RogragDual(
             expand=self.expand,
             seed_names=self.seed_names,
+            order=self.order,
             rerank=self.chunk_rerank,
             max_tokens=self.max_tokens,
         )

@@ -69,8 +69,8 @@ class RogragDual:
     chunk_tokens: int = 12_000
     """Budget of passages (code: 12,000)."""
     order: Order = "similarity"
-    """Of passages: `similarity`: those that mention an entity, by cosine with the question (ours); `graph`: those of the
-    themes' relations, then those of the details' entities (code)."""
+    """Of passages: `similarity`: by cosine with the question (ours); `graph`: those of the themes' relations, then
+    those of the details' entities (code)."""
     rerank: int = 10
     """So many passages are ordered anew by the cross-encoder, where there is one; 0 for none (code: 10)."""
     max_tokens: int = 28_000

@@ -206,9 +206,7 @@ class SentencePool:
         scores = _blend(some, _weights(content(query), some), cosines)
         chosen: list[int] = []
         for i in sorted(range(len(some)), key=lambda i: (-scores[i], i)):
-            if all(
-                _shared(self._content[taken[i]], self._content[taken[j]]) < _REPEATS for j in chosen
-            ):
+            if all(_shared(self._content[taken[i]], self._content[taken[j]]) < _REPEATS for j in chosen):
                 chosen.append(i)
                 if len(chosen) == most:
                     break

@@ -120,7 +120,7 @@ def number(value: object, low: float, high: float) -> float | None:
         read = float(str(value))
     except ValueError:
         return None
-    return None if isnan(read) else min(max(read, low), high)
+    return None if isnan(read) else float(min(max(read, low), high))
 
 
 def yes_no(text: str) -> bool | None:

@@ -150,7 +150,7 @@ def test_synonyms_add_to_facts_or_replace_them(index):
     _, others, weights = net.edges_at(np.array([ADA]))
     assert weights[others == BELA].sum() == pytest.approx(1.9)
     net = METHODS["hipporag:2"]._network(own)
-    _owners, others, weights = net.edges_at(np.array([ADA]))
+    _, others, weights = net.edges_at(np.array([ADA]))
     assert weights[others == BELA].sum() == pytest.approx(2 * 0.9)
     assert weights[others == EZRA].sum() == pytest.approx(2 * 1.0)
     own.close()

@@ -116,7 +116,7 @@ class FastGraphRAG:
         rows = sorted(reset)
         walked = walk(network, rows, [reset[n] for n in rows], damping=self.damping, tolerance=self.tolerance)
         ranked = keep(
-            walked.top(len(walked.vertices)),
+            walked.top(self.max_entities + 1),  # one more, for a gap below the last
             self.entity_policy,
             most=self.max_entities,
             threshold=self.threshold,

@@ -4,56 +4,27 @@
 
 The judge prefers the answer in front by 30 points, an answer that is 25 words longer by 50 points, and is noisy. The
 usual protocol (A in front, one judgement a question, no ties) is read as papers read it: above half is better. Ours is
-read as `polygraph eval report` reads it. About 4 minutes.
+read as `polygraph eval report` reads it. About 6 minutes.
 """
 
 import argparse
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from polygraph.evaluate.bootstrap import bootstrap_differences
-from polygraph.evaluate.findings import ALPHA
-from polygraph.evaluate.simulate import Faults, Truth, unbiased_gaps, usual_win_rate
-from polygraph.evaluate.stats import paired_test, power_of
 from polygraph.evaluate.protocols import Design
+from polygraph.evaluate.simulate import Faults, Truth, read_study
 
 CASES = {
     "a method against itself": Truth(),
     "itself, 25 words longer": Truth(longer=25),
     "10 points better, 150 questions": Truth(gap=10),
     "10 points better, 500 questions": Truth(gap=10, n=500),
+    "itself, aligned but always 2 words shorter": Truth(left=2),
+    "itself, aligned but always 8 words shorter": Truth(left=8),
 }
 HOW = Design(repeats=2, trials=2)
-
-
-@dataclass(frozen=True, slots=True)
-class Study:
-    """What both protocols say of one simulated study."""
-
-    usual: float
-    """Win rate of A by the usual protocol."""
-    relative: float
-    differs: bool
-    detectable: float
-    """Gap that our power statement (at 95 %) says can be told from noise."""
-
-
-def study(truth: Truth, seed: int) -> Study:
-    """Judge one study by both protocols."""
-    faults = Faults()
-    rows = unbiased_gaps(truth, faults, seed, HOW)
-    values = np.asarray([np.mean(results) for results in rows.values()])
-    [interval] = bootstrap_differences(values[:, None], np.random.default_rng(seed))
-    p = paired_test(values.tolist(), [0.0] * len(values)).p
-    return Study(
-        usual=usual_win_rate(truth, faults, seed),
-        relative=float(values.mean()),
-        differs=p < ALPHA and (interval.low > 0 or interval.high < 0),
-        detectable=power_of(float(values.std(ddof=1)), len(values), power=0.95).detectable,
-    )
 
 
 def main() -> None:
@@ -63,7 +34,7 @@ def main() -> None:
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     started = time.perf_counter()
-    found = {name: [study(truth, seed) for seed in range(options.studies)] for name, truth in CASES.items()}
+    found = {name: [read_study(truth, Faults(), seed, HOW) for seed in range(options.studies)] for name, truth in CASES.items()}
     print("| case | usual: mean win rate | usual: A declared better | ours: mean relative win rate |", end="")
     print(" ours: tie | ours: A better | ours: B better | of studies that can tell |")
     print("|---|---|---|---|---|---|---|---|")

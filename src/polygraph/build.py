@@ -211,8 +211,9 @@ def build(
 
     Raises:
         NothingExtracted: if the graph was asked for and no entity came out of any text.
+        RequestsWaiting: with a batch, when nothing goes on without replies; what is done is kept.
     """
-    with models.calls.meter() as meter:
+    with models.calls.round(), models.calls.meter() as meter:
         builder = _Builder(store, manifest, models, progress, processes, again)
         if store.manifest() not in (None, manifest):
             on_change()

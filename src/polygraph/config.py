@@ -100,6 +100,15 @@ class Settings(BaseSettings):
     max_spend_tokens: int | None = Field(
         None, ge=1, description="Hard cap on model tokens per command, in and out."
     )
+    batch: Path | None = Field(
+        None, description="Folder of batch files: calls of language models are written there instead of made."
+    )
+    batch_price: float = Field(0.5, ge=0, description="Share of the usual price that a batch costs.")
+    batch_tries: int = Field(
+        3, ge=1, description="Times that a request is written to batches before errors are its answer."
+    )
+    batch_requests: int = Field(50_000, ge=1, description="Most requests in one batch file.")
+    batch_mb: int = Field(200, ge=1, description="Largest batch file, in megabytes.")
     durability: Literal["normal", "full"] = Field(
         "normal", description="`full` survives a loss of power, slower."
     )

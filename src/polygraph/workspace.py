@@ -44,6 +44,7 @@ from polygraph.load import load
 from polygraph.models import ChatModel, Models
 from polygraph.models.callstore import CallStore
 from polygraph.models.open import open_models
+from polygraph.models.pool import in_turn
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import Embedder
 from polygraph.models.replay import Named
@@ -568,11 +569,12 @@ class Index:
         Raises:
             UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to mend it.
         """
-        asked, usage = self._stand_alone(question, history)
-        retrieval = self.retrieve(asked, method, where=where, max_tokens=max_tokens)
-        found = answering.answer(
-            asked, retrieval, self.snapshot(where), self.models, history=history, on_text=on_text
-        )
+        with self.models.calls.round():
+            asked, usage = self._stand_alone(question, history)
+            retrieval = self.retrieve(asked, method, where=where, max_tokens=max_tokens)
+            found = answering.answer(
+                asked, retrieval, self.snapshot(where), self.models, history=history, on_text=on_text
+            )
         return replace(found, question=question, usage=found.usage + usage)
 
     def stream(self, question: str, method: str | Method | None = None, **options: Any) -> Iterator[Event]:
@@ -581,6 +583,12 @@ class Index:
 
         def work() -> None:
             try:
+                with self.models.calls.round():
+                    answer()
+            except BaseException as error:
+                events.put(error)
+
+        def answer() -> None:
                 history = options.get("history", ())
                 where = options.get("where")
                 asked, usage = self._stand_alone(question, history)
@@ -628,7 +636,8 @@ class Index:
             raise BadInput(f"--max-tokens {max_tokens} leaves no room for evidence. Give at least 100")
         snapshot = self.snapshot(where)
         name = "" if isinstance(method, Method) else method or self.settings.method
-        with self.models.calls.meter() as meter, self.models.calls.serving(name):
+        calls = self.models.calls
+        with calls.round(), calls.meter() as meter, calls.serving(name):
             found = with_budget(chosen, max_tokens)(question, snapshot, self.models)
         return replace(found, method=name or found.method, usage=found.usage + meter.usage)
 
@@ -646,8 +655,10 @@ class Index:
         """
         for name in methods:
             find_method(name)
-        with self.models.calls.sharing():
-            return [self.ask(question, name, where=where, max_tokens=max_tokens) for name in methods]
+        with self.models.calls.round(), self.models.calls.sharing():
+            return in_turn(
+                lambda name: self.ask(question, name, where=where, max_tokens=max_tokens), methods
+            )
 
     # --- measuring ----------------------------------------------------------------------------------
 
@@ -723,15 +734,16 @@ class Index:
                 "version": __version__,  # another release may rank otherwise
             },
         )
-        return evaluate_retrieval(
-            listed,
-            chosen,
-            lambda text, name: self.retrieve(text, chosen[name], where=where, max_tokens=max_tokens),
-            self.snapshot(where),
-            self.models,
-            options,
-            progress,
-        )
+        with self.models.calls.round():
+            return evaluate_retrieval(
+                listed,
+                chosen,
+                lambda text, name: self.retrieve(text, chosen[name], where=where, max_tokens=max_tokens),
+                self.snapshot(where),
+                self.models,
+                options,
+                progress,
+            )
 
     # --- looking ------------------------------------------------------------------------------------
 
@@ -771,6 +783,7 @@ class Index:
                 "failures": [
                     {"window": w, "status": s, "problem": p, "raw": raw} for w, s, p, raw in store.failures()
                 ],
+                "batches": [asdict(file) for file in self.models.calls.waiting()],
                 "ledger": [row.as_dict() for row in self.models.calls.ledger()],
                 "estimate": load_estimate(self.folder, self.models.calls.ledger()),
             }

@@ -26,6 +26,7 @@ from polygraph.evaluate.steps import (
 )
 from polygraph.evaluate.study import Study, StudyAnswer
 from polygraph.models import ChatModel, Models
+from polygraph.models.pool import in_turn
 from polygraph.records import Answer, Json
 from polygraph.store.layers import Snapshot
 
@@ -64,13 +65,14 @@ class Experiment:
         if self.study.path("questions").is_file():
             return Posed(questions=tuple(self.questions()))
         if kind == "grounded":
-            posed = grounded_questions(
-                self.index,
-                self.models,
-                per_level=n,
-                seed=seed,
-                on_done=lambda done, total: self.told("questions", done, total),
-            )
+            with self.models.calls.round():
+                posed = grounded_questions(
+                    self.index,
+                    self.models,
+                    per_level=n,
+                    seed=seed,
+                    on_done=lambda done, total: self.told("questions", done, total),
+                )
         elif kind == "summary":
             posed = summary_questions(self.index, self.models)
         else:
@@ -165,11 +167,13 @@ class Experiment:
             if aligns
             else unaligned(questions, pairs, answers)
         )
-        found: list[Judgement] = []
-        for chat in judges:
+
+        def judged(chat: ChatModel) -> list[Judgement]:
             judge = ModelJudge(chat, self.models.calls, how.protocol, temperature=temperature)
-            found += judge_aligned(self.study, questions, aligned, judge, how, self.models.calls, self.told)
-        return found
+            return judge_aligned(self.study, questions, aligned, judge, how, self.models.calls, self.told)
+
+        with self.models.calls.round():
+            return [judgement for found in in_turn(judged, judges) for judgement in found]
 
     def judge_lists(
         self,
@@ -189,13 +193,15 @@ class Experiment:
         """
         questions, answers, chosen = self._answered(methods)
         self.study.settle("judgements, listwise", {"temperature": temperature, "methods": list(chosen)})
-        found: list[Judgement] = []
-        for chat in judges:
+
+        def judged(chat: ChatModel) -> list[Judgement]:
             judge = ListJudge(chat, self.models.calls, temperature=temperature)
-            found += judge_together(
+            return judge_together(
                 self.study, questions, answers, chosen, judge, trials, self.models.calls, self.told
             )
-        return found
+
+        with self.models.calls.round():
+            return [judgement for found in in_turn(judged, judges) for judgement in found]
 
     # --- report -------------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from polygraph.evaluate.agreement import OrderConsistency, order_consistency
 from polygraph.evaluate.align import Aligned, count_words
+from polygraph.evaluate.biases import LengthEffect, length_effect
 from polygraph.evaluate.bootstrap import Interval, bootstrap_differences, holm
 from polygraph.evaluate.bradley_terry import Duel, Strength, bradley_terry
 from polygraph.evaluate.judgements import Judgement, Outcome, by_order, outcomes, pairs_of
@@ -71,6 +72,8 @@ class PairFigures:
     consistency: OrderConsistency
     power: Power | None
     """None where no question differs."""
+    length: LengthEffect | None
+    """How far results follow what is left of the difference in length; None where it is the same everywhere."""
     sentence: str
 
     @property
@@ -125,8 +128,9 @@ def find(
             drafts.append((a, b, found))
     adjusted = holm([_test(found).p for _, _, found in drafts])
     cost = {m.method: m for m in methods}
+    texts = {} if aligned_only(protocol) else {a.key: count_words(plain(a.text)) for a in answers}
     pairs = [
-        _pair(a, b, found, p, kinds, aligned, used, cost, seed)
+        _pair(a, b, found, p, kinds, aligned, used, cost, _longer(a, b, found, aligned, texts), seed)
         for (a, b, found), p in zip(drafts, adjusted, strict=True)
     ]
     ranking = _ranking(drafts, seed) if len(methods) > 1 and drafts else []
@@ -215,6 +219,7 @@ def _pair(
     aligned: Sequence[Aligned],
     judgements: Sequence[Judgement],
     cost: Mapping[str, MethodFigures],
+    longer: Mapping[str, int],
     seed: int,
 ) -> PairFigures:
     signs, gaps = _signs(found), _gaps(found)
@@ -246,6 +251,11 @@ def _pair(
         by_type=_by_type(found, signs, kinds, seed),
         consistency=order_consistency(*by_order(mine, a, b)),
         power=power_of(deviation, len(values)) if deviation > 0 and len(values) > 1 else None,
+        length=length_effect(
+            [s for q, s in signs.items() if q in longer],
+            [longer[q] for q in signs if q in longer],
+            np.random.default_rng(seed),
+        ),
         sentence="",
     )
     return replace(made, sentence=_sentence(made, cost[a], cost[b]))

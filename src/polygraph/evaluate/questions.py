@@ -15,6 +15,7 @@ from polygraph.errors import BadInput, UnusableReply
 from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.sampling import HOPS, random_walk, shuffled_entities, shuffled_relations
 from polygraph.models import ChatModel, Models
+from polygraph.models.pool import in_turn
 from polygraph.records import Chunk
 from polygraph.retrieve.rows import entity_line, relation_line
 from polygraph.store.layers import Snapshot
@@ -78,7 +79,8 @@ def grounded_questions(
     posed: list[Question] = []
     notes: list[str] = []
     seen: set[frozenset[str]] = set()
-    for level in levels:
+
+    def pose(level: Level) -> None:
         rng = np.random.default_rng([seed, LEVELS.index(level)])
         parts = _parts(level, index, rng, hops)
         kept: list[Question] = []
@@ -102,7 +104,9 @@ def grounded_questions(
             if tried >= _TRIES * per_level:
                 why = f"{lost} replies were unusable, or asked what had been asked"
             notes.append(f"{len(kept)} of {per_level} questions at the level {level}: {why}")
-        posed += kept
+        posed.extend(kept)
+
+    in_turn(pose, levels)
     return Posed(questions=tuple(posed), notes=tuple(notes))
 
 

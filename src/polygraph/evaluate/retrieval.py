@@ -16,6 +16,7 @@ from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.retrieval_metrics import KS, depth_of
 from polygraph.evaluate.retrieval_report import Counts, RetrievalReport, report
 from polygraph.models import Models
+from polygraph.models.pool import in_turn
 from polygraph.models.protocols import Embedder
 from polygraph.records import Json, Retrieval, Usage, digest
 from polygraph.retrieve.base import Method, require
@@ -129,10 +130,11 @@ class _Run:
             progress("questions", n_done, total)
 
             def ask(question: Question, names: Sequence[str]) -> None:
-                nonlocal n_done
                 pending = [name for name in names if keys[question.id, name] not in done]
                 embedded = self._embed(question.question, pending)
-                for name in pending:
+
+                def one(name: str) -> None:
+                    nonlocal n_done
                     key = keys[question.id, name]
                     measured = self._measure(question, name, key, embedded)
                     with self._lock:
@@ -140,6 +142,8 @@ class _Run:
                         n_done += 1
                         if file is not None:
                             file.add(measured)
+
+                in_turn(one, pending)
 
             def waiting(names: Sequence[str]) -> list[Question]:
                 return [q for q in questions if any(keys[q.id, name] not in done for name in names)]

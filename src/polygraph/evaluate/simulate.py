@@ -15,8 +15,11 @@ from typing import TypeVar
 import numpy as np
 
 from polygraph.evaluate.align import TOLERANCE
+from polygraph.evaluate.bootstrap import bootstrap_differences
+from polygraph.evaluate.findings import ALPHA
 from polygraph.evaluate.judgements import outcomes
 from polygraph.evaluate.protocols import Design, Pair, judge_pairs
+from polygraph.evaluate.stats import paired_test, power_of
 from polygraph.tasks.judge import ASPECTS, HIGHEST, Scores
 
 S = TypeVar("S")
@@ -104,6 +107,8 @@ class Truth:
     """Words by which answers of A are longer on the average."""
     spread: float = 25.0
     """Standard deviation of the length of answers, in words."""
+    left: float = 0.0
+    """Words by which every answer of A stays shorter once it is aligned: a generator that always misses its target."""
     questions: float = 0.5
     """Standard deviation of the difference in quality from question to question, in that of the judge's noise."""
 
@@ -138,6 +143,39 @@ def unbiased_gaps(truth: Truth, faults: Faults, seed: int, how: Design) -> dict[
     return found
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What both protocols conclude from one simulated study."""
+
+    usual: float
+    """Win rate of A by the usual protocol, which is read as it stands: above one half is better."""
+    relative: float
+    """Relative win rate of A by the unbiased protocol."""
+    differs: bool
+    """Whether the unbiased protocol says that one method is better, by the rule of the report."""
+    detectable: float
+    """Relative win rate that the study says it can tell from noise, with a power of 0.95."""
+
+
+def read_study(truth: Truth, faults: Faults, seed: int, how: Design) -> Reading:
+    """Judge one simulated study by both protocols, and read each as its users do.
+
+    Raises:
+        MissingExtra: without the extra `eval`.
+    """
+    rows = unbiased_gaps(truth, faults, seed, how)
+    values = np.asarray([np.mean(results) for results in rows.values()])
+    [interval] = bootstrap_differences(values[:, None], np.random.default_rng(seed))
+    p = paired_test(values.tolist(), [0.0] * len(values)).p
+    deviation = float(values.std(ddof=1))
+    return Reading(
+        usual=usual_win_rate(truth, faults, seed),
+        relative=interval.mean,
+        differs=p < ALPHA and (interval.low > 0 or interval.high < 0),
+        detectable=power_of(deviation, len(values), power=0.95).detectable if deviation else 0.0,
+    )
+
+
 def _answers(truth: Truth, seed: int, *, aligned: bool) -> list[tuple[SimulatedAnswer, SimulatedAnswer]]:
     rng = np.random.default_rng([seed, truth.n])
     # The gap is meant over questions too, whose difficulty differs for the methods.
@@ -149,6 +187,8 @@ def _answers(truth: Truth, seed: int, *, aligned: bool) -> list[tuple[SimulatedA
         # The shorter one is written anew and misses the target by chance, within the tolerance.
         miss = np.clip(np.rint(rng.normal(0.0, TOLERANCE / 2, size=truth.n)), -TOLERANCE, TOLERANCE)
         a, b = np.where(a < b, b + miss, a), np.where(a < b, b, a + miss)
+        if truth.left:
+            a = b - truth.left
     return [
         (
             SimulatedAnswer(f"A{n}", float(quality[n]) / 2, int(a[n])),

@@ -15,6 +15,7 @@ from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.study import Study, StudyAnswer
 from polygraph.models import ChatModel, Models
 from polygraph.models.calls import Calls
+from polygraph.models.pool import in_turn
 from polygraph.records import Answer
 from polygraph.tasks.answer import lengthen_answer, write_answer
 
@@ -55,13 +56,15 @@ def answer_questions(
     told("answers", total - sum((q.id, m) not in done for q in wanted for m in methods), total)
 
     def work(question: Question) -> None:
-        # The methods one after the other, so that what they share is asked once.
-        for name in methods:
+        def one(name: str) -> None:
             if (question.id, name) not in done:
                 answer = StudyAnswer.of(question.id, name, ask(question.question, name))
                 study.add_answer(answer)
                 done[answer.key] = answer
                 told("answers", len(done), total)
+
+        # The methods one after the other, so that what they share is asked once.
+        in_turn(one, methods)
 
     for _ in run(work, wanted):
         pass

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from math import log1p
 
-from polygraph.errors import UnusableReply
+from polygraph.errors import RequestsWaiting, UnusableReply
 from polygraph.graph.communities import chunk_key
 from polygraph.graph.extracts import Extracts
 from polygraph.graph.material import Material, Materials
@@ -70,6 +70,7 @@ def write_reports(
     Raises:
         ValueError: if `max_input_tokens` leaves no room for material.
         BudgetReached, ModelUnavailable, ModelRefused: as the model's calls do; what `keep` was given is kept.
+        RequestsWaiting: with a batch, after a level some of whose reports are not there yet.
     """
     wanted = [community for community in communities if len(community.entities) >= min_size]
     if not wanted:
@@ -91,7 +92,10 @@ def write_reports(
         return [reports[community.id] for community in wanted]
 
     materials = Materials(members, chunk_text, _room(max_input_tokens, max_words))
+    waiting: tuple[int, RequestsWaiting] | None = None
     for block in _blocks(wanted):
+        if waiting is not None and block[0].level != waiting[0]:
+            break  # coarser levels may be told by reports of this one
         missing: list[tuple[Community, Material, str]] = []
         for community in block:
             material = materials.of(community, reports)
@@ -107,11 +111,15 @@ def write_reports(
         progress(n_before)
         if models is None or chat is None or not missing:
             continue
-        drafts = models.calls.map(
-            partial(_draft, models, max_words),
-            [material.text for _, material, _ in missing],
-            on_done=partial(_onwards, progress, n_before),
-        )
+        try:
+            drafts = models.calls.map(
+                partial(_draft, models, max_words),
+                [material.text for _, material, _ in missing],
+                on_done=partial(_onwards, progress, n_before),
+            )
+        except RequestsWaiting as error:
+            waiting = (block[0].level, error)
+            continue
         for (community, material, key), draft in zip(missing, drafts, strict=True):
             if isinstance(draft, UnusableReply):
                 reports[community.id] = writer.extractive(community)
@@ -121,6 +129,8 @@ def write_reports(
                 report = reports[community.id] = writer.written(community, draft, material, chat.name)
                 if keep is not None:
                     keep(key, report)
+    if waiting is not None:
+        raise waiting[1]
     return [reports[community.id] for community in wanted]
 
 

@@ -12,15 +12,17 @@ from polygraph.records import digest
 URL = "/v1/chat/completions"
 LONGEST_LINE = 16_000_000
 """Bytes of a line that is read; the rest of a longer one is passed over."""
+_PIECE_LINES = 500
+_PIECE_BYTES = 32_000_000
 _LONGEST_ID = 64
 _LONGEST_PROBLEM = 300
 
 
 def request_line(key: str, body: Mapping[str, Any]) -> bytes:
-    """Write a request as a line, its key as its id.
+    r"""Write a request as a line, its key as its id.
 
     >>> request_line("k", {"model": "m"})
-    b'{"custom_id": "k", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m"}}\\n'
+    b'{"custom_id": "k", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "m"}}\n'
     """
     row = {"custom_id": key, "method": "POST", "url": URL, "body": body}
     # Escaped, so that no character of a document can be taken for the end of a line.
@@ -90,26 +92,18 @@ def _told(status: int, error: object) -> str:
 
 @dataclass(slots=True)
 class Scanned:
-    """What a file held besides replies."""
+    """What a stretch of a file held."""
 
     odd: int = 0
     """Lines that are not replies, or are too long."""
     lines: list[tuple[int, ReplyLine]] = field(default_factory=list)
-    """Replies, each with the place of its first byte; handed over and emptied now and then."""
+    """Replies, each with the place of its first byte."""
 
 
-def scan(path: Path, every: int = 500) -> Iterator[Scanned]:
-    """Read a file of replies piece by piece.
-
-    Args:
-        path: any file.
-        every: lines of a piece.
-
-    Yields:
-        What so many lines held.
-    """
+def scan(path: Path) -> Iterator[Scanned]:
+    """Read a file of replies, or any other, in pieces of bounded size."""
     found = Scanned()
-    n = at = 0
+    n = at = n_bytes = 0
     with path.open("rb") as file:
         while data := file.readline(LONGEST_LINE):
             begin, at = at, at + len(data)
@@ -123,10 +117,10 @@ def scan(path: Path, every: int = 500) -> Iterator[Scanned]:
                 found.lines.append((begin, line))
             elif data.strip():
                 found.odd += 1
-            n += 1
-            if n % every == 0:
+            n, n_bytes = n + 1, n_bytes + len(data)
+            if n == _PIECE_LINES or n_bytes > _PIECE_BYTES:
                 yield found
-                found = Scanned()
+                found, n, n_bytes = Scanned(), 0, 0
     yield found
 
 

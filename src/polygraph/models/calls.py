@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, PolygraphError, UnusableReply
+from polygraph.models.batch import Batch, BatchOptions, Round
+from polygraph.models.batchstore import BatchStore, FileState
 from polygraph.models.budget import Budget
 from polygraph.models.callstore import Asked, Attempt, CallStore, Durability, LedgerRow, Quarantined
 from polygraph.models.embedding import KeptVectors
@@ -35,7 +37,7 @@ from polygraph.models.protocols import (
     Vectors,
 )
 from polygraph.models.replay import Replay, replay, replaying
-from polygraph.models.sending import Meter, Sender
+from polygraph.models.sending import Meter, Sender, is_local
 from polygraph.models.sharing import shared, sharing
 from polygraph.records import Usage, digest
 from polygraph.tokens import count_tokens
@@ -46,6 +48,7 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 _SERVING: ContextVar[str] = ContextVar("serving", default="")
+_ROUND: ContextVar[tuple[Batch, Round] | None] = ContextVar("round", default=None)
 LONGEST_QUOTED = 12_000
 """Characters of a bad reply that the repair round shows to the model again."""
 FIRST_GUESS = 256
@@ -75,6 +78,7 @@ class Calls:
         prices: by name of model.
         retries: attempts after the first that a call gets.
         durability: `normal` survives the end of the process at any moment, `full` also a loss of power.
+        batch: where requests to language models are written instead of being sent; those on this machine are called.
         sleep: how to wait.
         seed: of the jitter.
 
@@ -93,6 +97,7 @@ class Calls:
         prices: Mapping[str, Price] = PRICES,
         retries: int = 6,
         durability: Durability = "normal",
+        batch: BatchOptions | None = None,
         sleep: Callable[[float], None] = time.sleep,
         seed: int = 0,
     ) -> None:
@@ -118,6 +123,7 @@ class Calls:
         self._flights: dict[str, _Flight] = {}
         self._written: dict[tuple[str, str], tuple[int, int]] = {}
         self._quarantined = {entry.key for entry in self._store.quarantined()}
+        self.batch = Batch(batch, self._store, self._sender, kept=path is not None) if batch else None
 
     # --- language models ----------------------------------------------------------------------------
 
@@ -152,7 +158,21 @@ class Calls:
             ModelUnavailable: if the model does not answer after all retries, or seems to be down.
             ModelRefused: if the endpoint rejects the key or the model.
             StorageFailed: if the reply cannot be stored; it is not used then.
+            RequestsWaiting: with a batch, if the reply is not there yet.
         """
+        with self.round():
+            return self._ask(model, request, parse, stage, method, on_text, on_finish)
+
+    def _ask(
+        self,
+        model: ChatModel,
+        request: ChatRequest,
+        parse: Callable[[str], T],
+        stage: str,
+        method: str,
+        on_text: Callable[[str], None] | None,
+        on_finish: Callable[[str], None] | None,
+    ) -> T:
         if (running := replaying()) is not None:
             return self._replayed(running, model, request, parse, on_finish)
         method = _SERVING.get() or method
@@ -232,7 +252,7 @@ class Calls:
             while not flight.done.wait(WAKE_S):
                 pass  # looked up for Ctrl-C
             if flight.reply is not None:
-                return self._from_store(flight.reply, line, on_text)
+                return self._from_store(flight.reply, key, line, on_text)
             if isinstance(flight.error, PolygraphError):
                 raise flight.error
             # The other one was interrupted: this one tries itself.
@@ -242,7 +262,7 @@ class Calls:
                 flight.reply = self._chat(model, request, key, line, on_text)
                 return flight.reply
             flight.reply = stored
-            return self._from_store(stored, line, on_text)
+            return self._from_store(stored, key, line, on_text)
         except BaseException as error:
             flight.error = error
             raise
@@ -252,11 +272,24 @@ class Calls:
             flight.done.set()
 
     def _from_store(
-        self, reply: ChatReply, line: Attempt, on_text: Callable[[str], None] | None
+        self, reply: ChatReply, key: str, line: Attempt, on_text: Callable[[str], None] | None
     ) -> ChatReply:
-        self._store.log_cached(line.stage, line.method, line.model, 1)
-        tokens = reply.prompt_tokens + reply.completion_tokens
-        self._sender.count(Usage(cached_calls=1, cached_tokens=tokens))
+        here = self._here()
+        bought = here[0].first_use(here[1], key) if here is not None else None
+        if bought is not None:
+            # Its line in the ledger was written when it came.
+            self._sender.count(
+                Usage(
+                    calls=1,
+                    prompt_tokens=reply.prompt_tokens,
+                    completion_tokens=reply.completion_tokens,
+                    cost=bought.cost,
+                )
+            )
+        else:
+            self._store.log_cached(line.stage, line.method, line.model, 1)
+            tokens = reply.prompt_tokens + reply.completion_tokens
+            self._sender.count(Usage(cached_calls=1, cached_tokens=tokens))
         if on_text is not None:
             on_text(reply.text)
         return reply
@@ -270,6 +303,13 @@ class Calls:
         on_text: Callable[[str], None] | None,
     ) -> ChatReply:
         """Ask the model, and commit what it says."""
+        here = self._here()
+        if here is not None and not is_local(model):
+            writes = self._expected(line, request.max_output_tokens)
+            here[0].ask(here[1], model, request, key, line, writes)
+            stored = self._store.reply(key)  # it lay there without having been asked for
+            assert stored is not None  # noqa: S101  a batch returns only then
+            return self._from_store(stored, key, line, on_text)
         show = _Resumed(on_text) if on_text is not None else None
 
         def call() -> tuple[ChatReply, int, int]:
@@ -374,8 +414,50 @@ class Calls:
 
         Returns:
             The results in the order of `items`.
+
+        Raises:
+            RequestsWaiting: with a batch, after all items, if any of them waits.
         """
-        return self._pool.map(function, items, on_done=on_done)
+        with self.round():
+            return self._pool.map(function, items, on_done=on_done)
+
+    @contextmanager
+    def round(self) -> Iterator[None]:
+        """Write what is asked inside a ``with`` block as one batch, if calls go by batch.
+
+        Blocks within the block belong to it, also in threads of `map`. Replies that lie beside earlier requests are
+        taken in first.
+
+        Raises:
+            RequestsWaiting: after the block, if a reply is missing; it says where the requests are.
+            BudgetReached: after the block, if a cap kept requests from being written.
+        """
+        if self.batch is None or self._here() is not None or replaying() is not None:
+            yield
+            return
+        with self.batch.round() as current:
+            token = _ROUND.set((self.batch, current))
+            try:
+                yield
+            finally:
+                _ROUND.reset(token)
+
+    def _here(self) -> tuple[Batch, Round] | None:
+        """The round that runs around the caller, if it is one of ours."""
+        running = _ROUND.get()
+        return running if running is not None and running[0] is self.batch else None
+
+    def waiting(self) -> list[FileState]:
+        """Return the files of batches that hold requests without replies, by path."""
+        return BatchStore(self._store).files()
+
+    def give_up_waiting(self, file: str = "") -> int:
+        """No longer wait for the requests of a file, or of any: they are written again when they are asked again.
+
+        Returns:
+            How many these are.
+        """
+        return BatchStore(self._store).give_up(file)
 
     def sharing(self) -> AbstractContextManager[None]:
         """Work out once, inside a ``with`` block, what methods that answer one question have in common.

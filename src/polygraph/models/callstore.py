@@ -212,9 +212,7 @@ class CallStore:
         text = _storable(reply.text)
         values = (key, attempt.model, text, reply.prompt_tokens, reply.completion_tokens, reply.finish)
         return bool(
-            self._connection.execute(
-                "INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", values
-            ).rowcount
+            self._connection.execute("INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", values).rowcount
         )
 
     def forget(self, keys: Iterable[str]) -> None:

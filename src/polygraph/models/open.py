@@ -7,6 +7,7 @@ from pathlib import Path
 from polygraph.config import Settings
 from polygraph.errors import BadInput, MissingExtra, ModelUnavailable
 from polygraph.models import Models
+from polygraph.models.batch import BatchOptions
 from polygraph.models.calls import Calls
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import ChatModel, Embedder, Reranker
@@ -55,6 +56,7 @@ def open_models(settings: Settings, calls_file: Path | None, before: tuple[str, 
         prices=_prices(settings),
         retries=settings.retries,
         durability=settings.durability,
+        batch=_batch(settings),
     )
     embedder = _embedder(settings, settings.embedder, before[0] if before else "", "bge-small")
     beside = "wordllama" if embedder.name.startswith("bge-small") else ""
@@ -84,6 +86,18 @@ def open_chat(settings: Settings, name: str) -> ChatModel:
     return model
 
 
+def _batch(settings: Settings) -> BatchOptions | None:
+    if settings.batch is None:
+        return None
+    return BatchOptions(
+        folder=settings.batch,
+        price=settings.batch_price,
+        tries=settings.batch_tries,
+        max_requests=settings.batch_requests,
+        max_bytes=settings.batch_mb * 1_000_000,
+    )
+
+
 def _prices(settings: Settings) -> Mapping[str, Price]:
     own = {name: Price(input=p.input, output=p.output) for name, p in settings.prices.items()}
     return {**PRICES, **own}
@@ -94,7 +108,9 @@ def _chat(settings: Settings) -> ChatModel | None:
         from polygraph.models.gguf import GgufChat
 
         return GgufChat(settings.chat_model.removeprefix("gguf:"))
-    if not uses_endpoint(settings):
+    # Whoever has batches answered elsewhere needs no endpoint here.
+    by_batch = settings.batch is not None and bool(settings.chat_model) and not settings.offline
+    if not uses_endpoint(settings) and not by_batch:
         if settings.chat_model and not settings.offline:
             raise BadInput(
                 f"the chat model {settings.chat_model!r} needs an endpoint: set OPENAI_BASE_URL or OPENAI_API_KEY, "

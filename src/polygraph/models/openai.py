@@ -349,9 +349,7 @@ class OpenAIChat:
             on_text(text)
         told = getattr(completion, "usage", None)
         usage = {name: getattr(told, name, None) for name in ("prompt_tokens", "completion_tokens")}
-        return _checked(
-            text, getattr(choice, "finish_reason", None), usage, lambda: prompt_tokens(request)
-        )
+        return _checked(text, getattr(choice, "finish_reason", None), usage, lambda: prompt_tokens(request))
 
 
 def prompt_tokens(request: ChatRequest) -> int:

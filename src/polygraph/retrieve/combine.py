@@ -10,6 +10,7 @@ from functools import reduce
 from typing import ClassVar, Literal
 
 from polygraph.models import Models
+from polygraph.models.pool import in_turn
 from polygraph.records import Evidence, Json, Retrieval, Step
 from polygraph.retrieve.base import Method, require, with_budget
 from polygraph.retrieve.graphrag_local import GraphRAGLocal
@@ -142,10 +143,12 @@ class Integrate:
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve with every arm; what two find counts for the first."""
         require(index, "integrate", self.needs, models)
-        found = [
-            with_budget(arm.method, min(self.max_tokens, arm.method.max_tokens))(question, index, models)
-            for arm in self.arms
-        ]
+        found = in_turn(
+            lambda arm: with_budget(arm.method, min(self.max_tokens, arm.method.max_tokens))(
+                question, index, models
+            ),
+            self.arms,
+        )
         trace = (
             Step(
                 name="arms",

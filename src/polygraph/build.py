@@ -55,6 +55,8 @@ _BATCH = 512
 """Texts embedded between two reports of progress, and windows read from the store at once."""
 _SMALL_BATCH = 32
 """Windows read without a model between two commits."""
+_MANY_WINDOWS = 10_000
+"""Windows whose text is held in memory while they are read without a model; each time workers start anew."""
 _MARGIN = 2
 """Special tokens that an embedder puts around a text."""
 
@@ -364,12 +366,11 @@ class _Builder:
         return self._embed(layer, self._models.name_embedder, map(text, each[kind]()), store.count(kind))
 
     def communities(self) -> int:
-        entities = list(self._store.all_entities())
         folder = folder_of(self._store.folder, "graph", versions(self._store, self._manifest)["graph"])
         found = communities(
             Graph.load(folder / GRAPH_FILE),
-            [e.id for e in entities],
-            [e.chunks for e in entities],
+            self._store.entity_ids(),
+            [chunks for _, chunks in self._store.mentions()],
             max_size=self._manifest.community_size,
         )
         with self._store.transaction():
@@ -433,19 +434,20 @@ class _Builder:
         if not pending or (self._models.chat is None and local is None):
             return  # without the model, as when a document is removed, windows that failed stay failed
         if local is not None:
-            found = local(
-                list(self._windows(pending)),
-                language=self._manifest.language,
-                processes=self._processes,
-                notes=self.notes,
-            )
             done = 0
-            for batch in _batches(found, _SMALL_BATCH):
-                with self._store.transaction():
-                    for extraction in batch:
-                        self._store.put_extraction(extraction, extractor)
-                done += len(batch)
-                count(done)
+            for some in _whole_documents(pending, _MANY_WINDOWS):
+                found = local(
+                    list(self._windows(some)),
+                    language=self._manifest.language,
+                    processes=self._processes,
+                    notes=self.notes,
+                )
+                for batch in _batches(found, _SMALL_BATCH):
+                    with self._store.transaction():
+                        for extraction in batch:
+                            self._store.put_extraction(extraction, extractor)
+                    done += len(batch)
+                    count(done)
             return
         lock = threading.Lock()
 
@@ -599,6 +601,22 @@ def sweep(store: Store, manifest: Manifest, *, former: int = 1) -> None:
         )
         for folder in old[former:]:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _whole_documents(windows: Sequence[str], size: int) -> Iterator[list[str]]:
+    """Cut a list of windows, by document, where documents end, at the first end after `size`.
+
+    >>> list(_whole_documents(["a@0", "a@1", "b@0", "c@0"], 1))
+    [['a@0', 'a@1'], ['b@0'], ['c@0']]
+    """
+    some: list[str] = []
+    for window in windows:
+        if len(some) >= size and window.rpartition("@")[0] != some[-1].rpartition("@")[0]:
+            yield some
+            some = []
+        some.append(window)
+    if some:
+        yield some
 
 
 def _batches(items: Iterator[T], size: int) -> Iterator[list[T]]:

@@ -581,30 +581,26 @@ class Index:
         """Answer as events: the retrieval, pieces of text, at last the whole answer. Options as for `ask`."""
         events: queue.Queue[Event | BaseException] = queue.Queue()
 
+        def answer() -> Answer:
+            asked, usage = self._stand_alone(question, options.get("history", ()))
+            where = options.get("where")
+            retrieval = self.retrieve(asked, method, where=where, max_tokens=options.get("max_tokens"))
+            events.put(Event(kind="retrieval", retrieval=retrieval))
+            found = answering.answer(
+                asked,
+                retrieval,
+                self.snapshot(where),
+                self.models,
+                history=options.get("history", ()),
+                on_text=lambda piece: events.put(Event(kind="text", text=piece)),
+            )
+            return replace(found, question=question, usage=found.usage + usage)
+
         def work() -> None:
             try:
                 with self.models.calls.round():
-                    answer()
-            except BaseException as error:
-                events.put(error)
-
-        def answer() -> None:
-                history = options.get("history", ())
-                where = options.get("where")
-                asked, usage = self._stand_alone(question, history)
-                retrieval = self.retrieve(asked, method, where=where, max_tokens=options.get("max_tokens"))
-                events.put(Event(kind="retrieval", retrieval=retrieval))
-                found = answering.answer(
-                    asked,
-                    retrieval,
-                    self.snapshot(where),
-                    self.models,
-                    history=history,
-                    on_text=lambda piece: events.put(Event(kind="text", text=piece)),
-                )
-                events.put(
-                    Event(kind="answer", answer=replace(found, question=question, usage=found.usage + usage))
-                )
+                    found = answer()
+                events.put(Event(kind="answer", answer=found))
             except BaseException as error:
                 events.put(error)
 

@@ -13,7 +13,7 @@ from polygraph.errors import BadInput, IndexMismatch
 from polygraph.models import Calls, Models
 from polygraph.models.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
 from polygraph.models.static import HashEmbedder
-from polygraph.store.layers import BELOW
+from polygraph.store.layers import BELOW, Snapshot
 from polygraph.testing import REPLIES, scripted_chat
 from polygraph.workspace import Index
 
@@ -38,7 +38,9 @@ VIEWS = {
     "entities": "*",
     "names": "*",
     "relations": "*",
+    "triples": "*",
     "merges": "*",
+    "reread": "*",
     "communities": "*",
     "members": "*",
     "reports": "*",
@@ -70,6 +72,14 @@ def files(folder):
             if path.suffix in (".npy", ".csr"):
                 found[layer] = path.read_bytes()
     return found
+
+
+def found_words(folder):
+    """What the lexical index finds, with scores; it names its files at random."""
+    snapshot = Snapshot(folder)
+    hits = {name: snapshot.search_words(text, 20) for name, text in {**POOL, **CHANGED}.items()}
+    snapshot.close()
+    return hits
 
 
 def exported(index, place):
@@ -154,6 +164,7 @@ def follow(steps, base, chat):
         assert found[name] == wanted[name], name
     assert {row[0] for row in found["layers"]} == set(BELOW)
     assert files(base / "index") == files(base / "clean")
+    assert found_words(base / "index") == found_words(base / "clean")
     assert ours == theirs
 
 

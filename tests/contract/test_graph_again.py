@@ -12,7 +12,6 @@ from polygraph.build import BuildReport, build
 from polygraph.models import Calls, Models
 from polygraph.models.static import HashEmbedder
 from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window
-from polygraph.store.kept_rows import rows_of
 from polygraph.store.layers import REVISION, folder_of, versions
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import Store

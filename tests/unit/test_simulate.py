@@ -90,8 +90,9 @@ def test_a_gap_the_other_way_round_changes_the_sign_only():
 
 def test_a_length_that_is_always_missed_on_one_side_is_mistaken_for_quality():
     # The limit of the procedure: the tolerance is harmless only while both methods miss it by chance.
-    found = [read_study(Truth(left=8, n=100), Faults(), seed, HOW) for seed in range(5)]
-    assert all(one.differs and one.relative < 0 for one in found)
+    found = [read_study(Truth(left=8, n=100), Faults(), seed, HOW) for seed in range(8)]
+    assert np.mean([one.relative for one in found]) < -0.15
+    assert sum(one.differs and one.relative < 0 for one in found) >= 3
     harmless = [read_study(Truth(left=8, n=100), Faults(length=0.0), seed, HOW) for seed in range(5)]
     assert abs(np.mean([one.relative for one in harmless])) < 0.1
 

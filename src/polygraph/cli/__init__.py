@@ -52,6 +52,12 @@ SpendOption = Annotated[
     Optional[int],
     typer.Option("--max-spend-tokens", help="Hard cap on model tokens for this command, in and out."),
 ]
+BatchOption = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--batch", metavar="DIR", help="Write calls of the model there as batch files; replies beside them go on."
+    ),
+]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
 ExtractorOption = Annotated[
     Optional[str],
@@ -125,6 +131,7 @@ def index(
             help="Hard cap on model tokens for this command, in and out.",
         ),
     ] = None,
+    batch: BatchOption = None,
     offline: OfflineOption = False,
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
@@ -136,9 +143,8 @@ def index(
     chosen = _extractor(extractor)
     if paths:
         find(paths)  # a path that is not there is reported before a folder is made for the index
-    with _open(
-        index, new=bool(paths), max_cost=max_cost, max_spend_tokens=max_tokens, offline=offline or None
-    ) as opened:
+    flags: dict[str, Any] = {"max_cost": max_cost, "max_spend_tokens": max_tokens, "batch": batch}
+    with _open(index, new=bool(paths), offline=offline or None, **flags) as opened:
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
             methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
             report = opened.add(
@@ -200,15 +206,19 @@ def ask(
     stream: Annotated[bool, typer.Option("--stream", help="Print the answer as it is written.")] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Answer a question with citations, or refuse."""
     from polygraph.cli import show
 
-    with _open(
-        index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None
-    ) as opened:
+    flags: dict[str, Any] = {
+        "max_cost": max_cost,
+        "max_spend_tokens": max_spend_tokens,
+        "batch": batch,
+    }
+    with _open(index, offline=offline or None, **flags) as opened:
         options: dict[str, Any] = {"where": _where(where), "max_tokens": max_tokens}
         if stream and not as_json:
             found = _stream(opened, question, method, options)
@@ -263,15 +273,19 @@ def compare(
     max_tokens: TokensOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Answer one question with several methods, side by side."""
     from polygraph.cli import show, side_by_side
 
-    with _open(
-        index, max_cost=max_cost, max_spend_tokens=max_spend_tokens, offline=offline or None
-    ) as opened:
+    flags: dict[str, Any] = {
+        "max_cost": max_cost,
+        "max_spend_tokens": max_spend_tokens,
+        "batch": batch,
+    }
+    with _open(index, offline=offline or None, **flags) as opened:
         names = [m.strip() for m in methods.split(",") if m.strip()]
         if not names:
             raise BadInput("-m names no method. List them with: polygraph methods")
@@ -366,6 +380,45 @@ def status(
 
 
 @app.command()
+def batch(
+    index: IndexOption = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="No longer wait: the next round writes again what has no reply."),
+    ] = False,
+    file: Annotated[
+        Optional[str],
+        typer.Option("--file", metavar="FILE", help="With --again: only the requests of this file, as listed."),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the batch files whose requests wait for replies; or have them written again, after a batch that failed."""
+    from dataclasses import asdict
+
+    from polygraph.cli import show
+
+    with _open(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
+        calls = opened.models.calls
+        found = calls.waiting()
+        if file is not None and (not again or file not in {f.file for f in found}):
+            raise BadInput(f"--file {file!r} goes with --again, and is one of: {', '.join(f.file for f in found)}")
+        given_up = calls.give_up_waiting(file or "") if again else 0
+        found = calls.waiting()
+    if as_json:
+        show.as_json({"files": [asdict(f) for f in found], "given_up": given_up})
+        return
+    if again:
+        show.out.print(f"{given_up:,} requests will be written again by the command that asked them")
+    if found:
+        columns = ("waiting", "failed")
+        show.show_table(
+            ("file", *columns), [(f.file, f"{f.waiting:,}", f"{f.failed:,}") for f in found], right=columns
+        )
+    elif not again:
+        show.out.print("nothing waits in a batch")
+
+
+@app.command()
 def remove(
     documents: Annotated[
         Optional[list[str]],
@@ -394,13 +447,19 @@ def refresh(
     index: IndexOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
     """Have the model write again what removals withdrew; only inputs that changed are paid for."""
     from polygraph.cli.progress import Bars
 
-    with _open(index, max_cost=max_cost, max_spend_tokens=max_spend_tokens) as opened:
+    flags: dict[str, Any] = {
+        "max_cost": max_cost,
+        "max_spend_tokens": max_spend_tokens,
+        "batch": batch,
+    }
+    with _open(index, **flags) as opened:
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
             report = opened.refresh(progress=bars, wait_s=wait)
         _show_build(opened, report, as_json)
@@ -411,13 +470,19 @@ def retry(
     index: IndexOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
     """Have the model read again what failed or was read in part; see `status --failed`."""
     from polygraph.cli.progress import Bars
 
-    with _open(index, max_cost=max_cost, max_spend_tokens=max_spend_tokens) as opened:
+    flags: dict[str, Any] = {
+        "max_cost": max_cost,
+        "max_spend_tokens": max_spend_tokens,
+        "batch": batch,
+    }
+    with _open(index, **flags) as opened:
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
             report = opened.retry(progress=bars, wait_s=wait)
         _show_build(opened, report, as_json)
@@ -546,7 +611,12 @@ def _open(folder: Path | None, *, new: bool = False, **flags: Any) -> "Index":
         raise IndexUnreadable(
             f"there is no index at {place}. Make one with: polygraph index PATH --index {place}"
         )
-    return Index.open(place, settings=settings)
+    opened = Index.open(place, settings=settings)
+    if opened.models.calls.batch is not None:
+        taken = opened.models.calls.batch.take_in()
+        if taken:
+            print(f"batch: {taken}", file=sys.stderr)
+    return opened
 
 
 def _open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any) -> "Index":
@@ -743,6 +813,9 @@ def _show_status(found: dict[str, Any]) -> None:
             ],
             right=columns[1:],
         )
+    waiting = sum(f["waiting"] for f in found["batches"])
+    if waiting:
+        show.out.print(f"{waiting:,} requests wait in batch files; see: polygraph batch", style="yellow")
     for note in found["notes"]:
         show.out.print(f"note: {show.plain(note)}", style="yellow", markup=False)
     if found["unread"]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 import typer
 
 from polygraph.cli import (
+    BatchOption,
     CostOption,
     IndexOption,
     JsonOption,
@@ -71,6 +72,7 @@ def retrieval(
     ] = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -88,6 +90,7 @@ def retrieval(
         "max_cost": max_cost,
         "max_spend_tokens": max_spend_tokens,
         "offline": offline or None,
+        "batch": batch,
     }
     with (
         _open(index, **caps) as opened,

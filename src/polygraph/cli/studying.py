@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from polygraph.cli import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, _open
+from polygraph.cli import BatchOption, CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, _open
 from polygraph.cli.evaluating import app
 from polygraph.errors import BadInput
 
@@ -70,11 +70,12 @@ def questions(
     own: OwnOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Make the questions of a study from the index, or take your own."""
-    with _study(index, output, as_json, max_cost, max_spend_tokens, offline) as (_, study):
+    with _study(index, output, as_json, max_cost, max_spend_tokens, offline, batch) as (_, study):
         _questions(study, kind, n, seed, own)
         found = study.questions()
     _tell(as_json, {"questions": len(found), "types": _types(found), "study": str(output)})
@@ -87,11 +88,12 @@ def answers(
     index: IndexOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Answer the questions of a study with some methods; more methods may be added later."""
-    with _study(index, output, as_json, max_cost, max_spend_tokens, offline) as (_, study):
+    with _study(index, output, as_json, max_cost, max_spend_tokens, offline, batch) as (_, study):
         found = study.answer(_names(methods))
     _tell(as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)})
 
@@ -111,11 +113,12 @@ def judge(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say how many calls it takes.")] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Judge the answers of a study pair by pair: equal lengths, both orders, repeats, ties, trials."""
-    with _study(index, output, as_json, max_cost, max_spend_tokens, offline) as (opened, study):
+    with _study(index, output, as_json, max_cost, max_spend_tokens, offline, batch) as (opened, study):
         _judge(
             opened,
             study,
@@ -148,11 +151,12 @@ def run(
     tolerance: ToleranceOption = 10,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Questions, answers and judgements in one go; stopped anywhere, it goes on without paying again."""
-    with _study(index, output, as_json, max_cost, max_spend_tokens, offline) as (opened, study):
+    with _study(index, output, as_json, max_cost, max_spend_tokens, offline, batch) as (opened, study):
         _questions(study, kind, n, seed, own)
         names = _names(methods)
         study.answer(names)
@@ -208,8 +212,14 @@ class _study:
         cost: float | None,
         tokens: int | None,
         offline: bool,
+        batch: Path | None = None,
     ) -> None:
-        caps: dict[str, Any] = {"max_cost": cost, "max_spend_tokens": tokens, "offline": offline or None}
+        caps: dict[str, Any] = {
+            "max_cost": cost,
+            "max_spend_tokens": tokens,
+            "offline": offline or None,
+            "batch": batch,
+        }
         self._opened = _open(index, **caps)
         self._output, self._quiet = output, quiet
 

@@ -226,15 +226,18 @@ class Experiment:
                 f"-m METHOD,METHOD --output {self.study.folder}"
             )
         judgements = [j for j in self.study.judgements() if j.protocol == protocol]
+        settings = self.study.settings()
+        how = settings.get(f"judgements, {protocol}")
+        aligned = self.study.aligned() if isinstance(how, dict) and how.get("align") else []
         right = right_answers(questions, answers)
         router = router_sentence(right)
         material = Material(
             title=title,
-            settings=self.study.settings(),
+            settings=settings,
             questions=tuple(questions),
             answers=tuple(answers),
             judgements=tuple(judgements),
-            findings=find(questions, answers, self.study.aligned(), judgements, protocol=protocol, seed=seed),
+            findings=find(questions, answers, aligned, judgements, protocol=protocol, seed=seed),
             protocol=protocol,
             gold=gold_figures(questions, answers),
             confusion=confusions(right),

@@ -20,6 +20,9 @@ from polygraph.evaluate.study import StudyAnswer
 from polygraph.evaluate.trials import Box, Rates, box, rates
 
 ALPHA = 0.05
+_TELLING_WORDS = 2.0
+"""Mean difference in length from which a note warns: simulated judges with the length bias of arXiv:2506.06331 turn 2
+words into 5 points of relative win rate (benchmarks/judges.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +112,7 @@ def find(
     Args:
         questions: of the study.
         answers: of all methods.
-        aligned: pairs of answers of equal length.
+        aligned: pairs of answers of equal length, if it is those that were judged; else none.
         judgements: by any protocols.
         protocol: whose judgements count.
         judge: whose judgements count; default: all judges, each as further repeats of the others.
@@ -128,9 +131,9 @@ def find(
             drafts.append((a, b, found))
     adjusted = holm([_test(found).p for _, _, found in drafts])
     cost = {m.method: m for m in methods}
-    texts = {} if aligned_only(protocol) else {a.key: count_words(plain(a.text)) for a in answers}
+    longer = _longer(answers, aligned)
     pairs = [
-        _pair(a, b, found, p, kinds, aligned, used, cost, _longer(a, b, found, aligned, texts), seed)
+        _pair(a, b, found, p, kinds, aligned, used, cost, longer, seed)
         for (a, b, found), p in zip(drafts, adjusted, strict=True)
     ]
     ranking = _ranking(drafts, seed) if len(methods) > 1 and drafts else []
@@ -219,7 +222,7 @@ def _pair(
     aligned: Sequence[Aligned],
     judgements: Sequence[Judgement],
     cost: Mapping[str, MethodFigures],
-    longer: Mapping[str, int],
+    longer: Mapping[tuple[str, str, str], int],
     seed: int,
 ) -> PairFigures:
     signs, gaps = _signs(found), _gaps(found)
@@ -252,13 +255,34 @@ def _pair(
         consistency=order_consistency(*by_order(mine, a, b)),
         power=power_of(deviation, len(values)) if deviation > 0 and len(values) > 1 else None,
         length=length_effect(
-            [s for q, s in signs.items() if q in longer],
-            [longer[q] for q in signs if q in longer],
+            [s for q, s in signs.items() if (q, a, b) in longer],
+            [longer[q, a, b] for q in signs if (q, a, b) in longer],
             np.random.default_rng(seed),
         ),
         sentence="",
     )
     return replace(made, sentence=_sentence(made, cost[a], cost[b]))
+
+
+def _longer(
+    answers: Sequence[StudyAnswer], aligned: Sequence[Aligned]
+) -> dict[tuple[str, str, str], int]:
+    """Words of the first method's answer less those of the second's as they were judged, by question and pair."""
+    found: dict[tuple[str, str, str], int] = {}
+    if aligned:
+        for p in aligned:
+            found[p.question, p.a, p.b] = p.words[0] - p.words[1]
+            found[p.question, p.b, p.a] = p.words[1] - p.words[0]
+        return found
+    words = {a.key: count_words(plain(a.text)) for a in answers}
+    methods = list(dict.fromkeys(method for _, method in words))
+    for question in dict.fromkeys(question for question, _ in words):
+        mine = [m for m in methods if (question, m) in words]
+        for a in mine:
+            for b in mine:
+                if a != b:
+                    found[question, a, b] = words[question, a] - words[question, b]
+    return found
 
 
 def _interval(values: NDArray[np.float64], seed: int) -> Interval:
@@ -350,6 +374,7 @@ def _notes(pairs: Sequence[PairFigures], judgements: Sequence[Judgement]) -> lis
         notes.append(
             f"{lost} of {total} pairs of answers could not be brought to equal length and were not judged"
         )
+    notes += [note for note in map(_length_note, pairs) if note]
     swayed = [p for p in pairs if (p.consistency.position_bias or 0) > 0.2]
     if swayed:
         notes.append(
@@ -357,3 +382,21 @@ def _notes(pairs: Sequence[PairFigures], judgements: Sequence[Judgement]) -> lis
             "judged, so that this cancels out, but a steadier judge would tell more"
         )
     return notes
+
+
+def _length_note(pair: PairFigures) -> str:
+    """A warning where results may be due to length."""
+    found = pair.length
+    if found is None or abs(found.words.mean) < _TELLING_WORDS or found.words.low <= 0 <= found.words.high:
+        return ""
+    one, other = (pair.a, pair.b) if found.words.mean > 0 else (pair.b, pair.a)
+    told = (
+        f"answers of {one} were judged {abs(found.words.mean):.0f} words longer than those of {other} on the average"
+    )
+    if found.inside:
+        line = found.at_equal_length
+        return (
+            f"{told}; at equal length the relative win rate of {pair.a} over {pair.b} would be about "
+            f"{100 * line.mean:+.0f} % [{100 * line.low:+.0f}, {100 * line.high:+.0f}]"
+        )
+    return f"{told}, and hardly ever as long or shorter: how much of the result is length cannot be told"

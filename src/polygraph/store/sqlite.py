@@ -111,7 +111,7 @@ _VIEWS = {
 T = TypeVar("T")
 
 # Values are many and short: what `json.loads` does beside this takes twice as long.
-_scan = json.JSONDecoder().scan_once
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 
 
 def _dump(value: object) -> str:
@@ -680,13 +680,17 @@ class Store:
         for row in self._each("SELECT * FROM entities ORDER BY n"):
             yield _entity(row)
 
+    def entity_ids(self) -> list[str]:
+        """Ids of all entities, by row."""
+        return [i for (i,) in self.rows("SELECT id FROM entities ORDER BY n")]
+
     def entity_numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Row numbers of some entities by id."""
         return dict(self._by_key("SELECT id, id, n FROM entities WHERE id IN", ids, lambda row: row[1:]))
 
     def all_relations(self) -> Iterator[Relation]:
         """Every relation, by row number."""
-        names = [i for (i,) in self.rows("SELECT id FROM entities ORDER BY n")]
+        names = self.entity_ids()
         for row in self._each("SELECT * FROM relations ORDER BY n"):
             yield _relation(row, names[row[1]], names[row[2]])
 

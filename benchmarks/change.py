@@ -1,6 +1,6 @@
 """What it costs to add 1% of documents to an index, and to remove them, layer by layer.
 
-    python benchmarks/change.py [--chunks N]
+    python benchmarks/change.py [--chunks N] [--parser]
 
 A synthetic corpus with names that recur as in real text (Zipf), hashed vectors and extraction by capitals: what is
 measured is our own work, and no model's. Seconds are of the processor, so that other work on the machine does not
@@ -67,9 +67,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--chunks", type=int, default=20_000)
+    parser.add_argument("--parser", action="store_true", help="extract with the parser, as by default")
     options = parser.parse_args()
-    nlp.installed = reading.installed = lambda: False  # type: ignore[attr-defined]
-    build.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined]
+    if not options.parser:
+        nlp.installed = reading.installed = lambda: False  # type: ignore[attr-defined]
+    build.time = SimpleNamespace(perf_counter=time.process_time)  # type: ignore[attr-defined,assignment]
     n = options.chunks // _CHUNKS
     with tempfile.TemporaryDirectory() as temporary:
         papers = Path(temporary) / "papers"

@@ -34,7 +34,10 @@ def main() -> None:
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     started = time.perf_counter()
-    found = {name: [read_study(truth, Faults(), seed, HOW) for seed in range(options.studies)] for name, truth in CASES.items()}
+    found = {
+        name: [read_study(truth, Faults(), seed, HOW) for seed in range(options.studies)]
+        for name, truth in CASES.items()
+    }
     print("| case | usual: mean win rate | usual: A declared better | ours: mean relative win rate |", end="")
     print(" ours: tie | ours: A better | ours: B better | of studies that can tell |")
     print("|---|---|---|---|---|---|---|---|")

@@ -38,6 +38,8 @@ TABLES = {
     "entities": "*",
     "names": "*",
     "relations": "*",
+    "triples": "*",
+    "reread": "*",
     "merges": "*",
     "communities": "*",
     "members": "*",

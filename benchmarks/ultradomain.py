@@ -19,8 +19,8 @@ from pathlib import Path
 
 import numpy as np
 
+from polygraph.evaluate.agreement import cohen_kappa
 from polygraph.evaluate.align import count_words
-from polygraph.evaluate.biases import length_effect
 from polygraph.evaluate.findings import Findings, find
 from polygraph.evaluate.judgements import Judgement
 from polygraph.evaluate.questions_file import Question
@@ -79,17 +79,20 @@ def read(folder: Path, comparison: str) -> Recorded:
     return Recorded(COMPARISONS[comparison], tuple(front[:N]), tuple(front[N:]))
 
 
-def placements(recorded: Recorded) -> Iterator[list[tuple[bool, bool] | None]]:
-    """For every way to place the missing lines: by question, whether the first system won in each order."""
-    front = [*recorded.forth, *recorded.back]
-    for gaps in combinations(range(2 * N), recorded.missing):
-        lines: list[bool | None] = list(front)
-        for gap in gaps:
-            lines.insert(gap, None)
-        yield [
-            None if (one := lines[i]) is None or (other := lines[N + i]) is None else (one, not other)
-            for i in range(N)
-        ]
+def placements(recorded: Recorded) -> Iterator[tuple[int, ...]]:
+    """Every choice of the lines that are missing."""
+    return combinations(range(2 * N), recorded.missing)
+
+
+def placed(recorded: Recorded, gaps: Sequence[int]) -> list[tuple[bool, bool] | None]:
+    """By question, whether the first system won in each order; None where a line is missing."""
+    lines: list[bool | None] = [*recorded.forth, *recorded.back]
+    for gap in gaps:
+        lines.insert(gap, None)
+    return [
+        None if (one := lines[i]) is None or (other := lines[N + i]) is None else (one, not other)
+        for i in range(N)
+    ]
 
 
 def answers(folder: Path) -> list[StudyAnswer]:
@@ -110,13 +113,11 @@ def questions(folder: Path) -> list[Question]:
     return [Question(id=r["question"], question=r["question"]) for r in rows]
 
 
-def judgements(
-    asked: Sequence[Question], recorded: Recorded, placed: Sequence[tuple[bool, bool] | None]
-) -> list[Judgement]:
+def judgements(asked: Sequence[Question], recorded: Recorded, gaps: Sequence[int]) -> list[Judgement]:
     """Two judgements for each question with verdicts in both orders."""
     a, b = recorded.systems
     found = []
-    for question, pair in zip(asked, placed, strict=True):
+    for question, pair in zip(asked, placed(recorded, gaps), strict=True):
         if pair is not None:
             for methods, won in (((a, b), pair[0]), ((b, a), pair[1])):
                 scores = (1.0, 0.0) if won == (methods[0] == a) else (0.0, 1.0)
@@ -138,8 +139,7 @@ def conclude(folder: Path) -> Findings:
     found = []
     for comparison in COMPARISONS:
         recorded = read(folder, comparison)
-        *_, placed = placements(recorded)
-        found += judgements(asked, recorded, placed)
+        found += judgements(asked, recorded, range(2 * N - recorded.missing, 2 * N))
     return find(asked, answers(folder), [], found, protocol="lightrag")
 
 
@@ -166,8 +166,8 @@ def ranges(folder: Path, comparison: str) -> Ranges:
     a, b = recorded.systems
     gap = [words[q.id, a] - words[q.id, b] for q in questions(folder)]
     counts, lines = [], set()
-    for placed in placements(recorded):
-        some = [(pair, gap[i]) for i, pair in enumerate(placed) if pair is not None]
+    for gaps in placements(recorded):
+        some = [(pair, gap[i]) for i, pair in enumerate(placed(recorded, gaps)) if pair is not None]
         pairs = [pair for pair, _ in some]
         counts.append([pairs.count((True, True)), pairs.count((False, False)), pairs.count((True, False))])
         y = np.asarray([one + other - 1.0 for one, other in pairs])
@@ -185,6 +185,20 @@ def ranges(folder: Path, comparison: str) -> Ranges:
     )
 
 
+def repeated(folder: Path) -> tuple[float, float]:
+    """Agreement (Cohen's kappa) of two files that hold the same judgements made twice, and when shifted by a line.
+
+    `naive` and `lightrag` judged the same answers, whichever these are. Their first halves are compared, up to the
+    last line that cannot be of the second order.
+    """
+    rows = [json.loads(line) for line in (folder / "verdicts.jsonl").open(encoding="utf-8")]
+    one, other = (
+        [r["Overall Winner"] for r in rows if r["comparison"] == name][: N - 1]
+        for name in ("naive", "lightrag")
+    )
+    return cohen_kappa(one, other), cohen_kappa(one[1:], other[:-1])
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser()
@@ -192,11 +206,20 @@ def main() -> None:
     folder: Path = parser.parse_args().folder
     found = conclude(folder)
     by_pair = {frozenset((p.a, p.b)): p for p in found.pairs}
-    print("| A against B | words, A less B | A wins in front | A wins behind | published | wins both orders |", end="")
-    print(" loses both | whoever is in front | relative win rate | p (Holm) | 25 words more | at equal length |")
+    print(
+        "| A against B | words, A less B | A wins in front | A wins behind | published | wins both orders |",
+        end="",
+    )
+    print(
+        " loses both | whoever is in front | relative win rate | p (Holm) | 25 words more | at equal length |"
+    )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for comparison, (a, b) in COMPARISONS.items():
-        recorded, pair, wide = read(folder, comparison), by_pair[frozenset((a, b))], ranges(folder, comparison)
+        recorded, pair, wide = (
+            read(folder, comparison),
+            by_pair[frozenset((a, b))],
+            ranges(folder, comparison),
+        )
         sign = 1 if pair.a == a else -1
         low, high = sorted((sign * pair.relative.low, sign * pair.relative.high))
         assert pair.length is not None
@@ -217,15 +240,16 @@ def main() -> None:
     words = {m.method: m.words for m in found.methods}
     for s in found.ranking:
         rank = str(s.rank_low) if s.rank_low == s.rank_high else f"{s.rank_low} to {s.rank_high}"
-        print(f"| {s.method} | {words[s.method]:.0f} | {s.strength:+.2f} [{s.low:+.2f}, {s.high:+.2f}] | {rank} |")
+        print(
+            f"| {s.method} | {words[s.method]:.0f} | {s.strength:+.2f} [{s.low:+.2f}, {s.high:+.2f}] | {rank} |"
+        )
     print()
     for sentence in (*found.conclusions, *found.notes):
         print(f"- {sentence}")
-    effects = []
-    for p in found.pairs:
-        if p.length is not None:
-            effects.append(f"{p.a} – {p.b} {p.length.per_25_words}")
-    print("\n".join(effects))
+    alike, shifted = repeated(folder)
+    print(
+        f"- the files naive and lightrag, line by line: kappa {alike:.2f}; shifted by one line: {shifted:.2f}"
+    )
 
 
 def _points(span: tuple[float, float]) -> str:

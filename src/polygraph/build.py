@@ -22,12 +22,14 @@ from polygraph.chunk import chunk, windows
 from polygraph.columns import Columns
 from polygraph.errors import NothingExtracted
 from polygraph.extract import fast, llm, nlp
+from polygraph.extract.naming import naming
 from polygraph.extract.resolve import Resolved, resolve_columns
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
 from polygraph.graph.former import moves
 from polygraph.graph.merging import Merged, first_chunks
+from polygraph.graph.names import NameGraph
 from polygraph.graph.pruning import Pruning, join_and_prune
 from polygraph.graph.reports import write_reports
 from polygraph.graph.synonyms import synonym_edges
@@ -38,7 +40,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import Embedder, Vectors
 from polygraph.records import Chunk, Document, Extraction, Report, Usage, Window
 from polygraph.store.files import damage, write_folder
-from polygraph.store.kept_rows import keep_rows, rows_of, sweep_rows, write_rows
+from polygraph.store.kept_rows import keep_rows, qualities, rows_of, sweep_rows, write_rows
 from polygraph.store.layers import FILES, GRAPH_FILE, above, current, folder_of, versions, with_below
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
@@ -286,12 +288,19 @@ class _Builder:
         total = self._store.count("chunks")
         return self._embed("chunk_vectors", self._models.embedder, texts, total)
 
+    def names(self) -> int:
+        """Titles and other names, and the passages that say them."""
+        found = naming(self._store.chunk_texts)
+        graph = NameGraph.of(self._store.count("chunks"), found.keys, found.titles, found.links, found.shared)
+        write_folder(self._folder("names"), graph.save, sealed=True)
+        return len(found.keys)
+
     def graph(self) -> int:
         self._extract()
         store, apart = self._store, self._store.decisions("apart")
         version = versions(store, self._manifest)["graph"]
         with no_collection():
-            columns, former = rows_of(store, apart, again="graph" in self._again)
+            columns, former = rows_of(store, apart, self._manifest.language, again="graph" in self._again)
             resolved = self._resolve(columns)
             sizes = store.chunk_counts()
             merged = Merged(
@@ -302,7 +311,7 @@ class _Builder:
                 first_chunk=first_chunks(columns.documents, sizes),
             )
             pruned = self._join(view_of(merged)) if self._manifest.extractor.startswith("fast:") else None
-            write_rows(store, version, columns, None if pruned else merged, apart)
+            write_rows(store, version, columns, None if pruned else merged, apart, self._manifest.language)
             graph = (pruned or merged).graph()
             write_folder(self._folder("graph"), lambda place: graph.save(place / GRAPH_FILE), sealed=True)
             kept = moves(former, merged) if former and not pruned else None
@@ -400,6 +409,7 @@ class _Builder:
             store.chunk_texts_of,
             self._models if chat is not None else None,
             language=self._manifest.language,
+            qualities=qualities(store, store.decisions("apart"), self._manifest.language),
             # Sentences are chosen faster than a kept choice is found again.
             known=known if by_model else None,
             keep=keep if chat is not None else None,

@@ -19,6 +19,7 @@ from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
+from math import nan
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -50,7 +51,7 @@ TABLES: Mapping[str, Mapping[str, str]] = {
         "text": "i",
     },
     "link_places": {"link": "i", "chunk": "i"},
-    "texts": {"hash": "Q", "length": "i"},
+    "texts": {"hash": "Q", "length": "i", "quality": "d"},
 }
 """Columns of each table: a type code of `array`, or the pool that holds the strings (-1: none)."""
 
@@ -209,7 +210,12 @@ class Gathering:
         self._documents.append(document)
         encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
         self._blob += b"".join(encoded)
-        told = {"hash": [_hash(text) for text in encoded], "length": [len(text) for text in encoded]}
+        judged = draft.get("texts", {}).get("quality", [nan] * len(encoded))
+        told = {
+            "hash": [_hash(text) for text in encoded],
+            "length": [len(text) for text in encoded],
+            "quality": judged,
+        }
         for name, columns in TABLES.items():
             rows: Mapping[str, list[Any]] = told if name == "texts" else draft.get(name, {})
             n = 0
@@ -238,6 +244,19 @@ class Gathering:
         }
         pools = {pool: list(numbers) for pool, numbers in self._numbers.items()}
         return Columns(self._documents, tables, pools, np.frombuffer(bytes(self._blob), dtype=np.uint8))
+
+
+def text_hash(text: str) -> int:
+    """The number by which a text is told from others."""
+    return _hash(text.encode("utf-8", "surrogatepass"))
+
+
+def known_qualities(folder: Path) -> dict[int, float]:
+    """The column `quality` by hash, of what `Columns.save` wrote, where it is a number."""
+    with np.load(folder / _FILE) as arrays:
+        hashes, quality = arrays["texts.hash"], arrays["texts.quality"]
+    known = ~np.isnan(quality)
+    return dict(zip(hashes[known].tolist(), quality[known].tolist(), strict=True))
 
 
 def _hash(encoded: bytes) -> int:

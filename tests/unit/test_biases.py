@@ -16,8 +16,9 @@ def rng():
 
 
 def test_slope_and_level_are_those_of_numpys_polynomial_fit():
-    x = rng().normal(40, 30, size=80)
-    y = 0.2 + 0.01 * x + rng().normal(0, 0.3, size=80)
+    source = rng()
+    x = source.normal(40, 30, size=80)
+    y = 0.2 + 0.01 * x + source.normal(0, 0.3, size=80)
     slope, level = np.polyfit(x, y, 1)
     found = length_effect(y, x, rng())
     assert found.per_25_words.mean == pytest.approx(25 * slope)

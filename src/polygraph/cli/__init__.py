@@ -400,9 +400,11 @@ def batch(
     with _open(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
         calls = opened.models.calls
         found = calls.waiting()
-        if file is not None and (not again or file not in {f.file for f in found}):
-            raise BadInput(f"--file {file!r} goes with --again, and is one of: {', '.join(f.file for f in found)}")
-        given_up = calls.give_up_waiting(file or "") if again else 0
+        chosen = [f.file for f in found if file in (None, f.file, Path(f.file).name)]
+        if file is not None and not (again and chosen):
+            listed = ", ".join(f.file for f in found) or "none that waits"
+            raise BadInput(f"--file {file!r} goes with --again, and names one of: {listed}")
+        given_up = sum(calls.give_up_waiting(each) for each in chosen) if again else 0
         found = calls.waiting()
     if as_json:
         show.as_json({"files": [asdict(f) for f in found], "given_up": given_up})
@@ -824,6 +826,6 @@ def _show_status(found: dict[str, Any]) -> None:
         )
 
 
-from polygraph.cli import evaluating, studying  # noqa: E402, F401 - their commands share the options above
+from polygraph.cli import by_hand, evaluating, studying  # noqa: E402, F401 - their commands share the options above
 
 app.add_typer(evaluating.app)

@@ -102,7 +102,7 @@ def _chat(settings: Settings) -> Check:
             "set OPENAI_API_KEY, or OPENAI_BASE_URL and POLYGRAPH_CHAT_MODEL",
         )
     try:
-        models = open_models(settings.model_copy(update={"retries": 0}), None)
+        models = open_models(settings.model_copy(update={"retries": 0, "batch": None}), None)
         if models.chat is None:
             return Check("chat model", None, "switched off by the setting `offline`")
         request = ChatRequest(messages=(Message("user", "Reply with the word ready."),), max_output_tokens=16)

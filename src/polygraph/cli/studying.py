@@ -178,7 +178,19 @@ def run(
 def report(
     output: OutputOption,
     index: IndexOption = None,
-    protocol: ProtocolOption = "unbiased",
+    protocol: Annotated[
+        Literal[
+            "unbiased",
+            "lightrag",
+            "fg-rag",
+            "rag-vs-graphrag",
+            "benchmark-qed",
+            "differential",
+            "listwise",
+            "people",
+        ],
+        typer.Option("--protocol", help="Whose judgements count; people: the marks of sheets."),
+    ] = "unbiased",
     title: Annotated[str, typer.Option("--title", help="Of the page.")] = "Which method to trust",
     as_json: JsonOption = False,
 ) -> None:

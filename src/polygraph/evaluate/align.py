@@ -8,13 +8,21 @@ too, the pair is discarded. The paper does not say how many attempts; we make th
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, TypeAlias
 
 _CJK = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]")
 TOLERANCE = 10
 """Words by which two answers may differ (section 4.2)."""
 ATTEMPTS = 3
 """Times that the shorter answer is written again ("several")."""
+
+How: TypeAlias = Literal["free", "regenerated", "forced", "discarded", "refused"]
+"""How a pair came to its lengths.
+
+`free`: they were of equal length as they came. `discarded`: they never became so, and are not judged. `refused`: one
+of them refuses to answer, and both are judged as they came: a refusal that is written out to the length of an answer is
+an answer, or a refusal with padding, and neither is what the method said.
+"""
 
 
 def count_words(text: str) -> int:
@@ -38,8 +46,7 @@ class Aligned:
     words: tuple[int, int]
     attempts: int
     """Times that an answer was written again."""
-    how: Literal["free", "regenerated", "forced", "discarded"]
-    """`free`: they were of equal length as they came. `discarded`: they never became so, and are not judged."""
+    how: How
 
 
 def align(
@@ -65,7 +72,7 @@ def align(
             free answer; an attempt that is nearer to it than the best so far is kept.
     """
 
-    def made(pair: list[str], how: Literal["free", "regenerated", "forced", "discarded"], n: int) -> Aligned:
+    def made(pair: list[str], how: How, n: int) -> Aligned:
         return Aligned(
             question=question,
             a=methods[0],

@@ -1,21 +1,24 @@
 """A study from questions to judgements: the order of the steps, and what each is run with."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Literal, TypeAlias
 
-from polygraph.errors import BadInput
-from polygraph.evaluate.align import ATTEMPTS, TOLERANCE
+from polygraph.errors import BadInput, WorkFailed
+from polygraph.evaluate.align import ATTEMPTS, TOLERANCE, Aligned
+from polygraph.evaluate.between_judges import agree
 from polygraph.evaluate.findings import find
 from polygraph.evaluate.gold_answers import confusions, gold_figures, right_answers, router_sentence
 from polygraph.evaluate.judgements import Judgement, pairs_of
 from polygraph.evaluate.judges import ListJudge, ModelJudge
-from polygraph.evaluate.protocols import UNBIASED, Design
+from polygraph.evaluate.protocols import PEOPLE, UNBIASED, Design
 from polygraph.evaluate.questions import Posed, generator_of, grounded_questions, summary_questions
 from polygraph.evaluate.questions_file import Question, read_questions
 from polygraph.evaluate.report import Material, embed_answers, html_report, json_report, markdown_report
 from polygraph.evaluate.sentence_questions import sentence_questions
+from polygraph.evaluate.sheets import write_sheet
 from polygraph.evaluate.steps import (
     Told,
     align_answers,
@@ -145,6 +148,7 @@ class Experiment:
         Raises:
             BadInput: if fewer than two methods have answered every question, or earlier judgements were made with
                 other settings.
+            WorkFailed: if nothing that one of the judges said could be used.
         """
         questions, answers, chosen = self._answered(methods)
         aligns = how.protocol == UNBIASED.protocol if align is None else align
@@ -173,7 +177,7 @@ class Experiment:
             return judge_aligned(self.study, questions, aligned, judge, how, self.models.calls, self.told)
 
         with self.models.calls.round():
-            return [judgement for found in in_turn(judged, judges) for judgement in found]
+            return self._usable(in_turn(judged, judges))
 
     def judge_lists(
         self,
@@ -190,6 +194,9 @@ class Experiment:
             methods: of those answered; none: all.
             trials: rounds over all questions.
             temperature: of the judges.
+
+        Raises:
+            BadInput, WorkFailed: as `judge`.
         """
         questions, answers, chosen = self._answered(methods)
         self.study.settle("judgements, listwise", {"temperature": temperature, "methods": list(chosen)})
@@ -201,7 +208,65 @@ class Experiment:
             )
 
         with self.models.calls.round():
-            return [judgement for found in in_turn(judged, judges) for judgement in found]
+            return self._usable(in_turn(judged, judges))
+
+    def sheet(
+        self,
+        file: Path,
+        *,
+        methods: Sequence[str] = (),
+        align: bool = True,
+        tolerance: int = TOLERANCE,
+        attempts: int = ATTEMPTS,
+        seed: int = 0,
+        limit: int | None = None,
+    ) -> int:
+        """Write a blinded sheet for people to judge; see `sheets.write_sheet`.
+
+        Args:
+            file: new, ends in .csv.
+            methods: of those answered; none: all.
+            align: bring the answers of a pair to equal length first. Pairs that were aligned before are taken as they
+                are; others take a chat model.
+            tolerance: words by which the answers of a pair may differ.
+            attempts: times that a shorter answer is written again.
+            seed: of the order of rows and sides.
+            limit: rows at most.
+
+        Returns:
+            Rows written.
+
+        Raises:
+            BadInput: if fewer than two methods have answered every question, or the file is there.
+        """
+        if file.exists():  # before anything is paid for
+            raise BadInput(f"{file} is there already and may hold marks. Name another file with --sheet")
+        questions, answers, chosen = self._answered(methods)
+        settings: dict[str, Json] = {"align": align}
+        if align:
+            settings |= {"tolerance": tolerance, "attempts": attempts}
+        self.study.settle(f"judgements, {PEOPLE}", settings)
+        pairs = pairs_of(chosen)
+        shown: list[Aligned] = unaligned(questions, pairs, answers)
+        if align:
+            known = {(p.question, p.a, p.b): p for p in self.study.aligned()}
+            wanted = [(p.question, p.a, p.b) for p in shown]
+            if all(one in known for one in wanted):
+                shown = [known[one] for one in wanted]
+            else:
+                shown = align_answers(
+                    self.study,
+                    questions,
+                    pairs,
+                    answers,
+                    self.models,
+                    self.told,
+                    tolerance=tolerance,
+                    attempts=attempts,
+                )
+        return write_sheet(
+            self.study, {q.id: q.question for q in questions}, shown, file, seed=seed, limit=limit
+        )
 
     # --- report -------------------------------------------------------------------------------------
 
@@ -225,7 +290,9 @@ class Experiment:
                 f"the study at {self.study.folder} has no answers to report on. Get some with: polygraph eval answers "
                 f"-m METHOD,METHOD --output {self.study.folder}"
             )
-        judgements = [j for j in self.study.judgements() if j.protocol == protocol]
+        judged = self.study.judgements()
+        judgements = [j for j in judged if j.protocol == protocol]
+        agreement = agree([j for j in judged if j.protocol in (protocol, PEOPLE)])
         settings = self.study.settings()
         how = settings.get(f"judgements, {protocol}")
         aligned = self.study.aligned() if isinstance(how, dict) and how.get("align") else []
@@ -241,7 +308,8 @@ class Experiment:
             protocol=protocol,
             gold=gold_figures(questions, answers),
             confusion=confusions(right),
-            also=(router,) if router else (),
+            also=tuple(s for s in (router, agreement.sentence if agreement else "") if s),
+            agreement=agreement,
         )
         vectors = embed_answers(answers, self.models.name_embedder)
         folder = self.study.folder
@@ -266,6 +334,19 @@ class Experiment:
                 f"{self.study.folder}"
             )
         return questions, answers, chosen
+
+    def _usable(self, by_judge: Iterable[Sequence[Judgement]]) -> list[Judgement]:
+        """Judgements of all judges, if every judge said something that can be used."""
+        listed = [list(found) for found in by_judge]
+        useless = [found for found in listed if found and all(j.problem for j in found)]
+        if useless:
+            names = ", ".join(found[0].judge for found in useless)
+            raise WorkFailed(
+                f"nothing that {names} said in {sum(map(len, useless))} judgements could be used (the first: "
+                f"{useless[0][0].problem}). They stand in {self.study.path('judgements')}. Take another model with "
+                "--judge"
+            )
+        return [judgement for found in listed for judgement in found]
 
     def _write(self, questions: Sequence[Question]) -> None:
         self.study.append("questions", [_as_line(q) for q in questions])

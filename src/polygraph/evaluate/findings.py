@@ -1,6 +1,6 @@
 """What a study shows: rates, intervals, tests, costs, and sentences that a person can act on."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
@@ -13,6 +13,7 @@ from polygraph.evaluate.biases import LengthEffect, length_effect
 from polygraph.evaluate.bootstrap import Interval, bootstrap_differences, holm
 from polygraph.evaluate.bradley_terry import Duel, Strength, bradley_terry
 from polygraph.evaluate.judgements import Judgement, Outcome, by_order, outcomes, pairs_of
+from polygraph.evaluate.protocols import DESIGNS, in_both_orders
 from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.stats import PairedTest, Power, paired_test, power_of
 from polygraph.evaluate.steps import plain
@@ -20,6 +21,8 @@ from polygraph.evaluate.study import StudyAnswer
 from polygraph.evaluate.trials import Box, Rates, box, rates
 
 ALPHA = 0.05
+_FEWEST = 10
+"""Questions below which no rate of a part is told."""
 _TELLING_WORDS = 2.0
 """Mean difference in length from which a note warns: simulated judges with the length bias of arXiv:2506.06331 turn 2
 words into 5 points of relative win rate (benchmarks/judges.py)."""
@@ -56,6 +59,10 @@ class PairFigures:
     """Questions left out because their answers could not be brought to equal length."""
     unusable: int
     """Judgements without scores."""
+    refused: int
+    """Questions that one of the two refused to answer, or both; they are judged as they came, whatever their length."""
+    where_answered: Interval | None
+    """Relative win rate over the questions that neither refused; None if they are all, or too few (below 10)."""
     pooled: Rates
     """Over all questions and trials."""
     win_box: Box
@@ -126,14 +133,15 @@ def find(
     kinds = {q.id: q.type for q in questions}
     drafts = []
     for a, b in pairs_of([m.method for m in methods]):
-        found = outcomes(used, a, b)
+        found = outcomes(used, a, b, balanced=in_both_orders(protocol))
         if found:
             drafts.append((a, b, found))
     adjusted = holm([_test(found).p for _, _, found in drafts])
     cost = {m.method: m for m in methods}
     longer = _longer(answers, aligned)
+    refused = {a.key for a in answers if a.refused}
     pairs = [
-        _pair(a, b, found, p, kinds, aligned, used, cost, longer, seed)
+        _pair(a, b, found, p, kinds, aligned, used, cost, longer, refused, seed)
         for (a, b, found), p in zip(drafts, adjusted, strict=True)
     ]
     ranking = _ranking(drafts, seed) if len(methods) > 1 and drafts else []
@@ -141,8 +149,8 @@ def find(
         methods=tuple(methods),
         pairs=tuple(pairs),
         ranking=tuple(ranking),
-        conclusions=tuple(_conclusions(methods, pairs)),
-        notes=tuple(_notes(pairs, used)),
+        conclusions=tuple(_conclusions(methods, pairs, used)),
+        notes=(*_order_note(protocol, pairs), *_notes(pairs, used)),
     )
 
 
@@ -223,9 +231,12 @@ def _pair(
     judgements: Sequence[Judgement],
     cost: Mapping[str, MethodFigures],
     longer: Mapping[tuple[str, str, str], int],
+    refused: Collection[tuple[str, str]],
     seed: int,
 ) -> PairFigures:
     signs, gaps = _signs(found), _gaps(found)
+    # Where one refuses, what was judged is not whose answer is longer: these questions say nothing of length.
+    answered = {q: s for q, s in signs.items() if (q, a) not in refused and (q, b) not in refused}
     values = np.asarray(list(signs.values()))
     by_trial: dict[int, list[Outcome]] = {}
     for outcome in found:
@@ -240,6 +251,10 @@ def _pair(
         n=len(signs),
         discarded=sum({q.a, q.b} == {a, b} and q.how == "discarded" for q in aligned),
         unusable=sum(bool(j.problem) for j in mine),
+        refused=len(signs) - len(answered),
+        where_answered=_interval(np.asarray(list(answered.values())), seed)
+        if _FEWEST <= len(answered) < len(signs)
+        else None,
         pooled=rates([o.result() for o in found]),
         win_box=box([t.win for t in trials]),
         relative_box=box([t.relative for t in trials]),
@@ -255,8 +270,8 @@ def _pair(
         consistency=order_consistency(*by_order(mine, a, b)),
         power=power_of(deviation, len(values)) if deviation > 0 and len(values) > 1 else None,
         length=length_effect(
-            [s for q, s in signs.items() if (q, a, b) in longer],
-            [longer[q, a, b] for q in signs if (q, a, b) in longer],
+            [s for q, s in answered.items() if (q, a, b) in longer],
+            [longer[q, a, b] for q in answered if (q, a, b) in longer],
             np.random.default_rng(seed),
         ),
         sentence="",
@@ -264,9 +279,7 @@ def _pair(
     return replace(made, sentence=_sentence(made, cost[a], cost[b]))
 
 
-def _longer(
-    answers: Sequence[StudyAnswer], aligned: Sequence[Aligned]
-) -> dict[tuple[str, str, str], int]:
+def _longer(answers: Sequence[StudyAnswer], aligned: Sequence[Aligned]) -> dict[tuple[str, str, str], int]:
     """Words of the first method's answer less those of the second's as they were judged, by question and pair."""
     found: dict[tuple[str, str, str], int] = {}
     if aligned:
@@ -340,7 +353,13 @@ def _price(one: MethodFigures, other: MethodFigures) -> str:
     return ""
 
 
-def _conclusions(methods: Sequence[MethodFigures], pairs: Sequence[PairFigures]) -> list[str]:
+def _conclusions(
+    methods: Sequence[MethodFigures], pairs: Sequence[PairFigures], judgements: Sequence[Judgement]
+) -> list[str]:
+    if not pairs and judgements:
+        return [
+            f"None of {len(judgements)} judgements could be used, so nothing can be said of which method is better."
+        ]
     if not pairs:
         return ["Nothing was judged yet, so nothing can be said of which method is better."]
     found = [p for p in pairs if p.differs]
@@ -361,6 +380,16 @@ def _loser(pair: PairFigures) -> str:
     return pair.b if pair.relative.mean > 0 else pair.a
 
 
+def _order_note(protocol: str, pairs: Sequence[PairFigures]) -> list[str]:
+    design = DESIGNS.get(protocol)
+    if not pairs or design is None or design.orders != "first":
+        return []
+    return [
+        f"the protocol {protocol} shows one order only: whatever stands in front has the judge's preference for that "
+        "place, and none of these figures can be trusted"
+    ]
+
+
 def _notes(pairs: Sequence[PairFigures], judgements: Sequence[Judgement]) -> list[str]:
     notes = []
     unusable = sum(bool(j.problem) for j in judgements)
@@ -374,6 +403,7 @@ def _notes(pairs: Sequence[PairFigures], judgements: Sequence[Judgement]) -> lis
         notes.append(
             f"{lost} of {total} pairs of answers could not be brought to equal length and were not judged"
         )
+    notes += [note for note in map(_refusal_note, pairs) if note]
     notes += [note for note in map(_length_note, pairs) if note]
     swayed = [p for p in pairs if (p.consistency.position_bias or 0) > 0.2]
     if swayed:
@@ -384,15 +414,30 @@ def _notes(pairs: Sequence[PairFigures], judgements: Sequence[Judgement]) -> lis
     return notes
 
 
+def _refusal_note(pair: PairFigures) -> str:
+    """What refusals do to a comparison."""
+    if not pair.refused:
+        return ""
+    told = (
+        f"{pair.a} or {pair.b} refused to answer {pair.refused} of {pair.n} questions; these are judged as they came, "
+        "and not lengthened"
+    )
+    if pair.where_answered is None:
+        return told
+    rest = pair.where_answered
+    return (
+        f"{told}; on the others the relative win rate of {pair.a} is {100 * rest.mean:+.0f} % "
+        f"[{100 * rest.low:+.0f}, {100 * rest.high:+.0f}]"
+    )
+
+
 def _length_note(pair: PairFigures) -> str:
     """A warning where results may be due to length."""
     found = pair.length
     if found is None or abs(found.words.mean) < _TELLING_WORDS or found.words.low <= 0 <= found.words.high:
         return ""
     one, other = (pair.a, pair.b) if found.words.mean > 0 else (pair.b, pair.a)
-    told = (
-        f"answers of {one} were judged {abs(found.words.mean):.0f} words longer than those of {other} on the average"
-    )
+    told = f"answers of {one} were judged {abs(found.words.mean):.0f} words longer than those of {other} on the average"
     if found.inside:
         line = found.at_equal_length
         return (

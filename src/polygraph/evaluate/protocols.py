@@ -87,6 +87,18 @@ BENCHMARK_QED = Design(protocol="benchmark-qed", orders="alternate", repeats=1, 
 DIFFERENTIAL = Design(protocol="differential", repeats=1, trials=1)
 """Only what one answer says and the other does not is judged."""
 DESIGNS = {d.protocol: d for d in (UNBIASED, LIGHTRAG, FG_RAG, RAG_VS_GRAPHRAG, BENCHMARK_QED, DIFFERENTIAL)}
+PEOPLE = "people"
+"""Marks of a sheet that a person filled in."""
+
+
+def in_both_orders(protocol: str) -> bool:
+    """Whether every trial of a protocol shows two answers in both orders, so that only balanced sums count.
+
+    Where it does not, a preference for a place cancels out over trials (`benchmark-qed`), over questions (`people`), or
+    not at all (`lightrag`).
+    """
+    known = DESIGNS.get(protocol)
+    return protocol != PEOPLE and (known is None or known.orders == "both")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polygraph.evaluate import figures
+from polygraph.evaluate.between_judges import JudgeAgreement
 from polygraph.evaluate.findings import Findings, MethodFigures, PairFigures
 from polygraph.evaluate.judgements import Judgement, outcomes
 from polygraph.evaluate.questions_file import Question
@@ -65,6 +66,8 @@ class Material:
     """For pairs of methods: both right, only the first, only the second, neither."""
     also: tuple[str, ...] = ()
     """Sentences after the conclusions."""
+    agreement: JudgeAgreement | None = None
+    """Of several judges."""
 
 
 def embed_answers(answers: Sequence[StudyAnswer], embedder: Embedder) -> Vectors:
@@ -92,6 +95,12 @@ def html_report(material: Material, vectors: Vectors | None = None) -> str:
     ]
     if found.pairs:
         parts += _judged(material)
+    if material.agreement:
+        columns, rows = _agreement_rows(material.agreement)
+        parts += [
+            "<h2>Do the judges agree</h2>",
+            _table(columns, rows, "Winners named by two judges for the same pairs of answers"),
+        ]
     if material.confusion:
         parts += [
             "<h2>Who is right where</h2>",
@@ -134,6 +143,9 @@ def markdown_report(material: Material) -> str:
     if found.pairs:
         columns, rows = _pair_rows(found.pairs)
         lines += ["", "## Comparisons", "", *_md_table(columns, rows)]
+    if material.agreement:
+        columns, rows = _agreement_rows(material.agreement)
+        lines += ["", "## Agreement of judges", "", *_md_table(columns, rows)]
     return "\n".join(lines) + "\n"
 
 
@@ -145,6 +157,7 @@ def json_report(material: Material) -> dict[str, Any]:
         "settings": dict(material.settings),
         "n_questions": len(material.questions),
         "gold": {method: dict(values) for method, values in material.gold.items()},
+        "agreement": asdict(material.agreement) if material.agreement else None,
         "findings": json.loads(json.dumps(asdict(material.findings))),
     }
 
@@ -232,6 +245,14 @@ def _pair_rows(pairs: Sequence[PairFigures]) -> tuple[tuple[str, ...], list[tupl
             )
         )  # fmt: skip
     return columns, rows
+
+
+def _agreement_rows(agreement: JudgeAgreement) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    rows: list[tuple[str, ...]] = [
+        (p.one, p.other, str(p.n), f"{p.same:.0%}", "–" if p.kappa is None else f"{p.kappa:.2f}")
+        for p in agreement.pairs
+    ]
+    return ("judge", "other judge", "pairs", "same winner", "kappa"), rows
 
 
 def _ranks(low: int, high: int) -> str:

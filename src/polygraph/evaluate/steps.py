@@ -7,7 +7,7 @@ from typing import Protocol
 
 from polygraph.errors import BadInput, UnusableReply
 from polygraph.evaluate import listwise
-from polygraph.evaluate.align import ATTEMPTS, TOLERANCE, Aligned, align, count_words
+from polygraph.evaluate.align import ATTEMPTS, TOLERANCE, Aligned, How, align, count_words
 from polygraph.evaluate.judgements import Judgement
 from polygraph.evaluate.listwise import Lister
 from polygraph.evaluate.protocols import Design, Pair, PairJudge, Run, judge_pairs
@@ -17,7 +17,7 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.calls import Calls
 from polygraph.models.pool import in_turn
 from polygraph.records import Answer
-from polygraph.tasks.answer import lengthen_answer, write_answer
+from polygraph.tasks.answer import NO_ANSWER, lengthen_answer, write_answer
 
 _MARKS = re.compile(r"\s*(?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+")
 
@@ -96,7 +96,8 @@ def align_answers(
 ) -> list[Aligned]:
     """Bring the answers of each pair of methods to equal length, question by question.
 
-    The generator is the model that wrote the answers; a shorter one is written again from its own context.
+    The generator is the model that wrote the answers; a shorter one is written again from its own context. Where an
+    answer refuses, both stay as they came, and no call is made.
 
     Raises:
         BadInput: if there is no chat model.
@@ -115,18 +116,28 @@ def align_answers(
             text = write_answer(
                 question.question, context, models, chat, method=method, target_words=target, sample=attempt
             )
-            return plain(text)
+            # Asked for more words, it may refuse; the former answer is then kept, being nearer to the target.
+            return "" if text.lstrip().startswith(NO_ANSWER) else plain(text)
 
         def append(method: str, text: str, n_words: int) -> str:
             return plain(lengthen_answer(question.question, text, n_words, models, chat, method=method))
 
-        try:
-            made = align(
-                question.id, (a, b), texts, write=write, append=append, tolerance=tolerance, attempts=attempts
-            )
-        except UnusableReply:
-            # Nothing usable came back: the pair stays of unequal length.
-            made = replace(_discarded(question.id, a, b, texts), attempts=attempts)
+        if answers[question.id, a].refused or answers[question.id, b].refused:
+            made = _as_it_came(question.id, a, b, texts, "refused")
+        else:
+            try:
+                made = align(
+                    question.id,
+                    (a, b),
+                    texts,
+                    write=write,
+                    append=append,
+                    tolerance=tolerance,
+                    attempts=attempts,
+                )
+            except UnusableReply:
+                # Nothing usable came back: the pair stays of unequal length.
+                made = replace(_as_it_came(question.id, a, b, texts, "discarded"), attempts=attempts)
         study.append("aligned", [asdict(made)])
         done[made.question, made.a, made.b] = made
         told("alignment", len(done), total)
@@ -213,6 +224,13 @@ def judge_together(
     return before + found
 
 
+def add_marks(study: Study, marks: Sequence[Judgement]) -> None:
+    """Keep the marks of a sheet; a mark on answers that the same person has marked before takes its place."""
+    study.append("judgements", [j.as_json() for j in marks])
+    # Read back: of two marks on the same answers in another order both count, of two in the same order the later.
+    _put_in_order(study, study.judgements())
+
+
 def unaligned(
     questions: Sequence[Question],
     pairs: Sequence[tuple[str, str]],
@@ -223,8 +241,7 @@ def unaligned(
     for a, b in pairs:
         for q in questions:
             texts = (plain(answers[q.id, a].text), plain(answers[q.id, b].text))
-            words = (count_words(texts[0]), count_words(texts[1]))
-            found.append(Aligned(question=q.id, a=a, b=b, texts=texts, words=words, attempts=0, how="free"))
+            found.append(_as_it_came(q.id, a, b, texts, "free"))
     return found
 
 
@@ -249,5 +266,6 @@ def _put_in_order(study: Study, judgements: Sequence[Judgement]) -> None:
     study.put_in_order("judgements", [j.as_json() for j in ordered])
 
 
-def _discarded(question: str, a: str, b: str, texts: tuple[str, str]) -> Aligned:
-    return Aligned(question=question, a=a, b=b, texts=texts, words=(0, 0), attempts=0, how="discarded")
+def _as_it_came(question: str, a: str, b: str, texts: tuple[str, str], how: How) -> Aligned:
+    words = (count_words(texts[0]), count_words(texts[1]))
+    return Aligned(question=question, a=a, b=b, texts=texts, words=words, attempts=0, how=how)

@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from polygraph.errors import BadInput, StorageFailed
-from polygraph.evaluate.align import Aligned
+from polygraph.evaluate.align import Aligned, How
 from polygraph.evaluate.judgements import Judgement
 from polygraph.records import Answer, Json
 
@@ -251,7 +251,7 @@ def _aligned(row: Mapping[str, Any]) -> Aligned:
     first, second = row["texts"]
     words = row["words"]
     how = row["how"]
-    if how not in ("free", "regenerated", "forced", "discarded"):
+    if how not in get_args(How):
         raise ValueError(f"how is {how!r}")
     return Aligned(
         question=str(row["question"]),

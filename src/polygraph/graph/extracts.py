@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import sqrt
 
+from polygraph.columns import text_hash
 from polygraph.graph.communities import chunk_key
 from polygraph.graph.members import Members, inner_strength
 from polygraph.graph.readable import LEGAL_NOTICE, LEGAL_SHARE, cut, pieces, quality, shown, tidy
@@ -61,7 +62,18 @@ class Extracts:
         view: GraphView,
         chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
         language: str,
+        known: Mapping[int, float] | None = None,
     ) -> None:
+        """Prepare.
+
+        Args:
+            members: of the communities.
+            view: the graph that they divide.
+            chunk_text: texts of chunks by id.
+            language: of the documents.
+            known: by `columns.text_hash`, the quality of descriptions that are one sentence each.
+        """
+        self._known = known or {}
         self._members = members
         self._view = view
         self._chunk_text = chunk_text
@@ -111,20 +123,25 @@ class Extracts:
         by_description: dict[str, list[_Sentence]] = {}
         by_text: dict[str, _Sentence] = {}
 
-        def sentence(text: str, chunk: str) -> _Sentence:
+        def sentence(text: str, chunk: str, known: float | None = None) -> _Sentence:
             found = by_text.get(text)
             if found is None:
-                found = by_text[text] = _Sentence(text, chunk, [], quality(text, self._language))
+                value = quality(text, self._language) if known is None else known
+                found = by_text[text] = _Sentence(text, chunk, [], value)
             return found
+
+        def sentences(text: str, chunk: str) -> list[_Sentence]:
+            known = self._known.get(text_hash(text)) if self._known else None
+            if known is not None:
+                return [sentence(text, chunk, known)]
+            return [sentence(piece, chunk) for piece in pieces(text, self._language)]
 
         def read(item: Entity | Relation, names: Iterable[str]) -> list[_Sentence]:
             found = []
             for description in item.descriptions:
                 parts = by_description.get(description.text)
                 if parts is None:
-                    texts = pieces(description.text, self._language)
-                    parts = [sentence(text, description.chunk) for text in texts]
-                    by_description[description.text] = parts
+                    parts = by_description[description.text] = sentences(description.text, description.chunk)
                 for part in parts:
                     part.names += [name for name in names if name not in part.names]
                 found += parts

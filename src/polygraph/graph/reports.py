@@ -34,6 +34,7 @@ def write_reports(
     max_words: int = 500,
     min_size: int = 1,
     language: str = "en",
+    qualities: Mapping[int, float] | None = None,
     known: Callable[[str], Report | None] | None = None,
     keep: Callable[[str, Report], None] | None = None,
     on_done: Callable[[int], None] | None = None,
@@ -57,6 +58,7 @@ def write_reports(
         max_words: length that the model is asked to keep to (GraphRAG: 2,000).
         min_size: communities with fewer entities get no report.
         language: of the documents, ISO 639-1.
+        qualities: what is known of texts; see `Extracts`.
         known: finds a report that was written for an input, by the hash of it. A report by another model
             than the one in use is not taken; without a model in use any is.
         keep: keeps a report that a model wrote, under the hash of its input. `known` and `keep` are
@@ -78,7 +80,7 @@ def write_reports(
     members = Members(communities, view)
     writer = _Writer(
         members=members,
-        extracts=Extracts(members, view, chunk_text, language),
+        extracts=Extracts(members, view, chunk_text, language, qualities),
         largest=max(members.volume(community) for community in wanted),
         most_chunks=max(1, *(len(community.chunks) for community in wanted)),
     )

@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Mapping
 from json import dumps
+from math import nan
 from typing import Any, TypeAlias
 
 from polygraph.columns import Draft
+from polygraph.graph.readable import pieces, quality
 from polygraph.records import Extraction
 
 Slots: TypeAlias = Mapping[tuple[str, str], int]
@@ -12,7 +14,7 @@ Slots: TypeAlias = Mapping[tuple[str, str], int]
 
 
 def read_rows(
-    extractions: Iterable[Extraction], slots: Slots, chunks: Mapping[str, int]
+    extractions: Iterable[Extraction], slots: Slots, chunks: Mapping[str, int], language: str = ""
 ) -> tuple[Draft, list[str]]:
     """Turn rows into columns.
 
@@ -23,9 +25,11 @@ def read_rows(
         extractions: of one document, each window once, in any order.
         slots: rows of the table ``names``; the relations of a name that is not among them lead nowhere.
         chunks: number of each chunk in its document.
+        language: of the texts; if it is given, they are judged as sentences for reports.
 
     Returns:
-        The tables ``mentions``, ``places``, ``links`` and ``link_places`` (see `columns.TABLES`), and the texts.
+        The tables ``mentions``, ``places``, ``links`` and ``link_places`` (see `columns.TABLES`), the column `quality` of
+        the texts, and these.
 
     Raises:
         KeyError: if a row names a chunk that `chunks` lacks.
@@ -33,7 +37,15 @@ def read_rows(
     reader = _Reader(slots, chunks)
     for extraction in extractions:
         reader.read(extraction)
-    return reader.draft, list(reader.texts)
+    texts = list(reader.texts)
+    if language:
+        reader.draft["texts"] = {"quality": [_quality(text, language) for text in texts]}
+    return reader.draft, texts
+
+
+def _quality(text: str, language: str) -> float:
+    """Of a text that is one tidy sentence; others are judged piece by piece."""
+    return quality(text, language) if pieces(text, language) == [text] else nan
 
 
 class _Reader:

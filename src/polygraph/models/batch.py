@@ -312,11 +312,14 @@ class Batch:
         before = self._named(Path(file) for file in current.earlier.values())
         if not n:
             again = "polygraph batch --again"
-            return f"{total} {before}. {go_on}; or, if there will be none, have them written again with: {again}"
+            return (
+                f"{total} {before}. {go_on}; or, if there will be none, have them written again with: {again}"
+            )
         size = f"about {sum(d.row.prompt_tokens for d in current.drafted.values()):,} tokens to be read"
         costs = [d.cost for d in current.drafted.values()]
         if None not in costs:
-            size += f", ${sum(cost or 0.0 for cost in costs):.2f}"
+            cost = sum(each or 0.0 for each in costs)
+            size += f", about ${cost:.{2 if cost >= 1 else 4}f}"
         earlier = f"; {m:,} of them already in {before}" if m else ""
         return f"{total} {self._named(written)} ({size}){earlier}. {go_on}"
 

@@ -173,8 +173,10 @@ class BatchStore:
                 "DELETE FROM batch WHERE key = ? AND state = 'came'", [(key,) for key in sorted(keys)]
             )
 
-    def give_up(self, file: str = "") -> int:
-        """No longer wait for the requests of a file, or of any, so that they are written again; tell how many."""
-        where = f"{_WAITS} AND file = ?" if file else _WAITS
+    def give_up(self, file: str) -> int:
+        """No longer wait for the requests of a file, so that they are written again; tell how many."""
         with self._store.transaction() as run:
-            return run.execute(f"DELETE FROM batch WHERE {where}", (file,) if file else ()).rowcount  # noqa: S608
+            return run.execute(
+                f"DELETE FROM batch WHERE {_WAITS} AND file = ?",  # noqa: S608
+                (file,),
+            ).rowcount

@@ -318,12 +318,22 @@ class Calls:
             reply = model.chat(request, show)
             return reply, reply.prompt_tokens, reply.completion_tokens
 
-        reads = writes = 0
-        if self._sender.estimates(model):
-            reads = sum(count_tokens(message.content) for message in request.messages)
-            writes = self._expected(line, request.max_output_tokens)
-        with self._sender.reserve(model, reads, writes):
-            reply, done = self._sender.send(model, call, line, key=key, n_calls=1)
+        writes = self._expected(line, request.max_output_tokens)
+
+        def count() -> int:
+            return sum(count_tokens(message.content) for message in request.messages)
+
+        # Counting takes time: it is done only where there is a cap, or a limit of tokens a minute.
+        reads = count() if self._sender.estimates(model) else None
+        with self._sender.reserve(model, reads or 0, writes):
+            reply, done = self._sender.send(
+                model,
+                call,
+                line,
+                key=key,
+                n_calls=1,
+                size=lambda: writes + (count() if reads is None else reads),
+            )
             kept = self._store.keep_reply(key, reply, done)
         with self._lock:
             n, total = self._written.get((line.stage, line.model), (0, 0))
@@ -451,8 +461,8 @@ class Calls:
         """Return the files of batches that hold requests without replies, by path."""
         return BatchStore(self._store).files()
 
-    def give_up_waiting(self, file: str = "") -> int:
-        """No longer wait for the requests of a file, or of any: they are written again when they are asked again.
+    def give_up_waiting(self, file: str) -> int:
+        """No longer wait for the requests of a file: they are written again when they are asked again.
 
         Returns:
             How many these are.

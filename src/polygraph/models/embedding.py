@@ -153,7 +153,14 @@ class KeptVectors:
 
             reads = sum(embedder.count(some)) if self._sender.estimates(embedder) else 0
             with self._sender.reserve(embedder, reads, 0):
-                halves, done = self._sender.send(embedder, call, line, key=keys[batch[0]].hex(), n_calls=0)
+                halves, done = self._sender.send(
+                    embedder,
+                    call,
+                    line,
+                    key=keys[batch[0]].hex(),
+                    n_calls=0,
+                    size=lambda: sum(embedder.count(some)),
+                )
                 return self._keep(dict(zip((keys[i] for i in batch), halves, strict=True)), kind, done)
 
         # A local embedder has threads of its own.

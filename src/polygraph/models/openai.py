@@ -12,13 +12,15 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from polygraph.errors import BadInput, ModelRefused
 from polygraph.models.protocols import ChatReply, ChatRequest, TextKind, Vectors
-from polygraph.models.transport import TransportError
+from polygraph.models.rates import limit_named
+from polygraph.models.transport import TransportError, hear
 from polygraph.tokens import count_many, count_tokens, truncate
 
 Structured: TypeAlias = Literal["auto", "json_schema", "json_object", "plain"]
@@ -129,6 +131,9 @@ class _Endpoint:
                     base_url=self.base_url,
                     timeout=openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
                     max_retries=0,
+                    http_client=openai.DefaultHttpxClient(
+                        event_hooks={"response": [lambda response: hear(response.headers)]}
+                    ),
                 )
             return self._client
 
@@ -157,7 +162,8 @@ class _Endpoint:
         code = str(getattr(error, "code", "") or "")
         if status == 429 and "insufficient_quota" not in f"{code} {text}":
             wait = _retry_after(error.response.headers)
-            return TransportError(f"429: {text}", kind="rate_limit", retry_after_s=wait)
+            met = limit_named(text)
+            return TransportError(f"429: {text}", kind="rate_limit", retry_after_s=wait, limit_met=met)
         if status in {408, 409, 425} or (status >= 500 and status != 501):
             wait = _retry_after(error.response.headers)
             return TransportError(f"{status}: {text}", kind="server", retry_after_s=wait)
@@ -354,7 +360,16 @@ class OpenAIChat:
 
 def prompt_tokens(request: ChatRequest) -> int:
     """Count the tokens of a request's messages."""
-    return sum(count_tokens(message.content) for message in request.messages)
+    return sum(
+        _count_again(message.content) if message.role == "system" else count_tokens(message.content)
+        for message in request.messages
+    )
+
+
+@lru_cache(maxsize=64)
+def _count_again(text: str) -> int:
+    """Tokens of instructions, which many requests have in common."""
+    return count_tokens(text)
 
 
 def read_completion(body: Mapping[str, Any], n_prompt_tokens: int) -> ChatReply:

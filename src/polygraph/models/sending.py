@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any, TypeVar
 
 from polygraph.errors import BadInput, ModelUnavailable, PolygraphError, UnusableReply
@@ -14,7 +15,7 @@ from polygraph.models.budget import Budget
 from polygraph.models.callstore import Attempt, CallStore
 from polygraph.models.pace import Pace
 from polygraph.models.prices import FREE, Price, price_of
-from polygraph.models.transport import TransportError, TransportKind
+from polygraph.models.transport import TransportError, TransportKind, listening
 from polygraph.records import Usage, digest
 
 S = TypeVar("S")
@@ -103,7 +104,14 @@ class Sender:
         self._seconds = 0.0
 
     def send(
-        self, model: Any, call: Callable[[], tuple[S, int, int]], line: Attempt, *, key: str, n_calls: int
+        self,
+        model: Any,
+        call: Callable[[], tuple[S, int, int]],
+        line: Attempt,
+        *,
+        key: str,
+        n_calls: int,
+        size: Callable[[], int] | None = None,
     ) -> tuple[S, Attempt]:
         """Try until there is a reply.
 
@@ -113,6 +121,7 @@ class Sender:
             line: the line of the ledger, to be filled in.
             key: what the jitter depends on, besides the seed.
             n_calls: 1 for language models, 0 for others, as `Usage` counts.
+            size: tells how many tokens the call is expected to take; asked only if the endpoint limits them.
 
         Returns:
             What came, and its line, which is not in the ledger yet: it is to be written with the reply.
@@ -129,23 +138,24 @@ class Sender:
         while True:
             if not is_local(model):
                 self._budget.check()
-            started = pace.enter(served)
+            turn = pace.enter(served, model.name, size)
             clock = time.perf_counter()
             try:
-                value, reads, writes = call()
+                with listening(partial(pace.heard, turn, model=model.name)):
+                    value, reads, writes = call()
             except TransportError as error:
-                served = pace.leave(started, error)
+                served = pace.leave(turn, error, model=model.name)
                 self._fail(model, line, clock, n_calls, error)
                 failures[error.kind] += 1
                 others = n_calls > 0 and pace.answers > before
                 self._give_up_if_hopeless(model, error, failures, pace, others=others)
                 self._sleep(self._delay(error, key, failures.total()))
             except BaseException as error:
-                pace.leave(started, error)
+                pace.leave(turn, error, model=model.name)
                 self._fail(model, line, clock, n_calls, error)
                 raise
             else:
-                pace.leave(started, None)
+                pace.leave(turn, None, model=model.name, tokens=reads + writes)
                 done = self._filled(model, line, clock, reads, writes)
                 self._spend(model, done, n_calls)
                 return value, done

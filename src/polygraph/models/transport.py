@@ -1,12 +1,39 @@
 """How a model says that an attempt failed on the way, so that the caller knows whether to try again."""
 
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Literal, TypeAlias
 
 from polygraph.errors import ModelUnavailable
+from polygraph.models.rates import Counted
 
 TransportKind: TypeAlias = Literal[
     "rate_limit", "timeout", "connection", "server", "malformed", "empty", "rejected"
 ]
+
+Headers: TypeAlias = Mapping[str, str]
+_LISTENER: ContextVar[Callable[[Headers], None] | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def listening(listener: Callable[[Headers], None]) -> Iterator[None]:
+    """Hand over the headers of every answer, inside a ``with`` block, as soon as they come.
+
+    They come long before the end of a streamed answer, and with refusals too.
+    """
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def hear(headers: Headers) -> None:
+    """Pass the headers of an answer on to whoever listens in this thread."""
+    listener = _LISTENER.get()
+    if listener is not None:
+        listener(headers)
 
 
 class TransportError(ModelUnavailable):
@@ -20,6 +47,7 @@ class TransportError(ModelUnavailable):
         retry_after_s: seconds that the server asks to wait, or None.
         prompt_tokens: tokens that the server reported for the failed attempt.
         completion_tokens: the same for what it wrote.
+        limit_met: which limit a 429 spoke of, or None.
     """
 
     def __init__(
@@ -31,12 +59,14 @@ class TransportError(ModelUnavailable):
         retry_after_s: float | None = None,
         prompt_tokens: int = 0,
         completion_tokens: int = 0,
+        limit_met: Counted | None = None,
     ) -> None:
         self.kind: TransportKind = kind
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = completion_tokens
+        self.limit_met = limit_met
         super().__init__(message)
 
     @property

@@ -7,14 +7,14 @@ can be trusted after any crash, and if it is missing or damaged everything is re
 
 import json
 import shutil
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
 
 import numpy as np
 
-from polygraph.columns import Columns, Gathering
+from polygraph.columns import Columns, Gathering, known_qualities
 from polygraph.extract.decisions import Decisions
 from polygraph.extract.mentioned import read_names
 from polygraph.extract.resolution import Mention
@@ -25,8 +25,8 @@ from polygraph.records import Extraction, digest
 from polygraph.store.files import damage, write_folder
 from polygraph.store.sqlite import ROWS, Store
 
-READING = "1"
-"""Names how rows become columns; raised whenever `read_names` or `read_rows` may give something else."""
+READING = "2"
+"""Names how rows become columns; raised whenever `read_names`, `read_rows` or `quality` may give something else."""
 _MARKS = "marks.npz"
 _ABOUT = "about.json"
 
@@ -44,29 +44,40 @@ _ARRAYS = (
 
 
 def rows_of(
-    store: Store, apart: Collection[tuple[str, str]], *, again: bool = False
+    store: Store, apart: Collection[tuple[str, str]], language: str, *, again: bool = False
 ) -> tuple[Columns, FormerGraph | None]:
     """The rows of all documents, and the graph that the tables show, if it is known.
 
     Args:
         store: open for writing.
         apart: the user's decisions, which reading the names follows.
+        language: of the documents.
         again: read everything from the tables, whatever was kept.
     """
     decisions = Decisions(apart)
-    about = _about(apart)
+    about = _about(apart, language)
     folder = _folder(store)
-    if again or folder is None or damage(folder, thorough=True) or _text(folder / _ABOUT).get("about") != about:
-        return _gathered(store, None, decisions), None
+    if (
+        again
+        or folder is None
+        or damage(folder, thorough=True)
+        or _text(folder / _ABOUT).get("about") != about
+    ):
+        return _gathered(store, None, decisions, language), None
     columns = Columns.load(folder)
     changed = store.reread()
     if changed:
-        columns = columns.replaced(changed, _gathered(store, changed, decisions))
+        columns = columns.replaced(changed, _gathered(store, changed, decisions, language))
     return columns, _former(folder)
 
 
 def write_rows(
-    store: Store, version: str, columns: Columns, merged: Merged | None, apart: Collection[tuple[str, str]]
+    store: Store,
+    version: str,
+    columns: Columns,
+    merged: Merged | None,
+    apart: Collection[tuple[str, str]],
+    language: str,
 ) -> None:
     """Keep what the next build needs; it counts once `keep_rows` was called.
 
@@ -76,11 +87,12 @@ def write_rows(
         columns: from `rows_of`.
         merged: what the tables will show; None if they will show something else.
         apart: as for `rows_of`.
+        language: the same.
     """
 
     def fill(place: Path) -> None:
         columns.save(place)
-        about: dict[str, object] = {"about": _about(apart), "graph": merged is not None}
+        about: dict[str, object] = {"about": _about(apart, language), "graph": merged is not None}
         if merged is not None:
             former = FormerGraph.of(merged)
             np.savez(place / _MARKS, **{name: getattr(former, name) for name in _ARRAYS})
@@ -104,8 +116,8 @@ def sweep_rows(store: Store) -> None:
             shutil.rmtree(old, ignore_errors=True)
 
 
-def _about(apart: Collection[tuple[str, str]]) -> str:
-    return digest(READING, *(f"{a}\n{b}" for a, b in sorted(apart)))
+def _about(apart: Collection[tuple[str, str]], language: str) -> str:
+    return digest(READING, language, *(f"{a}\n{b}" for a, b in sorted(apart)))
 
 
 def _folder(store: Store) -> Path | None:
@@ -132,26 +144,27 @@ def _former(folder: Path) -> FormerGraph | None:
         )
 
 
-def _gathered(store: Store, documents: Collection[str] | None, decisions: Decisions) -> Columns:
+def qualities(store: Store, apart: Collection[tuple[str, str]], language: str) -> dict[int, float]:
+    """How well texts read by themselves, by `columns.text_hash`, as far as it is known; what is missing can be judged."""
+    folder = _folder(store)
+    # Of other rows than the present ones it would be as true.
+    if folder is None or damage(folder) or _text(folder / _ABOUT).get("about") != _about(apart, language):
+        return {}
+    return known_qualities(folder)
+
+
+def _gathered(
+    store: Store, documents: Collection[str] | None, decisions: Decisions, language: str
+) -> Columns:
     """Read the rows of some documents or of all, one document at a time."""
     gathering = Gathering()
     for document, group in groupby(store.extractions(documents), key=itemgetter(0)):
-        _read(
-            gathering, document, [extraction for _, extraction in group], store.chunks_in(document), decisions
-        )
+        extractions = [extraction for _, extraction in group]
+        slots, names = read_names(document, list(_mentions(document, extractions)), decisions)
+        numbers = {slot: i for i, slot in enumerate(slots)}
+        draft, texts = read_rows(extractions, numbers, store.chunks_in(document), language)
+        gathering.add(document, {**draft, "names": names}, texts)
     return gathering.columns()
-
-
-def _read(
-    gathering: Gathering,
-    document: str,
-    extractions: list[Extraction],
-    chunks: Mapping[str, int],
-    decisions: Decisions,
-) -> None:
-    slots, names = read_names(document, list(_mentions(document, extractions)), decisions)
-    draft, texts = read_rows(extractions, {slot: i for i, slot in enumerate(slots)}, chunks)
-    gathering.add(document, {**draft, "names": names}, texts)
 
 
 def _mentions(document: str, extractions: list[Extraction]) -> Iterator[Mention]:

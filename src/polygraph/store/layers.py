@@ -3,6 +3,7 @@
 ```
 chunks ─┬─ lexical
         ├─ chunk_vectors
+        ├─ names
         └─ graph ─┬─ mentions, facts
                   ├─ name_vectors ── synonyms
                   ├─ entity_vectors, description_vectors
@@ -24,9 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
+from polygraph.extract import naming
 from polygraph.graph import synonyms
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
+from polygraph.graph.names import NameGraph
 from polygraph.graph.texts import RECIPES
 from polygraph.models.protocols import Vectors
 from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple, digest
@@ -42,6 +45,7 @@ BELOW: Mapping[str, tuple[str, ...]] = {
     "chunks": (),
     "lexical": ("chunks",),
     "chunk_vectors": ("chunks",),
+    "names": ("chunks",),
     "graph": ("chunks",),
     "mentions": ("graph",),
     "facts": ("graph",),
@@ -67,7 +71,7 @@ BY_NAME_EMBEDDER = frozenset(RECIPES)
 EDGES = frozenset({"graph", "mentions", "facts", "synonyms"})
 """Layers that hold the edges of one kind as a graph: relations; passages with their entities; triples; like names."""
 
-FILES = frozenset({"lexical", *EDGES, *BY_EMBEDDER, *BY_NAME_EMBEDDER})
+FILES = frozenset({"lexical", "names", *EDGES, *BY_EMBEDDER, *BY_NAME_EMBEDDER})
 """Layers that keep files under ``derived/``; the others are tables."""
 
 
@@ -119,6 +123,7 @@ def versions(store: Store, manifest: Manifest) -> dict[str, str]:
         **{layer: [manifest.name_embedder] for layer in BY_NAME_EMBEDDER},
         # Reading windows again changes the rows under the same documents.
         "graph": [manifest.extractor, *decisions, *revision],
+        "names": [naming.READER],
         "mentions": [],
         "facts": [],
         "synonyms": [str(synonyms.COSINE), str(synonyms.NEIGHBOURS)],
@@ -324,6 +329,10 @@ class Snapshot:
         rows = self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
         return np.asarray(np.round(rows @ vector, 6), dtype=np.float32)
 
+    def chunk_vectors(self, ns: Sequence[int]) -> Vectors:
+        """Unit vectors of some chunks, in the order asked for, shape ``(len(ns), dimension)``."""
+        return self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
+
     # --- graph --------------------------------------------------------------------------------------
 
     @cached_property
@@ -379,6 +388,12 @@ class Snapshot:
             inside = entities[a] & entities[b]
             a, b, weights = a[inside], b[inside], weights[inside]
         return Graph.from_edges(whole.n, a, b, weights)
+
+    @cached_property
+    def names(self) -> NameGraph:
+        """Names that passages share, and the passages, of those within the filter."""
+        whole = NameGraph.load(self._folder("names"), self.n_chunks)
+        return whole if self.allowed is None else whole.within(self.allowed)
 
     def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
         """Entities by cosine of name and descriptions with a unit vector."""

@@ -1,0 +1,218 @@
+"""How large the report of a large study is, how long it takes to make and how long a browser takes to open it.
+
+    python benchmarks/report_size.py [--questions 150] [--trials 3] [--output DIR] [--browser chromium]
+
+Six methods, all with long names, answers of realistic length from the sentences of the sample papers, twenty pieces
+of evidence each, 15 comparisons in both orders. Verdicts are drawn at random round a true quality of each method.
+"""
+
+import argparse
+import json
+import random
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import polygraph
+from polygraph.evaluate.align import Aligned, count_words
+from polygraph.evaluate.findings import find
+from polygraph.evaluate.judgements import Judgement, pairs_of
+from polygraph.evaluate.questions_file import Question
+from polygraph.evaluate.report import Material, embed_answers, html_report, json_report, markdown_report
+from polygraph.evaluate.study import StudyAnswer
+from polygraph.models.static import HashEmbedder
+from polygraph.sentences import sentences
+from polygraph.tasks.judge import ASPECTS
+
+METHODS = {
+    "naive": (2.6, 1_900, 320),
+    "fg-rag:multi-hop": (3.1, 3_300, 300),
+    "graphrag-global:microsoft": (2.9, 326_000, 410),
+    "hipporag:2": (2.9, 4_400, 290),
+    "lightrag-hybrid:unbiased-evaluation": (2.4, 19_700, 350),
+    "rag-vs-graphrag-integrated-community": (2.8, 48_000, 380),
+}
+"""True quality in points, tokens per question, words of an answer."""
+MOST_BYTES = 5_000_000
+MOST_SECONDS = 2.0
+
+
+def bank() -> list[str]:
+    """Sentences to make answers of."""
+    papers = Path(polygraph.__file__).parent / "sample" / "papers"
+    texts = [path.read_text(encoding="utf-8") for path in sorted(papers.rglob("*.*"))]
+    found = [" ".join(text[a:b].split()) for text in texts for a, b in sentences(text)]
+    return [s for s in found if 30 < len(s) < 400]
+
+
+def answer_of(chance: random.Random, said: list[str], words: int) -> str:
+    """An answer of about so many words, in paragraphs, with citations."""
+    parts: list[str] = []
+    n = chance.gauss(words, words / 5)
+    while sum(map(count_words, parts)) < n:
+        end = "\n\n" if len(parts) % 4 == 3 else " "
+        parts.append(f"{chance.choice(said)} [{chance.randint(1, 20)}]{end}")
+    return "".join(parts).strip()
+
+
+def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> Material:
+    """Everything that the report of such a study tells of."""
+    chance, said = random.Random(seed), bank()
+    kinds = ("node", "edge", "subgraph")
+    questions = [
+        Question(
+            id=f"{kinds[i % 3]}-{i // 3 + 1}",
+            question=re.sub(r"[.!]$", "?", f"How does this follow, and for whom: {chance.choice(said)}"),
+            type=kinds[i % 3],
+            answers=("the Harbour Board",) if i % 2 else (),
+            references=(answer_of(chance, said, 120),) if i % 2 else (),
+        )
+        for i in range(n_questions)
+    ]
+    answers = [
+        StudyAnswer(
+            question=q.id,
+            method=method,
+            text=answer_of(chance, said, words),
+            refused=chance.random() < 0.02,
+            extractive=False,
+            evidence=tuple(
+                {
+                    "kind": chance.choice(("chunk", "entity", "relation", "report")),
+                    "id": f"document-{chance.randint(1, 400)}.txt#{chance.randint(0, 90)}",
+                    "document": "d",
+                    "score": chance.random(),
+                    "why": f"named in the question; {chance.choice(said)[:90]}",
+                }
+                for _ in range(20)
+            ),
+            context="",
+            usage={
+                "calls": 1,
+                "cached_calls": 0,
+                "prompt_tokens": int(chance.gauss(tokens, tokens / 8)),
+                "completion_tokens": 2 * words,
+                "cached_tokens": 0,
+                "seconds": abs(chance.gauss(tokens / 15_000 + 2, 1)),
+                "cost": tokens * 1.5e-7,
+            },
+        )
+        for q in questions
+        for method, (_, tokens, words) in METHODS.items()
+    ]
+    judgements = [
+        Judgement(
+            protocol="unbiased",
+            question=q.id,
+            methods=shown,
+            judge="gpt-4o-mini-2024-07-18",
+            trial=trial,
+            repeat=repeat,
+            scores={aspect: tuple(_score(chance, method, i) for i, method in enumerate(shown)) for aspect in ASPECTS},
+        )
+        for trial in range(trials)
+        for pair in pairs_of(list(METHODS))
+        for q in questions
+        for repeat in range(2)
+        for shown in (pair, pair[::-1])
+    ]
+    aligned = [
+        Aligned(question=q.id, a=a, b=b, texts=("", ""), words=(300, 300 + chance.randint(-10, 10)), attempts=1,
+                how="discarded" if chance.random() < 0.05 else "regenerated")
+        for a, b in pairs_of(list(METHODS))
+        for q in questions
+    ]  # fmt: skip
+    dropped = {(p.question, p.a, p.b) for p in aligned if p.how == "discarded"}
+    kept = [
+        j for j in judgements
+        if (j.question, *j.methods) not in dropped and (j.question, *j.methods[::-1]) not in dropped
+    ]  # fmt: skip
+    return summed_up(questions, answers, aligned, kept)
+
+
+def summed_up(
+    questions: list[Question], answers: list[StudyAnswer], aligned: list[Aligned], judgements: list[Judgement]
+) -> Material:
+    from polygraph.evaluate.gold_answers import confusions, gold_figures, right_answers, router_sentence
+
+    right = right_answers(questions, answers)
+    return Material(
+        title="Which method to trust",
+        settings={
+            "polygraph_study": 1,
+            "questions": {"kind": "grounded", "n": 50, "seed": 0, "generator": "gpt-4o-mini-2024-07-18"},
+            "judgements, unbiased": {"align": True, "attempts": 3, "repeats": 2, "temperature": 0.7, "tolerance": 10},
+        },
+        questions=tuple(questions),
+        answers=tuple(answers),
+        judgements=tuple(judgements),
+        findings=find(questions, answers, aligned, judgements),
+        protocol="unbiased",
+        gold=gold_figures(questions, answers),
+        confusion=confusions(right),
+        also=(router_sentence(right),),
+    )
+
+
+def _score(chance: random.Random, method: str, place: int) -> float:
+    return float(min(5, max(0, round(chance.gauss(METHODS[method][0] + 0.3 * (place == 0), 0.9)))))
+
+
+def opened_in_s(browser: str, page: Path) -> float:
+    """Seconds from the request for a page to its load event in a real browser, the time to start it aside."""
+    frame = page.with_name("frame.html")
+    frame.write_text(
+        "<title>0</title><script>const began = performance.now()</script>"
+        f'<iframe src="{page.name}" width="1000" height="900" '
+        'onload="document.title = performance.now() - began"></iframe>',
+        encoding="utf-8",
+    )
+    with tempfile.TemporaryDirectory() as profile:
+        found = subprocess.run(
+            [
+                browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                f"--user-data-dir={profile}", "--dump-dom", frame.as_uri(),
+            ],
+            capture_output=True, text=True, timeout=120, check=True,
+        )  # fmt: skip
+    frame.unlink()
+    return float(re.findall(r"<title>([\d.]+)</title>", found.stdout)[0]) / 1000
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--questions", type=int, default=150)
+    parser.add_argument("--trials", type=int, default=3)
+    parser.add_argument("--output", type=Path)
+    parser.add_argument("--browser", default="")
+    args = parser.parse_args()
+    began = time.perf_counter()
+    material = study(args.questions, args.trials)
+    summed = time.perf_counter()
+    vectors = embed_answers(material.answers, HashEmbedder())
+    page = html_report(material, vectors)
+    written = time.perf_counter()
+    folder = args.output or Path(tempfile.mkdtemp())
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "report.html"
+    path.write_text(page, encoding="utf-8")
+    (folder / "report.md").write_text(markdown_report(material), encoding="utf-8")
+    (folder / "report.json").write_text(json.dumps(json_report(material), indent=1), encoding="utf-8")
+    size = path.stat().st_size
+    print(f"{len(material.answers)} answers, {len(material.judgements):,} judgements")
+    print(f"summed up in {summed - began:.1f} s (answers drawn included), written in {written - summed:.1f} s")
+    print(f"{path}: {size / 1e6:.2f} MB of at most {MOST_BYTES / 1e6:.0f}")
+    slow = False
+    if args.browser:
+        seconds = sorted(opened_in_s(args.browser, path) for _ in range(3))[1]
+        slow = seconds > MOST_SECONDS
+        print(f"opened in {seconds:.2f} s of at most {MOST_SECONDS:.0f} (median of 3)")
+    return int(size > MOST_BYTES or slow)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

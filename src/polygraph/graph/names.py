@@ -1,0 +1,106 @@
+"""Names that join passages: titles of documents where other texts say them, and other names that texts share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.graph.csr import Graph
+
+_KEYS = "keys.npy"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NameGraph:
+    """Passages and names, joined in three ways.
+
+    Passages are vertices ``0 .. n_chunks - 1`` of every graph, by row; the name number `i` is vertex ``n_chunks + i``.
+    """
+
+    n_chunks: int
+    """Number of passages."""
+    keys: NDArray[np.uint64]
+    """Hash of each name, ascending, shape ``(n_names,)``."""
+    titles: Graph
+    """A name, and the passages of the documents that bear it. The edges of one name weigh 1 in all."""
+    links: Graph
+    """A name, and the passages of other documents whose text has it; the name is a title. Weights are 1."""
+    shared: Graph
+    """A name that is no title, and the passages whose text has it, two at least. Weights are 1."""
+
+    @classmethod
+    def of(
+        cls,
+        n_chunks: int,
+        keys: NDArray[np.uint64],
+        titles: NDArray[np.int64],
+        links: NDArray[np.int64],
+        shared: NDArray[np.int64],
+    ) -> "NameGraph":
+        """Join names and passages by pairs ``(name, passage)``, each of shape ``(m, 2)`` and with no pair twice."""
+
+        def graph(pairs: NDArray[np.int64], weights: NDArray[np.float64]) -> Graph:
+            return Graph.from_edges(n_chunks + len(keys), pairs[:, 1], pairs[:, 0] + n_chunks, weights)
+
+        # A long document has many passages, and all together it is one thing that the name means.
+        n_titled = np.maximum(np.bincount(titles[:, 0], minlength=len(keys)), 1)
+        return cls(
+            n_chunks,
+            keys,
+            graph(titles, 1.0 / n_titled[titles[:, 0]]),
+            graph(links, np.ones(len(links))),
+            graph(shared, np.ones(len(shared))),
+        )
+
+    def numbers(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """Numbers of the names with some hashes; -1 for a name that no passage bears or has."""
+        if not len(self.keys):
+            return np.full(len(keys), -1)
+        places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
+        known = (self.keys[places] == keys) & (self.n_passages(places) > 0)
+        return np.where(known, places, -1).astype(np.int64)
+
+    def n_passages(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many passages bear or have each of some names."""
+        found = np.zeros(len(names), dtype=np.int64)
+        for graph in (self.titles, self.links, self.shared):
+            indptr = np.asarray(graph.indptr)
+            vertices = np.asarray(names) + self.n_chunks
+            found += indptr[vertices + 1] - indptr[vertices]
+        return found
+
+    def within(self, allowed: NDArray[np.bool_]) -> "NameGraph":
+        """What is left when only some passages may be seen; a name that joins nothing any more is cut off.
+
+        Args:
+            allowed: of each passage whether it may be seen, shape ``(n_chunks,)``.
+        """
+        titles, links, shared = (_pairs(graph, self.n_chunks) for graph in (self.titles, self.links, self.shared))
+        titles, links, shared = (pairs[allowed[pairs[:, 1]]] for pairs in (titles, links, shared))
+        # A title of hidden documents alone is a name like others.
+        is_title = np.isin(links[:, 0], titles[:, 0])
+        shared = np.concatenate([shared, links[~is_title]])
+        n_shared = np.bincount(shared[:, 0], minlength=len(self.keys))
+        return NameGraph.of(
+            self.n_chunks, self.keys, titles, links[is_title], shared[n_shared[shared[:, 0]] > 1]
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write the files of the layer."""
+        np.save(folder / _KEYS, self.keys)
+        for name in ("titles", "links", "shared"):
+            getattr(self, name).save(folder / f"{name}.csr")
+
+    @classmethod
+    def load(cls, folder: Path, n_chunks: int) -> "NameGraph":
+        """Map what `save` wrote into memory."""
+        keys = np.load(folder / _KEYS, mmap_mode="r")
+        graphs = (Graph.load(folder / f"{name}.csr") for name in ("titles", "links", "shared"))
+        return cls(n_chunks, keys, *graphs)
+
+
+def _pairs(graph: Graph, n_chunks: int) -> NDArray[np.int64]:
+    """Edges as pairs of name and passage."""
+    chunks, names, _ = graph.edges()
+    return np.stack([names.astype(np.int64) - n_chunks, chunks.astype(np.int64)], axis=1)

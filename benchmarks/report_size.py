@@ -111,7 +111,10 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> Material:
             judge="gpt-4o-mini-2024-07-18",
             trial=trial,
             repeat=repeat,
-            scores={aspect: tuple(_score(chance, method, i) for i, method in enumerate(shown)) for aspect in ASPECTS},
+            scores={
+                aspect: tuple(_score(chance, method, i) for i, method in enumerate(shown))
+                for aspect in ASPECTS
+            },
         )
         for trial in range(trials)
         for pair in pairs_of(list(METHODS))
@@ -144,7 +147,13 @@ def summed_up(
         settings={
             "polygraph_study": 1,
             "questions": {"kind": "grounded", "n": 50, "seed": 0, "generator": "gpt-4o-mini-2024-07-18"},
-            "judgements, unbiased": {"align": True, "attempts": 3, "repeats": 2, "temperature": 0.7, "tolerance": 10},
+            "judgements, unbiased": {
+                "align": True,
+                "attempts": 3,
+                "repeats": 2,
+                "temperature": 0.7,
+                "tolerance": 10,
+            },
         },
         questions=tuple(questions),
         answers=tuple(answers),
@@ -184,7 +193,9 @@ def opened_in_s(browser: str, page: Path) -> float:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--questions", type=int, default=150)
     parser.add_argument("--trials", type=int, default=3)
     parser.add_argument("--output", type=Path)
@@ -204,7 +215,9 @@ def main() -> int:
     (folder / "report.json").write_text(json.dumps(json_report(material), indent=1), encoding="utf-8")
     size = path.stat().st_size
     print(f"{len(material.answers)} answers, {len(material.judgements):,} judgements")
-    print(f"summed up in {summed - began:.1f} s (answers drawn included), written in {written - summed:.1f} s")
+    print(
+        f"summed up in {summed - began:.1f} s (answers drawn included), written in {written - summed:.1f} s"
+    )
     print(f"{path}: {size / 1e6:.2f} MB of at most {MOST_BYTES / 1e6:.0f}")
     slow = False
     if args.browser:

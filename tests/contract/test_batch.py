@@ -4,6 +4,7 @@ import contextlib
 import importlib.util
 import json
 import random
+import sqlite3
 import subprocess
 import sys
 from collections import Counter
@@ -350,7 +351,7 @@ def test_a_request_that_expired_is_asked_again(tmp_path):
     late = {"code": "batch_expired", "message": "too late"}
     answer(tmp_path, "e.jsonl", {"id": "batch_req_1", "custom_id": key, "response": None, "error": late})
     with opened(tmp_path) as calls:
-        assert "1 requests failed (most often: batch_expired: too late)" in str(calls.batch.take_in())
+        assert "1 request failed (most often: batch_expired: too late)" in str(calls.batch.take_in())
         assert waits(calls).written == 1
 
 
@@ -467,7 +468,7 @@ def test_what_is_no_reply_is_counted_and_does_no_harm(tmp_path):
         assert (taken.replies, taken.unknown) == (0, 1)
         assert taken.failed == 1
         assert taken.odd >= 4
-        assert "lines that are not replies" in str(taken)
+        assert "lines that no batch service writes" in str(taken)
         # A file that was still being copied is read again when it has grown.
         answer(tmp_path, "odd.jsonl", good(key, usage={}, id="r"))
         assert ask(calls) == "Mara."
@@ -481,7 +482,9 @@ def test_a_line_without_end_is_passed_over(tmp_path, monkeypatch):
     key = written(tmp_path)[0]["custom_id"]
     (tmp_path / "b" / "out.jsonl").write_text("x" * 5000 + "\n" + json.dumps(good(key)) + "\n")
     with opened(tmp_path) as calls:
-        assert str(calls.batch.take_in()) == "1 reply taken in, 1 lines that are not replies, from 1 file"
+        assert (
+            str(calls.batch.take_in()) == "1 reply taken in, 1 line that no batch service writes, from 1 file"
+        )
 
 
 def test_files_are_cut_at_the_limits_of_the_provider(tmp_path):
@@ -594,3 +597,29 @@ def test_a_file_instead_of_a_folder_is_refused(tmp_path):
     (tmp_path / "b").write_text("mine")
     with pytest.raises(BadInput, match="is a file"):
         opened(tmp_path)
+
+
+def test_forgetting_leaves_nothing_of_what_a_service_quoted(tmp_path):
+    with opened(tmp_path) as calls:
+        waits(calls)
+        waits(calls, "and who else?")
+    for n, row in enumerate(written(tmp_path)):
+        answer(tmp_path, f"{n}.jsonl", bad(row["custom_id"], 400, f"temperature: Zyxomant {n}"))
+    with opened(tmp_path) as calls:
+        assert calls.batch.take_in().failed == 2
+        assert calls.keep_only({written(tmp_path)[0]["custom_id"]}, set())
+        assert [f.failed for f in calls.waiting()] == [1]
+    assert all(b"Zyxomant" not in path.read_bytes() for path in tmp_path.glob("calls.sqlite*"))
+
+
+def test_a_store_of_the_former_format_is_brought_up(tmp_path):
+    with opened(tmp_path) as calls:
+        waits(calls)
+    db = sqlite3.connect(tmp_path / "calls.sqlite")
+    for table in ("batch", "batch_line", "batch_refusal"):
+        db.execute(f"DROP TABLE {table}")
+    db.execute("PRAGMA user_version = 1")
+    db.close()
+    with opened(tmp_path) as calls:
+        assert calls.waiting() == []
+        assert waits(calls).written == 1

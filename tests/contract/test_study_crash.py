@@ -278,7 +278,7 @@ def test_a_refusal_is_judged_as_it_came_and_the_report_says_what_it_does(sound, 
     assert pair.where_answered is not None
     assert pair.where_answered.mean == 0.0
     assert pair.length is None
-    assert any("refused to answer 5 of 20 questions" in note for note in material.findings.notes)
+    assert any("5 of 20 pairs of answers hold a refusal" in note for note in material.findings.notes)
 
 
 def test_a_refusal_that_comes_instead_of_a_longer_answer_is_not_shown_to_the_judge(sound, tmp_path):

@@ -27,9 +27,10 @@ def test_slope_and_level_are_those_of_numpys_polynomial_fit():
     assert found.words.mean == pytest.approx(x.mean())
 
 
-def test_few_questions_or_equal_lengths_say_nothing():
+def test_few_questions_say_nothing_and_one_difference_everywhere_has_no_slope():
     assert length_effect([1.0] * 9, list(range(9)), rng()) is None
-    assert length_effect([1.0] * 20, [5.0] * 20, rng()) is None
+    same = length_effect([1.0, 0.0] * 10, [5.0] * 20, rng())
+    assert (same.words.mean, same.per_25_words, same.inside) == (5.0, None, False)
     with pytest.raises(ValueError, match="not pairs"):
         length_effect([1.0], [1.0, 2.0], rng())
 
@@ -70,6 +71,7 @@ def note_for(differences):
 def test_answers_that_stay_shorter_after_alignment_are_warned_of():
     assert "answers of B were judged 8 words longer than those of A" in note_for([-8, -7, -9, -8] * 5)
     assert "cannot be told" in note_for([-8, -7, -9, -8] * 5)
+    assert "cannot be told" in note_for([-8] * 20)
     assert "at equal length" in note_for([-9, -8, -8, -7, 2] * 8)
 
 

@@ -21,8 +21,9 @@ def draft(document, seed):
             ]
             for column, kind in columns.items()
         }
-    found.pop("texts")
-    return found, [f"{chance.choice(WORDS)} {i}" for i in range(chance.randint(0, 3))]
+    texts = [f"{chance.choice(WORDS)} {i}" for i in range(chance.randint(0, 3))]
+    found["texts"] = {"quality": [chance.random() for _ in texts]}
+    return found, texts
 
 
 def gathered(documents):

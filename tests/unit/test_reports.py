@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from polygraph.columns import text_hash
 from polygraph.errors import BudgetReached, UnusableReply
 from polygraph.graph.communities import communities
 from polygraph.graph.extracts import title_entities
 from polygraph.graph.material import Materials
 from polygraph.graph.members import Members
-from polygraph.graph.readable import LEGAL_NOTICE, quality
+from polygraph.graph.readable import LEGAL_NOTICE, pieces, quality
 from polygraph.graph.reports import write_reports
 from polygraph.graph.view import GraphView
 from polygraph.models import Calls, Models
@@ -702,3 +703,21 @@ def test_reports_do_not_depend_on_the_order_of_the_communities(carol):
     forward = {r.community: r for r in write_reports(tree, view, no_chunks, None)}
     backward = {r.community: r for r in write_reports(tree[::-1], view, no_chunks, None)}
     assert forward == backward
+
+
+def test_what_is_known_of_texts_changes_no_report():
+    """Quality is read once with a document; reports that judge texts themselves must be the same."""
+
+    texts = ["The Halcyon struck the Grey Reef in March.", "* a list of  lamps", "One. Two men left the bay."]
+    entities = tuple(
+        Entity(id=name, name=name, type="", aliases=(), descriptions=(Description(text, "a:0"),), chunks=("a:0",))
+        for name, text in zip("abc", texts, strict=True)
+    )
+    found = [Community(id="0-x", level=0, parent="", entities=("a", "b", "c"), chunks=("a:0",))]
+    view = GraphView(entities=entities, relations=())
+    known = {text_hash(t): quality(t, "en") for t in texts if pieces(t, "en") == [t]}
+    assert len(known) == 1
+    plain = write_reports(found, view, lambda _: {}, None)
+    assert write_reports(found, view, lambda _: {}, None, qualities=known) == plain
+    worse = write_reports(found, view, lambda _: {}, None, qualities=dict.fromkeys(known, 0.001))
+    assert worse != plain

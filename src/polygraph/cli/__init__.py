@@ -826,6 +826,6 @@ def _show_status(found: dict[str, Any]) -> None:
         )
 
 
-from polygraph.cli import by_hand, evaluating, studying  # noqa: E402, F401 - their commands share the options above
+from polygraph.cli import by_hand, evaluating, reproducing, studying  # noqa: E402, F401 - their commands share the options above
 
 app.add_typer(evaluating.app)

@@ -21,9 +21,10 @@ class LengthEffect:
     n: int
     words: Interval
     """Mean number of words by which the answers of the first method are longer."""
-    per_25_words: Interval
-    """Change of the relative win rate where the first method's answer is 25 words longer."""
-    at_equal_length: Interval
+    per_25_words: Interval | None
+    """Change of the relative win rate where the first method's answer is 25 words longer; None where the difference in
+    length is the same everywhere."""
+    at_equal_length: Interval | None
     """Relative win rate that the line gives for answers of equal length. Far from any measured difference it is a
     guess: see `inside`."""
     inside: bool
@@ -45,7 +46,7 @@ def length_effect(
         resamples: number of resamples.
 
     Returns:
-        None with fewer than ten questions, or where no length differs from the others.
+        None with fewer than ten questions.
 
     >>> found = length_effect([0.1 * i - 0.5 for i in range(20)], [25.0 * i for i in range(20)],
     ...                       np.random.default_rng(0))
@@ -55,8 +56,17 @@ def length_effect(
     y, x = np.asarray(results, dtype=np.float64), np.asarray(words, dtype=np.float64)
     if x.shape != y.shape:
         raise ValueError(f"{y.size} results and {x.size} differences in length are not pairs")
-    if y.size < _FEWEST or not np.ptp(x):
+    if y.size < _FEWEST:
         return None
+    if not np.ptp(x):
+        everywhere = float(x[0])
+        return LengthEffect(
+            n=y.size,
+            words=Interval(everywhere, everywhere, everywhere),
+            per_25_words=None,
+            at_equal_length=None,
+            inside=everywhere == 0,
+        )
     drawn = rng.integers(0, y.size, size=(resamples, y.size))
     samples = _lines(x[drawn], y[drawn])
     [seen] = _lines(x[None], y[None])

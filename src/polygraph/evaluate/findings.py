@@ -21,6 +21,8 @@ from polygraph.evaluate.study import StudyAnswer
 from polygraph.evaluate.trials import Box, Rates, box, rates
 
 ALPHA = 0.05
+_TELLING_SHIFT = 0.05
+"""Change of a relative win rate by questions that a method refused, from which it is told."""
 _FEWEST = 10
 """Questions below which no rate of a part is told."""
 _TELLING_WORDS = 2.0
@@ -83,7 +85,7 @@ class PairFigures:
     power: Power | None
     """None where no question differs."""
     length: LengthEffect | None
-    """How far results follow what is left of the difference in length; None where it is the same everywhere."""
+    """How far results follow what is left of the difference in length; None with fewer than ten questions."""
     sentence: str
 
     @property
@@ -330,27 +332,37 @@ def _ranking(drafts: Sequence[tuple[str, str, Sequence[Outcome]]], seed: int) ->
 
 
 def _sentence(pair: PairFigures, a: MethodFigures, b: MethodFigures) -> str:
+    low, mean, high = pair.relative.low, pair.relative.mean, pair.relative.high
+    better, worse = (a, b)
+    if pair.differs and mean < 0:
+        # Told of the better one, the rate is above 0.
+        better, worse, low, mean, high = b, a, -high, -mean, -low
     figures = (
-        f"relative win rate {100 * pair.relative.mean:+.0f} %, 95 % interval {100 * pair.relative.low:+.0f} to "
-        f"{100 * pair.relative.high:+.0f} %, {pair.n} questions"
+        f"relative win rate {100 * mean:+.0f} %, 95 % interval {100 * low:+.0f} to {100 * high:+.0f} %, "
+        f"{pair.n} questions"
     )
     if pair.differs:
-        better, worse = (a, b) if pair.relative.mean > 0 else (b, a)
+        p = "p < 0.001" if pair.p < 0.001 else f"p = {pair.p:.3f}"
         return (
-            f"{better.method} is judged better than {worse.method} ({figures}, p = {pair.p:.2g})"
-            f"{_price(better, worse)}."
+            f"{better.method} is judged better than {worse.method} ({figures}, {p}){_price(better, worse)}."
         )
-    low, high = sorted((a, b), key=lambda m: (m.tokens, m.method))
+    cheap, dear = sorted((a, b), key=lambda m: (m.tokens, m.method))
     hint = f"; {pair.power.sentence}" if pair.power else ""
-    return f"No difference found between {a.method} and {b.method} ({figures}{hint}){_price(high, low)}."
+    return f"No difference found between {a.method} and {b.method} ({figures}{hint}){_price(dear, cheap)}."
 
 
 def _price(one: MethodFigures, other: MethodFigures) -> str:
     if one.tokens and other.tokens and one.tokens / other.tokens >= 1.2:
-        return f"; {one.method} reads and writes {one.tokens / other.tokens:.1f} times as many tokens per question"
+        return (
+            f"; {one.method} reads and writes {_times(one.tokens / other.tokens)} as many tokens per question"
+        )
     if one.tokens and other.tokens and other.tokens / one.tokens >= 1.2:
-        return f"; {one.method} also needs {other.tokens / one.tokens:.1f} times fewer tokens per question"
+        return f"; {one.method} also needs {_times(other.tokens / one.tokens)} fewer tokens per question"
     return ""
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.1f} times" if factor < 10 else f"{factor:,.0f} times"
 
 
 def _conclusions(
@@ -403,7 +415,7 @@ def _notes(pairs: Sequence[PairFigures], judgements: Sequence[Judgement]) -> lis
         notes.append(
             f"{lost} of {total} pairs of answers could not be brought to equal length and were not judged"
         )
-    notes += [note for note in map(_refusal_note, pairs) if note]
+    notes += _refusal_notes(pairs)
     notes += [note for note in map(_length_note, pairs) if note]
     swayed = [p for p in pairs if (p.consistency.position_bias or 0) > 0.2]
     if swayed:
@@ -414,21 +426,25 @@ def _notes(pairs: Sequence[PairFigures], judgements: Sequence[Judgement]) -> lis
     return notes
 
 
-def _refusal_note(pair: PairFigures) -> str:
-    """What refusals do to a comparison."""
-    if not pair.refused:
-        return ""
+def _refusal_notes(pairs: Sequence[PairFigures]) -> list[str]:
+    """What refusals do to the comparisons."""
+    some = [p for p in pairs if p.refused]
+    if not some:
+        return []
     told = (
-        f"{pair.a} or {pair.b} refused to answer {pair.refused} of {pair.n} questions; these are judged as they came, "
-        "and not lengthened"
+        f"{sum(p.refused for p in some)} of {sum(p.n for p in pairs)} pairs of answers hold a refusal, and were "
+        "judged as they came, not lengthened"
     )
-    if pair.where_answered is None:
-        return told
-    rest = pair.where_answered
-    return (
-        f"{told}; on the others the relative win rate of {pair.a} is {100 * rest.mean:+.0f} % "
-        f"[{100 * rest.low:+.0f}, {100 * rest.high:+.0f}]"
-    )
+    moved = [
+        f"{p.a} over {p.b} {100 * rest.mean:+.0f} % [{100 * rest.low:+.0f}, {100 * rest.high:+.0f}] instead of "
+        f"{100 * p.relative.mean:+.0f} %"
+        for p in some
+        if (rest := p.where_answered) is not None and abs(rest.mean - p.relative.mean) >= _TELLING_SHIFT
+    ]
+    if not moved:
+        known = [p for p in some if p.where_answered is not None]
+        return [f"{told}; without them no relative win rate would differ by 5 points" if known else told]
+    return [f"{told}; without them the relative win rate would be: {'; '.join(moved)}"]
 
 
 def _length_note(pair: PairFigures) -> str:
@@ -438,8 +454,8 @@ def _length_note(pair: PairFigures) -> str:
         return ""
     one, other = (pair.a, pair.b) if found.words.mean > 0 else (pair.b, pair.a)
     told = f"answers of {one} were judged {abs(found.words.mean):.0f} words longer than those of {other} on the average"
-    if found.inside:
-        line = found.at_equal_length
+    line = found.at_equal_length
+    if found.inside and line is not None:
         return (
             f"{told}; at equal length the relative win rate of {pair.a} over {pair.b} would be about "
             f"{100 * line.mean:+.0f} % [{100 * line.low:+.0f}, {100 * line.high:+.0f}]"

@@ -81,6 +81,6 @@ def router_sentence(right: Mapping[str, Mapping[str, float]]) -> str:
         return ""
     best = oracle(right)
     return (
-        f"A router that always knew the best method would answer {best.mean:.0%} of {best.n} questions rightly, "
-        f"{best.best} alone {best.best_mean:.0%}: no choice between these methods can gain more."
+        f"A router that always knew the best method would answer {100 * best.mean:.0f} % of {best.n} questions "
+        f"rightly, {best.best} alone {100 * best.best_mean:.0f} %: no choice between these methods can gain more."
     )

@@ -404,7 +404,7 @@ _GRAFT_COLUMNS = (
     Column(name="Semantic Sim", measure="similarity", factor=1.0),
 )
 _GRAFT_DIFFERS = (
-    "GRAFT and RAFT read with a Phi-2 that was fine-tuned on HotPotQA; name yours as the chat model to compare with them",
+    "GRAFT and RAFT read with a Phi-2 fine-tuned on HotPotQA; name yours as the chat model to compare with them",
     "the figures of human judges and BERTScore are not measured",
     "the paper does not say which embedder its similarity is by",
 )
@@ -506,7 +506,7 @@ _UNBIASED_SYSTEMS = (
 )
 _UNBIASED_DIFFERS = (
     "most numbers of the paper are in figures only; those that its text gives are here",
-    "the paper does not say which search of Microsoft GraphRAG it ran; its tokens per question are those of global search",
+    "the paper does not say which search of Microsoft GraphRAG it ran; its tokens per question are of global search",
 )
 _UNBIASED = (
     Table(

@@ -80,10 +80,7 @@ def naming(rows: Callable[[], Iterable[tuple[int, str, str]]]) -> Naming:
     keys = np.unique(np.concatenate([np.array([key for key, _ in own], dtype=np.uint64), shared[:, 0]]))
     return Naming(
         keys,
-        *(
-            _numbered(np.array(pairs, dtype=np.uint64).reshape(-1, 2), keys)
-            for pairs in (own, links, shared)
-        ),
+        *(_numbered(np.array(pairs, dtype=np.uint64).reshape(-1, 2), keys) for pairs in (own, links, shared)),
     )
 
 
@@ -153,7 +150,7 @@ def _titles_in(
         step = 1
         for length in lengths.get(plain[i], ()):
             some = tuple(plain[i : i + length])
-            if some in titles and _shows(words[i], words[i + length - 1]):
+            if len(some) == length and some in titles and _shows(words[i], words[i + length - 1]):
                 yield some
                 step = length
                 break

@@ -76,7 +76,9 @@ class NameGraph:
         Args:
             allowed: of each passage whether it may be seen, shape ``(n_chunks,)``.
         """
-        titles, links, shared = (_pairs(graph, self.n_chunks) for graph in (self.titles, self.links, self.shared))
+        titles, links, shared = (
+            _pairs(graph, self.n_chunks) for graph in (self.titles, self.links, self.shared)
+        )
         titles, links, shared = (pairs[allowed[pairs[:, 1]]] for pairs in (titles, links, shared))
         # A title of hidden documents alone is a name like others.
         is_title = np.isin(links[:, 0], titles[:, 0])

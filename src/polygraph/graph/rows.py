@@ -28,8 +28,8 @@ def read_rows(
         language: of the texts; if it is given, they are judged as sentences for reports.
 
     Returns:
-        The tables ``mentions``, ``places``, ``links`` and ``link_places`` (see `columns.TABLES`), the column `quality` of
-        the texts, and these.
+        The tables ``mentions``, ``places``, ``links`` and ``link_places`` (see `columns.TABLES`), the column `quality`
+        of the texts, and these.
 
     Raises:
         KeyError: if a row names a chunk that `chunks` lacks.

@@ -76,15 +76,15 @@ class Taken:
         return self.files > 0
 
     def __str__(self) -> str:
-        told = [f"{self.replies:,} {'reply' if self.replies == 1 else 'replies'} taken in"]
+        told = [f"{_n(self.replies, 'reply', 'replies')} taken in"]
         if self.failed:
             problem = min(self.problems, key=lambda text: (-self.problems[text], text))
-            told.append(f"{self.failed:,} requests failed (most often: {problem})")
+            told.append(f"{_n(self.failed, 'request')} failed (most often: {problem})")
         if self.unknown:
-            told.append(f"{self.unknown:,} replies to requests that this index has not asked so far")
+            told.append(f"{_n(self.unknown, 'reply', 'replies')} to what this index has not asked so far")
         if self.odd:
-            told.append(f"{self.odd:,} lines that are not replies")
-        return f"{', '.join(told)}, from {self.files} {'file' if self.files == 1 else 'files'}"
+            told.append(f"{_n(self.odd, 'line')} that no batch service writes")
+        return f"{', '.join(told)}, from {_n(self.files, 'file')}"
 
 
 @dataclass(slots=True)
@@ -307,7 +307,7 @@ class Batch:
 
     def _told(self, current: Round, written: Sequence[Path]) -> str:
         n, m = len(current.drafted), len(current.earlier)
-        total = f"{n + m:,} {'request' if n + m == 1 else 'requests'} waiting in"
+        total = f"{_n(n + m, 'request')} waiting in"
         go_on = "Put the replies there, in files of any name, and run the same command again"
         before = self._named(Path(file) for file in current.earlier.values())
         if not n:
@@ -473,3 +473,7 @@ class Batch:
                     # One that is not recorded may be another index's; its requests will be asked again.
                     if str(temporary.with_suffix("")) in recorded:
                         temporary.replace(temporary.with_suffix(""))
+
+
+def _n(n: int, one: str, more: str = "") -> str:
+    return f"{n:,} {one if n == 1 else more or one + 's'}"

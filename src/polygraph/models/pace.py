@@ -129,8 +129,7 @@ class Pace:
             return self._resume_at
 
     def _refused(self, turn: Turn, error: TransportError, rates: Rates, now: float) -> None:
-        says_when = error.retry_after_s is not None
-        known = rates.refused(turn, error.limit_met, now, says_when=says_when)
+        known = rates.refused(turn, error.limit_met, now, error.retry_after_s)
         # Calls that set out before the last cut say nothing about the new limit.
         if not known and turn.started >= self._halved_at:
             self._limit = max(1.0, self._limit / 2)

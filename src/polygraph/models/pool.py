@@ -128,17 +128,20 @@ class Pool:
         helpers = self._help(job, len(todo) - 1 if nested else len(todo)) if len(todo) > 1 else 0
         results: dict[int, T] = {}
         errors: dict[int, BaseException] = {}
-        waiting: list[RequestsWaiting] = []
+        waiting: RequestsWaiting | None = None
+        n_waiting = 0
         try:
             # A thread of the pool works itself, so that there is progress when no thread is to spare. The
             # main thread only waits, so that Ctrl-C does not break a call that is under way.
             if nested or not helpers:
                 job.work()
             expected = len(todo)
-            while len(results) + len(errors) + len(waiting) < expected:
+            while len(results) + len(errors) + n_waiting < expected:
                 ended = job.next()
                 if isinstance(ended.error, RequestsWaiting):
-                    waiting.append(ended.error)
+                    # One speaks for all; each holds the request that it came from.
+                    waiting = waiting or ended.error
+                    n_waiting += 1
                 elif ended.error is not None:
                     errors[ended.index] = ended.error
                     expected = job.stop()
@@ -154,8 +157,8 @@ class Pool:
         if errors:
             interrupts = [i for i, error in errors.items() if not isinstance(error, Exception)]
             raise errors[min(interrupts or errors)]
-        if waiting:
-            raise waiting[0]
+        if waiting is not None:
+            raise waiting
         return [results[i] for i in range(len(todo))]
 
     def _help(self, job: _Job[S, T], most: int) -> int:

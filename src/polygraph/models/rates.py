@@ -24,6 +24,10 @@ LEAST_CALLS = 8
 """Calls between two refusals that a measurement needs."""
 LOST = 1 / 3
 """A measurement that falls below this share of the first did not measure a limit: refusals came by chance."""
+MOST_STRIKES = 6
+"""Refusals in a row, each within `LEAST_CALLS` of the last though the limit was kept, after which it is not believed."""
+LONGEST_PATIENCE = 64
+"""A limit that was not believed is measured over twice as many calls the next time, up to so many times."""
 AT_ONCE_S = 1.0
 """What a measured limit lets go at once after a pause: as much as it grants in this time."""
 
@@ -115,6 +119,12 @@ class Rate:
         self._since = 0.0
         self._n_since = 0
         self._first = 0.0
+        self._wait_s = 0.0
+        # Of the doubt whether refusals follow a rate at all.
+        self._refused_at = 0.0
+        self._n_calm = 0
+        self._strikes = 0
+        self._patience = 1
 
     @property
     def per_s(self) -> float | None:
@@ -150,6 +160,7 @@ class Rate:
         self._started += amount
         self._since += amount
         self._n_since += 1
+        self._n_calm += 1
 
     def done(self, guess: float, amount: float, started_at: float) -> None:
         """Put right what was taken off for a call that was answered."""
@@ -187,22 +198,46 @@ class Rate:
         self._level = told.remaining - later
         self._at = max(self._at, now)
 
-    def empty(self, now: float) -> None:
-        """Learn from a refusal that nothing is left."""
+    def empty(self, started_at: float, wait_s: float, now: float) -> None:
+        """Learn from a refusal that nothing is left.
+
+        Args:
+            started_at: when the refused call set out.
+            wait_s: after how long the endpoint takes a call again.
+            now: the time.
+        """
         self._level = min(0.0, self.level(now))
         if self._told:
             return
-        if self._empty_at is None or self._n_since <= 0:
+        self._wait_s = max(wait_s, 0.9 * self._wait_s)
+        if self._per_s is not None and started_at >= self._refused_at:
+            soon = self._n_calm < LEAST_CALLS
+            self._strikes = self._strikes + 1 if soon else 0
+        if started_at >= self._refused_at:
+            self._refused_at, self._n_calm = now, 0
+        if self._strikes >= MOST_STRIKES:
+            self._forget(now)
+        elif self._empty_at is None or self._n_since <= 0:
             self._measure_from(now)
-        elif self._n_since >= LEAST_CALLS and now > self._empty_at and self._since > 0:
-            granted = self._since / (now - self._empty_at)
-            if self._per_s is None:
-                self._first = granted
-            if granted < self._first * LOST:
-                self._per_s = None
-            else:
-                self._set(granted * EASE)
+        elif self._n_since >= self._patience * LEAST_CALLS and now > self._empty_at and self._since > 0:
+            self._measured(self._since / (now - self._empty_at), self._since / self._n_since)
             self._measure_from(now)
+
+    def _measured(self, granted: float, usual: float) -> None:
+        """Take a measurement: what was granted each second, to calls of the usual size."""
+        if self._per_s is None:
+            self._first = granted
+        if granted < self._first * LOST:
+            self._forget(self._at)
+            return
+        # When the endpoint says that it takes a call after so long, it grants at least that.
+        least = usual / self._wait_s / 2
+        self._set(max(granted * EASE, least))
+
+    def _forget(self, now: float) -> None:
+        self._per_s, self._strikes = None, 0
+        self._patience = min(2 * self._patience, LONGEST_PATIENCE)
+        self._measure_from(now)
 
     def _set(self, per_s: float) -> None:
         self._per_s = per_s
@@ -267,14 +302,14 @@ class Rates:
         self.requests.done(1.0, 1.0, turn.started)
         self.tokens.done(turn.guess, tokens, turn.started)
 
-    def refused(self, turn: Turn, named: Counted | None, now: float, *, says_when: bool) -> bool:
+    def refused(self, turn: Turn, named: Counted | None, now: float, wait_s: float | None) -> bool:
         """Learn from a refusal.
 
         Args:
             turn: the call.
             named: which limit the refusal spoke of, or None.
             now: the time.
-            says_when: True if it said when to come again; else it is no sign of a rate.
+            wait_s: seconds after which to come again; None or 0: not said, so that it is no sign of a rate.
 
         Returns:
             True if the limit that was met is known, so that waiting is enough.
@@ -287,7 +322,7 @@ class Rates:
             return True
         if not named:
             met = [rate for rate in met if not rate.told]
-        if says_when:
+        if wait_s:
             for rate in met:
-                rate.empty(now)
+                rate.empty(turn.started, wait_s, now)
         return bool(met) and all(rate.per_s is not None for rate in met)

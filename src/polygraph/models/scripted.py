@@ -19,6 +19,7 @@ from typing import Any, Self, TypeAlias, cast
 import numpy as np
 
 from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Embedder, Message, TextKind, Vectors
+from polygraph.models.quota import Quota
 from polygraph.models.static import HashEmbedder
 from polygraph.records import digest
 from polygraph.tokens import count_tokens, truncate
@@ -297,6 +298,7 @@ class ScriptedServer:
         refuses: words in a request body that are answered with 400, such as ``json_schema``, ``json_object``,
             ``stream_options``, ``max_tokens``.
         reports_usage: False to leave the usage fields out.
+        quota: limits of requests and tokens a minute; what passes them is answered with 429. None for no limit.
     """
 
     def __init__(
@@ -312,6 +314,7 @@ class ScriptedServer:
         models: Sequence[str] = (),
         refuses: Sequence[str] = (),
         reports_usage: bool = True,
+        quota: Quota | None = None,
     ) -> None:
         self.chat = chat or ScriptedChat()
         self.embedder = embedder or ScriptedEmbedder()
@@ -323,6 +326,7 @@ class ScriptedServer:
         self.models = tuple(models)
         self.refuses = tuple(refuses)
         self.reports_usage = reports_usage
+        self.quota = quota
         self.stopping = threading.Event()
         self._lock = threading.Lock()
         self._arrived = 0
@@ -411,6 +415,8 @@ class _Handler(BaseHTTPRequestHandler):
     # Small packets at once: without this, each reply on a kept connection waits 40 ms.
     disable_nagle_algorithm = True
     wbufsize = -1
+    limits: Mapping[str, str] = {}
+    """Headers about the quota, for the answer to the present call."""
 
     @property
     def script(self) -> ScriptedServer:
@@ -430,6 +436,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = self._body()
         if body is None:
             return
+        self.limits = {}
         n, fault = self.script.arrive()
         entry = Served(n=n, path=self.path, task="", fault=fault, status=0, body=body)
         # Written as soon as it is known what the client will see: a test may look before this thread is done.
@@ -455,6 +462,11 @@ class _Handler(BaseHTTPRequestHandler):
         for word in script.refuses:
             if word in body or f'"{word}"' in json.dumps(body.get("response_format")):
                 self._refuse(400, f"{word} is not supported", entry)
+                return
+        if script.quota is not None:
+            wait, self.limits = script.quota.take(_size(body))
+            if wait:
+                self._refuse(429, "too many requests", entry, headers={"Retry-After": f"{wait:.3f}"})
                 return
         if fault in {"silence", "drop"}:
             if fault == "silence":
@@ -485,6 +497,8 @@ class _Handler(BaseHTTPRequestHandler):
             text = PROSE if fault == "prose" else ""
             reply = replace(reply, text=text, completion_tokens=count_tokens(text), finish="stop")
         usage = _usage(reply.prompt_tokens, reply.completion_tokens)
+        if self.script.quota is not None:
+            self.script.quota.charge(reply.completion_tokens)
         self._note(entry, fault, reply.prompt_tokens, reply.completion_tokens)
         common = {"id": f"chatcmpl-{entry.n}", "created": 0, "model": body.get("model", "")}
         if body.get("stream"):
@@ -560,7 +574,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))
-        for name, value in (headers or {}).items():
+        for name, value in {**self.limits, **(headers or {})}.items():
             self.send_header(name, value)
         self.end_headers()
         if fault in {"cut_http", "stall"}:
@@ -571,6 +585,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
+        for name, value in self.limits.items():
+            self.send_header(name, value)
         self.end_headers()
         for i, event in enumerate(events):
             if self.script.piece_s:
@@ -601,6 +617,14 @@ class _Handler(BaseHTTPRequestHandler):
 def _chunked(text: str) -> bytes:
     data = text.encode("utf-8", "replace")
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
+
+
+def _size(body: Mapping[str, Any]) -> int:
+    """Tokens of a request, as `Quota` counts them."""
+    given = body.get("input")
+    texts = [given] if isinstance(given, str) else list(given or ())
+    texts += [turn.get("content") or "" for turn in body.get("messages", [])]
+    return sum(count_tokens(str(text)) for text in texts)
 
 
 def _usage(reads: int, writes: int) -> dict[str, int]:

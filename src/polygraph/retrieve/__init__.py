@@ -23,6 +23,7 @@ from polygraph.retrieve.rograg import Rograg
 from polygraph.retrieve.rograg_dual import RogragDual
 from polygraph.retrieve.rqrag import RQRAG
 from polygraph.retrieve.vector import Naive
+from polygraph.retrieve.walk import NameWalk
 
 _RAG = Arm(name="naive:rag-vs-graphrag", method=Naive(k=10, max_tokens=1_000_000))
 _GRAPH = Arm(name="graphrag-local:microsoft", method=GraphRAGLocal(seed_names=False))
@@ -82,6 +83,8 @@ METHODS: Mapping[str, Method] = {
     "select:rag-vs-graphrag": Select(arms=(replace(_RAG, kind="fact"), replace(_GRAPH, kind="reasoning"))),
     "integrate": Integrate(),
     "integrate:rag-vs-graphrag": Integrate(arms=(_RAG, _GRAPH)),
+    "walk": NameWalk(),
+    "walk:reranked": NameWalk(rerank=20),
     "fast-graphrag": FastGraphRAG(),
     "fast-graphrag:circlemind": FastGraphRAG(seed_names=False, multi_edges="keep"),
     "hipporag": HippoRAG(),

@@ -1,13 +1,14 @@
 """Our own: passages by a random walk over the names that they share, with no language model.
 
 A question that needs several passages names one of them and asks about another, and between the two stands a name: of a
-director, a county, a ship. So passages that match the question lend their score to those whose title they say, and what
-is found so is weighed by how well it answers what the passage before it left open. Personalised PageRank as in
-`graph.walks`; which steps and settings, and what did not help, was decided by the measurements of `benchmarks/walk.py`.
+director, a county, a ship. So passages that match the question lend their score to those whose title they say, and
+what is found so is weighed by how well it answers what the passage before it left open. Personalised PageRank as in
+`graph.walks`; steps and settings were chosen by the measurements of ``benchmarks/walk.py``.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -18,8 +19,9 @@ from polygraph.graph.names import NameGraph
 from polygraph.graph.walks import EdgeKind, Network, Walk, path, walk
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
-from polygraph.records import Retrieval, Step
+from polygraph.records import Json, Retrieval, Step
 from polygraph.retrieve.base import require
+from polygraph.retrieve.hops import weigh_hops
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks, rerank
 from polygraph.store.layers import Snapshot
 from polygraph.store.vectors import Hit
@@ -30,24 +32,25 @@ _DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Found:
-    """Passages that the walk reached, best first by what is read off it; all arrays have one entry for each."""
+class _Ranked:
+    """Passages, best first; all arrays have one entry for each."""
 
     chunks: Numbers
-    mass: Floats
-    cosines: Floats
-    """With the question."""
-    after: Numbers
-    """The passage after which it is read, by row; -1 for none."""
     scores: Floats
+    mass: Floats
+    """What the walk gave them."""
+    cosines: Floats
+    """With the question; NaN for those that were not weighed."""
+    after: Numbers
+    """Row of the passage after which it is read; -1 for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Names_walk:
+class NameWalk:
     """Walk from passages that match the question, over names, to passages that they lead to."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical", "chunk_vectors", "names"})
-    source: ClassVar[str] = "ours; Andersen, Chung and Lang (2006) for the walk"
+    source: ClassVar[str] = "ours; the walk by Andersen, Chung and Lang (2006)"
     calls: ClassVar[str] = "1"
     tokens: ClassVar[str] = "k x chunk tokens, at most 6,000"
     summary: ClassVar[str] = "passages that match the question, and those that they lead to by a name"
@@ -55,31 +58,31 @@ class Names_walk:
     bad: ClassVar[str] = ""
 
     seeds: int = 20
-    """Passages by words and by vectors, of each so many, from which the walk sets out."""
-    names_weight: float = 1.0
-    """Weight of the names in the question among the seeds."""
+    """Passages from which the walk sets out, so many by words and so many by vectors."""
+    name_weight: float = 1.0
+    """What the names in the question weigh together among the seeds."""
     dense_weight: float = 1.0
-    """Weight of the nearest passages among the seeds."""
-    words_weight: float = 0.3
-    """Weight of the passages that share words among the seeds."""
+    """What the passages by vectors weigh together."""
+    word_weight: float = 0.3
+    """What the passages by words weigh together."""
     title_edges: float = 4.0
-    """Weight of all edges between a name and the document that bears it, where one to another passage has 1."""
-    shared_edges: float = 0.0
+    """Weight of the edges between a name and the document that bears it, together; one to another passage has 1."""
+    shared_edges: float = 0.3
     """Weight of an edge between a passage and a name that is no document's title."""
     damping: float = 0.85
-    """Chance of following an edge rather than restarting, in [0, 1)."""
+    """Chance of following an edge rather than beginning anew, in [0, 1)."""
     tolerance: float = 1e-5
     """Mass per edge that the walk may leave behind, see `graph.walks.walk`."""
     weighed: int = 100
     """First so many passages of the walk are weighed by what they say."""
+    relevance: float = 3.0
+    """How much that counts beside the walk; 0: not at all."""
     hops: int = 20
-    """First so many passages may lead to others."""
-    relevance: float = 2.0
-    """How much the passages' likeness to the question counts beside the walk; 0: not at all."""
+    """First so many passages of the walk may lead to others."""
     open_share: float = 0.3
-    """How much of what a passage says is taken out of the question that the next one has to answer, in [0, 1]."""
+    """What a passage says is taken out of the question by this share before the next one is compared, in [0, 1]."""
     common: int = 20
-    """A name that more passages have leads from one to another only if it is the title of the other."""
+    """A name that more passages have leads only to the document that bears it."""
     rerank: int = 0
     """First so many are ordered anew by the cross-encoder; 0 for none. Costs about 60 ms each on two cores."""
     k: int = 10
@@ -90,55 +93,53 @@ class Names_walk:
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Rank passages for the question; ties by passage order."""
         require(index, "walk", self.needs, models)
-        graph = index.names
-        vector = embed_question(question, models)
-        # 1. Seeds: names in the question, the rarer the better; passages by words, and by vectors.
-        named = [(name, n) for name, n in _named(question, graph)]
+        graph, vector = index.names, embed_question(question, models)
+        # 1. Seeds: the names in the question, and the passages that match it by words and by vectors.
+        named = _named(question, graph)
         words = index.search_words(question, self.seeds)
         dense = index.search_chunks(vector, self.seeds)
         restart: dict[int, float] = {}
         for vertex, weight in [
-            *((n + graph.n_chunks, w) for n, w in _by_rarity(named, graph, self.names_weight)),
-            *_by_score(words, self.words_weight),
+            *_by_rarity(named, self.name_weight),
+            *_by_score(words, self.word_weight),
             *_by_score(dense, self.dense_weight),
         ]:
             restart[vertex] = restart.get(vertex, 0.0) + weight
         trace = [
-            Step(
-                name="names",
-                value=[[name.text, int(graph.n_passages(np.array([n]))[0])] for name, n in named],
-            ),
-            Step(name="words", value=_ids(words[: self.k], index)),
-            Step(name="dense", value=_ids(dense[: self.k], index)),
+            Step(name="names", value=[[name.text, n] for name, _, n in named]),
+            Step(name="words", value=_with_ids(words[: self.k], index)),
+            Step(name="dense", value=_with_ids(dense[: self.k], index)),
         ]
-        reason = "the index holds no passages"
-        if not any(restart.values()):
-            return pack_chunks(question, "walk", index, [], [], k=self.k, max_tokens=self.max_tokens, trace=trace, empty_because=reason)
-        # 2. Walk over titles and links.
-        network = self._network(graph)
-        vertices = sorted(restart)
-        walked = walk(
-            network,
-            vertices,
-            [restart[v] for v in vertices],
-            damping=self.damping,
-            tolerance=self.tolerance,
-        )
-        reached = walked.top(RANKED if not self.relevance else max(RANKED, self.weighed), last=graph.n_chunks)
-        # 3. Weigh what was reached by the question, and by what the passage before it leaves open.
-        found = self._weighed(reached, vector, graph, network, index)
-        hits = [Hit(int(n), round(float(s), _DIGITS)) for n, s in zip(found.chunks, found.scores, strict=True)]
-        trace += [
-            Step(name="walk", value=_ids([Hit(v, round(s, _DIGITS)) for v, s in reached[: self.k]], index)),
-            Step(name="missing", value=round(walked.missing, 6)),
-            Step(name="weighed", value=_ids(hits[: self.k], index)),
-        ]
-        why = self._why(found, named, network, walked, graph, index)
-        if self.rerank:
-            before = {hit.n: reason for hit, reason in zip(hits, why, strict=False)}
-            hits = rerank(question, hits, index, models, self.rerank)
-            trace.append(Step(name="reranked", value=_ids(hits[: self.k], index)))
-            why = [before.get(hit.n, "") for hit in hits[: self.k]]
+        hits: list[Hit] = []
+        why: list[str] = []
+        if sum(restart.values()) > 0:
+            # 2. Walk over titles and names.
+            network = self._network(graph)
+            starts = sorted(restart)
+            walked = walk(
+                network,
+                starts,
+                [restart[v] for v in starts],
+                damping=self.damping,
+                tolerance=self.tolerance,
+            )
+            # 3. Weigh the passages on the way by the question, alone and after one another.
+            ranked = self._ranked(walked, vector, index)
+            hits = [
+                Hit(int(n), round(float(s), _DIGITS))
+                for n, s in zip(ranked.chunks, ranked.scores, strict=True)
+            ]
+            reached = walked.top(self.k, last=graph.n_chunks)
+            trace += [
+                Step(name="walk", value=_with_ids([Hit(v, round(s, _DIGITS)) for v, s in reached], index)),
+                Step(name="missing", value=round(walked.missing, 6)),
+                Step(name="weighed", value=_with_ids(hits[: self.k], index)),
+            ]
+            # 4. Let the cross-encoder read the first of them.
+            if self.rerank:
+                hits = rerank(question, hits, index, models, self.rerank)
+                trace.append(Step(name="reranked", value=_with_ids(hits[: self.k], index)))
+            why = self._why([hit.n for hit in hits[: self.k]], ranked, named, network, walked, index)
         return pack_chunks(
             question,
             "walk",
@@ -148,110 +149,110 @@ class Names_walk:
             k=self.k,
             max_tokens=self.max_tokens,
             trace=trace,
-            empty_because=reason,
+            empty_because="the index holds no passages",
         )
 
     def _network(self, graph: NameGraph) -> Network:
-        kinds = [EdgeKind(graph.titles, self.title_edges), EdgeKind(graph.links)]
-        if self.shared_edges:
-            kinds.append(EdgeKind(graph.shared, self.shared_edges))
-        return Network(tuple(kinds))
+        kinds = [(graph.titles, self.title_edges), (graph.links, 1.0), (graph.shared, self.shared_edges)]
+        return Network(tuple(EdgeKind(edges, factor) for edges, factor in kinds if factor))
 
-    def _weighed(
-        self,
-        reached: Sequence[tuple[int, float]],
-        vector: Vectors,
-        graph: NameGraph,
-        network: Network,
-        index: Snapshot,
-    ) -> _Found:
-        """Order passages by mass times ``exp(relevance * (cosine + best hop))``; those not weighed come last.
-
-        The best hop to a passage `c` is the greatest ``cos(question, p) + cos(open, c)`` over the passages `p` that
-        share a name with it, where `open` is the question less `open_share` of its part along `p`. A passage to which
-        no hop leads is given the least of all hops.
-        """
+    def _ranked(self, walked: Walk, vector: Vectors, index: Snapshot) -> _Ranked:
+        """Passages by mass times ``exp(relevance * (cosine + best hop))``, then the others by mass."""
+        reached = walked.top(max(RANKED, self.weighed), last=index.names.n_chunks)
         chunks = np.array([v for v, _ in reached], dtype=np.int64)
         mass = np.array([s for _, s in reached])
         n = min(self.weighed, len(chunks)) if self.relevance else 0
-        vectors = np.asarray(index.chunk_vectors(chunks[:n]), dtype=np.float64)
-        cosines = np.round(vectors @ np.asarray(vector, dtype=np.float64), 6) if n else np.zeros(0)
-        best, after = np.full(n, -np.inf), np.full(n, -1)
-        for p, others in _hops(chunks[:n], graph, network, self.hops, self.common):
-            left = vector - self.open_share * cosines[p] * vectors[p]
-            hop = np.round(cosines[p] + vectors[others] @ (left / max(float(np.linalg.norm(left)), 1e-9)), 6)
-            better = hop > best[others]
-            best[others[better]], after[others[better]] = hop[better], p
-        linked = np.isfinite(best)
-        relevant = cosines + np.where(linked, best, best[linked].min() if linked.any() else 0.0)
-        scores = mass.copy()
+        scores, cosines, after = mass.copy(), np.full(len(chunks), np.nan), np.full(len(chunks), -1)
+        order = np.arange(len(chunks))
         if n:
-            # In relation to the most relevant, so that a score is never above its mass.
-            scores[:n] *= np.exp(self.relevance * (relevant - relevant.max()))
-        order = np.lexsort((chunks[:n], -np.round(scores[:n], _DIGITS + 3)))
-        order = np.concatenate([order, np.arange(n, len(chunks))])
-        if n:
-            scores[n:] = np.minimum(scores[n:], scores[order[n - 1]])
-        pad = len(chunks) - n
-        return _Found(
-            chunks=chunks[order],
-            mass=mass[order],
-            cosines=np.concatenate([cosines, np.full(pad, np.nan)])[order],
-            after=np.concatenate([np.where(after >= 0, chunks[after], -1) if n else after, np.full(pad, -1)])[order],
-            scores=scores[order],
-        )
+            said = weigh_hops(
+                chunks[:n],
+                vector,
+                index.chunk_vectors(chunks[:n]),
+                index.names,
+                first=self.hops,
+                open_share=self.open_share,
+                common=self.common,
+            )
+            worth = said.cosines + said.hops
+            # Against the best, so that no score is above its mass.
+            scores[:n] *= np.exp(self.relevance * (worth - worth.max()))
+            cosines[:n], after[:n] = said.cosines, np.where(said.after >= 0, chunks[said.after], -1)
+            order[:n] = np.lexsort((chunks[:n], -np.round(scores[:n], _DIGITS)))
+            scores[n:] = np.minimum(scores[n:], scores[:n].min())
+        return _Ranked(chunks[order], scores[order], mass[order], cosines[order], after[order])
 
     def _why(
         self,
-        found: _Found,
-        named: Sequence[tuple[Named, int]],
+        chunks: Sequence[int],
+        ranked: _Ranked,
+        named: Sequence[tuple[Named, int, int]],
         network: Network,
         walked: Walk,
-        graph: NameGraph,
         index: Snapshot,
     ) -> list[str]:
-        """For each passage that is packed the way by which most of its mass came, and what it is read after."""
-        chunks = [int(c) for c in found.chunks[: self.k]]
+        """For each passage the way by which most of its mass came, and the passage that it is read after."""
+        place = {int(c): i for i, c in enumerate(ranked.chunks)}
         ways = [path(network, walked, c, damping=self.damping) for c in chunks]
-        known = {n + graph.n_chunks: name.text for name, n in named}
-        labels = _labels(sorted({v for way in ways for v in way} | {*chunks, *found.after[: self.k].tolist()}), known, graph, index)
+        before = [int(ranked.after[place[c]]) for c in chunks]
+        asked = {vertex: name.text for name, vertex, _ in named}
+        labels = _labels([*ways, [c for c in before if c >= 0]], asked, index)
         texts = []
-        for i, way in enumerate(ways):
-            said = f"walk {found.mass[i]:.6f}"
-            if not np.isnan(found.cosines[i]):
-                said += f"; cosine {found.cosines[i]:.3f} with the question"
+        for c, way, first in zip(chunks, ways, before, strict=True):
+            i = place[c]
+            said = f"walk {ranked.mass[i]:.6f}"
+            if np.isfinite(ranked.cosines[i]):
+                said += f"; cosine {ranked.cosines[i]:.3f} with the question"
             if len(way) > 1:
                 said += f"; most of it came by {' → '.join(labels[v] for v in way)}"
-            if way[0] in known:
-                said += ", from the name in the question"
-            if found.after[i] >= 0:
-                said += f"; read after {labels[int(found.after[i])]}"
+            if way[0] in asked:
+                said += ", a name in the question"
+            if first >= 0:
+                said += f"; read after {labels[first]}"
             texts.append(said)
         return texts
 
 
-def _named(question: str, graph: NameGraph) -> list[tuple[Named, int]]:
-    """Names in the question with their numbers."""
+def _named(question: str, graph: NameGraph) -> list[tuple[Named, int, int]]:
+    """Names in the question, each with its vertex and how many passages have it."""
     names = names_in(question, lambda keys: graph.numbers(keys) >= 0)
     numbers = graph.numbers(np.array([name.key for name in names], dtype=np.uint64))
-    return list(zip(names, numbers.tolist(), strict=True))
+    counts = graph.n_passages(numbers).tolist()
+    vertices = (numbers + graph.n_chunks).tolist()
+    return list(zip(names, vertices, counts, strict=True))
 
 
-def _by_rarity(named: Sequence[tuple[Named, int]], graph: NameGraph, total: float) -> list[tuple[int, float]]:
-    """Divide a weight among names: each by one over the number of passages that have it."""
-    numbers = np.array([n for _, n in named], dtype=np.int64)
-    shares = 1.0 / np.maximum(graph.n_passages(numbers), 1)
-    return [(int(n), float(total * s / shares.sum())) for n, s in zip(numbers, shares, strict=True)]
+def _by_rarity(named: Sequence[tuple[Named, int, int]], total: float) -> list[tuple[int, float]]:
+    """Divide a weight among names, to each by one over the number of passages that have it."""
+    shares = [1.0 / n for _, _, n in named]
+    return [(vertex, total * s / sum(shares)) for (_, vertex, _), s in zip(named, shares, strict=True)]
 
 
 def _by_score(hits: Sequence[Hit], total: float) -> list[tuple[int, float]]:
-    """Divide a weight among passages: each by how far its score is above the lowest."""
-    scores = np.array([hit.score for hit in hits])
-    above = scores - scores.min() if len(hits) else scores
-    if not above.sum() > 0:
-        above = np.ones(len(hits))
-    return [(hit.n, float(total * a / above.sum())) for hit, a in zip(hits, above, strict=True)]
+    """Divide a weight among passages, to each by how far its score is above the lowest."""
+    least = min((hit.score for hit in hits), default=0.0)
+    above = sum(hit.score - least for hit in hits)
+    return [(h.n, total * ((h.score - least) / above if above > 0 else 1.0 / len(hits))) for h in hits]
 
 
-def _ids(hits: Sequence[Hit], index: Snapshot) -> object:
+def _labels(ways: Sequence[Sequence[int]], asked: dict[int, str], index: Snapshot) -> dict[int, str]:
+    """Passages by id, names as they are written in the question, in a title or in a passage beside them on the way."""
+    graph = index.names
+    vertices = sorted({v for way in ways for v in way})
+    rows = [v for v in vertices if v < graph.n_chunks]
+    chunks = dict(zip(rows, index.chunks(rows), strict=True))
+    labels = {v: chunk.id for v, chunk in chunks.items()} | asked
+    titles = index.titles([chunk.document for chunk in chunks.values()])
+    for way in ways:
+        for v, beside in [*pairwise(way), *pairwise(way[::-1])]:
+            if v not in labels and (chunk := chunks.get(beside)) is not None:
+                title = titles.get(chunk.document, "")
+                written = names_in(f"{title}\n{chunk.text}", graph.keys[[v - graph.n_chunks]].__eq__)
+                if written:
+                    labels[v] = written[0].text
+    return {v: labels.get(v, "a name") for v in vertices}
+
+
+def _with_ids(hits: Sequence[Hit], index: Snapshot) -> Json:
+    """Passages with their scores, for a trace."""
     return hits_as_json(hits, [chunk.id for chunk in index.chunks([hit.n for hit in hits])])

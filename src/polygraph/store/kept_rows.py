@@ -145,7 +145,7 @@ def _former(folder: Path) -> FormerGraph | None:
 
 
 def qualities(store: Store, apart: Collection[tuple[str, str]], language: str) -> dict[int, float]:
-    """How well texts read by themselves, by `columns.text_hash`, as far as it is known; what is missing can be judged."""
+    """How well texts read by themselves, by `columns.text_hash`, as far as it is known."""
     folder = _folder(store)
     # Of other rows than the present ones it would be as true.
     if folder is None or damage(folder) or _text(folder / _ABOUT).get("about") != _about(apart, language):

@@ -329,7 +329,7 @@ class Snapshot:
         rows = self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
         return np.asarray(np.round(rows @ vector, 6), dtype=np.float32)
 
-    def chunk_vectors(self, ns: Sequence[int]) -> Vectors:
+    def chunk_vectors(self, ns: Sequence[int] | NDArray[np.int64]) -> Vectors:
         """Unit vectors of some chunks, in the order asked for, shape ``(len(ns), dimension)``."""
         return self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
 

@@ -66,9 +66,9 @@ def keep_rows(rows: Sequence[str], condition: str, models: Models, *, method: st
     """
     if models.chat is None:
         raise ValueError("rows are judged by a chat model; there is none")
-    kept: list[int] = []
-    n_calls = 0
-    for start in range(0, len(rows), _ROWS):
+    chat = models.chat
+
+    def judge(start: int) -> tuple[list[int], int]:
         batch = rows[start : start + _ROWS]
         listing = "\n\n".join(f"[{n}] {text[:_CHARACTERS]}" for n, text in enumerate(batch, 1))
         system, user = prompt("keep_rows").fill(
@@ -81,12 +81,13 @@ def keep_rows(rows: Sequence[str], condition: str, models: Models, *, method: st
         )
         counted = _Counted()
         try:
-            found = models.calls.ask(models.chat, request, counted.numbers, stage="keep_rows", method=method)
+            found = models.calls.ask(chat, request, counted.numbers, stage="keep_rows", method=method)
         except UnusableReply:
             found = []
-        n_calls += counted.calls
-        kept += [start + n - 1 for n in sorted(set(found)) if 1 <= n <= len(batch)]
-    return kept, n_calls
+        return [start + n - 1 for n in sorted(set(found)) if 1 <= n <= len(batch)], counted.calls
+
+    judged = in_turn(judge, range(0, len(rows), _ROWS))
+    return [place for places, _ in judged for place in places], sum(n for _, n in judged)
 
 
 def read_support(text: str) -> bool:

@@ -1,7 +1,6 @@
 """What every retrieval method must keep to, checked on small indexes that are built for it."""
 
 import json
-import math
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,13 +15,13 @@ from polygraph.extract import llm
 from polygraph.load import Loaded
 from polygraph.models import Calls, ChatModel, Models
 from polygraph.models.static import HashEmbedder
-from polygraph.records import Answer, Document, Retrieval
+from polygraph.records import Answer, Document, Retrieval, Usage
 from polygraph.retrieve.base import Method, with_budget
 from polygraph.store.layers import BELOW, Snapshot, with_below
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import Store
+from polygraph.testing.acceptance import expected_calls, faults_of_answer, faults_of_retrieval
 from polygraph.testing.replies import scripted_chat
-from polygraph.tokens import count_tokens
 
 HIDDEN = "zyxomant"
 """A word that stands in the sealed document only: in its id, title, text and entities."""
@@ -77,6 +76,9 @@ _QUESTIONS = {
     "a question about nothing in the index": "Quel est le prix du blé à Oulan-Bator ?",
 }
 _BUDGETS = (1, 5, 20, 40, 100, 400, 100_000)
+_TELLING = ("a plain question", "a question in German", "a question of stop words only")
+"""Those of the questions that a quick check asks."""
+_TELLING_BUDGETS = (5, 40, 400)
 
 
 def check_method(
@@ -84,6 +86,7 @@ def check_method(
     *,
     n_calls: Callable[[Retrieval], int] | None = None,
     models: Models | None = None,
+    quick: bool = False,
 ) -> None:
     """Check that a method keeps to what all methods promise. No network, no downloads, a few seconds.
 
@@ -96,9 +99,11 @@ def check_method(
     Args:
         method: with its parameters.
         n_calls: how many calls of the chat model belong to a retrieval, its answer included, read off its
-            trace; needed if ``method.calls`` is not a number.
+            trace; needed if ``method.calls`` is not a number and the method is none of `METHODS`.
         models: whose embedders and reranker are used; default: hashed vectors and no reranker. Their chat model
             and calls are not used.
+        quick: every promise is checked, with fewer questions and budgets: for a method that differs in numbers only
+            from one that was checked in full.
 
     Raises:
         AssertionError: naming what was broken, and on what input.
@@ -107,7 +112,7 @@ def check_method(
     given = models or _hashed()
     places = _places(given)
     for chat in (None, scripted_chat()):
-        run = _Run(method, given, chat, n_calls)
+        run = _Run(method, given, chat, n_calls, quick)
         with _snapshot(places["all"]) as index, _snapshot(places["reversed"]) as other:
             run.check_questions(index, other)
             run.check_budgets(index)
@@ -116,7 +121,7 @@ def check_method(
             run.check_calls(index)
         for name in ("one chunk", "one entity"):
             with _snapshot(places[name]) as index:
-                for what in ("a plain question", "a question of stop words only"):
+                for what in _TELLING[::2]:
                     run.retrieve(_QUESTIONS[what], index, f"{what}, index of {name}")
 
 
@@ -129,16 +134,21 @@ class _Run:
         models: Models,
         chat: ChatModel | None,
         n_calls: Callable[[Retrieval], int] | None,
+        quick: bool,
     ) -> None:
         self.method = method
         self.chat = chat
         self.n_calls = n_calls
         self.about = f"{type(method).__name__} {'with a scripted model' if chat else 'without a model'}"
-        self._models = models
+        self.questions = {what: _QUESTIONS[what] for what in (_TELLING if quick else _QUESTIONS)}
+        self.budgets = _TELLING_BUDGETS if quick else _BUDGETS
+        self._given = models
+        # One cache for the run: what a method asks twice in the same words is replied to once.
+        self.models = self.fresh()
 
     def fresh(self) -> Models:
         """The models with a ledger and a cache of their own."""
-        return replace(self._models, chat=self.chat, calls=Calls(None))
+        return replace(self._given, chat=self.chat, calls=Calls(None))
 
     def expect(self, condition: object, message: str) -> None:
         """Raise if a promise is broken."""
@@ -149,7 +159,7 @@ class _Run:
 
     def check_questions(self, index: Snapshot, other: Snapshot) -> None:
         """Any question works, twice the same, whatever the order of the documents."""
-        for what, question in _QUESTIONS.items():
+        for what, question in self.questions.items():
             found = self.retrieve(question, index, what)
             again = self.retrieve(question, index, what)
             self.expect(_bytes(found) == _bytes(again), f"{what}: the second run gives another result")
@@ -166,35 +176,22 @@ class _Run:
 
     def check_answer(self, found: Retrieval, index: Snapshot, what: str) -> None:
         """Whatever is found can be answered from, and citations resolve."""
-        given = self.answer(found, index)
-        self.expect(given.text.strip(), f"{what}: the answer is empty")
-        if not found.evidence:
-            self.expect(given.refused, f"{what}: answered without evidence")
-            self.expect(found.empty_because in given.text, f"{what}: the refusal does not say why")
-        for citation in given.citations:
-            document = index.store.document(citation.document)
-            text = document.text[citation.start : citation.end] if document else None
-            self.expect(text == citation.quote, f"{what}: the citation {citation} does not stand there")
-            self.expect(
-                1 <= citation.n <= len(found.evidence)
-                and any(s.chunk == citation.chunk for s in found.evidence[citation.n - 1].spans),
-                f"{what}: the citation [{citation.n}] is not of evidence {citation.n}",
-            )
+        for fault in faults_of_answer(self.answer(found, index), index):
+            self.expect(False, f"{what}: {fault}")
 
     def check_budgets(self, index: Snapshot) -> None:
         """No context is longer than its budget."""
-        for budget in _BUDGETS:
+        for budget in self.budgets:
             what = f"budget of {budget} tokens"
             found = self.retrieve(QUESTION, index, what, with_budget(self.method, budget))
-            self.expect(found.n_tokens <= budget, f"{what}: n_tokens is {found.n_tokens}")
-            n = count_tokens(found.context)
-            self.expect(n <= budget, f"{what}: the context has {n} tokens, n_tokens says {found.n_tokens}")
+            for fault in faults_of_retrieval(found, index, max_tokens=budget):
+                self.expect(False, f"{what}: {fault}")
 
     def check_filter(self, index: Snapshot) -> None:
         """Nothing of an excluded document comes through."""
         scoped = index.where({"part": "open"})
         near = {"a question near the secret": "What did Mara Quill hide, and what did Tobias Wren pay for?"}
-        for what, question in {**_QUESTIONS, **near}.items():
+        for what, question in {**self.questions, **near}.items():
             found = self.retrieve(question, scoped, f"{what}, filtered")
             written = json.dumps(asdict(found), ensure_ascii=False, default=str).casefold()
             at = written.find(HIDDEN)
@@ -223,7 +220,7 @@ class _Run:
             with _snapshot(index.folder) as bare:
                 bare.versions = {name: v for name, v in bare.versions.items() if name != layer}
                 try:
-                    self.method(QUESTION, bare, self.fresh())
+                    self.method(QUESTION, bare, self.models)
                 except MissingLayer as error:
                     self.expect(layer in error.missing, f"without {layer}: MissingLayer does not name it")
                     said = "polygraph index" in str(error) and "--for" in str(error)
@@ -236,20 +233,19 @@ class _Run:
             wanted = with_below(self.method.needs)
             enough.versions = {name: v for name, v in enough.versions.items() if name in wanted}
             try:
-                self.method(QUESTION, enough, self.fresh())
+                self.method(QUESTION, enough, self.models)
             except (KeyError, MissingLayer) as error:
                 self.expect(False, f"it reads a layer that `needs` does not name: {error}")
 
     def check_calls(self, index: Snapshot) -> None:
         """The ledger shows as many calls for an answered question as the method says."""
-        self.expect(
-            self.n_calls is not None or self.method.calls.isdigit(),
-            f"calls is {self.method.calls!r}: pass n_calls, which reads it off a retrieval",
-        )
         models = self.fresh()
         found = self.method(QUESTION, index, models)
         answer(QUESTION, found, index, models)
-        expected = self.n_calls(found) if self.n_calls is not None else int(self.method.calls)
+        try:
+            expected = self.n_calls(found) if self.n_calls else expected_calls(self.method, found)
+        except ValueError as error:
+            raise AssertionError(f"{self.about}: {error}") from error
         if self.chat is None:
             expected = 0
         names = {self.chat.name} if self.chat else set()
@@ -262,38 +258,14 @@ class _Run:
 
     def answer(self, found: Retrieval, index: Snapshot) -> Answer:
         """Answer from a retrieval."""
-        return answer(found.question, found, index, self.fresh())
+        return answer(found.question, found, index, self.models)
 
     def retrieve(self, question: str, index: Snapshot, what: str, method: Method | None = None) -> Retrieval:
         """Retrieve, and check the form of what comes back."""
-        found = (method or self.method)(question, index, self.fresh())
+        found = (method or self.method)(question, index, self.models)
         self.expect(found.question == question, f"{what}: the retrieval carries another question")
-        self.expect(found.method, f"{what}: the retrieval names no method")
-        self.expect(
-            bool(found.evidence) != bool(found.empty_because),
-            f"{what}: {len(found.evidence)} pieces of evidence, and empty_because is {found.empty_because!r}",
-        )
-        self.expect(bool(found.evidence) == bool(found.context), f"{what}: context and evidence do not agree")
-        at = 0
-        for n, item in enumerate(found.evidence, 1):
-            block = f"[{n}] {item.text}"
-            at = found.context.find(block, at)
-            self.expect(at >= 0, f"{what}: block {n} of the context is not evidence {n} ({item.text[:60]!r})")
-            at += len(block)
-            self.expect(math.isfinite(item.score), f"{what}: evidence {n} has the score {item.score}")
-            self.expect(item.spans, f"{what}: evidence {n} ({item.kind} {item.id!r}) comes from nowhere")
-            for span in item.spans:
-                self.expect(
-                    _stands(span.document, span.chunk, span.start, span.end, index),
-                    f"{what}: {span} of evidence {n} does not lie in its chunk",
-                )
-        ids = [chunk.id for chunk in index.chunks_by_id(found.ranking)]
-        self.expect(ids == list(found.ranking), f"{what}: the ranking holds chunks that are not there")
-        self.expect(len(set(ids)) == len(ids), f"{what}: the ranking holds a chunk twice")
-        self.expect(
-            all(cut.n_items > 0 and cut.n_tokens >= 0 for cut in found.cuts), f"{what}: a cut of nothing"
-        )
-        json.dumps([asdict(step) for step in found.trace], allow_nan=False)
+        for fault in faults_of_retrieval(found, index):
+            self.expect(False, f"{what}: {fault}")
         return found
 
 
@@ -313,17 +285,9 @@ def _check_form(method: Method) -> None:
             raise AssertionError(f"{name}.{part} is empty")
 
 
-def _stands(document: str, chunk: str, start: int, end: int, index: Snapshot) -> bool:
-    whole = index.store.document(document)
-    found = index.chunks_by_id([chunk])
-    if whole is None or not found or found[0].document != document:
-        return False
-    inside = found[0].start <= start < end <= found[0].end
-    return inside and whole.text[found[0].start : found[0].end] == found[0].text
-
-
 def _bytes(found: Retrieval) -> bytes:
-    plain = replace(found, usage=replace(found.usage, seconds=0.0))
+    # What was paid differs between a first time and a second.
+    plain = replace(found, usage=Usage())
     return json.dumps(asdict(plain), ensure_ascii=False, sort_keys=True).encode()
 
 

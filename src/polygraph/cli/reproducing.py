@@ -1,0 +1,315 @@
+"""The command `polygraph reproduce`."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from polygraph.cli import CostOption, JsonOption, SpendOption, app
+from polygraph.errors import BadInput
+
+if TYPE_CHECKING:
+    from polygraph.evaluate.experiment import Experiment
+    from polygraph.evaluate.published import Table
+    from polygraph.evaluate.questions_file import Question
+    from polygraph.evaluate.reproduce import Figure
+    from polygraph.workspace import Index
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[Optional[str], typer.Argument(metavar="[PAPER", help="Whose table.")] = None,
+    table: Annotated[Optional[str], typer.Argument(metavar="TABLE]", help="Its number.")] = None,
+    data: Annotated[
+        Optional[Path],
+        typer.Option(
+            "--data", metavar="DIR", help="Your copy: corpus.jsonl and questions.jsonl, also packed."
+        ),
+    ] = None,
+    output: Annotated[
+        Optional[Path],
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder for index and study; default: reproduce-PAPER-TABLE.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", help="Ask N questions at most; default: as the paper.")
+    ] = 0,
+    trials: Annotated[
+        int, typer.Option("--trials", metavar="M", help="Rounds of the judges; default: as the paper.")
+    ] = 0,
+    judge: Annotated[
+        Optional[str],
+        typer.Option("--judge", metavar="MODEL", help="Who judges; default: the one that answers."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of what is drawn or posed.")] = 0,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what it takes in calls, tokens and money.")
+    ] = False,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a table of a paper again on your copy of its data, and print ours beside the published numbers."""
+    from polygraph.config import load_settings
+    from polygraph.evaluate.questions_file import read_questions
+    from polygraph.evaluate.reproduce import data_files, find_table, select
+
+    if paper is None:
+        _list(as_json)
+        return
+    if table is None:
+        raise BadInput(f"which table of {paper}? List them with: polygraph reproduce")
+    if min(limit, trials) < 0:
+        raise BadInput(f"--limit {limit} --trials {trials}: neither can be below 0")
+    found = find_table(paper, table)
+    if data is None:
+        raise BadInput(
+            f"--data is missing. Table {found.name} of {paper} needs {found.data}; see: polygraph eval datasets"
+        )
+    corpus, asked = data_files(data, found)
+    questions = select(found, read_questions(asked), seed=seed, limit=limit) if asked else []
+    settings = load_settings({"max_cost": max_cost, "max_spend_tokens": max_spend_tokens})
+    folder = output or Path(f"reproduce-{paper}-{found.name}")
+    if dry_run:
+        _dry_run(found, corpus, questions, folder, settings, trials, limit, as_json)
+        return
+    figures = _run(found, corpus, questions, folder, settings, judge, seed, trials, limit, as_json)
+    _show(found, figures, settings.chat_model, as_json)
+
+
+# --- running ------------------------------------------------------------------------------------------
+
+
+def _run(
+    table: "Table",
+    corpus: Path,
+    questions: "list[Question]",
+    folder: Path,
+    settings: Any,
+    judge: str | None,
+    seed: int,
+    trials: int,
+    limit: int,
+    quiet: bool,
+) -> "list[Figure]":
+    from polygraph.cli.progress import Bars
+    from polygraph.evaluate.reproduce import asker, run
+    from polygraph.evaluate.steps import needed
+    from polygraph.evaluate.study import Study
+    from polygraph.models.open import open_chat
+    from polygraph.workspace import Index
+
+    bars = Bars(quiet=quiet)
+
+    @contextmanager
+    def opened(document: str | None) -> "Iterator[Experiment]":
+        place = folder / "index"
+        if document is not None:
+            # Ids are of any form; a folder's name is not.
+            name = hashlib.blake2b(document.encode(), digest_size=8).hexdigest()
+            place = folder / "indexes" / name
+        with Index.open(place, settings=settings) as index:
+            needed(index.models)
+            source = corpus if document is None else _alone(corpus, document, place.with_suffix(".jsonl"))
+            index.add(source, methods=list(table.methods), progress=told)
+            experiment = index.experiment(folder / "study", progress=told)
+            yield _asking(experiment, asker(index.retrieve, index.snapshot, index.models, table))
+
+    def judge_of(experiment: "Experiment") -> Any:
+        return open_chat(settings, judge) if judge else needed(experiment.models)
+
+    with bars as told:
+        study = Study(folder / "study")
+        return run(table, study, questions, opened, judge_of, told, seed=seed, trials=trials, limit=limit)
+
+
+def _asking(experiment: "Experiment", ask: Any) -> "Experiment":
+    from dataclasses import replace
+
+    return replace(experiment, ask=ask)
+
+
+def _alone(corpus: Path, document: str, place: Path) -> Path:
+    """One document of a corpus as a corpus of its own."""
+    import gzip
+
+    place.parent.mkdir(parents=True, exist_ok=True)
+    if not place.is_file():
+        opener = gzip.open if corpus.suffix == ".gz" else open
+        with opener(corpus, "rt", encoding="utf-8") as lines:
+            line = next((x for x in lines if str(json.loads(x).get("id")) == document), None)
+        if line is None:
+            raise BadInput(f"{corpus} has no document {document!r}, which a question names as its evidence")
+        temporary = place.with_suffix(".tmp")
+        temporary.write_text(line if line.endswith("\n") else line + "\n", encoding="utf-8")
+        temporary.replace(place)
+    return place
+
+
+# --- what it would take -----------------------------------------------------------------------------------
+
+
+def _dry_run(
+    table: "Table",
+    corpus: Path,
+    questions: "list[Question]",
+    folder: Path,
+    settings: Any,
+    trials: int,
+    limit: int,
+    as_json: bool,
+) -> None:
+    from polygraph.cli import show
+    from polygraph.evaluate.reproduce import judging_stages, n_questions
+    from polygraph.models.prices import PRICES, Price
+
+    own = {name: Price(input=p.input, output=p.output) for name, p in settings.prices.items()}
+    price = {**PRICES, **own}.get(settings.chat_model)
+    n = n_questions(table, questions, limit)
+    with _unopened(folder / "index", settings) as index:
+        index_plan = index.estimate(corpus, methods=list(table.methods))
+    rows: list[dict[str, Any]] = []
+    for line in (*index_plan.lines, *index_plan.questions):
+        times = n if line.stage == "question" else 1
+        name = f"answers, {line.method}" if line.method else line.stage
+        known = (
+            line.calls is not None and line.prompt_tokens is not None and line.completion_tokens is not None
+        )
+        rows.append(
+            {
+                "stage": name,
+                "calls": round(times * line.calls.mid) if line.calls else None,
+                "prompt_tokens": round(times * line.prompt_tokens.mid) if line.prompt_tokens else None,
+                "completion_tokens": round(times * line.completion_tokens.mid)
+                if line.completion_tokens
+                else None,
+                "cost": times * line.cost.mid if line.cost is not None and known else None,
+            }
+        )
+    for stage in judging_stages(table, questions, trials, limit):
+        cost = price.cost(stage.prompt_tokens, stage.completion_tokens) if price else None
+        rows.append(
+            {
+                "stage": stage.stage,
+                "calls": stage.calls,
+                "prompt_tokens": stage.prompt_tokens,
+                "completion_tokens": stage.completion_tokens,
+                "cost": cost,
+            }
+        )
+    names = ("calls", "prompt_tokens", "completion_tokens", "cost")
+    total = {
+        name: None if any(r[name] is None for r in rows) else sum(r[name] for r in rows) for name in names
+    }
+    if as_json:
+        show.as_json(
+            {"paper": table.paper, "table": table.name, "questions": n, "stages": rows, "total": total}
+        )
+        return
+    show.out.print(
+        f"{table.paper}, {table.place}: {n:,} questions, {len(table.methods)} methods", style="bold"
+    )
+    columns = ("stage", "calls", "tokens in", "tokens out", "cost")
+    listed = [
+        (r["stage"], *(_amount(r[name], name) for name in names))
+        for r in [*rows, {"stage": "total", **total}]
+    ]
+    show.show_table(columns, listed, right=columns[1:])
+    show.out.print("no model was called; docs/study.md tells the formulas", style="dim", markup=False)
+
+
+def _unopened(folder: Path, settings: Any) -> "Index":
+    """An index that is estimated, and not begun if it is not there."""
+    from polygraph.models.open import open_models
+    from polygraph.workspace import Index
+
+    if folder.exists():
+        return Index.open(folder, settings=settings)
+    return Index.open(folder, settings=settings, models=open_models(settings, None))
+
+
+def _amount(value: float | None, name: str) -> str:
+    if value is None:
+        return "unknown"
+    return f"${value:,.2f}" if name == "cost" else f"{value:,}"
+
+
+# --- what is shown ------------------------------------------------------------------------------------
+
+
+def _list(as_json: bool) -> None:
+    from polygraph.cli import show
+    from polygraph.evaluate.published import TABLES
+
+    if as_json:
+        show.as_json(
+            [
+                {
+                    "paper": t.paper,
+                    "table": t.name,
+                    "place": t.place,
+                    "title": t.title,
+                    "data": t.data,
+                    "methods": list(t.methods),
+                    "models": list(t.numbers),
+                    "questions": t.n or None,
+                }
+                for t in TABLES
+            ]
+        )
+        return
+    for t in TABLES:
+        show.out.print(f"{t.paper} {t.name}: {t.title}", style="bold", markup=False, soft_wrap=True)
+        show.out.print(f"  {t.place}; {t.data}", style="dim", markup=False, soft_wrap=True)
+    show.out.print("polygraph reproduce PAPER TABLE --data DIR --dry-run", markup=False, soft_wrap=True)
+
+
+def _show(table: "Table", figures: "list[Figure]", chat: str, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from polygraph.cli import show
+
+    if as_json:
+        show.as_json(
+            {
+                "paper": table.paper,
+                "table": table.name,
+                "place": table.place,
+                "model": chat,
+                "figures": [asdict(f) for f in figures],
+                "differs": list(table.differs),
+            }
+        )
+        return
+    models = list(table.numbers)
+    head = ("system", "method", "figure", *models, f"ours ({chat}) [95 %]", "questions")
+    rows = []
+    for f in figures:
+        told = [_number(f.published.get(model)) for model in models]
+        ours = (
+            "–"
+            if f.ours is None
+            else f"{_number(f.ours.mean)} [{_number(f.ours.low)}, {_number(f.ours.high)}]"
+        )
+        rows.append((f.system, f.method or "not run", f.column, *told, ours, str(f.n)))
+    title = f"{table.paper}, {table.place}: {table.title}"
+    if table.contest is not None:
+        title += f" (figures of {table.contest.reference} against each)"
+    show.out.print(title, style="bold", markup=False, soft_wrap=True)
+    show.show_table(head, rows, right=head[3:])
+    for sentence in table.differs:
+        show.err.print(f"note: {sentence}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _number(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.3f}"

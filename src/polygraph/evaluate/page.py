@@ -1,0 +1,163 @@
+"""The parts of a page that stands alone: style, tables, figures, numbers as people read them."""
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1b1b1b; --paper: #ffffff; --soft: #5f5f5f; --line: #d6d6d6; --mark: #f3f3f3;
+  --link: #0b5cad }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e6e6; --paper: #16181b; --soft: #a8a8a8; --line: #3a3d42; --mark: #22262b; --link: #7db7f2 }
+}
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 66rem;
+  margin: 2rem auto; padding: 0 1rem }
+h1 { font-size: 1.6rem; line-height: 1.25 } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line) }
+h3 { font-size: 1.05rem; margin: 1.6rem 0 .4rem }
+a { color: var(--link) } nav ul { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem }
+:focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
+.wide { overflow-x: auto; margin: 1rem 0 }
+table { border-collapse: collapse; font-size: .88rem; line-height: 1.35 }
+th, td { padding: .3rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
+thead th { vertical-align: bottom } tbody th { font-weight: 400 }
+td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } td.n { white-space: nowrap }
+caption { text-align: left; color: var(--soft); padding-bottom: .3rem }
+figure { margin: 1.5rem 0 } figure svg { height: auto; color: var(--ink); display: block }
+figcaption { color: var(--soft); font-size: .92rem; max-width: 50rem }
+ul.findings { padding-left: 1.2rem; max-width: 52rem } ul.findings li { margin: .5rem 0 }
+details { border: 1px solid var(--line); border-radius: 6px; padding: .4rem .8rem; margin: .5rem 0 }
+summary { cursor: pointer } .soft { color: var(--soft); font-size: .92rem }
+.answer { background: var(--mark); border-radius: 6px; padding: .5rem .8rem; margin: .6rem 0; white-space: pre-wrap;
+  overflow-wrap: anywhere }
+.answer h3 { margin: 0 0 .3rem; font-size: 1rem }
+@media print {
+  body { max-width: none; margin: 0; font-size: 10pt } nav { display: none }
+  .wide { overflow: visible } table { font-size: 7.5pt; width: 100% } th, td { padding: .15rem .3rem }
+  td.n { white-space: normal } tr, details, figure { break-inside: avoid } h2, h3 { break-after: avoid }
+  figure svg { max-height: 24cm }
+}
+"""
+"""Follows the reader's choice of light or dark; text has a contrast of at least 4.5 to 1 in both."""
+
+
+def document(title: str, body: str) -> str:
+    """A whole page without scripts, fonts or images of other places."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{e(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
+        "</body>\n</html>\n"
+    )
+
+
+def e(text: str) -> str:
+    """Text that cannot be markup."""
+    return escape(text, quote=True)
+
+
+def heading(text: str) -> str:
+    """A heading of the second level that `contents` leads to."""
+    return f'<h2 id="{_anchor(text)}">{e(text)}</h2>'
+
+
+def contents(headings: Sequence[str]) -> str:
+    """Links to the headings of a page."""
+    links = "".join(f'<li><a href="#{_anchor(text)}">{e(text)}</a></li>' for text in headings)
+    return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
+
+
+def listing(items: Iterable[str]) -> str:
+    """Sentences as a list."""
+    return '<ul class="findings">' + "".join(f"<li>{e(item)}</li>" for item in items) + "</ul>"
+
+
+def folded(summary: str, inside: str) -> str:
+    """Something that a reader opens."""
+    return f"<details><summary>{e(summary)}</summary>{inside}</details>"
+
+
+def figure(svg: str, caption: str, *, label: str = "", numbers: str = "") -> str:
+    """A picture with its caption.
+
+    Args:
+        svg: what is drawn.
+        caption: below it.
+        label: what a screen reader says in the place of the picture; it reads the caption besides.
+        numbers: a table of what is drawn, which is folded away.
+    """
+    more = folded("The numbers of this figure", numbers) if numbers else ""
+    return (
+        f'<figure><div role="img" aria-label="{e(label or caption)}">{svg}</div>'
+        f"<figcaption>{e(caption)}</figcaption></figure>{more}"
+    )
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
+    """A table whose first column names the row; columns of numbers stand to the right.
+
+    One that is wider than the page scrolls by itself, also by keyboard.
+    """
+    listed = list(rows)
+    numeric = [bool(listed) and all(_is_number(row[i]) for row in listed) for i in range(len(columns))]
+    head = "".join(f'<th scope="col"{_class(numeric[i])}>{e(name)}</th>' for i, name in enumerate(columns))
+    body = "".join(
+        f'<tr><th scope="row"{_class(numeric[0])}>{e(row[0])}</th>'
+        + "".join(f"<td{_class(numeric[i])}>{e(cell)}</td>" for i, cell in enumerate(row) if i)
+        + "</tr>"
+        for row in listed
+    )
+    return (
+        f'<div class="wide" role="region" tabindex="0" aria-label="{e(caption)}"><table><caption>{e(caption)}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The same as lines of Markdown."""
+
+    def line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(' '.join(c.split()).replace('|', '/') for c in cells)} |"
+
+    return [line(columns), line(["---"] * len(columns)), *(line(row) for row in rows)]
+
+
+def percent(share: float) -> str:
+    """A share in whole percent.
+
+    >>> percent(0.995), percent(0.0)
+    ('100 %', '0 %')
+    """
+    return f"{100 * share:.0f} %"
+
+
+def p_value(p: float) -> str:
+    """A p value with three decimals; what is less than these show is said to be so.
+
+    >>> p_value(0.0123), p_value(3e-9)
+    ('0.012', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def money(dollars: float | None) -> str:
+    """US dollars with the digits that matter.
+
+    >>> money(0.000583), money(1.5), money(0.0), money(None)
+    ('$0.00058', '$1.50', '$0', 'unknown')
+    """
+    if dollars is None:
+        return "unknown"
+    if dollars >= 0.1:
+        return f"${dollars:,.2f}"
+    return "$0" if dollars == 0 else f"${dollars:.2g}" if dollars >= 1e-4 else f"${dollars:.1e}"
+
+
+def _anchor(text: str) -> str:
+    return "".join(c if c.isalnum() else "-" for c in text.lower())
+
+
+def _class(numeric: bool) -> str:
+    return ' class="n"' if numeric else ""
+
+
+def _is_number(text: str) -> bool:
+    return text[:1] in "+-$–<0123456789" or text == "unknown"

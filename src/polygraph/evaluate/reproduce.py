@@ -1,0 +1,454 @@
+"""A published table again: the same protocol on the user's copy of the data, ours beside the published numbers."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, replace
+from math import ceil
+from pathlib import Path
+from statistics import fmean
+
+import numpy as np
+
+from polygraph.answer import answer as write
+from polygraph.errors import BadInput
+from polygraph.evaluate.align import ATTEMPTS
+from polygraph.evaluate.bootstrap import Interval, bootstrap_differences
+from polygraph.evaluate.experiment import Experiment, n_judge_calls
+from polygraph.evaluate.judgements import Judgement, outcomes
+from polygraph.evaluate.metrics import accuracy, fgrag_exact_match, token_prf
+from polygraph.evaluate.overlap import bleu, rouge
+from polygraph.evaluate.protocols import DESIGNS, Design, in_both_orders
+from polygraph.evaluate.published import TABLES, Column, Posing, Table
+from polygraph.evaluate.questions import summary_questions
+from polygraph.evaluate.questions_file import Question
+from polygraph.evaluate.semantics import semantic_similarity
+from polygraph.evaluate.steps import Told, answer_questions, plain
+from polygraph.evaluate.study import Study, StudyAnswer
+from polygraph.models import ChatModel, Models
+from polygraph.prompts import prompt
+from polygraph.records import Answer, Json, Retrieval
+from polygraph.store.layers import Snapshot
+from polygraph.tokens import count_tokens
+
+GROUNDED = 50
+"""Questions of each level (arXiv:2506.06331, section 5.1)."""
+_SUMMARY = 125
+_ANSWER_TOKENS = {"prose": 270, "word": 10}
+"""What an answer is taken for beforehand: about 200 words (arXiv:2506.06331, figure 6), or one word or name."""
+_VERDICT_TOKENS = 60
+"""What a judge is taken to write for each aspect."""
+_N_ASPECTS = 4
+_FILES = ("corpus.jsonl", "corpus.jsonl.gz"), ("questions.jsonl", "questions.jsonl.gz")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Figure:
+    """One number of a table, published and ours."""
+
+    system: str
+    method: str
+    """Empty if it was not run."""
+    column: str
+    published: Mapping[str, float | None]
+    """By model."""
+    ours: Interval | None
+    """With its interval over questions; None if it was not run, or no question has what it needs."""
+    n: int
+    """Questions behind ours."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """What one step of a reproduction takes, before it is taken."""
+
+    stage: str
+    calls: int
+    prompt_tokens: int
+    completion_tokens: int
+
+
+def find_table(paper: str, name: str) -> Table:
+    """The table of a paper.
+
+    Raises:
+        BadInput: if there is none, naming those there are.
+    """
+    of_paper = [t for t in TABLES if t.paper == paper]
+    if not of_paper:
+        papers = ", ".join(dict.fromkeys(t.paper for t in TABLES))
+        raise BadInput(f"there is no paper {paper!r}. Choose one of: {papers}")
+    for table in of_paper:
+        if table.name == name:
+            return table
+    raise BadInput(
+        f"{paper} has no table {name!r} here. Choose one of: {', '.join(t.name for t in of_paper)}"
+    )
+
+
+def data_files(folder: Path, table: Table) -> tuple[Path, Path | None]:
+    """Corpus and questions in the folder of a data set; no questions are needed where they are posed.
+
+    Raises:
+        BadInput: if a file is missing.
+    """
+    corpus, asked = (next((folder / n for n in names if (folder / n).is_file()), None) for names in _FILES)
+    if table.contest is not None and table.contest.posing != "data":
+        asked = None
+    elif asked is None:
+        raise BadInput(
+            f"{folder} has no questions.jsonl. This table needs {table.data}; see: polygraph eval datasets"
+        )
+    if corpus is None:
+        raise BadInput(
+            f"{folder} has no corpus.jsonl. This table needs {table.data}; see: polygraph eval convert"
+        )
+    return corpus, asked
+
+
+def select(table: Table, questions: Sequence[Question], *, seed: int = 0, limit: int = 0) -> list[Question]:
+    """The questions that a table asks, in the order of the file.
+
+    Args:
+        table: with the types it asks, and how many of each.
+        questions: of the data set.
+        seed: of what is drawn.
+        limit: at most so many, drawn evenly; 0: as many as the paper.
+
+    Raises:
+        BadInput: if none is left.
+    """
+    kept = [q for q in questions if not table.types or q.type in table.types]
+    if table.scope == "single":
+        kept = [q for q in kept if q.evidence]
+    if not kept:
+        wanted = f" of the types {', '.join(table.types)}" if table.types else ""
+        told = " that names its document" if table.scope == "single" else ""
+        raise BadInput(f"the data has no question{wanted}{told}. This table needs {table.data}")
+    if table.per_type:
+        kept = [
+            q
+            for kind in table.types
+            for q in _drawn([q for q in kept if q.type == kind], table.per_type, seed)
+        ]
+    most = min(x for x in (limit or len(kept), table.n or len(kept), len(kept)) if x)
+    place = {q.id: i for i, q in enumerate(questions)}
+    return sorted(_drawn(kept, most, seed), key=lambda q: place[q.id])
+
+
+def design_of(table: Table, trials: int = 0) -> Design:
+    """The protocol of a contest, with other trials if asked for.
+
+    Raises:
+        ValueError: if the table has no contest.
+    """
+    if table.contest is None:
+        raise ValueError(f"table {table.name} of {table.paper} has no judges")
+    design = DESIGNS[table.contest.protocol]
+    return replace(design, trials=trials or design.trials)
+
+
+def n_questions(table: Table, questions: Sequence[Question], limit: int = 0) -> int:
+    """Questions that are asked: those given, or as many as are posed."""
+    posing = table.contest.posing if table.contest else "data"
+    posed = {"summary": min(limit or _SUMMARY, _SUMMARY), "grounded": 3 * _per_level(limit)}
+    return posed.get(posing, len(questions))
+
+
+def judging_stages(
+    table: Table, questions: Sequence[Question], trials: int = 0, limit: int = 0
+) -> list[Stage]:
+    """Calls and tokens of posing, alignment and judging, by formula.
+
+    At most so many calls: answers of equal length need no alignment, and discarded pairs are not judged. Tokens take an
+    answer for 270 tokens and 60 tokens of a judge's reply for each aspect; the context that a shorter answer is written
+    from again is taken for twelve thousand tokens, the usual budget.
+    """
+    if table.contest is None:
+        return []
+    n, design = n_questions(table, questions, limit), design_of(table, trials)
+    stages = []
+    if table.contest.posing == "grounded":
+        calls = n + _per_level(limit)  # one for each question, and one more for each subgraph
+        stages.append(
+            Stage(stage="questions", calls=calls, prompt_tokens=6_500 * calls, completion_tokens=100 * calls)
+        )
+    elif table.contest.posing == "summary":
+        stages.append(Stage(stage="questions", calls=1, prompt_tokens=100_500, completion_tokens=4_000))
+    pairs = (len(table.methods) - 1) * n
+    answer = _ANSWER_TOKENS[table.form]
+    if design.protocol == "unbiased":
+        calls = (ATTEMPTS + 1) * pairs
+        stages.append(
+            Stage(
+                stage="alignment", calls=calls, prompt_tokens=12_000 * calls, completion_tokens=answer * calls
+            )
+        )
+    # Each other system is a study of two with the reference.
+    calls = (len(table.methods) - 1) * n_judge_calls(n, 2, 1, design)
+    name = "judge_scores" if design.protocol == "unbiased" else "judge_winner"
+    asked = prompt(name)
+    read = count_tokens(asked.system) + count_tokens(asked.user) + 30 + 2 * answer
+    stages.append(
+        Stage(
+            stage="judge",
+            calls=calls,
+            prompt_tokens=read * calls,
+            completion_tokens=_VERDICT_TOKENS * _N_ASPECTS * calls,
+        )
+    )
+    return stages
+
+
+def asker(
+    retrieve: Callable[[str, str], Retrieval], snapshot: Callable[[], Snapshot], models: Models, table: Table
+) -> Callable[[str, str], Answer]:
+    """Answers a question with a method in the form of a table: short answers are asked for in one word."""
+
+    def ask(question: str, method: str) -> Answer:
+        with models.calls.round():
+            found = retrieve(question, method)
+            if table.form == "word" and not found.draft:
+                found = replace(found, answer_form="word")
+            return write(question, found, snapshot(), models)
+
+    return ask
+
+
+def run(
+    table: Table,
+    study: Study,
+    questions: Sequence[Question],
+    opened: Callable[[str | None], AbstractContextManager[Experiment]],
+    judge: Callable[[Experiment], ChatModel],
+    told: Told,
+    *,
+    seed: int = 0,
+    trials: int = 0,
+    limit: int = 0,
+) -> list[Figure]:
+    """Run a table, or go on with it, and measure it.
+
+    Args:
+        table: what to run.
+        study: where answers and judgements are kept.
+        questions: selected; none where they are posed.
+        opened: opens the index of a document by its id, or with None that of all documents.
+        judge: the model that judges.
+        told: of the progress.
+        seed: of posed questions and of the intervals.
+        trials: of the judges; 0: as in the paper.
+        limit: questions at most where they are posed; 0: as in the paper.
+
+    Raises:
+        BadInput: if the study was made with other settings.
+    """
+    wanted: dict[str, Json] = {"paper": table.paper, "table": table.name, "seed": seed, "limit": limit}
+    study.settle("reproduction", wanted)
+    posed = list(questions)
+    if table.scope == "single":
+        _answer_by_document(table, study, posed, opened, told)
+    else:
+        with opened(None) as experiment:
+            posing = table.contest.posing if table.contest else "data"
+            if posing == "data":
+                experiment.take(posed)
+            else:
+                posed = _posed(experiment, posing, seed, limit)
+            experiment.answer(table.methods)
+            if table.contest is not None:
+                _judge(table, experiment, judge(experiment), trials)
+    with opened(_document(posed[0]) if table.scope == "single" else None) as experiment:
+        return figures(table, posed, study.answers(), study.judgements(), experiment.models, seed=seed)
+
+
+def figures(
+    table: Table,
+    questions: Sequence[Question],
+    answers: Sequence[StudyAnswer],
+    judgements: Sequence[Judgement],
+    models: Models,
+    *,
+    seed: int = 0,
+) -> list[Figure]:
+    """Measure a table: every system in every column, published numbers beside ours.
+
+    Args:
+        table: what was run.
+        questions: as asked.
+        answers: of all systems.
+        judgements: of a contest.
+        models: whose embedder measures similarity.
+        seed: of the intervals.
+
+    Raises:
+        MissingExtra: without the extra `eval`.
+    """
+    text = {a.key: a for a in answers}
+    reference = table.contest.reference if table.contest else ""
+    method_of = {s.name: s.method for s in table.systems}
+    found = []
+    for system in table.systems:
+        if system.name == reference:
+            continue
+        for i, column in enumerate(table.columns):
+            values: list[float] = []
+            if table.contest is not None and system.method:
+                values = _verdicts(table, judgements, method_of[reference], system.method, column.aspect)
+            elif system.method:
+                asked = [q for q in questions if _fits(q, column) and (q.id, system.method) in text]
+                values = _measured(column, asked, [text[q.id, system.method] for q in asked], models)
+            found.append(
+                Figure(
+                    system=system.name,
+                    method=system.method,
+                    column=column.name,
+                    published={
+                        model: rows[system.name][i]
+                        for model, rows in table.numbers.items()
+                        if system.name in rows
+                    },
+                    ours=_interval(values, column.factor, seed) if values else None,
+                    n=len(values),
+                )
+            )
+    return found
+
+
+# --- parts --------------------------------------------------------------------------------------------
+
+
+def _drawn(questions: Sequence[Question], n: int, seed: int) -> list[Question]:
+    if len(questions) <= n:
+        return list(questions)
+    chosen = np.random.default_rng(seed).permutation(len(questions))[:n]
+    return [questions[int(i)] for i in sorted(chosen)]
+
+
+def _per_level(limit: int) -> int:
+    return min(GROUNDED, ceil(limit / 3)) if limit else GROUNDED
+
+
+def _posed(experiment: Experiment, posing: Posing, seed: int, limit: int) -> list[Question]:
+    """The questions of the study; made if it has none."""
+    if not experiment.study.path("questions").is_file() and posing == "summary" and limit:
+        # There are always 125, of which some are drawn.
+        experiment.take(_drawn(summary_questions(experiment.index, experiment.models).questions, limit, seed))
+    elif not experiment.study.path("questions").is_file():
+        experiment.pose("summary" if posing == "summary" else "grounded", n=_per_level(limit), seed=seed)
+    return experiment.questions()
+
+
+def _document(question: Question) -> str:
+    return question.evidence[0]
+
+
+def _answer_by_document(
+    table: Table,
+    study: Study,
+    questions: Sequence[Question],
+    opened: Callable[[str | None], AbstractContextManager[Experiment]],
+    told: Told,
+) -> None:
+    """Ask each question of the index of its own document, one index after the other."""
+    done = {a.key for a in study.answers()}
+    n_answers = len(questions) * len(table.methods)
+    before = 0
+
+    def count(stage: str, done: int, total: int) -> None:  # noqa: ARG001 - that of one document
+        told(stage, before + done, n_answers)
+
+    for document in dict.fromkeys(map(_document, questions)):
+        mine = [q for q in questions if _document(q) == document]
+        if all((q.id, m) in done for q in mine for m in table.methods):
+            continue
+        with opened(document) as experiment:
+            experiment.take(questions)
+            before = sum((q.id, m) in done for q in questions if q not in mine for m in table.methods)
+            found = answer_questions(
+                study, mine, table.methods, experiment.ask, experiment.models.calls.map, count
+            )
+        done |= {a.key for a in found}
+    # All are there: this puts the lines in the order of the questions and asks nobody.
+    answer_questions(study, questions, table.methods, _nobody, map, told)
+
+
+def _nobody(question: str, method: str) -> Answer:
+    raise BadInput(f"{question!r} has no answer by {method}")  # pragma: no cover - every one was asked above
+
+
+def _judge(table: Table, experiment: Experiment, chat: ChatModel, trials: int) -> None:
+    assert table.contest is not None  # noqa: S101 - asked by the caller
+    methods = {s.name: s.method for s in table.systems}
+    reference = methods[table.contest.reference]
+    for system in table.systems:
+        if system.method and system.method != reference:
+            experiment.judge([chat], design_of(table, trials), methods=[reference, system.method])
+
+
+def _verdicts(
+    table: Table, judgements: Sequence[Judgement], reference: str, other: str, aspect: str
+) -> list[float]:
+    """By question: share of verdicts that the reference wins, or wins less losses, over orders and trials."""
+    assert table.contest is not None  # noqa: S101 - asked by the caller
+    protocol = table.contest.protocol
+    mine = [j for j in judgements if j.protocol == protocol]
+    rows: dict[str, list[float]] = {}
+    if table.contest.protocol == "unbiased":
+        for outcome in outcomes(mine, reference, other, balanced=in_both_orders(protocol)):
+            result = outcome.result(aspect or None)
+            win, lose = float(result == "a"), float(result == "b")
+            value = win if table.contest.value == "win" else win - lose
+            rows.setdefault(outcome.question, []).append(value)
+    else:
+        # Every single verdict counts, as in the papers that pool both orders.
+        for one in mine:
+            if set(one.methods) == {reference, other} and aspect in one.scores:
+                said = dict(zip(one.methods, one.scores[aspect], strict=True))
+                rows.setdefault(one.question, []).append(float(said[reference] > said[other]))
+    return [fmean(values) for values in rows.values()]
+
+
+def _fits(question: Question, column: Column) -> bool:
+    known: dict[str, object] = {**question.more, "type": question.type}
+    if any(str(known.get(name, "")) != value for name, value in column.where.items()):
+        return False
+    if column.measure in _TEXTS:
+        return bool(question.references or question.answers)
+    return bool(question.answers or question.null)
+
+
+def _measured(
+    column: Column, questions: Sequence[Question], answers: Sequence[StudyAnswer], models: Models
+) -> list[float]:
+    texts = [plain(a.text) for a in answers]
+    golds = [q.references or q.answers for q in questions]
+    if not texts:
+        return []
+    if column.measure == "similarity":
+        return semantic_similarity(texts, golds, models)
+    if column.measure == "bleu":
+        return list(bleu(texts, golds).sentences)
+    if column.measure in _TEXTS:
+        kind, _, part = column.measure.partition("_")
+        scores = [rouge(text, gold)[kind] for text, gold in zip(texts, golds, strict=True)]
+        return [{"p": s.precision, "r": s.recall, "": s.f1}[part] for s in scores]
+    return [_short(column, q, a, text) for q, a, text in zip(questions, answers, texts, strict=True)]
+
+
+_TEXTS = frozenset({"rouge1", "rougeL", "rouge2", "rouge2_p", "rouge2_r", "bleu", "similarity"})
+
+
+def _short(column: Column, question: Question, answer: StudyAnswer, text: str) -> float:
+    if question.null:
+        return float(answer.refused)
+    if column.measure == "em":
+        return fgrag_exact_match(text, question.answers)
+    if column.measure == "accuracy":
+        return accuracy(text, question.answers)
+    found = token_prf(text, question.answers)
+    return {"precision": found.precision, "recall": found.recall, "f1": found.f1}[column.measure]
+
+
+def _interval(values: Sequence[float], factor: float, seed: int) -> Interval:
+    column = factor * np.asarray(values, dtype=np.float64)[:, None]
+    return bootstrap_differences(column, np.random.default_rng(seed))[0]

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from polygraph.config import load_settings
 from polygraph.models.scripted import ScriptedServer
 from polygraph.records import Answer
 from polygraph.retrieve import METHODS
@@ -106,7 +107,9 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS), help="default: every method and preset")
     parser.add_argument("--corpora", default=",".join(QUESTIONS))
     parser.add_argument("--models", default="none,scripted")
-    parser.add_argument("--keep", type=Path, help="where indexes lie or are made (default: a temporary folder)")
+    parser.add_argument(
+        "--keep", type=Path, help="where indexes lie or are made (default: a temporary folder)"
+    )
     parser.add_argument("--answers", type=Path, help="write every answer to this file")
     options = parser.parse_args()
     rows: list[Row] = []
@@ -120,7 +123,10 @@ def main() -> None:
                 for row in asked(corpus, folder, model, options.methods.split(",")):
                     rows.append(row)
                     for fault in row.faults:
-                        print(f"FAULT {corpus} {model} {row.method} {row.answer.question!r}: {fault}", flush=True)
+                        print(
+                            f"FAULT {corpus} {model} {row.method} {row.answer.question!r}: {fault}",
+                            flush=True,
+                        )
     print("\n".join(table(rows)))
     if options.answers:
         options.answers.write_text("\n".join(written(rows)), encoding="utf-8")
@@ -146,13 +152,17 @@ def made(corpus: str, data: Path | None, keep: Path) -> Path:
 def asked(corpus: str, folder: Path, model: str, methods: Sequence[str]) -> Iterator[Row]:
     """Ask every question with every method; with a model, over HTTP and with no reply kept from before."""
     with ExitStack() as stack:
-        server = None
+        server, settings = None, load_settings({"offline": True})
         if model == "scripted":
             server = stack.enter_context(ScriptedServer(chat=scripted_chat(), models=["scripted"]))
-            flags = {"base_url": server.base_url, "api_key": "any", "chat_model": "scripted"}
-        index = stack.enter_context(Index.open(folder, **flags) if server else Index.open(folder, offline=True))
+            settings = load_settings(
+                {"base_url": server.base_url, "api_key": "any", "chat_model": "scripted", "offline": False}
+            )
+        index = stack.enter_context(Index.open(folder, settings=settings))
         snapshot = index.snapshot()
-        index.ask("What is this?", "graphrag-local")  # reads vectors and models, which no method is charged for
+        index.ask(
+            "What is this?", "graphrag-local"
+        )  # reads vectors and models, which no method is charged for
         for method in methods:
             for question in QUESTIONS[corpus]:
                 served, began = server.calls if server else 0, time.process_time()
@@ -174,8 +184,8 @@ def asked(corpus: str, folder: Path, model: str, methods: Sequence[str]) -> Iter
 def table(rows: Sequence[Row]) -> list[str]:
     """One row for each method: answers, refusals, calls, tokens and CPU, with and without a model."""
     lines = [
-        "| method | questions | answered, no model | answered, scripted | calls, most | tokens, median | CPU s, median |"
-        " CPU s, most | faults |",
+        "| method | questions | answered, no model | answered, scripted | calls, most | tokens, median | "
+        "CPU s, median | CPU s, most | faults |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for method in dict.fromkeys(row.method for row in rows):

@@ -4,7 +4,7 @@
 
 The judge prefers the answer in front by 30 points, an answer that is 25 words longer by 50 points, and is noisy. The
 usual protocol (A in front, one judgement a question, no ties) is read as papers read it: above half is better. Ours is
-read as `polygraph eval report` reads it. About 6 minutes.
+read as `polygraph eval report` reads it. About 9 minutes.
 """
 
 import argparse
@@ -71,14 +71,17 @@ def draw(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
     matplotlib.rcParams["svg.hashsalt"] = "judges"
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(9, 3.2), sharey=True, layout="constrained")
+    figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.2), sharex=True, sharey=True, layout="constrained")
     for axis, column, title in zip(axes, (0, 1), ("usual protocol", "unbiased protocol"), strict=True):
         values = [[2 * s[0] - 1 if column == 0 else s[1] for s in studies] for studies in found.values()]
-        axis.boxplot(values, tick_labels=[name.replace(", ", ",\n") for name in found], whis=(2.5, 97.5))
-        axis.axhline(0.0, color="gray", linewidth=0.8)
+        axis.boxplot(
+            values, tick_labels=list(found), orientation="horizontal", whis=(2.5, 97.5), flierprops={"markersize": 3}
+        )
+        axis.axvline(0.0, color="gray", linewidth=0.8)
         axis.set_title(title)
-        axis.tick_params(axis="x", labelsize=7)
-    axes[0].set_ylabel("relative win rate of A")
+        axis.set_xlabel("relative win rate of A")
+        axis.tick_params(axis="y", labelsize=8)
+    axes[0].invert_yaxis()
     figure.savefig(path, metadata={"Date": None})
 
 

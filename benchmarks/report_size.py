@@ -19,10 +19,13 @@ from pathlib import Path
 import polygraph
 from polygraph.evaluate.align import Aligned, count_words
 from polygraph.evaluate.findings import find
+from polygraph.evaluate.gold_answers import confusions, right_answers, router_sentence
+from polygraph.evaluate.gold_scores import gold_scores
 from polygraph.evaluate.judgements import Judgement, pairs_of
 from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.report import Material, embed_answers, html_report, json_report, markdown_report
 from polygraph.evaluate.study import StudyAnswer
+from polygraph.models import Calls, Models
 from polygraph.models.static import HashEmbedder
 from polygraph.sentences import sentences
 from polygraph.tasks.judge import ASPECTS
@@ -139,9 +142,9 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> Material:
 def summed_up(
     questions: list[Question], answers: list[StudyAnswer], aligned: list[Aligned], judgements: list[Judgement]
 ) -> Material:
-    from polygraph.evaluate.gold_answers import confusions, gold_figures, right_answers, router_sentence
-
     right = right_answers(questions, answers)
+    embedder = HashEmbedder()
+    models = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
     return Material(
         title="Which method to trust",
         settings={
@@ -160,7 +163,7 @@ def summed_up(
         judgements=tuple(judgements),
         findings=find(questions, answers, aligned, judgements),
         protocol="unbiased",
-        gold=gold_figures(questions, answers),
+        gold=gold_scores(questions, answers, models),
         confusion=confusions(right),
         also=(router_sentence(right),),
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from polygraph.models import Models
 from polygraph.records import Answer, Chunk, Citation, Evidence, Retrieval
+from polygraph.retrieve.rows import passages_of
 from polygraph.sentences import sentences
 from polygraph.store.layers import Snapshot
 from polygraph.tasks import extractive
@@ -138,8 +139,11 @@ def _refusal(reason: str) -> _Draft:
 
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> _Draft:
-    # Summaries of FG-RAG are about what the question names, and such a question names nothing.
-    points = retrieval.evidence[0].kind == "summary" and not retrieval.method.startswith("fg-rag")
+    # Summaries of FG-RAG are about what the question names, and such a question names nothing. Where summaries stand
+    # beside other evidence they are results of steps, and not points.
+    points = all(e.kind == "summary" for e in retrieval.evidence) and not retrieval.method.startswith(
+        "fg-rag"
+    )
     if extractive.is_broad(question) and points:
         return _list_points(retrieval, index)
     passages = _passages(question, retrieval.evidence, index)
@@ -212,10 +216,7 @@ def _passages(question: str, evidence: Sequence[Evidence], index: Snapshot) -> l
         # The order of the evidence counts too: a place costs as much as a twentieth of a word.
         order = sorted(range(len(chunks)), key=lambda i: (-(shared[i] - i / 20), i))[:_PASSAGES]
         chunks = [chunks[i] for i in sorted(order)]
-    titles = index.titles([c.document for c in chunks])
-    return [
-        Passage(chunk=c, title=titles.get(c.document, c.document), evidence=numbers[c.id]) for c in chunks
-    ]
+    return passages_of(numbers, index, read=chunks)
 
 
 # --- with a model -------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Words that carry the content of a question or a sentence."""
 
 import re
+from collections.abc import Sequence
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NAME = re.compile(r"[\"“]([^\"”]{2,80})[\"”]|\b(\d{3,4})\b|\b([^\W\d_][\w'’-]*)")
@@ -86,6 +87,24 @@ def phrases(text: str) -> list[tuple[str, bool]]:
     if run:
         found.setdefault(" ".join(run), named)
     return list(found.items())
+
+
+def quantity(n: int, what: str) -> str:
+    """A number with its noun, for people to read.
+
+    >>> quantity(1, "passage"), quantity(1200, "passage")
+    ('1 passage', '1,200 passages')
+    """
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+def listing(items: Sequence[str]) -> str:
+    """Items as a sentence lists them.
+
+    >>> listing(["tar"]), listing(["tar", "oil"]), listing(["tar", "oil", "rope"])
+    ('tar', 'tar and oil', 'tar, oil and rope')
+    """
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
 def names(question: str) -> list[str]:

@@ -623,3 +623,15 @@ def test_a_store_of_the_former_format_is_brought_up(tmp_path):
     with opened(tmp_path) as calls:
         assert calls.waiting() == []
         assert waits(calls).written == 1
+
+
+def test_the_name_of_a_file_is_never_used_again(tmp_path):
+    for n in range(1, 4):
+        with opened(tmp_path) as calls:
+            path = waits(calls, f"question {n}").files[0]
+        assert path.name == f"requests-{n:04d}.jsonl"
+        answer(tmp_path, "out.jsonl", good(written(tmp_path)[0]["custom_id"], f"reply {n}"))
+        path.unlink()
+        with opened(tmp_path) as calls:
+            assert ask(calls, f"question {n}") == f"reply {n}"
+        (tmp_path / "b" / "out.jsonl").unlink()

@@ -156,7 +156,13 @@ def test_a_formula_of_calls_needs_the_function_that_works_it_out():
 def test_presets_that_set_numbers_only_are_checked_quickly_and_no_others():
     quick = {name for name in METHODS if differs_in_numbers_only(name)}
     assert {"naive:graft", "bm25:rograg", "hybrid:reranked", "graft:paper"} <= quick
-    assert not quick & {"graph-cot:paper", "rq-rag:paper", "fg-rag:multi-hop", "graphrag-global:dynamic", "naive"}
+    assert not quick & {
+        "graph-cot:paper",
+        "rq-rag:paper",
+        "fg-rag:multi-hop",
+        "graphrag-global:dynamic",
+        "naive",
+    }
 
 
 def test_evidence_without_a_filter_reaches_every_document():

@@ -277,7 +277,8 @@ def test_a_refusal_is_judged_as_it_came_and_the_report_says_what_it_does(sound, 
     assert pair.pooled.wins == 5
     assert pair.where_answered is not None
     assert pair.where_answered.mean == 0.0
-    assert pair.length is None
+    # What the judge thinks of a refusal is not put down to its length.
+    assert pair.length is None or pair.length.words.mean == 0.0
     assert any("5 of 20 pairs of answers hold a refusal" in note for note in material.findings.notes)
 
 

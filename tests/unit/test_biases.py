@@ -29,6 +29,7 @@ def test_slope_and_level_are_those_of_numpys_polynomial_fit():
 
 def test_few_questions_say_nothing_and_one_difference_everywhere_has_no_slope():
     assert length_effect([1.0] * 9, list(range(9)), rng()) is None
+    assert length_effect([1.0, 0.0] * 10, [0.0] * 20, rng()) is None
     same = length_effect([1.0, 0.0] * 10, [5.0] * 20, rng())
     assert (same.words.mean, same.per_25_words, same.inside) == (5.0, None, False)
     with pytest.raises(ValueError, match="not pairs"):

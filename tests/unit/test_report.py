@@ -1,21 +1,30 @@
 """The report of a study says what was found, safely and the same each time."""
 
+import importlib.util
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from polygraph.evaluate.figures import plane
+from polygraph.evaluate.figures import pair_label, plane, short
 from polygraph.evaluate.findings import find
-from polygraph.evaluate.gold_answers import confusions, gold_figures, right_answers, router_sentence
+from polygraph.evaluate.gold_answers import confusions, right_answers, router_sentence
+from polygraph.evaluate.gold_scores import gold_scores
 from polygraph.evaluate.judgements import Judgement
 from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.report import Material, html_report, json_report, markdown_report
 from polygraph.evaluate.study import StudyAnswer
+from polygraph.models import Calls, Models
+from polygraph.models.static import HashEmbedder
 from polygraph.tasks.judge import ASPECTS
 
+MODELS = Models(
+    chat=None, embedder=HashEmbedder(), name_embedder=HashEmbedder(), reranker=None, calls=Calls(None)
+)
 EVIL = '<script>alert("x")</script>'
 USAGE = {
     "calls": 1,
@@ -88,7 +97,7 @@ def material(n=40, gap=1.0):
         judgements=tuple(judgements),
         findings=find(asked, answers, [], judgements),
         protocol="unbiased",
-        gold=gold_figures(asked, answers),
+        gold=gold_scores(asked, answers, MODELS),
         confusion=confusions(right),
         also=(router_sentence(right),),
     )
@@ -121,8 +130,8 @@ def test_no_difference_is_told_with_what_could_have_been_found():
 
 
 def test_gold_answers_refusals_and_a_perfect_router_are_counted(made):
-    assert made.gold["A"]["accuracy"] == 1.0
-    assert made.gold["B"]["accuracy"] == 0.5
+    assert made.gold.figures()["A"]["accuracy"] == 1.0
+    assert made.gold.figures()["B"]["accuracy"] == 0.5
     assert made.confusion == (("A – B", 20, 20, 0, 0),)
     assert "would answer 100 %" in made.also[0]
     null = [
@@ -131,7 +140,7 @@ def test_gold_answers_refusals_and_a_perfect_router_are_counted(made):
     ]
     said = [answer("n", "A", "no"), answer("m", "A", "Mara")]
     assert right_answers(null, said) == {"A": {"n": 0.0, "m": 1.0}}
-    assert gold_figures(null, said)["A"]["refusal recall"] == 0.0
+    assert gold_scores(null, said, MODELS).figures()["A"]["refusal recall"] == 0.0
 
 
 def test_the_page_stands_alone_and_holds_no_markup_of_documents(made):
@@ -170,6 +179,57 @@ def test_the_plane_keeps_distances_of_points_that_lie_in_one():
     flat = np.asarray([[0, 0, 0], [3, 0, 0], [0, 4, 0]], dtype=np.float32)
     points = plane(flat)
     assert np.linalg.norm(points[1] - points[2]) == pytest.approx(5.0, abs=1e-3)
+
+
+def test_a_page_of_very_long_answers_stays_small_and_says_what_is_not_shown():
+    asked = questions(150)
+    said = [answer(q.id, m, "word " * 6_000) for q in asked for m in "ABCDEF"]
+    made = Material(
+        title="Long", settings={}, questions=tuple(asked), answers=tuple(said), judgements=(),
+        findings=find(asked, said, [], []), protocol="unbiased", gold=None,
+    )  # fmt: skip
+    page = html_report(made)
+    assert 3_000_000 < len(page.encode()) < 5_000_000
+    assert page.count("more characters]") == 900
+
+
+def test_a_screen_reader_finds_its_way():
+    page = html_report(material(n=12))
+    ids = re.findall(r'<h2 id="([^"]+)"', page)
+    assert len(ids) == len(set(ids)) >= 6
+    assert re.findall(r'<a href="#([^"]+)"', page) == ids
+    assert page.count("<h1") == 1
+    assert "<h4" not in page
+    assert page.count("<table>") == page.count("<caption>") == page.count('role="region" tabindex="0"')
+    assert 'aria-label=""' not in page
+    assert '<th scope="row">A</th>' in page
+
+
+def test_a_difference_is_told_of_the_better_method_with_a_rate_above_nothing():
+    asked = questions(40)
+    said = [answer(q.id, m, "Mara did it.") for q in asked for m in "AB"]
+    swapped = [replace(j, scores={k: v[::-1] for k, v in j.scores.items()}) for j in judged(40, 1.0)]
+    (pair,) = find(asked, said, [], swapped).pairs
+    assert pair.relative.mean == pytest.approx(-0.6)
+    assert pair.sentence.startswith("B is judged better than A (relative win rate +60 %, 95 % interval +")
+
+
+def test_long_names_lose_their_middle_in_figures_only():
+    assert short("a" * 40) == "a" * 15 + "…" + "a" * 14
+    assert len(short("a" * 40)) == 30
+    assert pair_label("one", "other") == "one\n– other"
+
+
+@pytest.mark.slow
+def test_a_report_of_six_methods_on_150_questions_is_small():
+    path = Path(__file__).parents[2] / "benchmarks" / "report_size.py"
+    spec = importlib.util.spec_from_file_location("report_size", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made = module.study(150, 1)
+    page = html_report(made, np.random.default_rng(0).normal(size=(len(made.answers), 8)))
+    assert len(page.encode()) < module.MOST_BYTES
+    assert "The other 9 comparisons" in page
 
 
 VOID = ("meta", "br", "path", "use", "rect", "circle", "line")

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from polygraph.columns import text_hash
-from polygraph.errors import BudgetReached, UnusableReply
+from polygraph.errors import BudgetReached, RequestsWaiting, UnusableReply
 from polygraph.graph.communities import communities
 from polygraph.graph.extracts import title_entities
 from polygraph.graph.material import Materials
@@ -19,6 +19,8 @@ from polygraph.graph.readable import LEGAL_NOTICE, pieces, quality
 from polygraph.graph.reports import write_reports
 from polygraph.graph.view import GraphView
 from polygraph.models import Calls, Models
+from polygraph.models.batch import BatchOptions
+from polygraph.models.openai import OpenAIChat
 from polygraph.models.scripted import ScriptedChat, ScriptedEmbedder, task_of
 from polygraph.records import Community, Description, Entity, Relation
 from polygraph.tasks import report as task
@@ -472,6 +474,33 @@ def test_parts_are_reported_before_the_whole():
     )
     assert found[0].chunks == tuple(sorted(found[0].chunks, key=lambda c: (c[0], int(c[2:]))))
     assert set(found[1].chunks) <= set(found[0].chunks), "the whole rests on what its parts rest on"
+
+
+@pytest.mark.parametrize(("tokens", "rounds"), [(1300, [2, 1]), (8000, [3])])
+def test_by_batch_only_a_report_that_is_told_by_others_waits_for_them(tmp_path, tokens, rounds):
+    view, tree = big_world()
+    written = []
+
+    def work():
+        batch = BatchOptions(folder=tmp_path / "b")
+        with Calls(tmp_path / "calls.sqlite", batch=batch) as calls:
+            models = replace(models_of(reply(), calls=calls), chat=OpenAIChat("scripted"))
+            with calls.round():
+                return write_reports(tree, view, no_chunks, models, max_input_tokens=tokens)
+
+    for _ in rounds:
+        with pytest.raises(RequestsWaiting) as raised:
+            work()
+        written.append(raised.value.written)
+        (asked,) = raised.value.files
+        body = {"choices": [{"message": {"content": reply()}, "finish_reason": "stop"}]}
+        with (tmp_path / "b" / f"to-{asked.name}").open("w") as file:
+            for line in asked.read_text().splitlines():
+                key = json.loads(line)["custom_id"]
+                row = {"custom_id": key, "response": {"status_code": 200, "body": body}}
+                file.write(json.dumps(row) + "\n")
+    assert written == rounds
+    assert work() == write_reports(tree, view, no_chunks, models_of(reply()), max_input_tokens=tokens)
 
 
 def test_one_bad_reply_is_repaired():

@@ -13,10 +13,13 @@ from polygraph.evaluate.align import Aligned
 from polygraph.evaluate.between_judges import agree
 from polygraph.evaluate.findings import find
 from polygraph.evaluate.judgements import Judgement
+from polygraph.evaluate.protocols import Design
 from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.sheets import COLUMNS, read_marks, safe_cell, write_sheet
 from polygraph.evaluate.steps import add_marks
 from polygraph.evaluate.study import Study, StudyAnswer
+from polygraph.testing import scripted_chat
+from polygraph.workspace import Index
 
 QUESTIONS = {f"q{i}": f"Question {i}?" for i in range(10)}
 METHODS = ("hipporag", "lightrag-mix")
@@ -248,3 +251,70 @@ def test_the_command_reads_marks_and_says_how_many(study, sheet):
         app, ["eval", "marks", "--output", f"{place}x", "--sheet", str(sheet), "--judge", "anna"]
     )
     assert isinstance(lost.exception, BadInput)
+
+
+def judged_once(protocol, *, trials=1):
+    """The answer of hipporag is better on every question; one order, or another one in each trial."""
+    found = []
+    for question in QUESTIONS:
+        for trial in range(trials):
+            methods = METHODS if trial % 2 == 0 else METHODS[::-1]
+            scores = (1.0, 0.0) if methods[0] == METHODS[0] else (0.0, 1.0)
+            found.append(
+                Judgement(
+                    protocol=protocol,
+                    question=question,
+                    methods=methods,
+                    judge="j",
+                    trial=trial,
+                    scores={"overall": scores},
+                )
+            )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("protocol", "trials", "warned"), [("lightrag", 1, True), ("benchmark-qed", 2, False)]
+)
+def test_protocols_that_show_one_order_in_a_trial_are_summed_up_and_judged_for_it(protocol, trials, warned):
+    asked = [Question(id=i, question=t) for i, t in QUESTIONS.items()]
+    found = find(asked, answers(), [], judged_once(protocol, trials=trials), protocol=protocol)
+    assert found.pairs[0].pooled.wins == 10 * trials
+    assert any("one order only" in note for note in found.notes) is warned
+
+
+def test_a_study_is_judged_by_a_model_and_a_person_and_the_report_compares_them(tmp_path, hashed_models):
+    papers = tmp_path / "p"
+    papers.mkdir()
+    (papers / "a.txt").write_text(
+        "Mara Quill built the Skerry Light. Old Tobin sailed the Halcyon to Sallow Bay."
+    )
+    (papers / "b.txt").write_text(
+        "Tobias Wren refused to pay for the lamp. Hester Vance planted apples in Corfe."
+    )
+    asked = [
+        Question(id=f"q{i}", question=f"What did {who} do?")
+        for i, who in enumerate(("Mara", "Tobin", "Hester"))
+    ]
+    with Index.open(tmp_path / "i", models=hashed_models(scripted_chat())) as index:
+        index.add(papers, methods=["bm25", "naive"])
+        study = index.experiment(tmp_path / "study")
+        study.take(asked)
+        study.answer(["bm25", "naive"])
+        path = tmp_path / "sheet.csv"
+        study.judge([index.models.chat], Design(repeats=1, trials=1))
+        kept = [p for p in study.study.aligned() if p.how != "discarded"]
+        with index.models.calls.meter() as meter:
+            assert study.sheet(path) == len(kept) > 0
+        assert meter.usage.calls == 0  # what was aligned for the model is shown to the person
+        path.write_text(fill(path, lambda _: "tie", lineterminator="\n"))
+        add_marks(study.study, read_marks(study.study, path, "anna").judgements)
+        by_people = study.report(protocol="people")
+        assert by_people.findings.pairs[0].pooled.ties == len(kept)
+        material = study.report()
+        with pytest.raises(BadInput, match="may hold marks"):
+            study.sheet(path)
+    assert [(p.one, p.n) for p in material.agreement.pairs] == [("anna (people)", len(kept))]
+    assert "Do the judges agree" in (tmp_path / "study" / "report.html").read_text()
+    assert "| anna (people) |" in (tmp_path / "study" / "report.md").read_text()
+    assert json.loads((tmp_path / "study" / "report.json").read_text())["agreement"]["pairs"]

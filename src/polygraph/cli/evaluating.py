@@ -157,6 +157,7 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     columns = ("ms", "ms 95th", "calls", "tokens", "cost", "context")
     show.show_table(("cost per question", *columns), costs, right=columns)
     _show_types(found)
+    _show_confusions(found)
     show.out.print()
     for sentence in found.conclusions:
         show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
@@ -195,6 +196,17 @@ def _show_types(found: "RetrievalReport") -> None:
         show.out.print(f"and {len(found.methods) - len(some)} more; --json has all", style="dim")
 
 
+def _show_confusions(found: "RetrievalReport") -> None:
+    """For each pair the questions on which both, one or neither reach 1."""
+    from polygraph.cli import show
+
+    rows = [(f"{a}, {b}", c.both, c.a_only, c.b_only, c.neither) for (a, b), c in found.confusions.items()]
+    if rows:
+        columns = ("both", "first only", "second only", "neither")
+        show.out.print()
+        show.show_table((f"{found.metric} of 1 by", *columns), rows, right=columns)
+
+
 def _with_interval(score: "Interval") -> str:
     """Short enough for several in a line: two decimals of the interval tell all that it can."""
     low, high = (f"{x:.2f}".removeprefix("0") for x in (score.low, score.high))
@@ -218,6 +230,50 @@ def _columns(metric: str, known: list[str], depths: list[int], room: int) -> lis
         if name in known and name != metric and sum(len(n) + 2 for n in [*wanted, name]) <= room:
             wanted.append(name)
     return wanted
+
+
+@app.command()
+def coverage(
+    questions: Annotated[
+        Path,
+        typer.Option("--questions", metavar="FILE.jsonl", help="Questions with gold answers, also packed."),
+    ],
+    index: IndexOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how many gold answers are in the graph at all: the ceiling of methods that read nothing else."""
+    from polygraph.cli import show
+    from polygraph.evaluate.coverage import answer_coverage
+    from polygraph.evaluate.questions_file import read_questions
+
+    listed = read_questions(questions)
+    with _open(index, offline=True) as opened:
+        found = answer_coverage(listed, opened.snapshot())
+    if as_json:
+        show.as_json(
+            {
+                "questions": found.n,
+                "named": found.named,
+                "within": found.within,
+                "described": found.described,
+                "share": found.share,
+                "absent": list(found.absent),
+            }
+        )
+        return
+    if not found.n:
+        raise BadInput(f"no question of {questions} has an answer that could be the name of something")
+    show.out.print(f"{found.n} questions with an answer that could be a name, of {len(listed)}", style="bold")
+    rows = [
+        (what, n, f"{100 * n / found.n:.1f} %")
+        for what, n in (
+            ("the name of an entity", found.named),
+            ("a part of such a name, too", found.within),
+            ("anywhere in the graph: names, descriptions, predicates", found.described),
+            ("nowhere in the graph", len(found.absent)),
+        )
+    ]
+    show.show_table(("an answer is", "questions", "share"), rows, right=("questions", "share"))
 
 
 @app.command()

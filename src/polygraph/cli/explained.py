@@ -8,6 +8,7 @@ from rich.text import Text
 
 from polygraph.cli.show import out, plain
 from polygraph.records import Evidence, Json, Retrieval
+from polygraph.words import quantity
 
 _QUOTE = 160
 """Characters of a piece of evidence that are shown."""
@@ -25,7 +26,8 @@ def show_retrieval(found: Retrieval) -> None:
     """Print what a method found, why, what the budget cut, and its intermediate values."""
     out.print(
         Text(
-            f"{found.method}: {_count(len(found.evidence), 'piece')} of evidence, {found.n_tokens:,} tokens of context",
+            f"{found.method}: {quantity(len(found.evidence), 'piece')} of evidence, "
+            f"{quantity(found.n_tokens, 'token')} of context",
             style="bold",
         )
     )
@@ -48,7 +50,7 @@ def show_retrieval(found: Retrieval) -> None:
     if found.evidence and not found.cuts:
         out.print(Text("nothing"))
     if found.ranking:
-        _head(f"ranking: {_count(len(found.ranking), 'passage')}")
+        _head(f"ranking: {quantity(len(found.ranking), 'passage')}")
         packed = {span.chunk for item in found.evidence for span in item.spans}
         for n, chunk in enumerate(found.ranking[:_RANKED], 1):
             away = "" if chunk in packed else "  (not in the context)"
@@ -146,7 +148,3 @@ def _head(text: str) -> None:
 def _more(n: int) -> None:
     if n > 0:
         out.print(Text(f"     and {n:,} more (--json has all)"))
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"

@@ -206,13 +206,11 @@ def _dry_run(
             }
         )
     names = ("calls", "prompt_tokens", "completion_tokens", "cost")
-    total = {
-        name: None if any(r[name] is None for r in rows) else sum(r[name] for r in rows) for name in names
-    }
+    whole = not any(row[name] is None for row in rows for name in names)
+    total = {name: sum(row[name] or 0 for row in rows) for name in names}
     if as_json:
-        show.as_json(
-            {"paper": table.paper, "table": table.name, "questions": n, "stages": rows, "total": total}
-        )
+        told = {"stages": rows, "total": total, "total_is_whole": whole}
+        show.as_json({"paper": table.paper, "table": table.name, "questions": n, **told})
         return
     show.out.print(
         f"{table.paper}, {table.place}: {n:,} questions, {len(table.methods)} methods", style="bold"
@@ -220,7 +218,7 @@ def _dry_run(
     columns = ("stage", "calls", "tokens in", "tokens out", "cost")
     listed = [
         (r["stage"], *(_amount(r[name], name) for name in names))
-        for r in [*rows, {"stage": "total", **total}]
+        for r in [*rows, {"stage": "total" if whole else "total, at least", **total}]
     ]
     show.show_table(columns, listed, right=columns[1:])
     show.out.print("no model was called; docs/study.md tells the formulas", style="dim", markup=False)

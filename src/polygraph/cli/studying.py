@@ -192,6 +192,10 @@ def report(
         typer.Option("--protocol", help="Whose judgements count; people: the marks of sheets."),
     ] = "unbiased",
     title: Annotated[str, typer.Option("--title", help="Of the page.")] = "Which method to trust",
+    bert: Annotated[
+        Literal["no", "raw", "rescaled"],
+        typer.Option("--bertscore", help="Also compute BERTScore; it needs the package bert-score."),
+    ] = "no",
     as_json: JsonOption = False,
 ) -> None:
     """Sum a study up: conclusions in sentences, figures, tables and every answer, as HTML, Markdown and JSON."""
@@ -199,7 +203,7 @@ def report(
     from polygraph.evaluate.report import json_report
 
     with _study(index, output, as_json, None, None, True) as (_, study):
-        material = study.report(protocol=protocol, title=title)
+        material = study.report(protocol=protocol, title=title, bert=bert)
     if as_json:
         show.as_json(json_report(material))
         return

@@ -46,7 +46,7 @@ def length_effect(
         resamples: number of resamples.
 
     Returns:
-        None with fewer than ten questions.
+        None with fewer than ten questions, or where all answers are of equal length.
 
     >>> found = length_effect([0.1 * i - 0.5 for i in range(20)], [25.0 * i for i in range(20)],
     ...                       np.random.default_rng(0))
@@ -56,7 +56,7 @@ def length_effect(
     y, x = np.asarray(results, dtype=np.float64), np.asarray(words, dtype=np.float64)
     if x.shape != y.shape:
         raise ValueError(f"{y.size} results and {x.size} differences in length are not pairs")
-    if y.size < _FEWEST:
+    if y.size < _FEWEST or not x.any():
         return None
     if not np.ptp(x):
         everywhere = float(x[0])
@@ -65,7 +65,7 @@ def length_effect(
             words=Interval(everywhere, everywhere, everywhere),
             per_25_words=None,
             at_equal_length=None,
-            inside=everywhere == 0,
+            inside=False,
         )
     drawn = rng.integers(0, y.size, size=(resamples, y.size))
     samples = _lines(x[drawn], y[drawn])

@@ -10,7 +10,8 @@ from polygraph.errors import BadInput, WorkFailed
 from polygraph.evaluate.align import ATTEMPTS, TOLERANCE, Aligned
 from polygraph.evaluate.between_judges import agree
 from polygraph.evaluate.findings import find
-from polygraph.evaluate.gold_answers import confusions, gold_figures, right_answers, router_sentence
+from polygraph.evaluate.gold_answers import confusions, right_answers, router_sentence
+from polygraph.evaluate.gold_scores import Bert, gold_scores
 from polygraph.evaluate.judgements import Judgement, pairs_of
 from polygraph.evaluate.judges import ListJudge, ModelJudge
 from polygraph.evaluate.protocols import PEOPLE, UNBIASED, Design
@@ -271,13 +272,19 @@ class Experiment:
     # --- report -------------------------------------------------------------------------------------
 
     def report(
-        self, *, protocol: str = "unbiased", title: str = "Which method to trust", seed: int = 0
+        self,
+        *,
+        protocol: str = "unbiased",
+        title: str = "Which method to trust",
+        bert: Bert = "no",
+        seed: int = 0,
     ) -> Material:
         """Sum the study up and write ``report.html``, ``report.md`` and ``report.json`` into its folder.
 
         Args:
             protocol: whose judgements count.
             title: of the page.
+            bert: whether to compute BERTScore, where questions have reference texts; it needs bert-score and torch.
             seed: of the intervals.
 
         Raises:
@@ -306,7 +313,7 @@ class Experiment:
             judgements=tuple(judgements),
             findings=find(questions, answers, aligned, judgements, protocol=protocol, seed=seed),
             protocol=protocol,
-            gold=gold_figures(questions, answers),
+            gold=gold_scores(questions, answers, self.models, bert=bert, seed=seed),
             confusion=confusions(right),
             also=tuple(s for s in (router, agreement.sentence if agreement else "") if s),
             agreement=agreement,

@@ -104,8 +104,7 @@ def rate_bars(rows: Mapping[tuple[str, str], Mapping[str, Rates]]) -> str:
                 left = left + values
             axis.set_title(short(panel or "no type", 26), fontsize=9)
             axis.set_xlim(0, 1)
-            axis.set_xticks([0, 0.5, 1])
-            axis.xaxis.set_major_formatter(_percent)
+            axis.set_xticks([0, 0.5, 1], ["0", "50", "100"])
             axis.set_ylim(-0.6, len(pairs) - 0.4)
             axis.set_yticks(range(len(pairs)), [pair_label(*pair) for pair in pairs], fontsize=8)
         axes[0].figure.legend(

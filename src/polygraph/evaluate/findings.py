@@ -27,7 +27,7 @@ _FEWEST = 10
 """Questions below which no rate of a part is told."""
 _TELLING_WORDS = 2.0
 """Mean difference in length from which a note warns: simulated judges with the length bias of arXiv:2506.06331 turn 2
-words into 5 points of relative win rate (benchmarks/judges.py)."""
+words into 6 points of relative win rate (benchmarks/judges.py)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,8 @@ class PairFigures:
     power: Power | None
     """None where no question differs."""
     length: LengthEffect | None
-    """How far results follow what is left of the difference in length; None with fewer than ten questions."""
+    """How far results follow what is left of the difference in length; None with fewer than ten questions, or where
+    all answers are of equal length."""
     sentence: str
 
     @property

@@ -1,54 +1,13 @@
-"""Answers of a study against gold answers, reference texts and questions that have no answer."""
+"""Which answers of a study are right, and what that says of pairs of methods and of choosing between them."""
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from statistics import fmean
 
-from polygraph.evaluate.metrics import accuracy, exact_match, token_prf
-from polygraph.evaluate.outcomes import confusion, oracle, refusals
-from polygraph.evaluate.overlap import rouge
+from polygraph.evaluate.metrics import accuracy
+from polygraph.evaluate.outcomes import confusion, oracle
 from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.steps import plain
 from polygraph.evaluate.study import StudyAnswer
-
-
-def gold_figures(
-    questions: Sequence[Question], answers: Sequence[StudyAnswer]
-) -> dict[str, dict[str, float]]:
-    """Means over questions by method.
-
-    Accuracy, EM and F1 over questions with gold answers, ROUGE over those with references, precision and recall of
-    refusals where some questions have no answer.
-
-    Raises:
-        MissingExtra: for references, without the extra `eval`.
-    """
-    asked = {q.id: q for q in questions}
-    found: dict[str, dict[str, float]] = {}
-    for method in sorted({a.method for a in answers}):
-        mine = [(asked[a.question], a) for a in answers if a.method == method and a.question in asked]
-        figures: dict[str, float] = {}
-        short = [(q, plain(a.text)) for q, a in mine if q.answers and not q.null]
-        if short:
-            figures |= {
-                "accuracy": fmean(accuracy(text, q.answers) for q, text in short),
-                "EM": fmean(exact_match(text, q.answers) for q, text in short),
-                "F1": fmean(token_prf(text, q.answers).f1 for q, text in short),
-            }
-        long = [(q, plain(a.text)) for q, a in mine if q.references]
-        if long:
-            scores = [rouge(text, q.references) for q, text in long]
-            figures |= {name: fmean(s[name].f1 for s in scores) for name in scores[0]}
-        if any(q.null for q, _ in mine):
-            told = refusals([q.null for q, _ in mine], [a.refused for _, a in mine])
-            figures |= {
-                name: value
-                for name, value in (("refusal precision", told.precision), ("refusal recall", told.recall))
-                if value is not None
-            }
-        if figures:
-            found[method] = figures
-    return found
 
 
 def right_answers(

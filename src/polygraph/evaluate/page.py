@@ -9,7 +9,7 @@ STYLE = """
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6e6e6; --paper: #16181b; --soft: #a8a8a8; --line: #3a3d42; --mark: #22262b; --link: #7db7f2 }
 }
-body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 66rem;
+body { font: 16px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); max-width: 70rem;
   margin: 2rem auto; padding: 0 1rem }
 h1 { font-size: 1.6rem; line-height: 1.25 } h2 { margin-top: 2.5rem; border-bottom: 1px solid var(--line) }
 h3 { font-size: 1.05rem; margin: 1.6rem 0 .4rem }
@@ -17,7 +17,7 @@ a { color: var(--link) } nav ul { list-style: none; padding: 0; display: flex; f
 :focus-visible { outline: 2px solid var(--link); outline-offset: 2px }
 .wide { overflow-x: auto; margin: 1rem 0 }
 table { border-collapse: collapse; font-size: .88rem; line-height: 1.35 }
-th, td { padding: .3rem .55rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
+th, td { padding: .3rem .45rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
 thead th { vertical-align: bottom } tbody th { font-weight: 400 }
 td.n, th.n { text-align: right; font-variant-numeric: tabular-nums } td.n { white-space: nowrap }
 caption { text-align: left; color: var(--soft); padding-bottom: .3rem }
@@ -67,7 +67,9 @@ def contents(headings: Sequence[str]) -> str:
 
 def listing(items: Iterable[str]) -> str:
     """Sentences as a list."""
-    return '<ul class="findings">' + "".join(f"<li>{e(item)}</li>" for item in items) + "</ul>"
+    # A number and its percent sign stay on one line.
+    shown = (e(item).replace(" %", "\u00a0%") for item in items)
+    return '<ul class="findings">' + "".join(f"<li>{item}</li>" for item in shown) + "</ul>"
 
 
 def folded(summary: str, inside: str) -> str:

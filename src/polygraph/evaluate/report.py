@@ -10,6 +10,8 @@ import numpy as np
 from polygraph.evaluate import figures, page
 from polygraph.evaluate.between_judges import JudgeAgreement
 from polygraph.evaluate.findings import Findings, MethodFigures, PairFigures
+from polygraph.evaluate.gold_report import gold_tables
+from polygraph.evaluate.gold_scores import GoldScores
 from polygraph.evaluate.judgements import Judgement, outcomes
 from polygraph.evaluate.protocols import in_both_orders
 from polygraph.evaluate.questions_file import Question
@@ -27,6 +29,8 @@ _PAGE = 3_600_000
 """Characters that all answers and their evidence may take: the page must open at once on any machine."""
 _LEAST = 500
 """Characters that each gets at least."""
+_ROWS = 20
+"""A table of gold metrics with more rows is folded away."""
 _SENTENCES = 6
 """Comparisons that are told at the top; the others are folded away."""
 _EMBEDDED_CHARACTERS = 2_000
@@ -43,8 +47,8 @@ class Material:
     judgements: tuple[Judgement, ...]
     findings: Findings
     protocol: str
-    gold: Mapping[str, Mapping[str, float]]
-    """Gold metrics by method, where the questions have gold answers."""
+    gold: GoldScores | None
+    """How near answers come to what is known to be right, where something is."""
     confusion: tuple[tuple[str, int, int, int, int], ...] = ()
     """For pairs of methods: both right, only the first, only the second, neither."""
     also: tuple[str, ...] = ()
@@ -85,8 +89,9 @@ def markdown_report(material: Material) -> str:
     columns, rows = _method_rows(found.methods)
     lines += ["", "## Methods", "", *page.markdown_table(columns, rows)]
     if material.gold:
-        columns, rows = _gold_rows(material.gold)
-        lines += ["", "## Against known answers", "", *page.markdown_table(columns, rows)]
+        lines += ["", "## Against known answers"]
+        for caption, columns, rows in gold_tables(material.gold):
+            lines += ["", f"{caption}:", "", *page.markdown_table(columns, rows)]
     if found.pairs:
         columns, rows = _pair_rows(found.pairs)
         lines += ["", "## Comparisons", "", *page.markdown_table(columns, rows)]
@@ -103,7 +108,8 @@ def json_report(material: Material) -> dict[str, Any]:
         "protocol": material.protocol,
         "settings": dict(material.settings),
         "n_questions": len(material.questions),
-        "gold": {method: dict(values) for method, values in material.gold.items()},
+        "gold": material.gold.figures() if material.gold else {},
+        "gold_scores": asdict(material.gold) if material.gold else None,
         "agreement": asdict(material.agreement) if material.agreement else None,
         "findings": json.loads(json.dumps(asdict(material.findings))),
     }
@@ -123,8 +129,12 @@ def _sections(material: Material, vectors: Vectors | None) -> dict[str, list[str
         ],
     }
     if material.gold:
-        columns, rows = _gold_rows(material.gold)
-        sections["Against known answers"] = [page.table(columns, rows, "Means over questions")]
+        sections["Against known answers"] = [
+            page.folded(caption, page.table(columns, rows, caption))
+            if len(rows) > _ROWS
+            else page.table(columns, rows, caption)
+            for caption, columns, rows in gold_tables(material.gold)
+        ]
     if found.pairs:
         sections |= _judged(material)
     if material.agreement:
@@ -261,22 +271,27 @@ def _ranking_rows(found: Findings) -> tuple[tuple[str, ...], list[tuple[str, ...
 
 def _pair_rows(pairs: Sequence[PairFigures]) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
     columns: tuple[str, ...] = (
-        *("first", "second", "questions", "win", "tie", "lose", "relative win rate", "points", "p (Holm)"),
+        *("first", "second", "questions", "win, tie, lose", "relative win rate", "points", "p (Holm)"),
         *("same in both orders", "left out", "refused"),
     )
     rows: list[tuple[str, ...]] = []
     for p in pairs:
         relative, gap, same = p.relative, p.gap, p.consistency.rate
+        shares = (100 * p.pooled.win, 100 * p.pooled.tie, 100 * p.pooled.lose)
         rows.append(
             (
-                p.a, p.b, str(p.n), *map(page.percent, (p.pooled.win, p.pooled.tie, p.pooled.lose)),
+                p.a,
+                p.b,
+                str(p.n),
+                " / ".join(f"{share:.0f}" for share in shares) + " %",
                 f"{100 * relative.mean:+.0f} % [{100 * relative.low:+.0f}, {100 * relative.high:+.0f}]",
                 f"{gap.mean:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]",
                 page.p_value(p.p),
                 "–" if same is None else page.percent(same),
-                str(p.discarded), str(p.refused),
+                str(p.discarded),
+                str(p.refused),
             )
-        )  # fmt: skip
+        )
     return columns, rows
 
 
@@ -315,17 +330,6 @@ def _method_rows(methods: Sequence[MethodFigures]) -> tuple[tuple[str, ...], lis
         for m in methods
     ]  # fmt: skip
     return columns, rows
-
-
-def _gold_rows(
-    gold: Mapping[str, Mapping[str, float]],
-) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
-    names = list(dict.fromkeys(name for values in gold.values() for name in values))
-    rows: list[tuple[str, ...]] = [
-        (method, *("–" if name not in values else f"{values[name]:.3f}" for name in names))
-        for method, values in gold.items()
-    ]
-    return ("method", *names), rows
 
 
 # --- single questions ---------------------------------------------------------------------------------

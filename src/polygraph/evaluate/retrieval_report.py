@@ -2,7 +2,8 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from polygraph.errors import BadInput, WorkFailed
 from polygraph.evaluate.bootstrap import Interval, bootstrap_means
 from polygraph.evaluate.compare import Comparison, Costs, compare_all, conclusions
 from polygraph.evaluate.measured import Measured
+from polygraph.evaluate.outcomes import Confusion, Oracle, confusion, oracle
 from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.retrieval_metrics import (
     UNITS,
@@ -99,6 +101,10 @@ class RetrievalReport:
     conclusions: tuple[str, ...]
     notes: tuple[str, ...]
     counts: Counts
+    confusions: Mapping[tuple[str, str], Confusion] = field(default_factory=dict)
+    """For each pair of methods the questions on which both, one or neither reach 1 in the metric of comparison."""
+    router: Oracle | None = None
+    """What a perfect choice of the method for each question could gain; None with one method."""
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values; figures of a method by the names of the metrics."""
@@ -107,6 +113,8 @@ class RetrievalReport:
             "metric": self.metric,
             "conclusions": list(self.conclusions),
             "comparisons": [c.as_dict() for c in self.comparisons],
+            "confusions": [{"a": a, "b": b, **asdict(each)} for (a, b), each in self.confusions.items()],
+            "router": {**asdict(self.router), "gain": self.router.gain} if self.router else None,
             "questions": {
                 "total": self.counts.total,
                 "asked": self.counts.asked,
@@ -178,7 +186,16 @@ def report(
         for r in results
     }
     said = conclusions(chosen, {r.name: r.scores.metrics[chosen] for r in results}, comparisons, costs)
+    shared = frozenset[str].intersection(*map(frozenset, values.values()))
+    router = oracle(values) if len(values) > 1 and shared else None
+    if router is not None:
+        said.append(
+            f"A router that always knew the best method would reach a {chosen} of {router.mean:.3f} on {router.n} "
+            f"questions, {router.best} alone {router.best_mean:.3f}: no choice between these methods can gain more."
+        )
     return RetrievalReport(
+        confusions={(a, b): confusion(values[a], values[b], right=1.0) for a, b in combinations(values, 2)},
+        router=router,
         methods=results,
         metric=chosen,
         comparisons=tuple(comparisons),

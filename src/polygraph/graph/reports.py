@@ -72,7 +72,7 @@ def write_reports(
     Raises:
         ValueError: if `max_input_tokens` leaves no room for material.
         BudgetReached, ModelUnavailable, ModelRefused: as the model's calls do; what `keep` was given is kept.
-        RequestsWaiting: with a batch, after a level some of whose reports are not there yet.
+        RequestsWaiting: with a batch, after all reports were asked for that can be without those that are not there.
     """
     wanted = [community for community in communities if len(community.entities) >= min_size]
     if not wanted:
@@ -85,7 +85,7 @@ def write_reports(
         most_chunks=max(1, *(len(community.chunks) for community in wanted)),
     )
     chat = models.chat if models is not None else None
-    reports: dict[str, Report] = {}
+    reports = _Reports()
     progress = on_done or (lambda _: None)
     if chat is None and known is None:
         for n, community in enumerate(wanted, 1):
@@ -94,13 +94,14 @@ def write_reports(
         return [reports[community.id] for community in wanted]
 
     materials = Materials(members, chunk_text, _room(max_input_tokens, max_words))
-    waiting: tuple[int, RequestsWaiting] | None = None
     for block in _blocks(wanted):
-        if waiting is not None and block[0].level != waiting[0]:
-            break  # coarser levels may be told by reports of this one
         missing: list[tuple[Community, Material, str]] = []
         for community in block:
-            material = materials.of(community, reports)
+            try:
+                material = materials.of(community, reports)
+            except RequestsWaiting as error:
+                reports.wait(community, error)
+                continue
             key = _key(material, max_words)
             found = known(key) if known is not None else None
             if found is not None and (chat is None or found.written_by == chat.name):
@@ -113,17 +114,15 @@ def write_reports(
         progress(n_before)
         if models is None or chat is None or not missing:
             continue
-        try:
-            drafts = models.calls.map(
-                partial(_draft, models, max_words),
-                [material.text for _, material, _ in missing],
-                on_done=partial(_onwards, progress, n_before),
-            )
-        except RequestsWaiting as error:
-            waiting = (block[0].level, error)
-            continue
+        drafts = models.calls.map(
+            partial(_draft, models, max_words),
+            [material.text for _, material, _ in missing],
+            on_done=partial(_onwards, progress, n_before),
+        )
         for (community, material, key), draft in zip(missing, drafts, strict=True):
-            if isinstance(draft, UnusableReply):
+            if isinstance(draft, RequestsWaiting):
+                reports.wait(community, draft)
+            elif isinstance(draft, UnusableReply):
                 reports[community.id] = writer.extractive(community)
                 if on_problem is not None:
                     on_problem(community.id, draft.problem)
@@ -131,8 +130,8 @@ def write_reports(
                 report = reports[community.id] = writer.written(community, draft, material, chat.name)
                 if keep is not None:
                     keep(key, report)
-    if waiting is not None:
-        raise waiting[1]
+    if reports.waiting is not None:
+        raise reports.waiting
     return [reports[community.id] for community in wanted]
 
 
@@ -197,10 +196,30 @@ class _Writer:
         return len(community.chunks) / self.most_chunks
 
 
-def _draft(models: Models, max_words: int, material: str) -> task.Draft | UnusableReply:
+class _Reports(dict[str, Report]):
+    """Reports by community; to look for one that waits in a batch makes the community that looks wait, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waiting: RequestsWaiting | None = None
+        """The first that waits."""
+        self._wait: set[str] = set()
+
+    def wait(self, community: Community, error: RequestsWaiting) -> None:
+        """Note that the report on a community is not there yet."""
+        self._wait.add(community.id)
+        self.waiting = self.waiting or error
+
+    def __contains__(self, community: object) -> bool:
+        if community in self._wait:
+            raise RequestsWaiting
+        return super().__contains__(community)
+
+
+def _draft(models: Models, max_words: int, material: str) -> task.Draft | UnusableReply | RequestsWaiting:
     try:
         return task.report(models, material, max_words=max_words)
-    except UnusableReply as error:
+    except (UnusableReply, RequestsWaiting) as error:
         return error
 
 

@@ -27,6 +27,7 @@ from polygraph.models.transport import TransportError
 
 _OURS = re.compile(r"requests-(\d{4,9})\.jsonl(\.tmp)?$")
 _LOCK = "batch.lock"
+_LAST = ".last-requests"
 _LOCK_S = 60.0
 _SHOWN = 3
 """Files that are named in a message."""
@@ -281,9 +282,9 @@ class Batch:
                 if size > self.options.max_bytes and end > at:
                     break
                 end += 1
-            path = self._next_path()
-            temporary = path.with_name(f"{path.name}.tmp")
             try:
+                path = self._next_path()
+                temporary = path.with_name(f"{path.name}.tmp")
                 with temporary.open("wb") as file:
                     for drafted in ordered[at:end]:
                         file.write(current.line(drafted))
@@ -293,17 +294,23 @@ class Batch:
                 self._store.put(replace(d.row, state="sent", file=str(path)) for d in ordered[at:end])
                 temporary.replace(path)
             except OSError as error:
-                raise StorageFailed(f"cannot write {path}: {error.strerror or error}") from error
+                raise StorageFailed(
+                    f"cannot write {self.options.folder}: {error.strerror or error}. Nothing is lost: the same command "
+                    "writes what is missing"
+                ) from error
             files.append(path)
             at = end
         return files
 
     def _next_path(self) -> Path:
-        """A name that was never used in this folder, also if its file was moved away."""
+        """A name that was never used in this folder, also if its file was moved away: scripts keep lists of names."""
+        last = self._folder / _LAST
+        noted = last.read_text(encoding="ascii", errors="replace").strip() if last.is_file() else ""
         names = [path.name for path in self._folder.iterdir()]
-        names += [Path(row.file).name for row in self._store.rows().values()]
         numbers = [int(found[1]) for name in names if (found := _OURS.fullmatch(name))]
-        return self._folder / f"requests-{max(numbers, default=0) + 1:04d}.jsonl"
+        n = max([*numbers, int(noted) if noted.isascii() and noted.isdigit() and len(noted) < 10 else 0]) + 1
+        last.write_text(f"{n}\n", encoding="ascii")
+        return self._folder / f"requests-{n:04d}.jsonl"
 
     def _told(self, current: Round, written: Sequence[Path]) -> str:
         n, m = len(current.drafted), len(current.earlier)

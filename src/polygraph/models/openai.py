@@ -30,6 +30,8 @@ CONNECT_S = 15.0
 """Longest wait for a connection; `timeout_s` is for answers."""
 LONGEST_REPLY = 4_000_000
 """Characters after which a reply that does not end is cut off."""
+WORDLESS = 10
+"""Times `timeout_s` that a stream may live on signs of life alone, without a word of an answer or of thought."""
 _MOST_TOKENS = 1_000_000_000
 """No reply has more: a larger number is not a number of tokens."""
 BATCH_TEXTS = 128
@@ -318,13 +320,17 @@ class OpenAIChat:
         # The events are read as plain JSON: making the SDK's objects of them takes ten times as long.
         create = self._endpoint.client.chat.completions.with_streaming_response.create
         with create(**arguments, stream=True) as response:
-            for event in _events(response.iter_bytes()):
+            progress = _Progress(self._endpoint.timeout_s)
+            for event in _events(progress.watch(response.iter_bytes())):
                 n_events += 1
                 if "error" in event:
                     raise TransportError(f"the server reported: {str(event['error'])[:300]}", kind="server")
                 usage = event.get("usage") or usage
                 for choice in (event.get("choices") or [])[:1]:
-                    piece = (choice.get("delta") or {}).get("content")
+                    delta = choice.get("delta") or {}
+                    piece = delta.get("content")
+                    if any(delta.get(part) for part in ("content", "reasoning_content", "reasoning")):
+                        progress.made()
                     if piece:
                         pieces.append(piece)
                         length += len(piece)
@@ -435,6 +441,25 @@ def _checked(
 def is_rejected(status: int, text: str) -> bool:
     """Tell whether an error is about this one request, for instance as too long, whatever is done about its form."""
     return status == 413 or (status in {400, 422} and bool(_TOO_MUCH.search(text)))
+
+
+class _Progress:
+    """Ends a stream that is kept open by signs of life but does not go on."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._most_s = WORDLESS * timeout_s
+        self._at = time.monotonic()
+
+    def made(self) -> None:
+        """Note that it went on."""
+        self._at = time.monotonic()
+
+    def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Pass on what comes while there is progress."""
+        for chunk in chunks:
+            if time.monotonic() - self._at > self._most_s:
+                raise TransportError(f"signs of life but no word for {self._most_s:g} s", kind="timeout")
+            yield chunk
 
 
 def _events(chunks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:

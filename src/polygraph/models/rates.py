@@ -17,19 +17,26 @@ Counted: TypeAlias = Literal["requests", "tokens"]
 
 MINUTE_S = 60.0
 EASE = 0.95
-"""Share of a measured limit at which sending goes on: a little below, so that what is left recovers."""
-GROWTH = 0.002
-"""By how much a measured limit is raised with each answer, so that it is found again when it was raised."""
+"""Share of a measured limit at which sending goes on after a refusal: a little below, so that what is left recovers."""
+GROWTH = 0.001
+"""By how much a measured limit is raised with each answer, and more the longer nothing was refused..."""
+CALM_CALLS = 50
+"""...twice as much after so many calls, three times after twice as many: it is found again when it was raised."""
 LEAST_CALLS = 8
-"""Calls between two refusals that a measurement needs."""
+"""Calls between two refusals that a first measurement needs."""
+MORE_CALLS = 32
+"""The same for later ones, which are to be closer."""
 LOST = 1 / 3
 """A measurement that falls below this share of the first did not measure a limit: refusals came by chance."""
+SURE = 1 / 8
+"""Of one call for each wait that is asked for: at least that is granted, since part of a wait may be over when it is
+told, and yet refusals that come by chance must not slow everything down."""
 MOST_STRIKES = 6
-"""Refusals in a row, each within `LEAST_CALLS` of the last though the limit was kept, after which it is not believed."""
+"""Refusals in a row, each within `LEAST_CALLS` of the last though the limit was kept, after which it is doubted."""
 LONGEST_PATIENCE = 64
 """A limit that was not believed is measured over twice as many calls the next time, up to so many times."""
-AT_ONCE_S = 1.0
-"""What a measured limit lets go at once after a pause: as much as it grants in this time."""
+AT_ONCE_S = 0.1
+"""What a measured limit lets go at once after a pause: as much as it grants in this time, or one call."""
 
 _PART = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)(ms|h|m|s|)")
 _UNITS = {"ms": 0.001, "s": 1.0, "": 1.0, "m": 60.0, "h": 3600.0}
@@ -169,7 +176,7 @@ class Rate:
         if self._counts(started_at):
             self._since += amount - guess
         if self._per_s is not None and not self._told:
-            self._set(self._per_s * (1 + GROWTH))
+            self._set(self._per_s * (1 + GROWTH * (1 + self._n_calm / CALM_CALLS)))
 
     def refused(self, guess: float, started_at: float) -> None:
         """Give back what a refused call did not take."""
@@ -193,7 +200,7 @@ class Rate:
         """
         missing = told.limit - told.remaining
         self._told = True
-        self._per_s = missing / told.reset_s if told.reset_s and missing > 0 else told.limit / MINUTE_S
+        self._per_s = missing / told.reset_s if told.reset_s and missing >= 1 else told.limit / MINUTE_S
         self._most = told.limit
         self._level = told.remaining - later
         self._at = max(self._at, now)
@@ -209,33 +216,34 @@ class Rate:
         self._level = min(0.0, self.level(now))
         if self._told:
             return
-        self._wait_s = max(wait_s, 0.9 * self._wait_s)
-        if self._per_s is not None and started_at >= self._refused_at:
-            soon = self._n_calm < LEAST_CALLS
+        self._wait_s = max(wait_s, self._wait_s)
+        fresh = started_at >= self._refused_at  # else it set out together with one that was refused before
+        if fresh:
+            soon = self._per_s is not None and self._n_calm < LEAST_CALLS
             self._strikes = self._strikes + 1 if soon else 0
-        if started_at >= self._refused_at:
             self._refused_at, self._n_calm = now, 0
+        needed = self._patience * LEAST_CALLS if self._per_s is None else MORE_CALLS
         if self._strikes >= MOST_STRIKES:
             self._forget(now)
-        elif self._empty_at is None or self._n_since <= 0:
+        elif self._empty_at is None or self._n_since <= 0 or self._since <= 0:
             self._measure_from(now)
-        elif self._n_since >= self._patience * LEAST_CALLS and now > self._empty_at and self._since > 0:
-            self._measured(self._since / (now - self._empty_at), self._since / self._n_since)
+        elif self._n_since >= needed and now > self._empty_at:
+            self._slow_to(EASE * self._since / (now - self._empty_at), now)
             self._measure_from(now)
+        elif fresh and self._per_s is not None:
+            self._slow_to(EASE * self._per_s, now)
 
-    def _measured(self, granted: float, usual: float) -> None:
-        """Take a measurement: what was granted each second, to calls of the usual size."""
+    def _slow_to(self, per_s: float, now: float) -> None:
         if self._per_s is None:
-            self._first = granted
-        if granted < self._first * LOST:
-            self._forget(self._at)
-            return
-        # When the endpoint says that it takes a call after so long, it grants at least that.
-        least = usual / self._wait_s / 2
-        self._set(max(granted * EASE, least))
+            self._first, self._level = per_s, 0.0
+        if per_s < self._first * LOST:
+            self._forget(now)
+        else:
+            least = self._since / self._n_since / self._wait_s
+            self._set(max(per_s, SURE * least))
 
     def _forget(self, now: float) -> None:
-        self._per_s, self._strikes = None, 0
+        self._per_s, self._strikes, self._wait_s = None, 0, 0.0
         self._patience = min(2 * self._patience, LONGEST_PATIENCE)
         self._measure_from(now)
 

@@ -225,7 +225,7 @@ class ScriptedEmbedder:
 
 # --- server ---------------------------------------------------------------------------------------------
 
-FAULTS = ("ok", "429", "500", "drop", "cut", "cut_http", "prose", "empty", "silence", "stall")
+FAULTS = ("ok", "429", "500", "drop", "cut", "cut_http", "prose", "empty", "silence", "stall", "pings")
 FaultPlan: TypeAlias = Sequence[str] | Callable[[int], str]
 """What to do with the n-th call, counted from 0: one of `FAULTS`; a sequence that ends goes on with ``ok``.
 
@@ -235,7 +235,8 @@ FaultPlan: TypeAlias = Sequence[str] | Callable[[int], str]
 - ``cut_http``: the reply itself ends half-way.
 - ``prose``: a polite sentence instead of what was asked for.
 - ``empty``: no text.
-- ``silence``: no answer until the server stops; ``stall``: the same after the first piece.
+- ``silence``: no answer until the server stops; ``stall``: the same after the first piece; ``pings``: in its place
+  signs of life for ever.
 """
 
 PROSE = "Certainly! I would be happy to help you with that. Here are some thoughts on what you sent me."
@@ -464,9 +465,9 @@ class _Handler(BaseHTTPRequestHandler):
                 self._refuse(400, f"{word} is not supported", entry)
                 return
         if script.quota is not None:
-            wait, self.limits = script.quota.take(_size(body))
-            if wait:
-                self._refuse(429, "too many requests", entry, headers={"Retry-After": f"{wait:.3f}"})
+            seconds, self.limits = script.quota.take(_size(body))
+            if seconds:
+                self._refuse(429, "too many requests", entry, headers={"Retry-After": f"{seconds:.3f}"})
                 return
         if fault in {"silence", "drop"}:
             if fault == "silence":
@@ -535,7 +536,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _note(self, entry: Served, fault: str, reads: int, writes: int) -> None:
         """Write a reply into the log; tokens count if the client will come to see them."""
-        reported = self.script.reports_usage and fault not in {"cut_http", "stall"}
+        reported = self.script.reports_usage and fault not in {"cut_http", "stall", "pings"}
         tokens = (reads, writes) if reported else (0, 0)
         self.script.write(replace(entry, prompt_tokens=tokens[0], completion_tokens=tokens[1]))
 
@@ -593,7 +594,7 @@ class _Handler(BaseHTTPRequestHandler):
                 self.wfile.flush()
                 time.sleep(self.script.piece_s)
             data = _chunked(f"data: {json.dumps(event, ensure_ascii=False)}\n\n")
-            if fault in {"cut_http", "stall"} and i >= min(len(events) // 2, 1):
+            if fault in {"cut_http", "stall", "pings"} and i >= min(len(events) // 2, 1):
                 self._break_off(data[: len(data) // 2] if fault == "cut_http" else data, fault)
             self.wfile.write(data)
         self.wfile.write(_chunked("data: [DONE]\n\n") + b"0\r\n\r\n")
@@ -603,6 +604,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
         if fault == "stall":
             self.script.stopping.wait()
+        while fault == "pings" and not self.script.stopping.wait(0.02):
+            self.wfile.write(_chunked(": still here\n\n"))
         raise _Broken
 
     def _hang_up(self) -> None:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.names import normalise
-from polygraph.records import Chunk, Json
+from polygraph.records import Json
 from polygraph.retrieve import operators
 from polygraph.retrieve.expression import ExpressionError, evaluate, names_in
 from polygraph.retrieve.facts import Fact, Linked, Matching, link, matching_facts, names_of
 from polygraph.retrieve.operators import Row, value_of, value_row, written
 from polygraph.retrieve.quantities import Date, Quantity
-from polygraph.retrieve.rows import triple_line
+from polygraph.retrieve.rows import passages_of, triple_line
 from polygraph.sentences import sentences
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.extractive import Passage
@@ -220,15 +220,7 @@ class Execution:
                 first.setdefault(chunk, place)
                 held[chunk] = held.get(chunk, 0) + 1
         ordered = sorted(first, key=lambda c: (first[c], -held[c], c))
-        return ordered, self._read(ordered[: self.passages])
-
-    def _read(self, ids: Sequence[str]) -> list[Passage]:
-        chunks: list[Chunk] = self.index.chunks_by_id(list(ids))
-        titles = self.index.titles([c.document for c in chunks])
-        return [
-            Passage(chunk=c, title=titles.get(c.document, c.document), evidence=n)
-            for n, c in enumerate(chunks, 1)
-        ]
+        return ordered, passages_of(ordered[: self.passages], self.index)
 
     def _rows(
         self, facts: Sequence[Fact], lines: Sequence[str], known: set[int], passages: Sequence[Passage]
@@ -375,7 +367,7 @@ class Execution:
         if not over.chunks:
             return replace(over, problem="there is nothing to conclude from")
         question = self._spelled_out(step.content or step.question)
-        passages = self._read(over.chunks[: self.passages])
+        passages = passages_of(over.chunks[: self.passages], self.index)
         asked = int(self.models.chat is not None)
         try:
             said = deduce(question, step.kind, known, passages, self.models, method=self.method)

@@ -26,6 +26,7 @@ from polygraph.store.vectors import Hit
 from polygraph.tasks.aspects import aspects, question_parts
 from polygraph.tasks.summarise import Summary, select_summaries, summarise
 from polygraph.tokens import count_many
+from polygraph.words import quantity
 
 _NOTE_TOKENS = 8
 """Number and line break of a note, at most."""
@@ -272,7 +273,11 @@ def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> E
     seeds = list(dict.fromkeys(c.path[0] for c in part.found))
     rows = index.entity_numbers(seeds[:_SHOWN])
     nearest = ", ".join(f"{seed} {scores[rows[seed]]:.3f}" for seed in seeds[:_SHOWN])
-    rests_on = f"{len(summary.notes)} of them cited" if summary.notes else f"{len(spans)} sentences chosen"
+    rests_on = (
+        f"{len(summary.notes)} of them cited"
+        if summary.notes
+        else f"{quantity(len(spans), 'sentence')} chosen"
+    )
     left_out = f"; {part.cut.n_items} more cut at {part.cut.budget:,} tokens" if part.cut else ""
     return Evidence(
         kind="summary",

@@ -15,6 +15,7 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.rows import nothing, report_evidence
 from polygraph.retrieve.steps import RANKED, embed_question
 from polygraph.store.layers import Snapshot
+from polygraph.words import quantity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +52,8 @@ class Graft:
             report_evidence(
                 report,
                 cosine,
-                f"cosine {cosine:.3f}, rank {rank}; level {report.level}, rests on {len(report.chunks)} passages",
+                f"cosine {cosine:.3f}, rank {rank}; level {report.level}, "
+                f"rests on {quantity(len(report.chunks), 'passage')}",
                 index,
             )
             for rank, (report, cosine) in enumerate(found, 1)

@@ -22,6 +22,7 @@ from polygraph.retrieve.steps import RANKED, embed_question, round_robin
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.drift import Intermediate, follow, imagine_answer, prime
 from polygraph.tasks.extractive import SentencePool
+from polygraph.words import quantity
 
 _PASSAGES = 16
 """Of a local search, from which an answer is chosen where there is no model."""
@@ -270,7 +271,7 @@ def _answered(n: int, asked: _Open, search: Retrieval, said: Intermediate) -> _A
         id=asked.text,
         why=(
             f"scored {said.score:.0f} of 100; round {n}, raised by {asked.asked_by} (scored {asked.parent:.0f}); "
-            f"local search of {len(search.evidence)} pieces of evidence"
+            f"local search of {quantity(len(search.evidence), 'piece')} of evidence"
         ),
         spans=said.spans or tuple(dict.fromkeys(cited)),
     )

@@ -20,6 +20,7 @@ from polygraph.retrieve.rows import nothing, spans_of, triple_evidence
 from polygraph.retrieve.steps import RANKED, chunk_evidence, entities_in_question, round_robin
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.plan import MAX_STEPS, Plan, plan
+from polygraph.words import quantity
 
 NEEDS = frozenset({"chunks", "graph", "name_vectors", "fact_vectors", "predicate_vectors"})
 """Layers that a logic form reads."""
@@ -187,7 +188,7 @@ def _results(used: Sequence[Bound], index: Snapshot) -> tuple[Evidence, ...]:
                     text=f"{b.step.question or b.step.operator} → {b.text}",
                     score=float(len(used) - n + 1),
                     spans=spans,
-                    why=f"step {b.step.alias}, {b.step.operator}: {how} {len(b.facts)} statements",
+                    why=f"step {b.step.alias}, {b.step.operator}: {how} {quantity(len(b.facts), 'statement')}",
                 )
             )
     return tuple(items)

@@ -4,22 +4,21 @@ Wang et al. (2025), arXiv:2503.06474, figure 2 and algorithm 4. Follows the flow
 algorithm 1 describes no step of it. Where the code chats freely without evidence, this refuses and says why.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeAlias
 
 from polygraph.models import Models
-from polygraph.records import Evidence, Retrieval, Step
+from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.logicform import NEEDS as LOGIC_NEEDS
 from polygraph.retrieve.logicform import RogragLogic
 from polygraph.retrieve.relevance import relevance
 from polygraph.retrieve.rograg_dual import NEEDS as DUAL_NEEDS
 from polygraph.retrieve.rograg_dual import Order, RogragDual
-from polygraph.retrieve.rows import nothing
+from polygraph.retrieve.rows import nothing, passages_of
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.answer import write_answer
-from polygraph.tasks.extractive import Passage, is_broad
+from polygraph.tasks.extractive import is_broad
 from polygraph.tasks.intent import Intent, question_intent
 from polygraph.tasks.question import question_keywords
 from polygraph.tasks.verify import answered, supports
@@ -150,18 +149,9 @@ class Rograg:
         if self.verify == "none":
             return True, "", 0
         if self.verify == "pre" or models.chat is None:
-            passages = _passages(found.evidence, index)
+            numbers = {item.id: n for n, item in enumerate(found.evidence, 1) if item.kind == "chunk"}
+            passages = passages_of(numbers, index)
             holds = supports(question, found.context, passages, models, method="rograg")
             return holds, "", int(models.chat is not None)
         reply = write_answer(question, found.context, models, models.chat, method="rograg")
         return answered(question, found.context, reply, models, method="rograg"), reply, 2
-
-
-def _passages(evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
-    """Chunks among the evidence, for a check without a model."""
-    numbers = {item.id: n for n, item in enumerate(evidence, 1) if item.kind == "chunk"}
-    chunks = index.chunks_by_id(list(numbers))
-    titles = index.titles([c.document for c in chunks])
-    return [
-        Passage(chunk=c, title=titles.get(c.document, c.document), evidence=numbers[c.id]) for c in chunks
-    ]

@@ -91,13 +91,20 @@ def spans_of(chunks: Iterable[str], index: Snapshot) -> tuple[Span, ...]:
     return tuple(Span(c.document, c.id, c.start, c.end) for c in found)
 
 
-def passages_of(chunks: Sequence[str], index: Snapshot) -> list[Passage]:
-    """Chunks with the titles of their documents, in the order asked for, for the tasks that choose sentences."""
-    found = index.chunks_by_id(chunks)
+def passages_of(
+    chunks: Sequence[str] | Mapping[str, int], index: Snapshot, *, read: Sequence[Chunk] = ()
+) -> list[Passage]:
+    """Chunks with the titles of their documents, in the order asked for, for the tasks that choose sentences.
+
+    Args:
+        chunks: ids, each perhaps with the number of its evidence; default: numbered from 1.
+        index: that they are of.
+        read: the chunks themselves, where they have been read already.
+    """
+    found = list(read) or index.chunks_by_id(list(chunks))
     titles = index.titles([c.document for c in found])
-    return [
-        Passage(chunk=c, title=titles.get(c.document, c.document), evidence=n) for n, c in enumerate(found, 1)
-    ]
+    numbers = chunks if isinstance(chunks, Mapping) else {c.id: n for n, c in enumerate(found, 1)}
+    return [Passage(chunk=c, title=titles.get(c.document, c.document), evidence=numbers[c.id]) for c in found]
 
 
 def nothing(

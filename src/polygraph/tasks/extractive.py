@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from polygraph.models import Models
 from polygraph.records import Chunk, Report, Span
 from polygraph.sentences import sentences
-from polygraph.words import STOP, content, names, stem, words
+from polygraph.words import STOP, content, listing, names, stem, words
 
 _CANDIDATES = 48
 """Sentences that the cross-encoder reads for one answer."""
@@ -120,7 +120,7 @@ def choose_sentences(question: str, passages: Sequence[Passage], models: Models)
     wanted = content(question)
     missing = _missing_names(question, passages)
     if missing:
-        listed = " and ".join(f"“{name}”" for name in missing)
+        listed = listing([f"“{name}”" for name in missing])
         return Selection(sentences=(), refused_because=f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
     # An answer says something that the question does not.

@@ -42,11 +42,14 @@ class QuestionEntities:
 def question_keywords(question: str, models: Models, *, method: str) -> Keywords:
     """List the themes and details of a question: one call with a model.
 
-    Without a model: phrases that look like names are details, the other phrases themes.
+    Without a model: phrases that look like names are details, the other phrases themes. Where nothing but years and
+    other numbers look like names, the other phrases are details, too, and stand before them.
     """
     if models.chat is None:
         named, generic = _split(question)
-        return Keywords(high=generic, low=named)
+        # A number alone is near to other numbers, and to nothing that the question is about.
+        numbers_only = named and all(name.isdigit() for name in named)
+        return Keywords(high=generic, low=(*generic, *named)[:_MOST] if numbers_only else named)
     high, low = _ask("keywords", ("themes", "details"), question, models, models.chat, method)
     return Keywords(high=high, low=low)
 

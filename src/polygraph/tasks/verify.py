@@ -9,6 +9,7 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
+from polygraph.models.pool import in_turn
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.tasks import extractive

@@ -6,13 +6,11 @@
 import json
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
 from types import MappingProxyType
 from typing import Any
 
 from polygraph.records import Answer, Retrieval
 from polygraph.retrieve.base import Method
-from polygraph.retrieve.combine import Integrate, Select
 from polygraph.retrieve.fgrag import FGRAG
 from polygraph.retrieve.graphcot import GraphCoT
 from polygraph.retrieve.graphrag_drift import GraphRAGDrift
@@ -68,7 +66,10 @@ def faults_of_retrieval(found: Retrieval, index: Snapshot, *, max_tokens: int | 
         n_tokens = count_tokens(found.context)
         if max(n_tokens, found.n_tokens) > max_tokens:
             yield f"the context has {n_tokens} tokens, n_tokens is {found.n_tokens}; the budget was {max_tokens}"
-    json.dumps([asdict(step) for step in found.trace], allow_nan=False)
+    try:
+        json.dumps([[step.name, step.value] for step in found.trace], allow_nan=False)
+    except (TypeError, ValueError) as error:
+        yield f"the trace cannot be written as JSON: {error}"
 
 
 def faults_of_answer(given: Answer, index: Snapshot) -> Iterator[str]:
@@ -114,7 +115,7 @@ def expected_calls(method: Method, found: Retrieval) -> int:
     """
     formula = _FORMULAS.get(type(method))
     if formula is not None:
-        return formula(method, found)
+        return formula(found)
     if not method.calls.isdigit():
         raise ValueError(
             f"{type(method).__name__}.calls is {method.calls!r}: pass n_calls, which reads it off a retrieval"
@@ -126,49 +127,49 @@ def _steps(found: Retrieval) -> dict[str, Any]:
     return {step.name: step.value for step in found.trace}
 
 
-def _of_global(method: Method, found: Retrieval) -> int:
+def _of_global(found: Retrieval) -> int:
     """One for each rating, one for each batch of reports, one for the answer."""
     steps = _steps(found)
     rated = sum(n_ratings for *_, n_ratings in steps.get("rated", ()))
     return int(rated + steps.get("batches", 0) + bool(found.evidence))
 
 
-def _of_fg_rag(method: Method, found: Retrieval) -> int:
+def _of_fg_rag(found: Retrieval) -> int:
     """One for the entities, two for each entity about which the graph says something, one for the answer."""
     steps = _steps(found)
     return 1 + len(steps.get("questions", ())) + len(steps.get("summaries", ())) + bool(found.evidence)
 
 
-def _of_drift(method: Method, found: Retrieval) -> int:
+def _of_drift(found: Retrieval) -> int:
     """One for the made-up answer, one for each fold and each question followed, one for the answer."""
     steps = _steps(found)
     followed = sum(len(value) for name, value in steps.items() if name.startswith("round"))
     return ("hyde" in steps) + len(steps.get("primer", ())) + followed + bool(found.evidence)
 
 
-def _until_the_draft(method: Method, found: Retrieval) -> int:
+def _until_the_draft(found: Retrieval) -> int:
     """What the trace says of calls; the last of them brought the answer, or else one more does."""
     return int(_steps(found)["calls"]) + (not found.draft and bool(found.evidence))
 
 
-def _of_logic(method: Method, found: Retrieval) -> int:
+def _of_logic(found: Retrieval) -> int:
     """Plans, steps that asked the model, and the answer."""
     steps = _steps(found)
     asked = sum(step["calls"] for step in steps.get("steps", ()))
     return int(steps["plan"]["calls"] + asked + bool(found.evidence))
 
 
-def _of_rograg(method: Method, found: Retrieval) -> int:
+def _of_rograg(found: Retrieval) -> int:
     """Intent, keywords, logic form, check, answer; after a failed check the keywords once more."""
     steps = _steps(found)
     n = (steps.get("intent") in ("question", "greeting", "identity", "undefined")) + ("keywords" in steps)
     if "plan" in steps:
-        n += _of_logic(method, found) - bool(found.evidence)
+        n += _of_logic(found) - bool(found.evidence)
         n += steps["verified"]["calls"] + (not steps["verified"]["holds"])
     return int(n + (bool(found.evidence) and not found.draft))
 
 
-_FORMULAS: Mapping[type, Callable[[Method, Retrieval], int]] = MappingProxyType(
+_FORMULAS: Mapping[type, Callable[[Retrieval], int]] = MappingProxyType(
     {
         FGRAG: _of_fg_rag,
         GraphCoT: _until_the_draft,

@@ -1,10 +1,9 @@
 """What every retrieval method must keep to, checked on small indexes that are built for it."""
 
-import json
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import is_dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -78,6 +77,8 @@ _QUESTIONS = {
 _BUDGETS = (1, 5, 20, 40, 100, 400, 100_000)
 _TELLING = ("a plain question", "a question in German", "a question of stop words only")
 """Those of the questions that a quick check asks."""
+_FILTERED = (*_TELLING, "a question about the whole")
+"""Those that are asked again behind a filter."""
 _TELLING_BUDGETS = (5, 40, 400)
 
 
@@ -161,13 +162,13 @@ class _Run:
         """Any question works, twice the same, whatever the order of the documents."""
         for what, question in self.questions.items():
             found = self.retrieve(question, index, what)
-            again = self.retrieve(question, index, what)
-            self.expect(_bytes(found) == _bytes(again), f"{what}: the second run gives another result")
             moved = self.retrieve(question, other, f"{what}, documents added in another order")
-            self.expect(
-                _bytes(found) == _bytes(moved),
-                f"{what}: the result depends on the order in which documents were added",
-            )
+            if _written(found) != _written(moved):
+                again = self.retrieve(question, index, what)
+                self.expect(
+                    _written(found) == _written(again), f"{what}: the second run gives another result"
+                )
+                self.expect(False, f"{what}: the result depends on the order in which documents were added")
             self.check_answer(found, index, what)
         self.expect(
             self.retrieve(QUESTION, index, "a plain question").evidence,
@@ -191,9 +192,9 @@ class _Run:
         """Nothing of an excluded document comes through."""
         scoped = index.where({"part": "open"})
         near = {"a question near the secret": "What did Mara Quill hide, and what did Tobias Wren pay for?"}
-        for what, question in {**self.questions, **near}.items():
+        for what, question in {**near, **{what: _QUESTIONS[what] for what in _FILTERED}}.items():
             found = self.retrieve(question, scoped, f"{what}, filtered")
-            written = json.dumps(asdict(found), ensure_ascii=False, default=str).casefold()
+            written = _written(found).casefold()
             at = written.find(HIDDEN)
             self.expect(
                 at < 0,
@@ -285,10 +286,9 @@ def _check_form(method: Method) -> None:
             raise AssertionError(f"{name}.{part} is empty")
 
 
-def _bytes(found: Retrieval) -> bytes:
+def _written(found: Retrieval) -> str:
     # What was paid differs between a first time and a second.
-    plain = replace(found, usage=Usage())
-    return json.dumps(asdict(plain), ensure_ascii=False, sort_keys=True).encode()
+    return repr(replace(found, usage=Usage()))
 
 
 # --- indexes --------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from polygraph.tasks.route import by_rules
 from polygraph.testing.reading import asked, blocks, fenced, last_turn, share
 from polygraph.words import content, names, phrases
 
+_SAID = re.compile(r"^(?:Step \d|Thought: |Action: ).*$", re.MULTILINE)
 _MARKED = re.compile(r"(?<=: )(\[\d{1,6}\] )")
 """Evidence in a transcript stands behind a label."""
 
@@ -59,7 +60,8 @@ def scripted_graph_cot(request: ChatRequest) -> str:
             {"tool": "NeighbourCheck", "node": node[1], "argument": ""},
         ]
     else:
-        best = _best_sentence(question, transcript)
+        # What the agent itself said is no evidence.
+        best = _best_sentence(question, _SAID.sub("", transcript))
         answer = f"{best[1]} [{best[0]}]" if best else f"{NO_ANSWER} nothing was found about it."
         acts = [{"tool": "Finish", "node": "", "argument": answer}]
     return json.dumps({"thought": "What is still missing?", "actions": acts}, ensure_ascii=False)

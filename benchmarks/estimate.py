@@ -2,7 +2,8 @@
 
     python benchmarks/estimate.py SHARED_DATA [--pilot 16] [--only NAME] [--reader capitals|phrases]
 
-For each corpus: estimate with no pilot, estimate with a pilot, index, and compare with what the server counted (the
+For each corpus: estimate with no pilot, with habits that the same model has shown in an index of another corpus (the
+sample papers; for those, dulce), and with a pilot; index, and compare with what the server counted (the
 pilot's own calls are left out on both sides, except those that the build then finds paid). The error is of the middle
 figure; a star marks an actual figure outside the range. `--reader phrases` answers extraction with the rows of the
 parser of English instead of capitalised words: up to 40 entities and 20 relations, most of them common nouns, to see
@@ -22,7 +23,7 @@ from typing import Any
 from polygraph.estimate import Estimate, Range
 from polygraph.extract import nlp
 from polygraph.models.protocols import ChatRequest
-from polygraph.models.scripted import ScriptedServer
+from polygraph.models.scripted import ScriptedChat, ScriptedServer
 from polygraph.records import Chunk, Window
 from polygraph.testing import scripted_chat
 from polygraph.workspace import Index
@@ -87,25 +88,47 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         for name, path, settings in corpora(options.data):
             if not options.only or options.only == name:
-                for pilot in (0, options.pilot):
-                    place = Path(temporary) / f"{name}-{pilot}.index"
-                    run(name, path, settings, pilot, place, options.reader)
+                for pilot, known in ((0, False), (0, True), (options.pilot, False)):
+                    like = elsewhere(options, name, Path(temporary)) if known else None
+                    place = Path(temporary) / f"{name}-{pilot}-{known}.index"
+                    run(name, path, settings, pilot, place, options.reader, like)
 
 
-def run(name: str, path: Path, settings: dict[str, Any], pilot: int, folder: Path, reader: str) -> None:
+def model_of(reader: str) -> ScriptedChat:
     chat = scripted_chat()
     if reader == "phrases":
         chat.replies["extract"] = phrases
+    return chat
+
+
+def elsewhere(options: argparse.Namespace, name: str, temporary: Path) -> Path:
+    """An index of another corpus that the same model has read."""
+    other = "dulce" if name == "sample papers" else "sample papers"
+    folder = temporary / f"read {other}.index"
+    if not folder.exists():
+        [(path, settings)] = [(p, s) for n, p, s in corpora(options.data) if n == other]
+        with (
+            ScriptedServer(chat=model_of(options.reader)) as server,
+            opened(folder, server, settings) as index,
+        ):
+            index.add(path)
+    return folder
+
+
+def run(
+    name: str, path: Path, settings: dict[str, Any], pilot: int, folder: Path, reader: str, like: Path | None
+) -> None:
+    chat = model_of(reader)
     with ScriptedServer(chat=chat) as server, opened(folder, server, settings) as index:
         started = time.perf_counter()
-        found = index.estimate(path, pilot=pilot)
+        found = index.estimate(path, pilot=pilot, like=like)
         seconds = time.perf_counter() - started
         before = (server.calls, server.prompt_tokens, server.completion_tokens)
         index.add(path)
         actual = (server.calls, server.prompt_tokens, server.completion_tokens)
         compare = index.status()["estimate"]
         print(
-            f"\n## {name}, pilot {pilot} ({before[0]} calls); {found.windows} windows, {found.documents} documents; "
+            f"\n## {name}, pilot {pilot} ({before[0]} calls), like {like and like.stem}; {found.windows} windows, {found.documents} documents; "
             f"estimated in {seconds:.1f} s"
         )
         show(found, compare, [b - a for a, b in zip(before, actual, strict=True)], index)

@@ -1,5 +1,6 @@
 """Settings, and where each came from: flags, environment, ``polygraph.toml``, defaults, in this order."""
 
+import json
 import os
 import tomllib
 from collections.abc import Mapping
@@ -23,6 +24,10 @@ class PriceSetting(BaseModel):
 
     input: float = Field(ge=0)
     output: float = Field(default=0.0, ge=0)
+
+    def __str__(self) -> str:
+        """As people read it."""
+        return f"{self.input:g} in, {self.output:g} out"
 
 
 class Settings(BaseSettings):
@@ -113,7 +118,8 @@ class Settings(BaseSettings):
         "normal", description="`full` survives a loss of power, slower."
     )
     prices: dict[str, PriceSetting] = Field(
-        default_factory=dict, description="Prices of models not known here."
+        default_factory=dict,
+        description="Prices of models not known here, in US dollars per million tokens; in the environment as JSON.",
     )
 
     @field_validator("entity_types", mode="before")
@@ -124,6 +130,19 @@ class Settings(BaseSettings):
             if isinstance(value, str)
             else value
         )
+
+    @field_validator("prices", mode="before")
+    @classmethod
+    def _parse(cls, value: object) -> object:
+        """Read prices from JSON, as the environment has them."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return json.loads(value)
+        except ValueError as error:
+            raise ValueError(
+                f'it is not JSON such as {{"my-model": {{"input": 0.15, "output": 0.6}}}} ({error})'
+            ) from error
 
     @classmethod
     def settings_customise_sources(
@@ -198,6 +217,13 @@ def explain_settings(
             value = f"{value[:3]}…{value[-2:]}" if len(value) > 12 else "…"
         rows.append(Origin(name, value, sources.get(name, "default"), field.description or ""))
     return rows
+
+
+def plain_value(value: Any) -> Any:
+    """A setting's value as JSON has it."""
+    if isinstance(value, dict):
+        return {name: each.model_dump() for name, each in value.items()}
+    return value
 
 
 def _gather(

@@ -4,7 +4,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,18 @@ from polygraph.build import (
 )
 from polygraph.config import Settings, load_settings
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
-from polygraph.estimate import Estimate, MethodPlan, Plan, estimate, gather, load_estimate, save_estimate
+from polygraph.estimate import (
+    Elsewhere,
+    Estimate,
+    MethodPlan,
+    Plan,
+    estimate,
+    gather,
+    instructions,
+    load_estimate,
+    save_estimate,
+    study,
+)
 from polygraph.evaluate.experiment import Experiment
 from polygraph.evaluate.questions_file import Question, read_questions
 from polygraph.evaluate.retrieval import Options, evaluate_retrieval
@@ -144,6 +155,10 @@ class Index:
             self._snapshot = None
         self.models.calls.close()
 
+    def release(self) -> None:
+        """Release the files of this index, and leave the models open for others that share them."""
+        self._forget_snapshot()
+
     def __enter__(self) -> Self:
         return self
 
@@ -213,6 +228,7 @@ class Index:
         methods: Sequence[str] = (),
         extractor: Extractor | None = None,
         pilot: int = 0,
+        like: str | Path | None = None,
     ) -> Estimate:
         """Say what `add` would cost with the same arguments, and each question to the methods named.
 
@@ -225,9 +241,12 @@ class Index:
             extractor: as for `add`.
             pilot: at most so many real calls, repairs aside, from which the model's habits are learned. Their
                 replies are kept in the folder, which is made.
+            like: another index that the same chat model has read: its habits are taken from there until it has
+                read windows of this one.
 
         Raises:
-            BadInput: if a path does not exist, nothing could be read, or `pilot` is below 0.
+            BadInput: if a path does not exist, nothing could be read, `pilot` is below 0, or the chat model has
+                not read `like`.
             BudgetReached, ModelUnavailable, ModelRefused: from a pilot.
         """
         if pilot < 0:
@@ -268,6 +287,7 @@ class Index:
                 ledger=self.models.calls.ledger,
                 questions=self.models.calls.questions,
                 chunk_text=embedded_text,
+                like=self._like(Path(like)) if like is not None else None,
             )
             found = estimate(corpus, plan, self.models, pilot=pilot)
         finally:
@@ -277,6 +297,16 @@ class Index:
         if self.folder.is_dir() and _writable(self.folder):
             save_estimate(self.folder, found, self.models.calls.ledger())
         return found
+
+    def _like(self, folder: Path) -> Elsewhere | None:
+        """Learn the chat model's habits from another index."""
+        if self.models.chat is None:
+            return None
+        with closing(Store(folder, mode="read")) as store:
+            if not (folder / CALLS_FILE).is_file():
+                raise BadInput(f"{folder} holds no calls of a model. Name an index that a chat model has read")
+            with closing(CallStore(folder / CALLS_FILE, "normal")) as kept:
+                return study(store, kept, self.models.chat.name, instructions())
 
     def remove(
         self, *documents: str, forget: bool = False, progress: Progress = _silent, wait_s: float = 0.0
@@ -670,9 +700,9 @@ class Index:
         """
         return Experiment(
             study=Study(Path(folder)),
-            index=self.snapshot(),
+            snapshot=self.snapshot,
             models=self.models,
-            ask=lambda question, method: self.ask(question, method),
+            ask=self.ask,
             told=progress,
         )
 

@@ -2,10 +2,12 @@
 
 import json
 from contextlib import ExitStack
+from dataclasses import replace
 from importlib.resources import as_file, files
 
 import pytest
 
+from polygraph.answer import answer
 from polygraph.config import Settings
 from polygraph.models import Calls, Models
 from polygraph.models.openai import OpenAIChat
@@ -128,3 +130,34 @@ def test_every_method_keeps_a_smaller_budget_on_real_documents(budget, folders):
         for name in OURS:
             found = with_budget(METHODS[name], budget)(question, snapshot, index.models)
             assert not list(faults_of_retrieval(found, snapshot, max_tokens=budget)), name
+
+
+def test_a_broken_answer_is_told_by_its_faults(folders):
+    with Index.open(folders("sample"), settings=Settings(), models=hashed()) as index:
+        snapshot = index.snapshot()
+        given = index.ask(QUESTIONS["sample"][0], "bm25")
+        found = given.retrieval
+        assert not list(faults_of_retrieval(found, snapshot)) + list(faults_of_answer(given, snapshot))
+        first, *rest = found.evidence
+        assert any("does not say why" in f for f in faults_of_retrieval(
+            replace(found, evidence=(replace(first, why=""), *rest)), snapshot
+        ))  # fmt: skip
+        assert any("the budget was" in f for f in faults_of_retrieval(found, snapshot, max_tokens=10))
+        wrong = replace(given.citations[0], quote="words that stand nowhere")
+        assert any("does not stand there" in f for f in faults_of_answer(
+            replace(given, citations=(wrong,)), snapshot
+        ))  # fmt: skip
+        assert "answered without evidence" in list(
+            faults_of_answer(replace(given, retrieval=replace(found, evidence=())), snapshot)
+        )
+
+
+def test_results_of_steps_are_not_listed_as_themes(folders):
+    question = "Which disputes keep coming back in the papers of the town?"
+    with Index.open(folders("sample"), settings=Settings(), models=hashed()) as index:
+        found = index.retrieve(question, "bm25")
+        summaries = tuple(replace(item, kind="summary") for item in found.evidence)
+        themes = answer(question, replace(found, evidence=summaries), index.snapshot(), index.models)
+        assert themes.text.startswith("- ")
+        steps = replace(found, evidence=(summaries[0], *found.evidence[1:]))
+        assert not answer(question, steps, index.snapshot(), index.models).text.startswith("- ")

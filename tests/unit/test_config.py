@@ -58,6 +58,22 @@ def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, content, message):
     assert "polygraph.toml" in str(caught.value)
 
 
+def test_prices_in_the_environment_are_json_and_replace_those_of_the_file(tmp_path):
+    (tmp_path / "polygraph.toml").write_text('[prices."my-model"]\ninput = 0.1\noutput = 0.4\n')
+    environ = {"POLYGRAPH_PRICES": '{"other": {"input": 2, "output": 3.5}}'}
+    settings = load_settings(environ=environ, folder=tmp_path)
+    assert set(settings.prices) == {"other"}
+    assert str(settings.prices["other"]) == "2 in, 3.5 out"
+    shown = {row.name: row for row in explain_settings(environ=environ, folder=tmp_path)}
+    assert shown["prices"].source == "environment POLYGRAPH_PRICES"
+
+
+@pytest.mark.parametrize("value", ["0.15", "{", "[]", '{"m": 3}', '{"m": {"input": -1}}', '{"m": {"in": 1}}'])
+def test_prices_that_cannot_be_read_name_the_variable(tmp_path, value):
+    with pytest.raises(BadInput, match="POLYGRAPH_PRICES"):
+        load_settings(environ={"POLYGRAPH_PRICES": value}, folder=tmp_path)
+
+
 def test_lists_and_prices_can_be_written_in_a_file_and_lists_in_the_environment(tmp_path):
     (tmp_path / "polygraph.toml").write_text('[prices."my-model"]\ninput = 0.1\noutput = 0.4\n')
     settings = load_settings(environ={"POLYGRAPH_ENTITY_TYPES": "person, ship"}, folder=tmp_path)

@@ -139,7 +139,7 @@ def test_out_of_date_views_are_left_out(base, tmp_path):
     assert counts["entities.jsonl"] == counts["reports.jsonl"] == counts["merges.jsonl"] == 0
     assert counts["entity_rows.jsonl"] > 0
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["layers"] == [
-        "chunks", "lexical", "chunk_vectors",
+        "chunks", "lexical", "chunk_vectors", "names",
     ]  # fmt: skip
 
 
@@ -343,7 +343,7 @@ def test_another_embedder_gets_the_rows_and_is_told_what_is_missing(base, tmp_pa
     change_manifest(export, lambda m: m["index"].__setitem__("name_embedder", "another-model"))
     with opened(tmp_path / "new.index") as new:
         report = new.import_(export)
-        assert new.snapshot().layers == {"chunks", "lexical", "chunk_vectors"}
+        assert new.snapshot().layers == {"chunks", "lexical", "chunk_vectors", "names"}
         assert report.counts["entities"] == 0
         assert len(report.notes) == 1
         assert f"{', '.join(['graph', *above('graph')])} not rebuilt" in report.notes[0]

@@ -72,7 +72,7 @@ def test_a_layer_without_its_files_is_not_ready_nor_is_what_rests_on_it(folder, 
     for place in (copy / "derived").glob("graph-*"):
         shutil.rmtree(place)
     opened = Snapshot(copy)
-    assert opened.layers == {"chunks", "lexical", "chunk_vectors"}
+    assert opened.layers == {"chunks", "lexical", "chunk_vectors", "names"}
     opened.close()
 
 

@@ -171,6 +171,10 @@ def estimate(
     pilot: Annotated[
         int, typer.Option("--pilot", metavar="N", help="Learn from at most N real calls, kept for the build.")
     ] = 0,
+    like: Annotated[
+        Optional[Path],
+        typer.Option("--like", metavar="DIR", help="Learn from another index that the same model has read."),
+    ] = None,
     max_cost: CostOption = None,
     max_tokens: Annotated[
         Optional[int],
@@ -189,7 +193,7 @@ def estimate(
     flags = {"max_cost": max_cost, "max_spend_tokens": max_tokens, "offline": offline or None}
     methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
     with _open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
-        found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot)
+        found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot, like=like)
     if as_json:
         show.as_json(found.as_dict())
     else:
@@ -555,17 +559,18 @@ def config(
 ) -> None:
     """Show the settings in force."""
     from polygraph.cli import show
-    from polygraph.config import explain_settings
+    from polygraph.config import explain_settings, plain_value
 
     rows = explain_settings()
     if as_json:
-        show.as_json([{"name": r.name, "value": r.value, "from": r.source} for r in rows])
+        show.as_json([{"name": r.name, "value": plain_value(r.value), "from": r.source} for r in rows])
     elif explain:
         show.show_table(
-            ("setting", "value", "from", "meaning"), [(r.name, r.value, r.source, r.help) for r in rows]
+            ("setting", "value", "from", "meaning"),
+            [(r.name, show.setting(r.value), r.source, r.help) for r in rows],
         )
     else:
-        show.show_table(("setting", "value"), [(r.name, r.value) for r in rows])
+        show.show_table(("setting", "value"), [(r.name, show.setting(r.value)) for r in rows])
 
 
 @app.command()

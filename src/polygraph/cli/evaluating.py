@@ -31,6 +31,14 @@ app: typer.Typer = typer.Typer(
     rich_markup_mode=None,
 )
 
+PerDocumentOption = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--per-document",
+        metavar="CORPUS.jsonl",
+        help="Give each document an index of its own, and ask each question of its own document.",
+    ),
+]
 _METHODS = "bm25,naive,hybrid"
 _CELL = 16
 """Width of a figure with its interval."""
@@ -43,6 +51,7 @@ def retrieval(
         typer.Option("--questions", metavar="FILE.jsonl", help="Questions with gold evidence, also packed."),
     ],
     index: IndexOption = None,
+    per_document: PerDocumentOption = None,
     methods: Annotated[
         str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to measure.")
     ] = _METHODS,
@@ -93,21 +102,28 @@ def retrieval(
         "batch": batch,
     }
     with (
-        _open(index, **caps) as opened,
+        _open(index, new=per_document is not None, **caps) as opened,
         Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars,
     ):
-        found = opened.evaluate_retrieval(
-            listed,
-            names,
-            where=_where(where),
-            max_tokens=max_tokens,
-            ks=depths,
-            metric=metric or "",
-            limit=limit,
-            seed=seed,
-            output=output,
-            progress=bars,
-        )
+        common: dict[str, Any] = {
+            "max_tokens": max_tokens,
+            "ks": depths,
+            "metric": metric or "",
+            "limit": limit,
+            "seed": seed,
+            "output": output,
+            "progress": bars,
+        }
+        if per_document is None:
+            found = opened.evaluate_retrieval(listed, names, where=_where(where), **common)
+        else:
+            from polygraph.per_document import PerDocument
+
+            if where:
+                raise BadInput(
+                    "--where chooses among documents, and with --per-document each question has its own"
+                )
+            found = PerDocument(opened, per_document).evaluate_retrieval(listed, names, **common)
     if as_json:
         show.as_json(found.as_dict())
     else:

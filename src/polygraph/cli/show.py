@@ -30,6 +30,13 @@ def as_json(value: Any) -> None:
     print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
 
 
+def setting(value: Any) -> Any:
+    """The value of a setting as people read it."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {each}" for name, each in value.items())
+    return value
+
+
 def answer_json(found: Answer) -> dict[str, Any]:
     """An answer in the form that scripts rely on."""
     return {

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 import typer
 
 from polygraph.cli import BatchOption, CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, _open
-from polygraph.cli.evaluating import app
+from polygraph.cli.evaluating import PerDocumentOption, app
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
     from polygraph.evaluate.experiment import Experiment
     from polygraph.evaluate.protocols import Design
+    from polygraph.evaluate.study import StudyAnswer
     from polygraph.workspace import Index
 
 OutputOption = Annotated[
@@ -86,6 +87,7 @@ def answers(
     output: OutputOption,
     methods: MethodsOption,
     index: IndexOption = None,
+    per_document: PerDocumentOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
@@ -93,8 +95,17 @@ def answers(
     as_json: JsonOption = False,
 ) -> None:
     """Answer the questions of a study with some methods; more methods may be added later."""
-    with _study(index, output, as_json, max_cost, max_spend_tokens, offline, batch) as (_, study):
-        found = study.answer(_names(methods))
+    with _study(
+        index,
+        output,
+        as_json,
+        max_cost,
+        max_spend_tokens,
+        offline,
+        batch,
+        per_document=per_document is not None,
+    ) as (opened, study):
+        found = _answer(opened, study, _names(methods), per_document)
     _tell(as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)})
 
 
@@ -138,6 +149,7 @@ def run(
     output: OutputOption,
     methods: MethodsOption,
     index: IndexOption = None,
+    per_document: PerDocumentOption = None,
     kind: KindOption = "grounded",
     n: NumberOption = 50,
     seed: SeedOption = 0,
@@ -156,10 +168,19 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Questions, answers and judgements in one go; stopped anywhere, it goes on without paying again."""
-    with _study(index, output, as_json, max_cost, max_spend_tokens, offline, batch) as (opened, study):
+    with _study(
+        index,
+        output,
+        as_json,
+        max_cost,
+        max_spend_tokens,
+        offline,
+        batch,
+        per_document=per_document is not None,
+    ) as (opened, study):
         _questions(study, kind, n, seed, own)
         names = _names(methods)
-        study.answer(names)
+        _answer(opened, study, names, per_document)
         _judge(
             opened,
             study,
@@ -229,14 +250,18 @@ class _study:
         tokens: int | None,
         offline: bool,
         batch: Path | None = None,
+        *,
+        per_document: bool = False,
     ) -> None:
+        # A folder of small indexes need not hold one of its own.
+        small = per_document or (index is not None and (index / "documents").is_dir())
         caps: dict[str, Any] = {
             "max_cost": cost,
             "max_spend_tokens": tokens,
             "offline": offline or None,
             "batch": batch,
         }
-        self._opened = _open(index, **caps)
+        self._opened = _open(index, new=small, **caps)
         self._output, self._quiet = output, quiet
 
     def __enter__(self) -> "tuple[Index, Experiment]":
@@ -262,6 +287,19 @@ def _questions(study: "Experiment", kind: Any, n: int, seed: int, own: Path | No
         raise BadInput(f"-n {n} asks for no question. Give at least 1")
     for note in study.pose(kind, n=n, seed=seed).notes:
         show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _answer(
+    opened: "Index", study: "Experiment", names: list[str], per_document: Path | None
+) -> "list[StudyAnswer]":
+    """Answers from the index, or each question's from an index of its own document."""
+    study.study.settle("answers", {"per_document": per_document is not None})
+    if per_document is None:
+        return study.answer(names)
+    from polygraph.per_document import PerDocument
+
+    small = PerDocument(opened, per_document)
+    return small.answer(study.study, study.questions(), names, study.told)
 
 
 def _design(protocol: str, trials: int | None, repeats: int | None) -> "Design":

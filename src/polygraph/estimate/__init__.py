@@ -7,13 +7,17 @@ of the graph is found by a rehearsal: see `rehearsal`.
 """
 
 from polygraph.estimate.corpus import Corpus, gather
+from polygraph.estimate.elsewhere import Elsewhere, study
 from polygraph.estimate.figures import Estimate, Line, Range, load_estimate, save_estimate
 from polygraph.estimate.pilot import fly
-from polygraph.estimate.plan import Plan, estimate
+from polygraph.estimate.plan import Plan
 from polygraph.estimate.questions import MethodPlan
+from polygraph.estimate.reading import instructions
+from polygraph.estimate.stages import estimate
 
 __all__ = [
     "Corpus",
+    "Elsewhere",
     "Estimate",
     "Line",
     "MethodPlan",
@@ -22,6 +26,8 @@ __all__ = [
     "estimate",
     "fly",
     "gather",
+    "instructions",
     "load_estimate",
     "save_estimate",
+    "study",
 ]

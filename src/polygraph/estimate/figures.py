@@ -55,6 +55,11 @@ class Range:
 ZERO = Range(0, 0, 0)
 
 
+def three(values: Range) -> tuple[float, float, float]:
+    """Low, middle and high."""
+    return values.low, values.mid, values.high
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
     """What one stage will take of one model, or one question with one method."""

@@ -42,11 +42,17 @@ class Experiment:
     """The steps of a study over one index. Each goes on from what the folder holds."""
 
     study: Study
-    index: Snapshot
+    snapshot: Callable[[], Snapshot]
+    """Opens what questions are made from; answers, judgements and the report do without."""
     models: Models
     ask: Callable[[str, str], Answer]
     """Answers a question (its text) with a method (its name)."""
     told: Told
+
+    @property
+    def index(self) -> Snapshot:
+        """What questions are made from."""
+        return self.snapshot()
 
     # --- questions ----------------------------------------------------------------------------------
 

@@ -3,7 +3,8 @@
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 
@@ -77,20 +78,31 @@ def evaluate_retrieval(
         BadInput: if no question can be measured, or the gold documents are not those of the index.
         BudgetReached: what is done is in the output file, and the same command goes on.
     """
-    _require_all(index, methods, models)
+    require_all(index, methods, models)
     gold = {q.id: gold_of(q, index) for q in questions}
     counts = _count(questions, gold, index)
-    asked = _sample([q for q in questions if gold[q.id].measurable], options)
+    asked = sample([q for q in questions if gold[q.id].measurable], options)
     counts = replace(counts, asked=len(asked), types=dict(Counter(q.type for q in asked)))
-    run = _Run(methods, retrieve, index, models, gold, options)
-    measured = run.all(asked, progress)
-    counts = replace(counts, stale=run.n_stale)
+    run = Measuring(methods, retrieve, index, models, gold, options)
+    with kept_in(options.output) as file:
+        measured = run.all(asked, progress, file)
+        counts = replace(counts, stale=len(file.kept.keys() - run.keys) if file is not None else 0)
     timed = {name: is_timed(method, models) for name, method in methods.items()}
     return report(asked, timed, measured, counts, options.ks, options.metric, options.seed)
 
 
-class _Run:
-    """The questions of one run on their way through the methods."""
+@contextmanager
+def kept_in(output: Path | None) -> Iterator[MeasuredFile | None]:
+    """The file of single results, if there is to be one."""
+    if output is None:
+        yield None
+        return
+    with MeasuredFile(output) as file:
+        yield file
+
+
+class Measuring:
+    """The questions of one index on their way through the methods."""
 
     def __init__(
         self,
@@ -107,63 +119,59 @@ class _Run:
         self._models = models
         self._gold = gold
         self._depth = depth_of(options.ks)
-        self._output = options.output
         self._states = {
             name: _state(name, m, index, models, options, self._depth) for name, m in methods.items()
         }
         self._lock = threading.Lock()
-        self.n_stale = 0
-        """Results in the output file that belong to other questions, methods or states."""
+        self.keys: set[str] = set()
+        """Of all results asked for; others in the file belong to other questions, methods or states."""
 
-    def all(self, questions: Sequence[Question], progress: Progress) -> list[Measured]:
-        """Measure every question with every method, as far as the output file does not have it."""
+    def all(
+        self, questions: Sequence[Question], progress: Progress, file: MeasuredFile | None
+    ) -> list[Measured]:
+        """Measure every question with every method, as far as the file does not have it."""
         keys = {
             (q.id, n): digest(_what_is_asked(q), state)
             for q in questions
             for n, state in self._states.items()
         }
-        file = MeasuredFile(self._output) if self._output is not None else None
-        try:
-            done = dict(file.kept) if file is not None else {}
-            self.n_stale = len(done.keys() - set(keys.values()))
-            total, n_done = len(keys), sum(key in done for key in keys.values())
+        self.keys = set(keys.values())
+        done = {key: file.kept[key] for key in self.keys & file.kept.keys()} if file is not None else {}
+        total, n_done = len(keys), sum(key in done for key in keys.values())
+        progress("questions", n_done, total)
+
+        def ask(question: Question, names: Sequence[str]) -> None:
+            pending = [name for name in names if keys[question.id, name] not in done]
+            embedded = self._embed(question.question, pending)
+
+            def one(name: str) -> None:
+                nonlocal n_done
+                key = keys[question.id, name]
+                measured = self._measure(question, name, key, embedded)
+                with self._lock:
+                    done[key] = measured
+                    n_done += 1
+                    if file is not None:
+                        file.add(measured)
+
+            in_turn(one, pending)
+
+        def waiting(names: Sequence[str]) -> list[Question]:
+            return [q for q in questions if any(keys[q.id, name] not in done for name in names)]
+
+        # Methods that call no model go one question after the other: each has the machine to itself.
+        quick = [n for n, m in self._methods.items() if is_timed(m, self._models)]
+        slow = [n for n in self._methods if n not in quick]
+        if pending := waiting(quick):
+            self._warm_up(pending[0], quick)
+        for question in pending:
+            ask(question, quick)
             progress("questions", n_done, total)
-
-            def ask(question: Question, names: Sequence[str]) -> None:
-                pending = [name for name in names if keys[question.id, name] not in done]
-                embedded = self._embed(question.question, pending)
-
-                def one(name: str) -> None:
-                    nonlocal n_done
-                    key = keys[question.id, name]
-                    measured = self._measure(question, name, key, embedded)
-                    with self._lock:
-                        done[key] = measured
-                        n_done += 1
-                        if file is not None:
-                            file.add(measured)
-
-                in_turn(one, pending)
-
-            def waiting(names: Sequence[str]) -> list[Question]:
-                return [q for q in questions if any(keys[q.id, name] not in done for name in names)]
-
-            # Methods that call no model go one question after the other: each has the machine to itself.
-            quick = [n for n, m in self._methods.items() if is_timed(m, self._models)]
-            slow = [n for n in self._methods if n not in quick]
-            if pending := waiting(quick):
-                self._warm_up(pending[0], quick)
-            for question in pending:
-                ask(question, quick)
-                progress("questions", n_done, total)
-            self._models.calls.map(
-                lambda question: ask(question, slow),
-                waiting(slow),
-                on_done=lambda _: progress("questions", n_done, total),
-            )
-        finally:
-            if file is not None:
-                file.close()
+        self._models.calls.map(
+            lambda question: ask(question, slow),
+            waiting(slow),
+            on_done=lambda _: progress("questions", n_done, total),
+        )
         # A result of the file bears the id that the question had then.
         return [
             replace(done[keys[q.id, name]], question=q.id, method=name)
@@ -233,7 +241,7 @@ def is_timed(method: Method, models: Models) -> bool:
     return models.chat is None or method.calls == "1"
 
 
-def _require_all(index: Snapshot, methods: Mapping[str, Method], models: Models) -> None:
+def require_all(index: Snapshot, methods: Mapping[str, Method], models: Models) -> None:
     """Find out what is missing before anything is asked, for all methods at once."""
     if not methods:
         raise BadInput("-m names no method. List them with: polygraph methods")
@@ -286,7 +294,7 @@ def _count(questions: Sequence[Question], gold: Mapping[str, Gold], index: Snaps
     )
 
 
-def _sample(questions: list[Question], options: Options) -> list[Question]:
+def sample(questions: list[Question], options: Options) -> list[Question]:
     """A seeded sample in the order of the file."""
     if options.limit is None or options.limit >= len(questions):
         return questions

@@ -188,10 +188,10 @@ def report(
     said = conclusions(chosen, {r.name: r.scores.metrics[chosen] for r in results}, comparisons, costs)
     shared = frozenset[str].intersection(*map(frozenset, values.values()))
     router = oracle(values) if len(values) > 1 and shared else None
-    if router is not None:
+    if router is not None and router.gain > 0:
         said.append(
-            f"A router that always knew the best method would reach a {chosen} of {router.mean:.3f} on {router.n} "
-            f"questions, {router.best} alone {router.best_mean:.3f}: no choice between these methods can gain more."
+            f"a router that always knew the best method would reach {router.mean:.3f} in {chosen}, {router.best} alone "
+            f"{router.best_mean:.3f}: no choice between these methods can gain more"
         )
     return RetrievalReport(
         confusions={(a, b): confusion(values[a], values[b], right=1.0) for a, b in combinations(values, 2)},

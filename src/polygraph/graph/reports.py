@@ -18,6 +18,10 @@ from polygraph.records import Community, Finding, Report, digest
 from polygraph.tasks import report as task
 from polygraph.tokens import count_tokens
 
+MAX_INPUT_TOKENS = 8_000
+"""Length of a request, instructions included (GraphRAG: 8,000)."""
+MAX_WORDS = 500
+"""Length that a model is asked to keep to (GraphRAG: 2,000)."""
 _BLOCK = 256
 """Communities whose material is held in memory together."""
 _LEAST_ROOM = 200
@@ -30,8 +34,8 @@ def write_reports(
     chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
     models: Models | None,
     *,
-    max_input_tokens: int = 8000,
-    max_words: int = 500,
+    max_input_tokens: int = MAX_INPUT_TOKENS,
+    max_words: int = MAX_WORDS,
     min_size: int = 1,
     language: str = "en",
     qualities: Mapping[int, float] | None = None,

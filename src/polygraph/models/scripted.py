@@ -606,6 +606,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.script.stopping.wait()
         while fault == "pings" and not self.script.stopping.wait(0.02):
             self.wfile.write(_chunked(": still here\n\n"))
+            self.wfile.flush()
         raise _Broken
 
     def _hang_up(self) -> None:

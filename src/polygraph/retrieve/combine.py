@@ -17,7 +17,7 @@ from polygraph.retrieve.graphrag_local import GraphRAGLocal
 from polygraph.retrieve.hybrid import Hybrid
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.rows import nothing
-from polygraph.retrieve.steps import RANKED, round_robin
+from polygraph.retrieve.steps import retrieved, round_robin
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.route import Route, route_question
 
@@ -180,16 +180,15 @@ class Integrate:
             return nothing(question, "integrate", reason, index, trace)
         shown = [item.id for item in packed.evidence if item.kind == "chunk"]
         rest = round_robin([one.ranking for one in found])
-        return Retrieval(
-            question=question,
-            method="integrate",
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
+        return retrieved(
+            question,
+            "integrate",
+            packed,
             # What is packed first, since that is what the reader gets; then the best of each in turn.
-            ranking=tuple(dict.fromkeys([*shown, *rest]))[:RANKED],
+            ranking=[*shown, *rest],
             cuts=(*packed.cuts, *(cut for one in found for cut in one.cuts)),
             trace=trace,
+            max_tokens=self.max_tokens,
         )
 
 

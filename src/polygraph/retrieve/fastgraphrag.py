@@ -20,7 +20,7 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.policies import Policy, keep
 from polygraph.retrieve.rows import as_json, entity_evidence, nothing, relation_evidence
-from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question
+from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question, retrieved
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.question import question_entities
 
@@ -152,16 +152,14 @@ class FastGraphRAG:
             ],
             max_tokens=self.max_tokens,
         )
-        return Retrieval(
-            question=question,
-            method="fast-graphrag",
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
-            ranking=tuple(chunk for chunk, _ in chunks[:RANKED]),
-            cuts=packed.cuts,
-            trace=tuple(trace),
-            empty_because="" if packed.evidence else _why_nothing(len(ranked), self),
+        return retrieved(
+            question,
+            "fast-graphrag",
+            packed,
+            ranking=[chunk for chunk, _ in chunks],
+            trace=trace,
+            empty_because=_why_nothing(len(ranked), self),
+            max_tokens=self.max_tokens,
         )
 
     def _matches(self, question: str, index: Snapshot, models: Models) -> list[_Match]:

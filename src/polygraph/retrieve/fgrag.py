@@ -20,7 +20,7 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.expansion import Caps, Collected, Surroundings, Visit, expand, sample
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.rows import nothing, passages_of, spans_of
-from polygraph.retrieve.steps import RANKED, embed_names, round_robin
+from polygraph.retrieve.steps import embed_names, retrieved, round_robin
 from polygraph.store.layers import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.tasks.aspects import aspects, question_parts
@@ -145,17 +145,15 @@ class FGRAG:
         # What the summaries rest on, then what else was read: for each entity its first, then its second...
         rests_on = round_robin([[s.chunk for s in item.spans] for item in items])
         read = round_robin([[c.chunk for c in part.found] for part in parts])
-        return Retrieval(
-            question=question,
-            method="fg-rag",
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
-            ranking=tuple(dict.fromkeys([*rests_on, *read]))[:RANKED],
+        return retrieved(
+            question,
+            "fg-rag",
+            packed,
+            ranking=[*rests_on, *read],
             cuts=(*(part.cut for part in parts if part.cut), *packed.cuts),
-            trace=tuple(trace),
+            trace=trace,
             answer_form=self.answer_form,
-            empty_because="" if packed.evidence else f"nothing fits the budget of {self.max_tokens} tokens",
+            max_tokens=self.max_tokens,
         )
 
     # --- retrieval ----------------------------------------------------------------------------------

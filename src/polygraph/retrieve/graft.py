@@ -13,7 +13,7 @@ from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.rows import nothing, report_evidence
-from polygraph.retrieve.steps import RANKED, embed_question
+from polygraph.retrieve.steps import embed_question, retrieved
 from polygraph.store.layers import Snapshot
 from polygraph.words import quantity
 
@@ -59,15 +59,13 @@ class Graft:
             for rank, (report, cosine) in enumerate(found, 1)
         )
         packed = pack([Block(heading="", items=items)], max_tokens=self.max_tokens)
-        return Retrieval(
-            question=question,
-            method="graft",
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
+        return retrieved(
+            question,
+            "graft",
+            packed,
             # A report does not order what it rests on: its passages stand in the order of the documents.
-            ranking=tuple(dict.fromkeys(span.chunk for item in items for span in item.spans))[:RANKED],
-            cuts=packed.cuts,
+            ranking=[span.chunk for item in items for span in item.spans],
             trace=trace,
-            empty_because="" if packed.evidence else f"no report fits the budget of {self.max_tokens} tokens",
+            max_tokens=self.max_tokens,
+            what="no report",
         )

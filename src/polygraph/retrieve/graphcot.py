@@ -16,7 +16,7 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.rows import nothing, triple_line
-from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question
+from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.agent import Act, next_step, step_tokens
 from polygraph.tasks.answer import NO_ANSWER
@@ -114,16 +114,14 @@ class GraphCoT:
             if not tools.shown:
                 reason = walk.halted or "the agent looked at nothing before it answered"
             return nothing(question, _NAME, reason, index, trace)
-        return Retrieval(
-            question=question,
-            method=_NAME,
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
+        return retrieved(
+            question,
+            _NAME,
+            packed,
             ranking=_ranking(tools),
-            cuts=packed.cuts,
             trace=trace,
             draft=walk.draft or (f"{NO_ANSWER} {walk.halted}" if walk.halted else ""),
+            max_tokens=self.max_tokens,
         )
 
     def _walk(self, question: str, models: Models, chat: ChatModel, tools: GraphTools) -> _Walk:

@@ -18,7 +18,7 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.graphrag_local import GraphRAGLocal
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.rows import nothing, passages_of, spans_of
-from polygraph.retrieve.steps import RANKED, embed_question, round_robin
+from polygraph.retrieve.steps import embed_question, retrieved, round_robin
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.drift import Intermediate, follow, imagine_answer, prime
 from polygraph.tasks.extractive import SentencePool
@@ -138,17 +138,15 @@ class GraphRAGDrift:
         )
         packed = pack([Block(heading="", items=items)], max_tokens=self.max_tokens)
         rests_on = [span.chunk for item in items for span in item.spans]
-        return Retrieval(
-            question=question,
-            method="graphrag-drift",
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
+        return retrieved(
+            question,
+            "graphrag-drift",
+            packed,
             # What the answers rest on, best answer first, then what else the local searches found.
-            ranking=tuple(dict.fromkeys([*rests_on, *round_robin(read)]))[:RANKED],
-            cuts=packed.cuts,
-            trace=tuple(trace),
-            empty_because="" if packed.evidence else f"no answer fits the budget of {self.max_tokens} tokens",
+            ranking=[*rests_on, *round_robin(read)],
+            trace=trace,
+            max_tokens=self.max_tokens,
+            what="no answer",
         )
 
     def _to_search(self, question: str, index: Snapshot, models: Models) -> tuple[str, list[Step]]:

@@ -18,7 +18,7 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.choosing import down_to, nearest, rated_as_relevant
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.rows import nothing, spans_of
-from polygraph.retrieve.steps import RANKED
+from polygraph.retrieve.steps import RANKED, retrieved
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.extractive import is_broad
 from polygraph.tasks.points import Point, find_points
@@ -110,16 +110,14 @@ class GraphRAGGlobal:
         items = tuple(_evidence(p, weights, index) for p in points[:RANKED])
         packed = pack([Block(heading="", items=items)], max_tokens=self.max_tokens)
         ranking = dict.fromkeys(span.chunk for item in items for span in item.spans)
-        return Retrieval(
-            question=question,
-            method="graphrag-global",
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
-            ranking=tuple(ranking)[:RANKED],
-            cuts=packed.cuts,
+        return retrieved(
+            question,
+            "graphrag-global",
+            packed,
+            ranking=ranking,
             trace=trace,
-            empty_because="" if packed.evidence else f"no point fits the budget of {self.max_tokens} tokens",
+            max_tokens=self.max_tokens,
+            what="no point",
         )
 
     def _chosen(

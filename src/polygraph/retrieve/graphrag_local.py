@@ -21,7 +21,7 @@ from polygraph.retrieve.rows import (
     relation_line,
     report_evidence,
 )
-from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, sources_of
+from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved, sources_of
 from polygraph.store.layers import Neighbour, Snapshot
 from polygraph.tokens import count_tokens
 
@@ -92,21 +92,18 @@ class GraphRAGLocal:
             ],
             max_tokens=self.max_tokens,
         )
-        return Retrieval(
-            question=question,
-            method="graphrag-local",
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
-            ranking=tuple(item.id for item in texts[:RANKED]),
-            cuts=packed.cuts,
+        return retrieved(
+            question,
+            "graphrag-local",
+            packed,
+            ranking=[item.id for item in texts],
             trace=(
                 Step(name="entities", value=[[e.id, whys[n]] for n, e in zip(rows, entities, strict=True)]),
                 Step(name="reports", value=[[r.id, r.score] for r in reports]),
                 Step(name="relations", value=[r.id for r in relations]),
                 Step(name="sources", value=[[t.id, t.why] for t in texts[:RANKED]]),
             ),
-            empty_because="" if packed.evidence else f"nothing fits the budget of {self.max_tokens} tokens",
+            max_tokens=self.max_tokens,
         )
 
     def _reports(self, entities: Sequence[Entity], index: Snapshot) -> tuple[Evidence, ...]:

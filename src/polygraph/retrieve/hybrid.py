@@ -1,4 +1,7 @@
-"""BM25 and vectors fused by reciprocal rank, with an optional cross-encoder."""
+"""BM25 and vectors fused by reciprocal rank, with an optional cross-encoder.
+
+Reciprocal rank fusion: Cormack, Clarke and Buettcher (2009), with their k of 60.
+"""
 
 from dataclasses import dataclass
 from typing import ClassVar

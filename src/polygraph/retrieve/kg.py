@@ -25,6 +25,7 @@ from polygraph.retrieve.steps import (
     embed_names,
     embed_question,
     entities_in_question,
+    retrieved,
 )
 from polygraph.retrieve.triple_walk import Reached, walk_triples
 from polygraph.store.layers import Snapshot
@@ -163,16 +164,13 @@ class KnowledgeGraph:
             ],
             max_tokens=self.max_tokens,
         )
-        return Retrieval(
-            question=question,
-            method=name,
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
-            ranking=tuple(ranked[:RANKED]),
-            cuts=packed.cuts,
+        return retrieved(
+            question,
+            name,
+            packed,
+            ranking=ranked,
             trace=trace,
-            empty_because="" if packed.evidence else f"nothing fits the budget of {self.max_tokens} tokens",
+            max_tokens=self.max_tokens,
         )
 
     def _why_nothing(self, keywords: Sequence[str], seeds: Sequence[_Seed]) -> str:

@@ -18,18 +18,12 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.levels import Level, by_details, by_themes, reranked, stated, within
 from polygraph.retrieve.linked import by_quota, by_similarity, owned
 from polygraph.retrieve.pack import Block, fitting, pack
-from polygraph.retrieve.rows import (
-    as_json,
-    entity_evidence,
-    entity_line,
-    nothing,
-    relation_evidence,
-    relation_line,
-)
+from polygraph.retrieve.rows import as_json, entity_line, nothing, ordered_rows, relation_line
 from polygraph.retrieve.steps import (
     RANKED,
-    chunk_evidence,
     embed_question,
+    ordered_chunks,
+    retrieved,
     round_robin,
     sources_of,
 )
@@ -275,23 +269,10 @@ class LightRAG:
     ) -> Retrieval:
         """Entities, relations, then passages; what the tables leave is for the passages."""
         level = found.level
-        entities = tuple(
-            entity_evidence(e, float(len(level.entities) - i), level.whys[e.id], index)
-            for i, e in enumerate(level.entities)
-        )
-        relations = tuple(
-            relation_evidence(r, float(len(level.relations) - i), level.whys[r.id], index)
-            for i, r in enumerate(level.relations)
-        )
+        entities, relations = ordered_rows(level.entities, level.relations, level.whys, index)
         whys = dict(found.passages[:RANKED])
         chunks = index.chunks_by_id(list(whys))
-        shown = chunks[: found.n_packed]
-        passages = chunk_evidence(
-            shown,
-            [float(len(chunks) - i) for i in range(len(shown))],
-            [whys[c.id] for c in shown],
-            index.titles([c.document for c in shown]),
-        )
+        passages = ordered_chunks(chunks, whys, index)[: found.n_packed]
         tables = self.entity_tokens + self.relation_tokens
         packed = pack(
             [
@@ -314,16 +295,14 @@ class LightRAG:
             return nothing(
                 question, name, f"no {searched} is near the keywords of the question", index, trace
             )
-        return Retrieval(
-            question=question,
-            method=name,
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
-            ranking=tuple(c.id for c in chunks),
+        return retrieved(
+            question,
+            name,
+            packed,
+            ranking=[c.id for c in chunks],
             cuts=(*found.cuts, *packed.cuts),
             trace=(*trace, Step(name="passages", value=[[c.id, whys[c.id]] for c in chunks])),
-            empty_because="" if packed.evidence else f"nothing fits the budget of {self.max_tokens} tokens",
+            max_tokens=self.max_tokens,
         )
 
 

@@ -17,7 +17,7 @@ from polygraph.retrieve.execution import Bound, Execution
 from polygraph.retrieve.facts import Matching, names_of
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.rows import nothing, spans_of, triple_evidence
-from polygraph.retrieve.steps import RANKED, chunk_evidence, entities_in_question, round_robin
+from polygraph.retrieve.steps import RANKED, entities_in_question, ordered_chunks, retrieved, round_robin
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.plan import MAX_STEPS, Plan, plan
 from polygraph.words import quantity
@@ -137,6 +137,7 @@ class RogragLogic:
             for chunk in f.triple.chunks:
                 first.setdefault(chunk, f.triple.id)
         chunks = index.chunks_by_id(ranking)
+        whys = {c.id: f"step {of_step[c.id]}: states {first.get(c.id, 'what it found')}" for c in chunks}
         packed = pack(
             [
                 Block(heading="## Steps", items=_results(used, index), share=_STEPS_SHARE),
@@ -150,27 +151,19 @@ class RogragLogic:
                 ),
                 Block(
                     heading="## Sources",
-                    items=chunk_evidence(
-                        chunks,
-                        [float(len(chunks) - i) for i in range(len(chunks))],
-                        [f"step {of_step[c.id]}: states {first.get(c.id, 'what it found')}" for c in chunks],
-                        index.titles([c.document for c in chunks]),
-                    ),
+                    items=ordered_chunks(chunks, whys, index),
                     share=1 - _STEPS_SHARE - _FACTS_SHARE,
                 ),
             ],
             max_tokens=self.max_tokens,
         )
-        return Retrieval(
-            question=question,
-            method=method,
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
-            ranking=tuple(c.id for c in chunks),
-            cuts=packed.cuts,
+        return retrieved(
+            question,
+            method,
+            packed,
+            ranking=[c.id for c in chunks],
             trace=trace,
-            empty_because="" if packed.evidence else f"nothing fits the budget of {self.max_tokens} tokens",
+            max_tokens=self.max_tokens,
         )
 
 

@@ -1,7 +1,8 @@
 """ROGRAG's dual-level retrieval: fuzzy matching of entities and relations, with large budgets.
 
 Wang et al. (2025), arXiv:2503.06474, sections 3.2 and 6.1. LightRAG's two levels with few, high-scoring rows. The
-published code searches with the raw question; the paper, and this, with the keywords.
+published code searches with the raw question; the paper, and this, with the keywords. Differences of the recommended
+variant: what the question names comes first (`seed_names`), and passages stand by their cosine (`order`).
 """
 
 from collections.abc import Sequence
@@ -14,14 +15,15 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.levels import by_details, by_themes, first_seen, reranked, stated, within
 from polygraph.retrieve.linked import by_similarity
 from polygraph.retrieve.pack import Block, pack
-from polygraph.retrieve.rows import (
-    entity_evidence,
-    entity_line,
-    nothing,
-    relation_evidence,
-    relation_line,
+from polygraph.retrieve.rows import entity_line, nothing, ordered_rows, relation_line
+from polygraph.retrieve.steps import (
+    RANKED,
+    embed_question,
+    entities_in_question,
+    ordered_chunks,
+    retrieved,
+    sources_of,
 )
-from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_question, entities_in_question, sources_of
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.question import Keywords, question_keywords
 
@@ -174,42 +176,33 @@ class RogragDual:
             relations, [relation_line(r) for r in relations], int(self.relation_tokens * scale), "relation"
         )
         chunks = index.chunks_by_id(passages)
-        sources = chunk_evidence(
-            chunks,
-            [float(len(chunks) - i) for i in range(len(chunks))],
-            [whys[c.id] for c in chunks],
-            index.titles([c.document for c in chunks]),
-        )
+        tables = ordered_rows(kept_entities, kept_relations, whys, index)
         packed = pack(
             [
                 Block(
                     heading="## Entities",
-                    items=tuple(
-                        entity_evidence(e, float(len(entities) - i), whys[e.id], index)
-                        for i, e in enumerate(kept_entities)
-                    ),
+                    items=tables[0],
                     share=self.entity_tokens / wanted,
                 ),
                 Block(
                     heading="## Relations",
-                    items=tuple(
-                        relation_evidence(r, float(len(relations) - i), whys[r.id], index)
-                        for i, r in enumerate(kept_relations)
-                    ),
+                    items=tables[1],
                     share=self.relation_tokens / wanted,
                 ),
-                Block(heading="## Sources", items=sources, share=self.chunk_tokens / wanted),
+                Block(
+                    heading="## Sources",
+                    items=ordered_chunks(chunks, whys, index),
+                    share=self.chunk_tokens / wanted,
+                ),
             ],
             max_tokens=min(self.max_tokens, wanted),
         )
-        return Retrieval(
-            question=question,
-            method="rograg-dual",
-            evidence=packed.evidence,
-            context=packed.context,
-            n_tokens=packed.n_tokens,
-            ranking=tuple(c.id for c in chunks),
+        return retrieved(
+            question,
+            "rograg-dual",
+            packed,
+            ranking=[c.id for c in chunks],
             cuts=(*no_entities, *no_relations, *packed.cuts),
             trace=trace,
-            empty_because="" if packed.evidence else f"nothing fits the budget of {self.max_tokens} tokens",
+            max_tokens=self.max_tokens,
         )

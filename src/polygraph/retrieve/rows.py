@@ -13,6 +13,7 @@ _ROW_TOKENS = 120
 _SPANS = 5
 """Passages that one row is traced to, at most."""
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
+_NOT_READ: Mapping[str, Chunk] = MappingProxyType({})
 
 
 def entity_line(entity: Entity, *, max_tokens: int = _ROW_TOKENS) -> str:
@@ -35,26 +36,30 @@ def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
     return truncate(f"{source} → {triple.predicate} → {target}", _ROW_TOKENS)
 
 
-def entity_evidence(entity: Entity, score: float, why: str, index: Snapshot) -> Evidence:
-    """An entity, traced to the passages that describe it."""
+def entity_evidence(
+    entity: Entity, score: float, why: str, index: Snapshot, read: Mapping[str, Chunk] = _NOT_READ
+) -> Evidence:
+    """An entity, traced to the passages that describe it; `read` as for `spans_of`."""
     return Evidence(
         kind="entity",
         id=entity.id,
         text=entity_line(entity),
         score=score,
-        spans=spans_of([d.chunk for d in entity.descriptions][:_SPANS] or entity.chunks[:1], index),
+        spans=spans_of(_described_in(entity), index, read),
         why=why,
     )
 
 
-def relation_evidence(relation: Relation, score: float, why: str, index: Snapshot) -> Evidence:
-    """A relation, traced to the passages that describe it."""
+def relation_evidence(
+    relation: Relation, score: float, why: str, index: Snapshot, read: Mapping[str, Chunk] = _NOT_READ
+) -> Evidence:
+    """A relation, traced to the passages that describe it; `read` as for `spans_of`."""
     return Evidence(
         kind="relation",
         id=relation.id,
         text=relation_line(relation),
         score=score,
-        spans=spans_of([d.chunk for d in relation.descriptions][:_SPANS] or relation.chunks[:1], index),
+        spans=spans_of(_described_in(relation), index, read),
         why=why,
     )
 
@@ -73,6 +78,28 @@ def triple_evidence(
     )
 
 
+def ordered_rows(
+    entities: Sequence[Entity], relations: Sequence[Relation], whys: Mapping[str, str], index: Snapshot
+) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
+    """Entities and relations as evidence where only their order counts: of each the last scores 1, one before it 2.
+
+    Args:
+        entities: best first.
+        relations: best first.
+        whys: reasons by id, of both.
+        index: that they are of.
+    """
+    n, m = len(entities), len(relations)
+    # Tables of hundreds of rows stand on few passages: these are read once.
+    rows: Sequence[Entity | Relation] = [*entities, *relations]
+    cited = dict.fromkeys(chunk for row in rows for chunk in _described_in(row))
+    read = {chunk.id: chunk for chunk in index.chunks_by_id(list(cited))}
+    return (
+        tuple(entity_evidence(e, float(n - i), whys[e.id], index, read) for i, e in enumerate(entities)),
+        tuple(relation_evidence(r, float(m - i), whys[r.id], index, read) for i, r in enumerate(relations)),
+    )
+
+
 def report_evidence(report: Report, score: float, why: str, index: Snapshot) -> Evidence:
     """A report, traced to every passage that it rests on."""
     return Evidence(
@@ -85,9 +112,23 @@ def report_evidence(report: Report, score: float, why: str, index: Snapshot) -> 
     )
 
 
-def spans_of(chunks: Iterable[str], index: Snapshot) -> tuple[Span, ...]:
-    """The whole stretches of some chunks, in the order given, each once."""
-    found: list[Chunk] = index.chunks_by_id(list(dict.fromkeys(chunks)))
+def _described_in(row: Entity | Relation) -> Sequence[str]:
+    return [d.chunk for d in row.descriptions][:_SPANS] or row.chunks[:1]
+
+
+def spans_of(
+    chunks: Iterable[str], index: Snapshot, read: Mapping[str, Chunk] = _NOT_READ
+) -> tuple[Span, ...]:
+    """The whole stretches of some chunks, in the order given, each once.
+
+    Args:
+        chunks: ids.
+        index: that they are of.
+        read: chunks that have been read already, by id; the others are read from the index.
+    """
+    wanted = list(dict.fromkeys(chunks))
+    known = [read[chunk] for chunk in wanted if chunk in read]
+    found = known if len(known) == len(wanted) else index.chunks_by_id(wanted)
     return tuple(Span(c.document, c.id, c.start, c.end) for c in found)
 
 

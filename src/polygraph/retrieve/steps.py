@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -10,8 +10,8 @@ import numpy as np
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.names import normalise
-from polygraph.records import Chunk, Entity, Evidence, Json, Relation, Retrieval, Span, Step
-from polygraph.retrieve.pack import Block, pack
+from polygraph.records import AnswerForm, Chunk, Cut, Entity, Evidence, Json, Relation, Retrieval, Span, Step
+from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.store.layers import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.words import STOP
@@ -136,6 +136,22 @@ def chunk_evidence(
     )
 
 
+def ordered_chunks(chunks: Sequence[Chunk], whys: Mapping[str, str], index: Snapshot) -> tuple[Evidence, ...]:
+    """Chunks as evidence where only their order counts: each scores one less than the one before, the last 1.
+
+    Args:
+        chunks: best first.
+        whys: reasons by id.
+        index: that they are of.
+    """
+    return chunk_evidence(
+        chunks,
+        [float(len(chunks) - i) for i in range(len(chunks))],
+        [whys[c.id] for c in chunks],
+        index.titles([c.document for c in chunks]),
+    )
+
+
 def sources_of(
     entities: Sequence[Entity], relations: Sequence[Relation], index: Snapshot
 ) -> tuple[Evidence, ...]:
@@ -182,21 +198,62 @@ def pack_chunks(
     titles = index.titles([c.document for c in chunks])
     items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], titles)
     packed = pack([Block(heading="", items=items)], max_tokens=max_tokens)
-    reason = ""
-    if not packed.evidence:
-        reason = empty_because if not hits else f"no passage fits the budget of {max_tokens} tokens"
-        if not hits and index.scope:
-            reason += f"; the filter {index.scope} may exclude what would match"
+    if not hits and index.scope:
+        empty_because += f"; the filter {index.scope} may exclude what would match"
+    return retrieved(
+        question,
+        method,
+        packed,
+        ranking=[c.id for c in listed],
+        max_tokens=max_tokens,
+        trace=trace,
+        what="no passage",
+        empty_because="" if hits else empty_because,
+    )
+
+
+def retrieved(
+    question: str,
+    method: str,
+    packed: Packed,
+    *,
+    ranking: Iterable[str],
+    max_tokens: int,
+    trace: Sequence[Step] = (),
+    cuts: Sequence[Cut] | None = None,
+    what: str = "nothing",
+    empty_because: str = "",
+    draft: str = "",
+    answer_form: AnswerForm = "prose",
+) -> Retrieval:
+    """Make a retrieval of a packed context.
+
+    Args:
+        question: as asked.
+        method: by which name it was found.
+        packed: the context and its parts.
+        ranking: ids of chunks, best first; each counts once, and the first `RANKED` are kept.
+        max_tokens: budget of the context, named if nothing fits it.
+        trace: intermediate values.
+        cuts: what was left out; default: what `packed` tells.
+        what: the subject of that sentence, as in "no report".
+        empty_because: why there is no evidence, where that is not the budget.
+        draft: an answer that the method has written.
+        answer_form: of the answer wanted.
+    """
+    reason = empty_because or f"{what} fits the budget of {max_tokens} tokens"
     return Retrieval(
         question=question,
         method=method,
         evidence=packed.evidence,
         context=packed.context,
         n_tokens=packed.n_tokens,
-        ranking=tuple(c.id for c in listed),
-        cuts=packed.cuts,
+        ranking=tuple(dict.fromkeys(ranking))[:RANKED],
+        cuts=packed.cuts if cuts is None else tuple(cuts),
         trace=tuple(trace),
-        empty_because=reason,
+        draft=draft,
+        answer_form=answer_form,
+        empty_because="" if packed.evidence else reason,
     )
 
 

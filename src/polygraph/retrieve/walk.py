@@ -246,10 +246,11 @@ def _labels(ways: Sequence[Sequence[int]], asked: dict[int, str], index: Snapsho
     for way in ways:
         for v, beside in [*pairwise(way), *pairwise(way[::-1])]:
             if v not in labels and (chunk := chunks.get(beside)) is not None:
-                title = titles.get(chunk.document, "")
-                written = names_in(f"{title}\n{chunk.text}", graph.keys[[v - graph.n_chunks]].__eq__)
-                if written:
-                    labels[v] = written[0].text
+                is_it = graph.keys[[v - graph.n_chunks]].__eq__
+                # The title is much shorter, and mostly it is the name.
+                for text in (titles.get(chunk.document, ""), chunk.text):
+                    if v not in labels and (written := names_in(text, is_it)):
+                        labels[v] = written[0].text
     return {v: labels.get(v, "a name") for v in vertices}
 
 

@@ -128,7 +128,8 @@ def run(
         actual = (server.calls, server.prompt_tokens, server.completion_tokens)
         compare = index.status()["estimate"]
         print(
-            f"\n## {name}, pilot {pilot} ({before[0]} calls), like {like and like.stem}; {found.windows} windows, {found.documents} documents; "
+            f"\n## {name}, pilot {pilot} ({before[0]} calls), like {like and like.stem}; "
+            f"{found.windows} windows, {found.documents} documents; "
             f"estimated in {seconds:.1f} s"
         )
         show(found, compare, [b - a for a, b in zip(before, actual, strict=True)], index)

@@ -75,7 +75,11 @@ def draw(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
     for axis, column, title in zip(axes, (0, 1), ("usual protocol", "unbiased protocol"), strict=True):
         values = [[2 * s[0] - 1 if column == 0 else s[1] for s in studies] for studies in found.values()]
         axis.boxplot(
-            values, tick_labels=list(found), orientation="horizontal", whis=(2.5, 97.5), flierprops={"markersize": 3}
+            values,
+            tick_labels=list(found),
+            orientation="horizontal",
+            whis=(2.5, 97.5),
+            flierprops={"markersize": 3},
         )
         axis.axvline(0.0, color="gray", linewidth=0.8)
         axis.set_title(title)

@@ -56,7 +56,7 @@ VARIANTS: Mapping[str, Method] = {
     "walk alone": replace(OURS, relevance=0.0),
     "similarity without hops": replace(OURS, hops=0),
     "nothing taken out of the question": replace(OURS, open_share=0.0),
-    "walk:reranked": METHODS["walk:reranked"],
+    "walk:reranked": replace(OURS, rerank=20),
     "hybrid:reranked": METHODS["hybrid:reranked"],
     "hipporag": METHODS["hipporag"],
     "fast-graphrag": METHODS["fast-graphrag"],

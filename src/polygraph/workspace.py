@@ -304,7 +304,9 @@ class Index:
             return None
         with closing(Store(folder, mode="read")) as store:
             if not (folder / CALLS_FILE).is_file():
-                raise BadInput(f"{folder} holds no calls of a model. Name an index that a chat model has read")
+                raise BadInput(
+                    f"{folder} holds no calls of a model. Name an index that a chat model has read"
+                )
             with closing(CallStore(folder / CALLS_FILE, "normal")) as kept:
                 return study(store, kept, self.models.chat.name, instructions())
 
@@ -682,9 +684,7 @@ class Index:
         for name in methods:
             find_method(name)
         with self.models.calls.round(), self.models.calls.sharing():
-            return in_turn(
-                lambda name: self.ask(question, name, where=where, max_tokens=max_tokens), methods
-            )
+            return in_turn(lambda name: self.ask(question, name, where=where, max_tokens=max_tokens), methods)
 
     # --- measuring ----------------------------------------------------------------------------------
 

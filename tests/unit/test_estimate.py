@@ -261,6 +261,33 @@ def test_status_sets_the_estimate_against_what_was_spent_since(papers, tmp_path)
     assert rows["answer"]["actual"]["calls"] == 1
 
 
+def test_habits_are_taken_from_another_index_that_this_model_has_read(papers, tmp_path):
+    with ScriptedServer(chat=scripted_chat()) as server:
+        flags = {"base_url": server.base_url, "api_key": "k", "chat_model": "scripted", "reranker": "none"}
+        flags |= {"embedder": "hash", "name_embedder": "hash"}
+        with Index.open(tmp_path / "other.index", **flags) as other:
+            other.add(papers)
+        before = server.calls
+        with Index.open(tmp_path / "new.index", **flags) as index:
+            plain = index.estimate(papers)
+            found = index.estimate(papers, like=tmp_path / "other.index")
+            with pytest.raises(IndexUnreadable, match="no index"):
+                index.estimate(papers, like=tmp_path / "nowhere")
+        with (
+            Index.open(tmp_path / "third.index", **flags | {"chat_model": "another"}) as index,
+            pytest.raises(BadInput, match="says nothing of 'another'"),
+        ):
+            index.estimate(papers, like=tmp_path / "other.index")
+        assert server.calls == before
+    made = next(line for line in found.lines if line.stage == "extract")
+    assert "windows of other.index" in made.basis
+    actual = sum(entry.completion_tokens for entry in server.log if entry.task == "extract")
+    guessed = next(line for line in plain.lines if line.stage == "extract").completion_tokens.mid
+    # The same documents: nearly what it wrote there, and nearer than with habits of other models.
+    assert abs(made.completion_tokens.mid - actual) < 0.2 * actual
+    assert abs(made.completion_tokens.mid - actual) < abs(guessed - actual)
+
+
 def test_questions_are_compared_by_method_with_how_many_there_were(tmp_path):
     def row(stage, n, method="hybrid"):
         return LedgerRow(

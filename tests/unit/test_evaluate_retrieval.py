@@ -202,6 +202,21 @@ def test_a_difference_that_is_there_is_said_and_one_that_is_not_is_not(index):
     assert by_pair["one", "none"].p_holm < 0.001
 
 
+def test_what_only_one_method_finds_and_what_a_router_could_gain_is_said(index):
+    methods = {"one": Fixed(order=("d0", "d1")), "other": Fixed(order=("d1", "d2", "d3"))}
+    found = index.evaluate_retrieval(many(), methods)
+    # Of six documents, ten questions each: one finds 0 and 1, the other 1, 2 and 3.
+    (pair,) = found.as_dict()["confusions"]
+    assert pair == {"a": "one", "b": "other", "both": 10, "a_only": 10, "b_only": 20, "neither": 20}
+    assert found.router is not None
+    assert (found.router.best, found.router.mean) == ("other", pytest.approx(4 / 6))
+    assert found.router.gain == pytest.approx(1 / 6)
+    assert any("a router that always knew the best method would reach 0.667" in c for c in found.conclusions)
+    alone = index.evaluate_retrieval(many(), {"one": methods["one"]})
+    assert alone.router is None
+    assert alone.confusions == {}
+
+
 def test_few_questions_cannot_tell_and_the_report_says_how_many_could(index):
     methods = {"a": Fixed(order=("d0", "d1", "d2")), "b": Fixed(order=("d3", "d4"))}
     found = index.evaluate_retrieval(many(12), methods)
@@ -367,6 +382,21 @@ def test_the_command_prints_the_contract_as_json(ready):
     assert (bm25["n"], bm25["mrr"], bm25["answer_hit@1"]) == (6, 1.0, 1.0)
     assert (bm25["calls_per_question"], bm25["cost_per_question"]) == (0, 0)
     assert bm25["intervals"]["recall@5"][1] == 1.0
+
+
+def test_the_command_says_how_many_answers_are_in_the_graph(ready):
+    without = ready("eval", "coverage", "--index", "i", "--questions", "q.jsonl")
+    assert without.code == 2
+    assert "graph" in without.sentence
+    assert ready("index", "--index", "i", "--extractor", "fast", "--for", "graphrag-local").code == 0
+    done = ready("eval", "coverage", "--index", "i", "--questions", "q.jsonl", "--json")
+    assert done.code == 0, done.err
+    found = json.loads(done.out)
+    assert found["questions"] == 6
+    assert found["share"] == found["named"] / 6
+    assert len(found["absent"]) == 6 - found["described"]
+    shown = ready("eval", "coverage", "--index", "i", "--questions", "q.jsonl")
+    assert "nowhere in the graph" in shown.out
 
 
 def test_the_command_prints_a_table_and_conclusions(ready, tmp_path):

@@ -1,7 +1,7 @@
 """Names that passages share: which words are a title, a link, a shared name, and what a question names."""
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygraph.extract.naming import names_in, naming
@@ -96,7 +96,7 @@ def test_names_of_a_question_are_the_longest_that_are_known():
         "Halcyon",
         "Grey Reef",
     ]
-    assert [n.text for n in names_in("who was master of the halcyon", known)] == ["halcyon"]
+    assert [n.text for n in names_in("who saw the halcyon on the grey reef", known)] == ["grey reef"]
     assert names_in("Did the halcyon of Ovid sing?", known) == []
 
 
@@ -114,6 +114,7 @@ def test_no_texts_make_no_names():
     assert graph.numbers(np.array([1], dtype=np.uint64)).tolist() == [-1]
 
 
+@settings(deadline=None)  # the machine may be busy
 @given(st.lists(st.tuples(st.text(max_size=20), st.text(max_size=60)), max_size=5))
 def test_any_text_can_be_read(texts):
     rows = [(n, title, text) for n, (title, text) in enumerate(texts)]

@@ -739,7 +739,9 @@ def test_what_is_known_of_texts_changes_no_report():
 
     texts = ["The Halcyon struck the Grey Reef in March.", "* a list of  lamps", "One. Two men left the bay."]
     entities = tuple(
-        Entity(id=name, name=name, type="", aliases=(), descriptions=(Description(text, "a:0"),), chunks=("a:0",))
+        Entity(
+            id=name, name=name, type="", aliases=(), descriptions=(Description(text, "a:0"),), chunks=("a:0",)
+        )
         for name, text in zip("abc", texts, strict=True)
     )
     found = [Community(id="0-x", level=0, parent="", entities=("a", "b", "c"), chunks=("a:0",))]

@@ -8,12 +8,12 @@ import pytest
 from polygraph.errors import BadInput
 from polygraph.evaluate.align import align
 from polygraph.evaluate.judgements import Judgement
+from polygraph.evaluate.protocols import Design
 from polygraph.evaluate.questions import describe_collection
 from polygraph.evaluate.questions_file import Question, read_questions
 from polygraph.evaluate.sampling import random_walk
 from polygraph.evaluate.steps import plain
 from polygraph.evaluate.study import Study
-from polygraph.evaluate.protocols import Design
 from polygraph.graph.csr import Graph
 from polygraph.models import Calls, Models
 from polygraph.models.static import HashEmbedder

@@ -55,7 +55,9 @@ SpendOption = Annotated[
 BatchOption = Annotated[
     Optional[Path],
     typer.Option(
-        "--batch", metavar="DIR", help="Write calls of the model there as batch files; replies beside them go on."
+        "--batch",
+        metavar="DIR",
+        help="Write calls of the model there as batch files; replies beside them go on.",
     ),
 ]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
@@ -338,7 +340,9 @@ def methods(
 
     names = catalogue.chosen(name)
     if index is not None and not index.is_dir():
-        raise IndexUnreadable(f"there is no index at {index}. Make one with: polygraph index PATH --index {index}")
+        raise IndexUnreadable(
+            f"there is no index at {index}. Make one with: polygraph index PATH --index {index}"
+        )
     spent = catalogue.measured((index or load_settings({}).index) / CALLS_FILE)
     if as_json:
         show.as_json(catalogue.methods_json(names, spent))
@@ -392,7 +396,9 @@ def batch(
     ] = False,
     file: Annotated[
         Optional[str],
-        typer.Option("--file", metavar="FILE", help="With --again: only the requests of this file, as listed."),
+        typer.Option(
+            "--file", metavar="FILE", help="With --again: only the requests of this file, as listed."
+        ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 
 from polygraph.errors import BadInput
+from polygraph.estimate.habits import GPT_4O as USUAL
 from polygraph.estimate.habits import Habits, learn
 from polygraph.estimate.plan import sample
 from polygraph.estimate.rehearsal import share_of_common
@@ -16,7 +17,7 @@ MOST_STUDIED = 400
 """Windows of the other index, at most, that are looked at."""
 _COMPARED = 100
 """Of these, at most, on which the choice of names is tried."""
-OTHER_TEXT = 0.25
+OTHER_TEXT = 0.5
 """Relative error of taking habits from one corpus to another, beside that of the sample; see docs/estimate.md."""
 
 
@@ -74,6 +75,8 @@ def study(store: Store, kept: CallStore, model: str, instructions: int) -> Elsew
         learned,
         written=1000 * wrote / text if text > 0 else learned.written,
         error=learned.error + OTHER_TEXT,
+        # Windows there may be longer or shorter, and a model does not write in proportion.
+        power=USUAL.power,
     )
     learned = replace(learned, common=share_of_common(some[:_COMPARED], learned))
     return Elsewhere(name=store.folder.name, habits=learned, n_windows=n_windows, ledger=ledger)

@@ -88,10 +88,12 @@ def extraction(
         )
     habits, basis = _habits(facts, chat)
     low, mid, high = (habits * 3)[:3] if len(habits) == 1 else habits
-    if len(habits) == 1:
+    lengths = [facts.tokens[w.id] for w in unpaid]
+    if len(habits) == 1 and mid.power == 1:
         writes = Range.about(text * mid.written / 1000, mid.error)
+    elif len(habits) == 1:
+        writes = Range.about(scale * sum(mid.amount(mid.written, n) for n in lengths), mid.error)
     else:
-        lengths = [facts.tokens[w.id] for w in unpaid]
         writes = Range.of(scale * sum(h.amount(h.written, n) for n in lengths) for h in (low, mid, high))
     lines = [line("extract", chat.name, price, calls, reads, writes, free=round(free * scale), basis=basis)]
     lines += _gleaning(facts, chat, price, calls, reads, writes)

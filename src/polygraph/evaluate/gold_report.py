@@ -15,6 +15,8 @@ def gold_tables(gold: GoldScores) -> Iterator[Table]:
     """Means with intervals, paired tests, parts by type and by aspect, refusals; each where there is something."""
     if gold.metrics:
         yield _means(gold.metrics)
+        if notes := [(metric.name, metric.note) for metric in gold.metrics if metric.note]:
+            yield "What the values depend on", ("metric", "note"), [*notes]
         if rows := list(_tests(gold.metrics)):
             told = "Differences on the same questions, corrected over all pairs of a metric"
             yield (
@@ -56,10 +58,10 @@ def gold_tables(gold: GoldScores) -> Iterator[Table]:
 def _means(metrics: Sequence[GoldMetric]) -> Table:
     methods = list(metrics[0].means)
     rows: list[tuple[str, ...]] = [
-        (metric.name, str(metric.n), *(_with_interval(metric.means[m]) for m in methods), metric.note)
+        (metric.name, str(metric.n), *(_with_interval(metric.means[m]) for m in methods))
         for metric in metrics
     ]
-    return "Means over questions [95 % interval]", ("metric", "questions", *methods, "note"), rows
+    return "Means over questions [95 % interval]", ("metric", "questions", *methods), rows
 
 
 def _tests(metrics: Sequence[GoldMetric]) -> Iterator[tuple[str, ...]]:
@@ -70,11 +72,15 @@ def _tests(metrics: Sequence[GoldMetric]) -> Iterator[tuple[str, ...]]:
                 metric.name,
                 test.a,
                 test.b,
-                f"{test.difference.mean:+.3f} [{low:+.3f}, {high:+.3f}]",
+                f"{_signed(test.difference.mean)} [{_signed(low)}, {_signed(high)}]",
                 p_value(test.p),
                 test.test,
                 "–" if test.effect is None else f"{test.effect:+.2f}",
             )
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"
 
 
 def _with_interval(found: Interval) -> str:

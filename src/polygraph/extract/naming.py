@@ -87,7 +87,8 @@ def naming(rows: Callable[[], Iterable[tuple[int, str, str]]]) -> Naming:
 def names_in(text: str, is_known: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> list[Named]:
     """Names in a question, the longest first where they overlap; in the order of the text, each once.
 
-    A name has a capital or a digit in its first or last word, unless the text has no capital after its first letter.
+    A name has a capital or a digit in its first or last word. In a text without a capital after its first letter a name
+    has two words at least, since a single one is mostly just a word.
 
     Args:
         text: the question.
@@ -100,7 +101,8 @@ def names_in(text: str, is_known: Callable[[NDArray[np.uint64]], NDArray[np.bool
         (i, j)
         for i in range(len(words))
         for j in range(i + 1, min(i + _MAX_WORDS, len(words)) + 1)
-        if _is_name(tuple(plain[i:j])) and (casual or _shows(words[i].group(), words[j - 1].group()))
+        if _is_name(tuple(plain[i:j]))
+        and ((casual and j - i > 1) or _shows(words[i].group(), words[j - 1].group()))
     ]
     hashes = [_hash(tuple(plain[i:j])) for i, j in spans]
     known = is_known(np.array(hashes, dtype=np.uint64))

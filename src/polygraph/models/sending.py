@@ -291,7 +291,8 @@ class Sender:
         if price is None and self._budget.max_cost is not None:
             raise BadInput(
                 f"the price of {model.name!r} is not known, so a cap on money cannot be kept. Add "
-                f'prices."{model.name}" to polygraph.toml or POLYGRAPH_PRICES, or use --max-spend-tokens instead of --max-cost'
+                f'prices."{model.name}" to polygraph.toml or POLYGRAPH_PRICES, or use --max-spend-tokens '
+                "instead of --max-cost"
             )
         return price.cost(reads, writes) if price else None
 

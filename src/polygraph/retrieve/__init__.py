@@ -84,7 +84,6 @@ METHODS: Mapping[str, Method] = {
     "integrate": Integrate(),
     "integrate:rag-vs-graphrag": Integrate(arms=(_RAG, _GRAPH)),
     "walk": NameWalk(),
-    "walk:reranked": NameWalk(rerank=20),
     "fast-graphrag": FastGraphRAG(),
     "fast-graphrag:circlemind": FastGraphRAG(seed_names=False, multi_edges="keep"),
     "hipporag": HippoRAG(),

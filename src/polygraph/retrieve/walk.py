@@ -54,8 +54,14 @@ class NameWalk:
     calls: ClassVar[str] = "1"
     tokens: ClassVar[str] = "k x chunk tokens, at most 6,000"
     summary: ClassVar[str] = "passages that match the question, and those that they lead to by a name"
-    good: ClassVar[str] = ""
-    bad: ClassVar[str] = ""
+    good: ClassVar[str] = (
+        "multi-hop questions over titled documents: all evidence in the top 10 for 95% of 133 questions of 2wiki and "
+        "50% of 144 of musique, where hybrid has 47% and 27% (benchmarks/README.md)"
+    )
+    bad: ClassVar[str] = (
+        "passages without titles that share few famous names: on MultiHop-RAG's news recall@5 of 0.32, where bm25 has "
+        "0.43; texts without capitals; questions about the whole collection"
+    )
 
     seeds: int = 20
     """Passages from which the walk sets out, so many by words and so many by vectors."""
@@ -84,7 +90,8 @@ class NameWalk:
     common: int = 20
     """A name that more passages have leads only to the document that bears it."""
     rerank: int = 0
-    """First so many are ordered anew by the cross-encoder; 0 for none. Costs about 60 ms each on two cores."""
+    """First so many are ordered anew by the cross-encoder; 0 for none. It reads each passage alone, and loses the
+    second passages of a hop (benchmarks/README.md). Costs about 60 ms each on two cores."""
     k: int = 10
     """Passages that go into the context."""
     max_tokens: int = 6_000

@@ -633,6 +633,8 @@ def test_ctrl_c_lets_calls_in_flight_end_and_keeps_their_replies(
         from polygraph.models.openai import OpenAIChat
         from polygraph.models.protocols import ChatRequest, Message
         import openai
+        # A shell starts background jobs with the signal ignored.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         calls = Calls(Path({str(tmp_path / "calls.sqlite")!r}), concurrency=3)
         model = OpenAIChat("small", base_url={server.base_url!r})
         def ask(i):

@@ -309,7 +309,8 @@ class Store:
     def remove_document(self, document: str) -> None:
         """Delete a document and every row that was read from it."""
         db = self._db
-        db.execute("INSERT OR IGNORE INTO reread VALUES (?)", (document,))
+        # Of one that is not there, as when a removal goes on, nothing is left to be read anew.
+        db.execute("INSERT OR IGNORE INTO reread SELECT id FROM documents WHERE id = ?", (document,))
         for table in ("entity_rows", "relation_rows"):
             db.execute(
                 f"DELETE FROM {table} WHERE window IN (SELECT id FROM windows WHERE document = ?)",  # noqa: S608

@@ -31,6 +31,7 @@ from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
 from polygraph.graph.names import NameGraph
 from polygraph.graph.texts import RECIPES
+from polygraph.graph.texts import REVISION as TEXTS
 from polygraph.models.protocols import Vectors
 from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple, digest
 from polygraph.store import lexical
@@ -120,7 +121,7 @@ def versions(store: Store, manifest: Manifest) -> dict[str, str]:
     own = {
         "lexical": [lexical.ANALYSER],
         **{layer: [manifest.embedder] for layer in BY_EMBEDDER},
-        **{layer: [manifest.name_embedder] for layer in BY_NAME_EMBEDDER},
+        **{layer: [manifest.name_embedder, TEXTS] for layer in BY_NAME_EMBEDDER},
         # Reading windows again changes the rows under the same documents.
         "graph": [manifest.extractor, *decisions, *revision],
         "names": [naming.READER],

@@ -145,13 +145,11 @@ def index(
     chosen = _extractor(extractor)
     if paths:
         find(paths)  # a path that is not there is reported before a folder is made for the index
-    flags: dict[str, Any] = {"max_cost": max_cost, "max_spend_tokens": max_tokens, "batch": batch}
-    with _open(index, new=bool(paths), offline=offline or None, **flags) as opened:
+    with _open(index, new=bool(paths), **_caps(max_cost, max_tokens, batch, offline)) as opened:
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
-            methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
             report = opened.add(
                 *(paths or []),
-                methods=methods,
+                methods=_names(for_methods or ""),
                 extractor=chosen,
                 progress=bars,
                 wait_s=wait,
@@ -193,7 +191,7 @@ def estimate(
     if paths:
         find(paths)
     flags = {"max_cost": max_cost, "max_spend_tokens": max_tokens, "offline": offline or None}
-    methods = [m.strip() for m in for_methods.split(",") if m.strip()] if for_methods else []
+    methods = _names(for_methods or "")
     with _open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
         found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot, like=like)
     if as_json:
@@ -219,12 +217,7 @@ def ask(
     """Answer a question with citations, or refuse."""
     from polygraph.cli import show
 
-    flags: dict[str, Any] = {
-        "max_cost": max_cost,
-        "max_spend_tokens": max_spend_tokens,
-        "batch": batch,
-    }
-    with _open(index, offline=offline or None, **flags) as opened:
+    with _open(index, **_caps(max_cost, max_spend_tokens, batch, offline)) as opened:
         options: dict[str, Any] = {"where": _where(where), "max_tokens": max_tokens}
         if stream and not as_json:
             found = _stream(opened, question, method, options)
@@ -286,13 +279,8 @@ def compare(
     """Answer one question with several methods, side by side."""
     from polygraph.cli import show, side_by_side
 
-    flags: dict[str, Any] = {
-        "max_cost": max_cost,
-        "max_spend_tokens": max_spend_tokens,
-        "batch": batch,
-    }
-    with _open(index, offline=offline or None, **flags) as opened:
-        names = [m.strip() for m in methods.split(",") if m.strip()]
+    with _open(index, **_caps(max_cost, max_spend_tokens, batch, offline)) as opened:
+        names = _names(methods)
         if not names:
             raise BadInput("-m names no method. List them with: polygraph methods")
         found = opened.compare(question, names, where=_where(where), max_tokens=max_tokens)
@@ -466,12 +454,7 @@ def refresh(
     """Have the model write again what removals withdrew; only inputs that changed are paid for."""
     from polygraph.cli.progress import Bars
 
-    flags: dict[str, Any] = {
-        "max_cost": max_cost,
-        "max_spend_tokens": max_spend_tokens,
-        "batch": batch,
-    }
-    with _open(index, **flags) as opened:
+    with _open(index, **_caps(max_cost, max_spend_tokens, batch)) as opened:
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
             report = opened.refresh(progress=bars, wait_s=wait)
         _show_build(opened, report, as_json)
@@ -489,12 +472,7 @@ def retry(
     """Have the model read again what failed or was read in part; see `status --failed`."""
     from polygraph.cli.progress import Bars
 
-    flags: dict[str, Any] = {
-        "max_cost": max_cost,
-        "max_spend_tokens": max_spend_tokens,
-        "batch": batch,
-    }
-    with _open(index, **flags) as opened:
+    with _open(index, **_caps(max_cost, max_spend_tokens, batch)) as opened:
         with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
             report = opened.retry(progress=bars, wait_s=wait)
         _show_build(opened, report, as_json)
@@ -611,6 +589,23 @@ def demo(
 
 
 # --- parts --------------------------------------------------------------------------------------------
+
+
+def _caps(
+    max_cost: float | None, max_spend_tokens: int | None, batch: Path | None, offline: bool = False
+) -> dict[str, Any]:
+    """What bounds the calls of a command, as settings."""
+    return {
+        "max_cost": max_cost,
+        "max_spend_tokens": max_spend_tokens,
+        "batch": batch,
+        "offline": offline or None,
+    }
+
+
+def _names(text: str) -> list[str]:
+    """Names between commas, each once."""
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def _open(folder: Path | None, *, new: bool = False, **flags: Any) -> "Index":

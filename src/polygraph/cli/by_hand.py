@@ -5,14 +5,13 @@ from typing import Annotated, Optional
 
 import typer
 
-from polygraph.cli import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption
+from polygraph.cli import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, _caps, _names
 from polygraph.cli.evaluating import app
 from polygraph.cli.studying import (
     MethodsOption,
     OutputOption,
     SeedOption,
     ToleranceOption,
-    _names,
     _study,
     _tell,
 )
@@ -45,7 +44,8 @@ def sheet(
     """Write a sheet on which people judge the answers of a study, two by two and without the names of the methods."""
     if limit is not None and limit < 1:
         raise BadInput(f"-n {limit} asks for no row. Give at least 1")
-    with _study(index, output, as_json, max_cost, max_spend_tokens, offline) as (_, study):
+    caps = _caps(max_cost, max_spend_tokens, None, offline)
+    with _study(index, output, as_json, **caps) as (_, study):
         rows = study.sheet(
             file, methods=_names(methods), align=align, tolerance=tolerance, seed=seed, limit=limit
         )

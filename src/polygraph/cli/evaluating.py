@@ -14,6 +14,8 @@ from polygraph.cli import (
     SpendOption,
     TokensOption,
     WhereOption,
+    _caps,
+    _names,
     _open,
     _where,
 )
@@ -91,16 +93,11 @@ def retrieval(
     from polygraph.evaluate.questions_file import read_questions
 
     listed = read_questions(questions, evidence=evidence)
-    names = list(dict.fromkeys(m.strip() for m in methods.split(",") if m.strip()))
+    names = _names(methods)
     if not names:
         raise BadInput("-m names no method. List them with: polygraph methods")
     depths = _depths(k)
-    caps: dict[str, Any] = {
-        "max_cost": max_cost,
-        "max_spend_tokens": max_spend_tokens,
-        "offline": offline or None,
-        "batch": batch,
-    }
+    caps = _caps(max_cost, max_spend_tokens, batch, offline)
     with (
         _open(index, new=per_document is not None, **caps) as opened,
         Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars,

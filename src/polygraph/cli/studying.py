@@ -1,11 +1,23 @@
 """The commands of a study: `polygraph eval questions`, `answers`, `judge` and `run`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from polygraph.cli import BatchOption, CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, _open
+from polygraph.cli import (
+    BatchOption,
+    CostOption,
+    IndexOption,
+    JsonOption,
+    OfflineOption,
+    SpendOption,
+    _caps,
+    _names,
+    _open,
+)
 from polygraph.cli.evaluating import PerDocumentOption, app
 from polygraph.errors import BadInput
 
@@ -76,7 +88,8 @@ def questions(
     as_json: JsonOption = False,
 ) -> None:
     """Make the questions of a study from the index, or take your own."""
-    with _study(index, output, as_json, max_cost, max_spend_tokens, offline, batch) as (_, study):
+    caps = _caps(max_cost, max_spend_tokens, batch, offline)
+    with _study(index, output, as_json, **caps) as (_, study):
         _questions(study, kind, n, seed, own)
         found = study.questions()
     _tell(as_json, {"questions": len(found), "types": _types(found), "study": str(output)})
@@ -95,16 +108,8 @@ def answers(
     as_json: JsonOption = False,
 ) -> None:
     """Answer the questions of a study with some methods; more methods may be added later."""
-    with _study(
-        index,
-        output,
-        as_json,
-        max_cost,
-        max_spend_tokens,
-        offline,
-        batch,
-        per_document=per_document is not None,
-    ) as (opened, study):
+    caps = _caps(max_cost, max_spend_tokens, batch, offline)
+    with _study(index, output, as_json, new=per_document is not None, **caps) as (opened, study):
         found = _answer(opened, study, _names(methods), per_document)
     _tell(as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)})
 
@@ -129,7 +134,8 @@ def judge(
     as_json: JsonOption = False,
 ) -> None:
     """Judge the answers of a study pair by pair: equal lengths, both orders, repeats, ties, trials."""
-    with _study(index, output, as_json, max_cost, max_spend_tokens, offline, batch) as (opened, study):
+    caps = _caps(max_cost, max_spend_tokens, batch, offline)
+    with _study(index, output, as_json, **caps) as (opened, study):
         _judge(
             opened,
             study,
@@ -168,16 +174,8 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Questions, answers and judgements in one go; stopped anywhere, it goes on without paying again."""
-    with _study(
-        index,
-        output,
-        as_json,
-        max_cost,
-        max_spend_tokens,
-        offline,
-        batch,
-        per_document=per_document is not None,
-    ) as (opened, study):
+    caps = _caps(max_cost, max_spend_tokens, batch, offline)
+    with _study(index, output, as_json, new=per_document is not None, **caps) as (opened, study):
         _questions(study, kind, n, seed, own)
         names = _names(methods)
         _answer(opened, study, names, per_document)
@@ -223,7 +221,7 @@ def report(
     from polygraph.cli import show
     from polygraph.evaluate.report import json_report
 
-    with _study(index, output, as_json, None, None, True) as (_, study):
+    with _study(index, output, as_json, offline=True) as (_, study):
         material = study.report(protocol=protocol, title=title, bert=bert)
     if as_json:
         show.as_json(json_report(material))
@@ -238,42 +236,20 @@ def report(
 # --- parts --------------------------------------------------------------------------------------------
 
 
-class _study:
+@contextmanager
+def _study(
+    index: Path | None, output: Path, quiet: bool, *, new: bool = False, **caps: Any
+) -> "Iterator[tuple[Index, Experiment]]":
     """An index, a study over it, and bars that show how far it is."""
+    from polygraph.cli.progress import Bars
 
-    def __init__(
-        self,
-        index: Path | None,
-        output: Path,
-        quiet: bool,
-        cost: float | None,
-        tokens: int | None,
-        offline: bool,
-        batch: Path | None = None,
-        *,
-        per_document: bool = False,
-    ) -> None:
-        # A folder of small indexes need not hold one of its own.
-        small = per_document or (index is not None and (index / "documents").is_dir())
-        caps: dict[str, Any] = {
-            "max_cost": cost,
-            "max_spend_tokens": tokens,
-            "offline": offline or None,
-            "batch": batch,
-        }
-        self._opened = _open(index, new=small, **caps)
-        self._output, self._quiet = output, quiet
-
-    def __enter__(self) -> "tuple[Index, Experiment]":
-        from polygraph.cli.progress import Bars
-
-        opened = self._opened.__enter__()
-        self._bars = Bars(quiet=self._quiet, spent=lambda: opened.models.calls.spent)
-        return opened, opened.experiment(self._output, progress=self._bars.__enter__())
-
-    def __exit__(self, *args: Any) -> None:
-        self._bars.__exit__(*args)
-        self._opened.__exit__(*args)
+    # A folder of small indexes need not hold one of its own.
+    small = new or (index is not None and (index / "documents").is_dir())
+    with (
+        _open(index, new=small, **caps) as opened,
+        Bars(quiet=quiet, spent=lambda: opened.models.calls.spent) as bars,
+    ):
+        yield opened, opened.experiment(output, progress=bars)
 
 
 def _questions(study: "Experiment", kind: Any, n: int, seed: int, own: Path | None) -> None:
@@ -358,10 +334,6 @@ def _judge(
             "study": str(study.study.folder),
         },
     )
-
-
-def _names(text: str) -> list[str]:
-    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def _types(questions: Any) -> dict[str, int]:

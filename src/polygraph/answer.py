@@ -139,17 +139,12 @@ def _refusal(reason: str) -> _Draft:
 
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> _Draft:
-    # Summaries of FG-RAG are about what the question names, and such a question names nothing. Where summaries stand
-    # beside other evidence they are results of steps, and not points.
-    points = all(e.kind == "summary" for e in retrieval.evidence) and not retrieval.method.startswith(
-        "fg-rag"
-    )
-    if extractive.is_broad(question) and points:
+    if extractive.is_broad(question) and retrieval.answer_form == "points":
         return _list_points(retrieval, index)
     passages = _passages(question, retrieval.evidence, index)
     selection = extractive.choose_sentences(question, passages, models)
     if not selection.sentences:
-        broad = extractive.is_broad(question) and not retrieval.method.startswith("graphrag-global")
+        broad = extractive.is_broad(question) and retrieval.answer_form != "points"
         hint = "; a question about the whole collection is one for `graphrag-global`" if broad else ""
         return _refusal(selection.refused_because + hint)
     chunks = {p.chunk.id: p.chunk for p in passages}

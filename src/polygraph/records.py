@@ -319,8 +319,9 @@ class Usage:
 
 
 EvidenceKind: TypeAlias = Literal["chunk", "entity", "relation", "report", "summary"]
-AnswerForm: TypeAlias = Literal["prose", "word"]
-"""`prose`: cited statements, as long as the question needs. `word`: one name, number, date, yes or no, cited."""
+AnswerForm: TypeAlias = Literal["prose", "points", "word"]
+"""`prose`: cited statements, as long as the question needs. `points`: the same, of evidence that consists of statements
+on the whole, best first, which without a model are listed. `word`: one name, number, date, yes or no, cited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

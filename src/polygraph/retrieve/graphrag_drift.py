@@ -147,6 +147,7 @@ class GraphRAGDrift:
             trace=trace,
             max_tokens=self.max_tokens,
             what="no answer",
+            answer_form="points",
         )
 
     def _to_search(self, question: str, index: Snapshot, models: Models) -> tuple[str, list[Step]]:

@@ -118,6 +118,7 @@ class GraphRAGGlobal:
             trace=trace,
             max_tokens=self.max_tokens,
             what="no point",
+            answer_form="points",
         )
 
     def _chosen(

@@ -39,7 +39,7 @@ def write_answer(
         models: in use.
         chat: the model to ask.
         method: for the ledger.
-        form: `prose`, or `word` for one name, number, date, yes or no (multi-hop questions of FG-RAG).
+        form: `prose` or `points`, or `word` for one name, number, date, yes or no (multi-hop questions of FG-RAG).
         history: earlier questions and answers.
         target_words: how long the answer should be; None: as short as the question allows.
         sample: which of several replies to the same request is meant.
@@ -49,7 +49,7 @@ def write_answer(
     Returns:
         Its text; beginning with `NO_ANSWER` if it finds the evidence insufficient.
     """
-    system, user = prompt("answer" if form == "prose" else "answer_word").fill(
+    system, user = prompt("answer_word" if form == "word" else "answer").fill(
         {"evidence": as_data(context, "evidence"), "history": _history(history), "question": question}
     )
     if target_words is not None:

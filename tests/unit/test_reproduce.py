@@ -277,7 +277,7 @@ def test_questions_about_single_documents_are_asked_of_their_own_index(data, end
     _, env = endpoint
     out = tmp_path / "out"
     found = run_json("rag-vs-graphrag", "1-nq", "--data", data, "--output", out, env=env)
-    assert len(list((out / "indexes").glob("*.jsonl"))) == 2
+    assert len(list((out / "index" / "documents").glob("*.jsonl"))) == 2
     answers = Study(out / "study").answers()
     assert [a.question for a in answers][:: len(find_table("rag-vs-graphrag", "1-nq").methods)] == [
         "q1",

@@ -1,7 +1,5 @@
 """The command `polygraph reproduce`."""
 
-import hashlib
-import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,7 +11,7 @@ from polygraph.cli import CostOption, JsonOption, SpendOption, app
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
-    from polygraph.evaluate.experiment import Experiment
+    from polygraph.evaluate.by_document import Opened
     from polygraph.evaluate.published import Table
     from polygraph.evaluate.questions_file import Question
     from polygraph.evaluate.reproduce import Figure
@@ -100,58 +98,34 @@ def _run(
     limit: int,
     quiet: bool,
 ) -> "list[Figure]":
+    from dataclasses import replace
+
     from polygraph.cli.progress import Bars
     from polygraph.evaluate.reproduce import asker, run
     from polygraph.evaluate.steps import needed
-    from polygraph.evaluate.study import Study
     from polygraph.models.open import open_chat
+    from polygraph.per_document import PerDocument
     from polygraph.workspace import Index
 
-    bars = Bars(quiet=quiet)
+    with Bars(quiet=quiet) as told, Index.open(folder / "index", settings=settings) as index:
+        chat = needed(index.models)
+        experiment = index.experiment(folder / "study", progress=told)
+        if table.scope == "single":
+            small = PerDocument(index, corpus)
+        else:
+            small = None
+            index.add(corpus, methods=list(table.methods), progress=told)
+            experiment = replace(experiment, ask=asker(index.retrieve, index.snapshot, index.models, table))
 
-    @contextmanager
-    def opened(document: str | None) -> "Iterator[Experiment]":
-        place = folder / "index"
-        if document is not None:
-            # Ids are of any form; a folder's name is not.
-            name = hashlib.blake2b(document.encode(), digest_size=8).hexdigest()
-            place = folder / "indexes" / name
-        with Index.open(place, settings=settings) as index:
-            needed(index.models)
-            source = corpus if document is None else _alone(corpus, document, place.with_suffix(".jsonl"))
-            index.add(source, methods=list(table.methods), progress=told)
-            experiment = index.experiment(folder / "study", progress=told)
-            yield _asking(experiment, asker(index.retrieve, index.snapshot, index.models, table))
+        @contextmanager
+        def alone(document: str) -> "Iterator[Opened]":
+            assert small is not None  # noqa: S101 - asked of tables with questions about one document only
+            with small.opened(document, table.methods) as found:
+                ask = asker(found.retrieve, lambda: found.index, index.models, table)
+                yield replace(found, ask=ask)
 
-    def judge_of(experiment: "Experiment") -> Any:
-        return open_chat(settings, judge) if judge else needed(experiment.models)
-
-    with bars as told:
-        study = Study(folder / "study")
-        return run(table, study, questions, opened, judge_of, told, seed=seed, trials=trials, limit=limit)
-
-
-def _asking(experiment: "Experiment", ask: Any) -> "Experiment":
-    from dataclasses import replace
-
-    return replace(experiment, ask=ask)
-
-
-def _alone(corpus: Path, document: str, place: Path) -> Path:
-    """One document of a corpus as a corpus of its own."""
-    import gzip
-
-    place.parent.mkdir(parents=True, exist_ok=True)
-    if not place.is_file():
-        opener = gzip.open if corpus.suffix == ".gz" else open
-        with opener(corpus, "rt", encoding="utf-8") as lines:
-            line = next((x for x in lines if str(json.loads(x).get("id")) == document), None)
-        if line is None:
-            raise BadInput(f"{corpus} has no document {document!r}, which a question names as its evidence")
-        temporary = place.with_suffix(".tmp")
-        temporary.write_text(line if line.endswith("\n") else line + "\n", encoding="utf-8")
-        temporary.replace(place)
-    return place
+        chosen = open_chat(settings, judge) if judge else chat
+        return run(table, experiment, questions, alone, chosen, seed=seed, trials=trials, limit=limit)
 
 
 # --- what it would take -----------------------------------------------------------------------------------

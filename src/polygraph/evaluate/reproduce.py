@@ -1,7 +1,6 @@
 """A published table again: the same protocol on the user's copy of the data, ours beside the published numbers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -13,6 +12,7 @@ from polygraph.answer import answer as write
 from polygraph.errors import BadInput
 from polygraph.evaluate.align import ATTEMPTS
 from polygraph.evaluate.bootstrap import Interval, bootstrap_differences
+from polygraph.evaluate.by_document import Open, answer_by_document
 from polygraph.evaluate.experiment import Experiment, n_judge_calls
 from polygraph.evaluate.judgements import Judgement, outcomes
 from polygraph.evaluate.metrics import accuracy, fgrag_exact_match, token_prf
@@ -22,8 +22,8 @@ from polygraph.evaluate.published import TABLES, Column, Posing, Table
 from polygraph.evaluate.questions import summary_questions
 from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.semantics import semantic_similarity
-from polygraph.evaluate.steps import Told, answer_questions, plain
-from polygraph.evaluate.study import Study, StudyAnswer
+from polygraph.evaluate.steps import plain
+from polygraph.evaluate.study import StudyAnswer
 from polygraph.models import ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Answer, Json, Retrieval
@@ -216,11 +216,10 @@ def asker(
 
 def run(
     table: Table,
-    study: Study,
+    experiment: Experiment,
     questions: Sequence[Question],
-    opened: Callable[[str | None], AbstractContextManager[Experiment]],
-    judge: Callable[[Experiment], ChatModel],
-    told: Told,
+    alone: Open,
+    judge: ChatModel,
     *,
     seed: int = 0,
     trials: int = 0,
@@ -230,35 +229,34 @@ def run(
 
     Args:
         table: what to run.
-        study: where answers and judgements are kept.
+        experiment: over the index of all documents; of a table whose questions are about one document each, only its
+            study and models are used.
         questions: selected; none where they are posed.
-        opened: opens the index of a document by its id, or with None that of all documents.
+        alone: opens the index of one document.
         judge: the model that judges.
-        told: of the progress.
         seed: of posed questions and of the intervals.
         trials: of the judges; 0: as in the paper.
         limit: questions at most where they are posed; 0: as in the paper.
 
     Raises:
-        BadInput: if the study was made with other settings.
+        BadInput: if the study was made with other settings, or a question does not name its document.
     """
+    study, told = experiment.study, experiment.told
     wanted: dict[str, Json] = {"paper": table.paper, "table": table.name, "seed": seed, "limit": limit}
     study.settle("reproduction", wanted)
     posed = list(questions)
-    if table.scope == "single":
-        _answer_by_document(table, study, posed, opened, told)
+    posing = table.contest.posing if table.contest else "data"
+    if posing == "data":
+        experiment.take(posed)
     else:
-        with opened(None) as experiment:
-            posing = table.contest.posing if table.contest else "data"
-            if posing == "data":
-                experiment.take(posed)
-            else:
-                posed = _posed(experiment, posing, seed, limit)
-            experiment.answer(table.methods)
-            if table.contest is not None:
-                _judge(table, experiment, judge(experiment), trials)
-    with opened(_document(posed[0]) if table.scope == "single" else None) as experiment:
-        return figures(table, posed, study.answers(), study.judgements(), experiment.models, seed=seed)
+        posed = _posed(experiment, posing, seed, limit)
+    if table.scope == "single":
+        answer_by_document(study, posed, table.methods, alone, experiment.models, told)
+    else:
+        experiment.answer(table.methods)
+    if table.contest is not None:
+        _judge(table, experiment, judge, trials)
+    return figures(table, posed, study.answers(), study.judgements(), experiment.models, seed=seed)
 
 
 def figures(
@@ -336,44 +334,6 @@ def _posed(experiment: Experiment, posing: Posing, seed: int, limit: int) -> lis
     elif not experiment.study.path("questions").is_file():
         experiment.pose("summary" if posing == "summary" else "grounded", n=_per_level(limit), seed=seed)
     return experiment.questions()
-
-
-def _document(question: Question) -> str:
-    return question.evidence[0]
-
-
-def _answer_by_document(
-    table: Table,
-    study: Study,
-    questions: Sequence[Question],
-    opened: Callable[[str | None], AbstractContextManager[Experiment]],
-    told: Told,
-) -> None:
-    """Ask each question of the index of its own document, one index after the other."""
-    done = {a.key for a in study.answers()}
-    n_answers = len(questions) * len(table.methods)
-    before = 0
-
-    def count(stage: str, done: int, total: int) -> None:  # noqa: ARG001 - that of one document
-        told(stage, before + done, n_answers)
-
-    for document in dict.fromkeys(map(_document, questions)):
-        mine = [q for q in questions if _document(q) == document]
-        if all((q.id, m) in done for q in mine for m in table.methods):
-            continue
-        with opened(document) as experiment:
-            experiment.take(questions)
-            before = sum((q.id, m) in done for q in questions if q not in mine for m in table.methods)
-            found = answer_questions(
-                study, mine, table.methods, experiment.ask, experiment.models.calls.map, count
-            )
-        done |= {a.key for a in found}
-    # All are there: this puts the lines in the order of the questions and asks nobody.
-    answer_questions(study, questions, table.methods, _nobody, map, told)
-
-
-def _nobody(question: str, method: str) -> Answer:
-    raise BadInput(f"{question!r} has no answer by {method}")  # pragma: no cover - every one was asked above
 
 
 def _judge(table: Table, experiment: Experiment, chat: ChatModel, trials: int) -> None:

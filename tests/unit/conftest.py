@@ -1,4 +1,6 @@
-"""A small index that several tests of methods read, built once: hashed vectors, rows by the scripted model."""
+"""A small index that several tests of methods read, built once, and a way to make others."""
+
+from contextlib import contextmanager
 
 import pytest
 
@@ -42,3 +44,20 @@ def small_index(tmp_path_factory):
     snapshot = Snapshot(source / "index")
     yield snapshot
     snapshot.close()
+
+
+@pytest.fixture(scope="session")
+def index_of():
+    """Makes an index of some texts by name, open for reading."""
+
+    @contextmanager
+    def made(folder, texts, models, **options):
+        for name, text in texts.items():
+            (folder / f"{name}.txt").write_text(text, encoding="utf-8")
+        with Index.open(folder / "index", models=models) as index:
+            index.add(*(folder / f"{name}.txt" for name in texts), **options)
+        snapshot = Snapshot(folder / "index")
+        yield snapshot
+        snapshot.close()
+
+    return made

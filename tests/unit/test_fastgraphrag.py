@@ -1,7 +1,6 @@
 """FastGraphRAG: the reset vector, the walk and the scores worked out by hand on a chain of four statements."""
 
 import itertools
-import re
 
 import numpy as np
 import pytest
@@ -10,8 +9,7 @@ from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.fastgraphrag import FastGraphRAG
 from polygraph.retrieve.policies import keep
-from polygraph.store.layers import Snapshot
-from polygraph.testing import scripted_chat
+from polygraph.testing import WordEmbedder, scripted_chat
 from polygraph.workspace import Index
 
 TEXTS = {
@@ -25,38 +23,17 @@ EDGES = [(0, 1), (1, 2), (2, 3), (0, 4)]
 """Among ada, bela, cyra, dora, ezra."""
 
 
-class Words:
-    """One place for each name; other words do not count."""
-
-    name = "words"
-    places = ("ada", "bela", "cyra", "dora", "ezra")
-    dimension = len(places)
-    max_tokens = 1_000
-    local = instant = True
-
-    def embed(self, texts, kind):
-        rows = np.array(
-            [[w in re.findall(r"\w+", t.lower()) for w in self.places] for t in texts], dtype=np.float32
-        ).reshape(len(texts), self.dimension)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
-    def count(self, texts):
-        return [len(t.split()) for t in texts]
+WORDS = WordEmbedder(("ada", "bela", "cyra", "dora", "ezra"))
 
 
 def models(chat=None):
-    return Models(chat=chat, embedder=Words(), name_embedder=Words(), reranker=None, calls=Calls(None))
+    return Models(chat=chat, embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None))
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory, write_files):
-    base = tmp_path_factory.mktemp("fastgraphrag")
-    papers = write_files(base / "papers", {f"{name}.txt": text for name, text in TEXTS.items()})
-    with Index.open(base / "index", models=models(scripted_chat())) as made:
-        made.add(papers)
-    snapshot = Snapshot(base / "index")
-    yield snapshot
-    snapshot.close()
+def index(tmp_path_factory, index_of):
+    with index_of(tmp_path_factory.mktemp("fastgraphrag"), TEXTS, models(scripted_chat())) as made:
+        yield made
 
 
 def ask(index, question=QUESTION, **parameters):

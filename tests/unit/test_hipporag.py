@@ -1,7 +1,5 @@
 """HippoRAG 2: seeds, reset weights and the walk worked out by hand on a chain of four statements."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -13,8 +11,7 @@ from polygraph.retrieve import METHODS
 from polygraph.retrieve.hipporag import HippoRAG
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.facts import read_choice, relevant_facts
-from polygraph.testing import scripted_chat
-from polygraph.workspace import Index
+from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {
     "d1": "Ada funds Bela.",
@@ -29,23 +26,7 @@ FACTS = [(ADA, BELA), (BELA, CYRA), (CYRA, DORA), (ADA, EZRA)]
 MENTIONS = [(ADA, D1), (BELA, D1), (BELA, D2), (CYRA, D2), (CYRA, D3), (DORA, D3), (ADA, D4), (EZRA, D4)]
 
 
-class Words:
-    """One place for each name; other words do not count."""
-
-    name = "words"
-    places = ("ada", "bela", "cyra", "dora", "ezra")
-    dimension = len(places)
-    max_tokens = 1_000
-    local = instant = True
-
-    def embed(self, texts, kind):
-        rows = np.array(
-            [[w in re.findall(r"\w+", t.lower()) for w in self.places] for t in texts], dtype=np.float32
-        ).reshape(len(texts), self.dimension)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
-    def count(self, texts):
-        return [len(t.split()) for t in texts]
+WORDS = WordEmbedder(("ada", "bela", "cyra", "dora", "ezra"))
 
 
 class Says:
@@ -62,18 +43,13 @@ class Says:
 
 
 def models(chat=None):
-    return Models(chat=chat, embedder=Words(), name_embedder=Words(), reranker=None, calls=Calls(None))
+    return Models(chat=chat, embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None))
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory, write_files):
-    base = tmp_path_factory.mktemp("hipporag")
-    papers = write_files(base / "papers", {f"{name}.txt": text for name, text in TEXTS.items()})
-    with Index.open(base / "index", models=models(scripted_chat())) as made:
-        made.add(papers)
-    snapshot = Snapshot(base / "index")
-    yield snapshot
-    snapshot.close()
+def index(tmp_path_factory, index_of):
+    with index_of(tmp_path_factory.mktemp("hipporag"), TEXTS, models(scripted_chat())) as made:
+        yield made
 
 
 def ask(index, question=QUESTION, chat=None, **parameters):

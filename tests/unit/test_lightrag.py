@@ -1,6 +1,5 @@
 """LightRAG: values worked out by hand on a graph of five entities whose vectors have one place for each word."""
 
-import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +9,7 @@ from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.lightrag import LightRAG, lightrag_1_0
 from polygraph.retrieve.linked import by_quota, by_similarity, owned
-from polygraph.store.layers import Snapshot
-from polygraph.testing import scripted_chat
-from polygraph.workspace import Index
+from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {
     "d1": "Ada funds Bela.",
@@ -25,38 +22,17 @@ QUESTION = "Which guards did Ada hire?"
 """Details: Ada. Themes: guards, hire."""
 
 
-class Words:
-    """One place for each word of the texts, the same length for every word that is there; other words do not count."""
-
-    name = "words"
-    places = ("ada", "bela", "cyra", "dora", "ezra", "funds", "repairs", "guards", "visits")
-    dimension = len(places)
-    max_tokens = 1_000
-    local = instant = True
-
-    def embed(self, texts, kind):
-        rows = np.array(
-            [[w in re.findall(r"\w+", t.lower()) for w in self.places] for t in texts], dtype=np.float32
-        ).reshape(len(texts), self.dimension)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
-    def count(self, texts):
-        return [len(t.split()) for t in texts]
+WORDS = WordEmbedder(("ada", "bela", "cyra", "dora", "ezra", "funds", "repairs", "guards", "visits"))
 
 
 def models(chat=None):
-    return Models(chat=chat, embedder=Words(), name_embedder=Words(), reranker=None, calls=Calls(None))
+    return Models(chat=chat, embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None))
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory, write_files):
-    base = tmp_path_factory.mktemp("lightrag")
-    papers = write_files(base / "papers", {f"{name}.txt": text for name, text in TEXTS.items()})
-    with Index.open(base / "index", models=models(scripted_chat())) as made:
-        made.add(papers)
-    snapshot = Snapshot(base / "index")
-    yield snapshot
-    snapshot.close()
+def index(tmp_path_factory, index_of):
+    with index_of(tmp_path_factory.mktemp("lightrag"), TEXTS, models(scripted_chat())) as made:
+        yield made
 
 
 def ask(index, question=QUESTION, **parameters):
@@ -234,7 +210,7 @@ def test_quotas_fall_from_most_to_one_and_what_is_left_goes_round():
 
 
 def test_passages_by_similarity_break_ties_by_row(index):
-    vector = Words().embed(["Ada"], "query")[0]
+    vector = WORDS.embed(["Ada"], "query")[0]
     found = by_similarity(["d4.txt:0", "d2.txt:0", "d1.txt:0"], vector, index)
     assert [c for c, _ in found] == ["d1.txt:0", "d4.txt:0", "d2.txt:0"]
     assert found[0][1] == pytest.approx(3**-0.5, abs=1e-5)

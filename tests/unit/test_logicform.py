@@ -1,10 +1,8 @@
 """Logic forms: values worked out by hand on a graph whose vectors have one place for each word."""
 
 import json
-import re
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 from polygraph.errors import UnusableReply
@@ -13,10 +11,8 @@ from polygraph.models.scripted import task_of
 from polygraph.retrieve.execution import Execution
 from polygraph.retrieve.facts import Matching, link, matching_facts
 from polygraph.retrieve.logicform import RogragLogic
-from polygraph.store.layers import Snapshot
 from polygraph.tasks.plan import Plan, plan, read_plan, rules, used
-from polygraph.testing import scripted_chat
-from polygraph.workspace import Index
+from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {
     "d1": "Ada built Alder in 1871.",
@@ -40,29 +36,16 @@ PAPER = Matching(
 )
 
 
-class Words:
-    """One place for each word of the texts, the same length for every word that is there; other words do not count."""
-
-    name = "words"
-    places = tuple(
-        "ada bela cyra dora ezra fern gale hugo alder brook built married owns visits lent".split()  # noqa: SIM905
+WORDS = WordEmbedder(
+    (
+        *("ada", "bela", "cyra", "dora", "ezra", "fern", "gale"),
+        *("hugo", "alder", "brook", "built", "married", "owns", "visits", "lent"),
     )
-    dimension = len(places)
-    max_tokens = 1_000
-    local = instant = True
-
-    def embed(self, texts, kind):
-        rows = np.array(
-            [[w in re.findall(r"\w+", t.lower()) for w in self.places] for t in texts], dtype=np.float32
-        ).reshape(len(texts), self.dimension)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
-    def count(self, texts):
-        return [len(t.split()) for t in texts]
+)
 
 
 def models(chat=None):
-    return Models(chat=chat, embedder=Words(), name_embedder=Words(), reranker=None, calls=Calls(None))
+    return Models(chat=chat, embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None))
 
 
 def saying(**replies):
@@ -81,14 +64,9 @@ def saying(**replies):
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory, write_files):
-    base = tmp_path_factory.mktemp("logic")
-    papers = write_files(base / "papers", {f"{name}.txt": text for name, text in TEXTS.items()})
-    with Index.open(base / "index", models=models(scripted_chat())) as made:
-        made.add(papers)
-    snapshot = Snapshot(base / "index")
-    yield snapshot
-    snapshot.close()
+def index(tmp_path_factory, index_of):
+    with index_of(tmp_path_factory.mktemp("logic"), TEXTS, models(scripted_chat())) as made:
+        yield made
 
 
 def row(index, name):

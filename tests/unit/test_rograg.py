@@ -1,7 +1,5 @@
 """ROGRAG: dual-level rankings worked out by hand, the order of its stages, and the threshold that examples teach."""
 
-import re
-
 import numpy as np
 import pytest
 
@@ -12,12 +10,10 @@ from polygraph.models.scripted import task_of
 from polygraph.retrieve.relevance import best_cut, calibrate, relevance
 from polygraph.retrieve.rograg import Rograg
 from polygraph.retrieve.rograg_dual import RogragDual
-from polygraph.store.layers import Snapshot
 from polygraph.tasks.intent import INTENTS, question_intent, read_intent
 from polygraph.tasks.question import Keywords
 from polygraph.tasks.verify import keep_rows, read_support
-from polygraph.testing import scripted_chat
-from polygraph.workspace import Index
+from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {
     "d1": "Ada funds Bela.",
@@ -30,23 +26,7 @@ QUESTION = "Which guards did Ada hire?"
 """Details: Ada. Themes: guards, hire."""
 
 
-class Words:
-    """One place for each word of the texts, the same length for every word that is there; other words do not count."""
-
-    name = "words"
-    places = ("ada", "bela", "cyra", "dora", "ezra", "funds", "repairs", "guards", "visits")
-    dimension = len(places)
-    max_tokens = 1_000
-    local = instant = True
-
-    def embed(self, texts, kind):
-        rows = np.array(
-            [[w in re.findall(r"\w+", t.lower()) for w in self.places] for t in texts], dtype=np.float32
-        ).reshape(len(texts), self.dimension)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
-    def count(self, texts):
-        return [len(t.split()) for t in texts]
+WORDS = WordEmbedder(("ada", "bela", "cyra", "dora", "ezra", "funds", "repairs", "guards", "visits"))
 
 
 class Longest:
@@ -60,7 +40,7 @@ class Longest:
 
 
 def models(chat=None, reranker=None):
-    return Models(chat=chat, embedder=Words(), name_embedder=Words(), reranker=reranker, calls=Calls(None))
+    return Models(chat=chat, embedder=WORDS, name_embedder=WORDS, reranker=reranker, calls=Calls(None))
 
 
 def saying(**replies):
@@ -71,14 +51,9 @@ def saying(**replies):
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory, write_files):
-    base = tmp_path_factory.mktemp("rograg")
-    papers = write_files(base / "papers", {f"{name}.txt": text for name, text in TEXTS.items()})
-    with Index.open(base / "index", models=models(scripted_chat())) as made:
-        made.add(papers)
-    snapshot = Snapshot(base / "index")
-    yield snapshot
-    snapshot.close()
+def index(tmp_path_factory, index_of):
+    with index_of(tmp_path_factory.mktemp("rograg"), TEXTS, models(scripted_chat())) as made:
+        yield made
 
 
 def traced(method, index, question=QUESTION, given=None):

@@ -1,9 +1,7 @@
 """RQ-RAG: trees, calls and votes counted by hand on four one-sentence documents."""
 
 import json
-import re
 
-import numpy as np
 import pytest
 
 from polygraph.answer import answer
@@ -12,12 +10,10 @@ from polygraph.models import Calls, Models
 from polygraph.models.scripted import ScriptedChat
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.rqrag import RQRAG
-from polygraph.store.layers import Snapshot
 from polygraph.tasks.refine import read_answer, read_query, refine
-from polygraph.testing import scripted_chat
+from polygraph.testing import WordEmbedder, scripted_chat
 from polygraph.testing.reading import last_turn
 from polygraph.testing.replies import REPLIES
-from polygraph.workspace import Index
 
 TEXTS = {
     "d1": "Ada funds Bela.",
@@ -28,38 +24,19 @@ TEXTS = {
 QUESTION = "What does Ada fund?"
 
 
-class Words:
-    """One place for each name; texts without a name are all zeros."""
-
-    name = "words"
-    places = ("ada", "bela", "cyra", "dora", "ezra")
-    dimension = len(places)
-    max_tokens = 1_000
-    local = instant = True
-
-    def embed(self, texts, kind):
-        rows = np.array(
-            [[w in re.findall(r"\w+", t.lower()) for w in self.places] for t in texts], dtype=np.float32
-        ).reshape(len(texts), self.dimension)
-        return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-9)
-
-    def count(self, texts):
-        return [len(t.split()) for t in texts]
+WORDS = WordEmbedder(("ada", "bela", "cyra", "dora", "ezra"))
 
 
 @pytest.fixture(scope="module")
-def index(tmp_path_factory, write_files):
-    base = tmp_path_factory.mktemp("rq")
-    papers = write_files(base / "papers", {f"{name}.txt": text for name, text in TEXTS.items()})
-    with Index.open(base / "index", models=models(None)) as made:
-        made.add(papers, methods=["rq-rag"], extractor="nlp")
-    snapshot = Snapshot(base / "index")
-    yield snapshot
-    snapshot.close()
+def index(tmp_path_factory, index_of):
+    with index_of(
+        tmp_path_factory.mktemp("rq"), TEXTS, models(None), methods=["rq-rag"], extractor="nlp"
+    ) as made:
+        yield made
 
 
 def models(chat):
-    return Models(chat=chat, embedder=Words(), name_embedder=Words(), reranker=None, calls=Calls(None))
+    return Models(chat=chat, embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None))
 
 
 def playing(query, said):

@@ -2,9 +2,11 @@
 
 `scripted_chat` is a language model that plays every task of ours from the text of the request alone, and
 `check_method` tells whether a retrieval method, also one of your own, keeps to what all methods promise.
+`WordEmbedder` makes vectors that can be worked out by hand.
 """
 
 from polygraph.testing.methods import check_method
 from polygraph.testing.replies import REPLIES, scripted_chat, scripted_extraction
+from polygraph.testing.words import WordEmbedder
 
-__all__ = ["REPLIES", "check_method", "scripted_chat", "scripted_extraction"]
+__all__ = ["REPLIES", "WordEmbedder", "check_method", "scripted_chat", "scripted_extraction"]

@@ -1,8 +1,9 @@
 """What judges said, and what it adds up to for a question: one record for every protocol."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
+from polygraph.errors import UnusableReply
 from polygraph.evaluate.agreement import Verdict
 from polygraph.records import Json
 
@@ -156,6 +157,18 @@ def by_order(judgements: Iterable[Judgement], a: str, b: str) -> tuple[list[Verd
             seen.setdefault((one.question, one.judge, one.trial, one.repeat), {})[one.methods[0]] = result
     both = [group for group in seen.values() if len(group) == 2]
     return [group[a] for group in both], [group[b] for group in both]
+
+
+def judged(
+    empty: Judgement, judge: Callable[[], Mapping[str, tuple[float, ...]]], keep: Callable[[Judgement], None]
+) -> Judgement:
+    """Ask a judge for the scores of a judgement, and hand it on at once; one without scores says why."""
+    try:
+        found = replace(empty, scores=judge())
+    except UnusableReply as error:
+        found = replace(empty, problem=str(error))
+    keep(found)
+    return found
 
 
 def pairs_of(methods: Sequence[str]) -> list[tuple[str, str]]:

@@ -5,11 +5,9 @@ lists do not, and scores tell how far answers differ, not only who wins.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Protocol
 
-from polygraph.errors import UnusableReply
-from polygraph.evaluate.judgements import Judgement
+from polygraph.evaluate.judgements import Judgement, judged
 from polygraph.evaluate.protocols import Run
 from polygraph.tasks.judge import Scores
 
@@ -82,13 +80,6 @@ def judge_lists(
 
     def work(empty: Judgement) -> Judgement:
         shown = [answers[empty.question, method] for method in empty.methods]
-        try:
-            scores = judge(questions[empty.question], shown, empty.trial)
-        except UnusableReply as error:
-            found = replace(empty, problem=str(error))
-        else:
-            found = replace(empty, scores=scores)
-        keep(found)
-        return found
+        return judged(empty, lambda: judge(questions[empty.question], shown, empty.trial), keep)
 
     return list(run(work, [one for one in wanted if one.key not in known]))

@@ -6,11 +6,10 @@ whole scores are compared, so that a tie is exact.
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Protocol, TypeVar
 
-from polygraph.errors import UnusableReply
-from polygraph.evaluate.judgements import Judgement
+from polygraph.evaluate.judgements import Judgement, judged
 from polygraph.tasks.judge import Scores
 
 S = TypeVar("S")
@@ -169,14 +168,7 @@ def judge_pairs(
 
     def work(task: _Task) -> Judgement:
         first, second = reversed(task.pair.answers) if task.turned else task.pair.answers
-        empty = task.judgement(judge.name)
-        try:
-            scores = judge(task.pair.text, first, second, task.trial * how.repeats + task.repeat)
-        except UnusableReply as error:
-            found = replace(empty, problem=str(error))
-        else:
-            found = replace(empty, scores=scores)
-        keep(found)
-        return found
+        sample = task.trial * how.repeats + task.repeat
+        return judged(task.judgement(judge.name), lambda: judge(task.pair.text, first, second, sample), keep)
 
     return list(run(work, tasks))

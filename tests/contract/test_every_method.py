@@ -152,12 +152,10 @@ def test_a_broken_answer_is_told_by_its_faults(folders):
         )
 
 
-def test_results_of_steps_are_not_listed_as_themes(folders):
+def test_statements_on_the_whole_are_listed_and_results_of_steps_are_not(folders):
     question = "Which disputes keep coming back in the papers of the town?"
     with Index.open(folders("sample"), settings=Settings(), models=hashed()) as index:
-        found = index.retrieve(question, "bm25")
-        summaries = tuple(replace(item, kind="summary") for item in found.evidence)
-        themes = answer(question, replace(found, evidence=summaries), index.snapshot(), index.models)
-        assert themes.text.startswith("- ")
-        steps = replace(found, evidence=(summaries[0], *found.evidence[1:]))
+        found = index.retrieve(question, "graphrag-global")
+        assert answer(question, found, index.snapshot(), index.models).text.startswith("- ")
+        steps = replace(found, answer_form="prose")
         assert not answer(question, steps, index.snapshot(), index.models).text.startswith("- ")

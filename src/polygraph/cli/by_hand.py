@@ -5,17 +5,26 @@ from typing import Annotated, Optional
 
 import typer
 
-from polygraph.cli import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, _caps, _names
-from polygraph.cli.evaluating import app
+from polygraph.cli.options import (
+    CostOption,
+    IndexOption,
+    JsonOption,
+    OfflineOption,
+    SpendOption,
+    caps,
+    split_names,
+)
 from polygraph.cli.studying import (
     MethodsOption,
     OutputOption,
     SeedOption,
     ToleranceOption,
-    _study,
-    _tell,
+    open_study,
+    tell,
 )
 from polygraph.errors import BadInput
+
+app: typer.Typer = typer.Typer()
 
 SheetOption = Annotated[Path, typer.Option("--sheet", metavar="FILE.csv", help="The sheet.")]
 
@@ -44,12 +53,12 @@ def sheet(
     """Write a sheet on which people judge the answers of a study, two by two and without the names of the methods."""
     if limit is not None and limit < 1:
         raise BadInput(f"-n {limit} asks for no row. Give at least 1")
-    caps = _caps(max_cost, max_spend_tokens, None, offline)
-    with _study(index, output, as_json, **caps) as (_, study):
+    flags = caps(max_cost, max_spend_tokens, None, offline)
+    with open_study(index, output, as_json, **flags) as (_, study):
         rows = study.sheet(
-            file, methods=_names(methods), align=align, tolerance=tolerance, seed=seed, limit=limit
+            file, methods=split_names(methods), align=align, tolerance=tolerance, seed=seed, limit=limit
         )
-    _tell(as_json, {"rows": rows, "sheet": str(file), "fill_in": "the column better, with 1, 2 or tie"})
+    tell(as_json, {"rows": rows, "sheet": str(file), "fill_in": "the column better, with 1, 2 or tie"})
 
 
 @app.command()
@@ -71,7 +80,7 @@ def marks(
     study = Study(output)
     found = read_marks(study, file, judge)
     add_marks(study, found.judgements)
-    _tell(
+    tell(
         as_json,
         {"marks": len(found.judgements), "blank": found.blank, "judge": judge.strip(), "study": str(output)},
     )

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli import (
+from polygraph.cli.opening import open_index
+from polygraph.cli.options import (
     BatchOption,
     CostOption,
     IndexOption,
@@ -14,16 +15,16 @@ from polygraph.cli import (
     SpendOption,
     TokensOption,
     WhereOption,
-    _caps,
-    _names,
-    _open,
-    _where,
+    caps,
+    metadata_of,
+    split_names,
 )
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
     from polygraph.evaluate.bootstrap import Interval
-    from polygraph.evaluate.retrieval_report import MethodResult, RetrievalReport
+    from polygraph.evaluate.retrieval_metrics import Unit
+    from polygraph.evaluate.retrieval_report import RetrievalReport
 
 app: typer.Typer = typer.Typer(
     name="eval",
@@ -42,6 +43,8 @@ PerDocumentOption = Annotated[
     ),
 ]
 _METHODS = "bm25,naive,hybrid"
+_MAX_PAIRS = 10
+"""Pairs of methods that are all shown: those of five methods."""
 _CELL = 16
 """Width of a figure with its interval."""
 
@@ -55,7 +58,10 @@ def retrieval(
     index: IndexOption = None,
     per_document: PerDocumentOption = None,
     methods: Annotated[
-        str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to measure.")
+        str,
+        typer.Option(
+            "-m", "--methods", metavar="METHOD,...", help="Methods to measure; all: every one, presets aside."
+        ),
     ] = _METHODS,
     where: WhereOption = None,
     max_tokens: TokensOption = None,
@@ -91,15 +97,19 @@ def retrieval(
     from polygraph.cli import show
     from polygraph.cli.progress import Bars
     from polygraph.evaluate.questions_file import read_questions
+    from polygraph.retrieve import METHODS
 
     listed = read_questions(questions, evidence=evidence)
-    names = _names(methods)
+    names = split_names(methods)
     if not names:
         raise BadInput("-m names no method. List them with: polygraph methods")
+    if "all" in names:
+        bases = [name for name in METHODS if ":" not in name]
+        names = list(dict.fromkeys([*bases, *(name for name in names if name != "all")]))
     depths = _depths(k)
-    caps = _caps(max_cost, max_spend_tokens, batch, offline)
+    flags = caps(max_cost, max_spend_tokens, batch, offline)
     with (
-        _open(index, new=per_document is not None, **caps) as opened,
+        open_index(index, new=per_document is not None, **flags) as opened,
         Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars,
     ):
         common: dict[str, Any] = {
@@ -112,7 +122,7 @@ def retrieval(
             "progress": bars,
         }
         if per_document is None:
-            found = opened.evaluate_retrieval(listed, names, where=_where(where), **common)
+            found = opened.evaluate_retrieval(listed, names, where=metadata_of(where), **common)
         else:
             from polygraph.per_document import PerDocument
 
@@ -140,6 +150,8 @@ def _depths(text: str) -> list[int]:
 def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     from polygraph.cli import show
 
+    best = max(m.scores.metrics[found.metric].mean for m in found.methods)
+    best_one = next(m.name for m in found.methods if m.scores.metrics[found.metric].mean == best)
     head = f"{found.metric} [95 %]"
     room = show.out.width - max(len(m.name) for m in found.methods) - len(head) - 10
     wanted = _columns(found.metric, list(found.methods[0].scores.metrics), depths, room)
@@ -156,6 +168,7 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
             m.name,
             f"{m.ms_per_question:,.0f}",
             f"{m.ms_p95:,.0f}",
+            "–" if m.cpu_ms_per_question is None else f"{m.cpu_ms_per_question:,.0f}",
             f"{m.calls_per_question:.1f}",
             f"{m.tokens_per_question:,.0f}",
             "unknown" if m.cost_per_question is None else f"${m.cost_per_question:.4f}",
@@ -167,10 +180,10 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     show.out.print(f"{found.counts.asked} questions asked, of {found.counts.total}: {units}", style="bold")
     show.show_table(("method", head, *wanted), rows, right=(head, *wanted))
     show.out.print()
-    columns = ("ms", "ms 95th", "calls", "tokens", "cost", "context")
+    columns = ("ms", "ms 95th", "cpu ms", "calls", "tokens", "cost", "context")
     show.show_table(("cost per question", *columns), costs, right=columns)
     _show_types(found)
-    _show_confusions(found)
+    _show_confusions(found, best_one)
     show.out.print()
     for sentence in found.conclusions:
         show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
@@ -179,7 +192,10 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
 
 
 def _show_types(found: "RetrievalReport") -> None:
-    """The metric of comparison by type of question, with intervals if a line has room for them."""
+    """The metric of comparison by type of question, with intervals if a line has room for them.
+
+    Where not all methods have room in a line, each gets a line of its own.
+    """
     from polygraph.cli import show
     from polygraph.evaluate.retrieval_metrics import unit_of
 
@@ -190,40 +206,65 @@ def _show_types(found: "RetrievalReport") -> None:
     head = f"{found.metric} by type"
     room = show.out.width - max(len(head), *map(len, kinds)) - 8
     full = sum(max(len(m.name), _CELL) + 2 for m in found.methods) <= room
-    some: list[MethodResult] = []
-    for m in found.methods:
-        if full or sum(max(len(each.name), 5) + 2 for each in [*some, m]) <= room:
-            some.append(m)
+    if not full and sum(max(len(m.name), 5) + 2 for m in found.methods) > room:
+        _show_types_across(found, kinds, head, unit)
+        return
     rows = []
     for kind in kinds:
         cells = []
-        for m in some:
+        for m in found.methods:
             score = m.by_type[kind].metrics.get(found.metric) if kind in m.by_type else None
             cells.append("–" if score is None else _with_interval(score) if full else f"{score.mean:.3f}")
         n = max(m.by_type[kind].n.get(unit, 0) for m in found.methods if kind in m.by_type)
         rows.append((kind or "no type", n, *cells))
-    columns = ("n", *(m.name for m in some))
+    columns = ("n", *(m.name for m in found.methods))
     show.out.print()
     show.show_table((head, *columns), rows, right=columns)
-    if len(some) < len(found.methods):
-        show.out.print(f"and {len(found.methods) - len(some)} more; --json has all", style="dim")
 
 
-def _show_confusions(found: "RetrievalReport") -> None:
-    """For each pair the questions on which both, one or neither reach 1."""
+def _show_types_across(found: "RetrievalReport", kinds: list[str], head: str, unit: "Unit") -> None:
+    """A line for each method and a column for each type, as far as there is room."""
     from polygraph.cli import show
 
-    rows = [(f"{a}, {b}", c.both, c.a_only, c.b_only, c.neither) for (a, b), c in found.confusions.items()]
+    names: dict[str, str] = {}
+    room = show.out.width - max(len(head), *(len(m.name) for m in found.methods)) - 2
+    for kind in kinds:
+        n = max(m.by_type[kind].n.get(unit, 0) for m in found.methods if kind in m.by_type)
+        name = f"{kind or 'no type'} ({n})"
+        if names and sum(len(each) + 2 for each in (*names.values(), name)) > room:
+            break
+        names[kind] = name
+    rows = []
+    for m in found.methods:
+        scores = [m.by_type[kind].metrics.get(found.metric) if kind in m.by_type else None for kind in names]
+        rows.append((m.name, *("–" if score is None else f"{score.mean:.3f}" for score in scores)))
+    columns = tuple(names.values())
+    show.out.print()
+    show.show_table((head, *columns), rows, right=columns)
+    if len(names) < len(kinds):
+        show.out.print(f"and {len(kinds) - len(names)} more types; --json has all", style="dim")
+
+
+def _show_confusions(found: "RetrievalReport", best: str) -> None:
+    """For each pair the questions on which both, one or neither reach 1; of many methods only the best with each."""
+    from polygraph.cli import show
+
+    pairs = list(found.confusions.items())
+    if len(pairs) > _MAX_PAIRS:
+        pairs = [(pair, c) for pair, c in pairs if best in pair]
+    rows = [(f"{a}, {b}", c.both, c.a_only, c.b_only, c.neither) for (a, b), c in pairs]
     if rows:
         columns = ("both", "first only", "second only", "neither")
         show.out.print()
         show.show_table((f"{found.metric} of 1 by", *columns), rows, right=columns)
+    if len(pairs) < len(found.confusions):
+        show.out.print(f"and {len(found.confusions) - len(pairs)} more pairs; --json has all", style="dim")
 
 
 def _with_interval(score: "Interval") -> str:
     """Short enough for several in a line: two decimals of the interval tell all that it can."""
     low, high = (f"{x:.2f}".removeprefix("0") for x in (score.low, score.high))
-    return f"{score.mean:.3f} [{low}, {high}]"
+    return f"{score.mean:.3f} [{low}, {high:>4}]"
 
 
 def _columns(metric: str, known: list[str], depths: list[int], room: int) -> list[str]:
@@ -260,7 +301,7 @@ def coverage(
     from polygraph.evaluate.questions_file import read_questions
 
     listed = read_questions(questions)
-    with _open(index, offline=True) as opened:
+    with open_index(index, offline=True) as opened:
         found = answer_coverage(listed, opened.snapshot())
     if as_json:
         show.as_json(

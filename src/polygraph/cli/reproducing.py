@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli import CostOption, JsonOption, SpendOption, app
+from polygraph.cli.options import CostOption, JsonOption, SpendOption
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from polygraph.evaluate.questions_file import Question
     from polygraph.evaluate.reproduce import Figure
     from polygraph.workspace import Index
+
+app: typer.Typer = typer.Typer()
 
 
 @app.command()

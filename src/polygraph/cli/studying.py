@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
-from polygraph.cli import (
+from polygraph.cli.evaluating import PerDocumentOption
+from polygraph.cli.opening import open_index
+from polygraph.cli.options import (
     BatchOption,
     CostOption,
     IndexOption,
     JsonOption,
     OfflineOption,
     SpendOption,
-    _caps,
-    _names,
-    _open,
+    caps,
+    split_names,
 )
-from polygraph.cli.evaluating import PerDocumentOption, app
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from polygraph.evaluate.protocols import Design
     from polygraph.evaluate.study import StudyAnswer
     from polygraph.workspace import Index
+
+app: typer.Typer = typer.Typer()
 
 OutputOption = Annotated[
     Path,
@@ -88,11 +90,11 @@ def questions(
     as_json: JsonOption = False,
 ) -> None:
     """Make the questions of a study from the index, or take your own."""
-    caps = _caps(max_cost, max_spend_tokens, batch, offline)
-    with _study(index, output, as_json, **caps) as (_, study):
+    flags = caps(max_cost, max_spend_tokens, batch, offline)
+    with open_study(index, output, as_json, **flags) as (_, study):
         _questions(study, kind, n, seed, own)
         found = study.questions()
-    _tell(as_json, {"questions": len(found), "types": _types(found), "study": str(output)})
+    tell(as_json, {"questions": len(found), "types": _types(found), "study": str(output)})
 
 
 @app.command()
@@ -108,10 +110,10 @@ def answers(
     as_json: JsonOption = False,
 ) -> None:
     """Answer the questions of a study with some methods; more methods may be added later."""
-    caps = _caps(max_cost, max_spend_tokens, batch, offline)
-    with _study(index, output, as_json, new=per_document is not None, **caps) as (opened, study):
-        found = _answer(opened, study, _names(methods), per_document)
-    _tell(as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)})
+    flags = caps(max_cost, max_spend_tokens, batch, offline)
+    with open_study(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
+        found = _answer(opened, study, split_names(methods), per_document)
+    tell(as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)})
 
 
 @app.command()
@@ -134,12 +136,12 @@ def judge(
     as_json: JsonOption = False,
 ) -> None:
     """Judge the answers of a study pair by pair: equal lengths, both orders, repeats, ties, trials."""
-    caps = _caps(max_cost, max_spend_tokens, batch, offline)
-    with _study(index, output, as_json, **caps) as (opened, study):
+    flags = caps(max_cost, max_spend_tokens, batch, offline)
+    with open_study(index, output, as_json, **flags) as (opened, study):
         _judge(
             opened,
             study,
-            _names(methods),
+            split_names(methods),
             judges,
             _design(protocol, trials, repeats),
             temperature,
@@ -174,10 +176,10 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Questions, answers and judgements in one go; stopped anywhere, it goes on without paying again."""
-    caps = _caps(max_cost, max_spend_tokens, batch, offline)
-    with _study(index, output, as_json, new=per_document is not None, **caps) as (opened, study):
+    flags = caps(max_cost, max_spend_tokens, batch, offline)
+    with open_study(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
         _questions(study, kind, n, seed, own)
-        names = _names(methods)
+        names = split_names(methods)
         _answer(opened, study, names, per_document)
         _judge(
             opened,
@@ -221,7 +223,7 @@ def report(
     from polygraph.cli import show
     from polygraph.evaluate.report import json_report
 
-    with _study(index, output, as_json, offline=True) as (_, study):
+    with open_study(index, output, as_json, offline=True) as (_, study):
         material = study.report(protocol=protocol, title=title, bert=bert)
     if as_json:
         show.as_json(json_report(material))
@@ -237,8 +239,8 @@ def report(
 
 
 @contextmanager
-def _study(
-    index: Path | None, output: Path, quiet: bool, *, new: bool = False, **caps: Any
+def open_study(
+    index: Path | None, output: Path, quiet: bool, *, new: bool = False, **flags: Any
 ) -> "Iterator[tuple[Index, Experiment]]":
     """An index, a study over it, and bars that show how far it is."""
     from polygraph.cli.progress import Bars
@@ -246,7 +248,7 @@ def _study(
     # A folder of small indexes need not hold one of its own.
     small = new or (index is not None and (index / "documents").is_dir())
     with (
-        _open(index, new=small, **caps) as opened,
+        open_index(index, new=small, **flags) as opened,
         Bars(quiet=quiet, spent=lambda: opened.models.calls.spent) as bars,
     ):
         yield opened, opened.experiment(output, progress=bars)
@@ -312,11 +314,13 @@ def _judge(
     from polygraph.evaluate.steps import needed
     from polygraph.models.open import open_chat
 
-    listed = [open_chat(opened.settings, name) for name in _names(judges or "")] or [needed(opened.models)]
+    listed = [open_chat(opened.settings, name) for name in split_names(judges or "")] or [
+        needed(opened.models)
+    ]
     if dry_run:
         n_methods = len(names) or len({a.method for a in study.study.answers()})
         calls = n_judge_calls(len(study.questions()), n_methods, len(listed), design)
-        _tell(as_json, {"judge_calls": calls, "judges": [chat.name for chat in listed]})
+        tell(as_json, {"judge_calls": calls, "judges": [chat.name for chat in listed]})
         return
     if design.protocol == "listwise":
         found = study.judge_lists(listed, methods=names, trials=design.trials, temperature=temperature)
@@ -324,7 +328,7 @@ def _judge(
         found = study.judge(
             listed, design, methods=names, temperature=temperature, align=align, tolerance=tolerance
         )
-    _tell(
+    tell(
         as_json,
         {
             "judgements": len(found),
@@ -343,7 +347,8 @@ def _types(questions: Any) -> dict[str, int]:
     return found
 
 
-def _tell(as_json: bool, values: dict[str, Any]) -> None:
+def tell(as_json: bool, values: dict[str, Any]) -> None:
+    """Print what a command did, as JSON or in one line."""
     from polygraph.cli import show
 
     if as_json:

@@ -1,0 +1,290 @@
+"""The commands that change an index, or tell what that would cost."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from polygraph.cli.opening import open_index, open_like, open_to_estimate
+from polygraph.cli.options import (
+    BatchOption,
+    CostOption,
+    ExtractorOption,
+    IndexOption,
+    JsonOption,
+    OfflineOption,
+    SpendOption,
+    WaitOption,
+    caps,
+    extractor_of,
+    split_names,
+)
+
+if TYPE_CHECKING:
+    from polygraph.workspace import Index
+
+app: typer.Typer = typer.Typer()
+_SLOWEST = 3
+"""Layers named with their time after a build."""
+
+
+@app.command()
+def index(
+    paths: Annotated[
+        Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
+    ] = None,
+    index: IndexOption = None,
+    for_methods: Annotated[
+        Optional[str],
+        typer.Option("--for", metavar="METHOD,...", help="Build only what these methods need."),
+    ] = None,
+    extractor: ExtractorOption = None,
+    max_cost: CostOption = None,
+    max_tokens: Annotated[
+        Optional[int],
+        typer.Option(
+            "--max-tokens",
+            "--max-spend-tokens",
+            help="Hard cap on model tokens for this command, in and out.",
+        ),
+    ] = None,
+    batch: BatchOption = None,
+    offline: OfflineOption = False,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Index documents; again: take in what changed and repeat nothing."""
+    from polygraph.cli.progress import Bars
+    from polygraph.load import find
+
+    chosen = extractor_of(extractor)
+    if paths:
+        find(paths)  # a path that is not there is reported before a folder is made for the index
+    with open_index(index, new=bool(paths), **caps(max_cost, max_tokens, batch, offline)) as opened:
+        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+            report = opened.add(
+                *(paths or []),
+                methods=split_names(for_methods or ""),
+                extractor=chosen,
+                progress=bars,
+                wait_s=wait,
+            )
+        _show_build(opened, report, as_json)
+
+
+@app.command()
+def estimate(
+    paths: Annotated[
+        Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
+    ] = None,
+    index: IndexOption = None,
+    for_methods: Annotated[
+        Optional[str],
+        typer.Option("--for", metavar="METHOD,...", help="Only what these need, and a question to each."),
+    ] = None,
+    extractor: ExtractorOption = None,
+    pilot: Annotated[
+        int, typer.Option("--pilot", metavar="N", help="Learn from at most N real calls, kept for the build.")
+    ] = 0,
+    like: Annotated[
+        Optional[Path],
+        typer.Option("--like", metavar="DIR", help="Learn from another index that the same model has read."),
+    ] = None,
+    max_cost: CostOption = None,
+    max_tokens: Annotated[
+        Optional[int],
+        typer.Option("--max-tokens", help="Hard cap on the tokens of a pilot, in and out."),
+    ] = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what indexing will cost, and a question, before anything is paid."""
+    from polygraph.cli import show
+    from polygraph.load import find
+
+    chosen = extractor_of(extractor)
+    if paths:
+        find(paths)
+    flags = {"max_cost": max_cost, "max_spend_tokens": max_tokens, "offline": offline or None}
+    methods = split_names(for_methods or "")
+    with open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
+        found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot, like=like)
+    if as_json:
+        show.as_json(found.as_dict())
+    else:
+        _show_estimate(found, paths or [], opened.folder)
+
+
+@app.command()
+def remove(
+    documents: Annotated[
+        Optional[list[str]],
+        typer.Argument(metavar="DOCUMENT...", help="Ids, as `status --documents` lists."),
+    ] = None,
+    index: IndexOption = None,
+    forget: Annotated[
+        bool,
+        typer.Option("--forget", help="Leave no trace on the disk: purge stored replies and vectors, too."),
+    ] = False,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove documents and everything that was read from them; no model is called."""
+    from polygraph.cli.progress import Bars
+
+    # Not offline: what is left of the graph may have to be embedded again, perhaps by an endpoint.
+    with open_index(index) as opened:
+        with Bars(quiet=as_json) as bars:
+            report = opened.remove(*(documents or []), forget=forget, progress=bars, wait_s=wait)
+        _show_build(opened, report, as_json)
+
+
+@app.command()
+def refresh(
+    index: IndexOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Have the model write again what removals withdrew; only inputs that changed are paid for."""
+    from polygraph.cli.progress import Bars
+
+    with open_index(index, **caps(max_cost, max_spend_tokens, batch)) as opened:
+        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+            report = opened.refresh(progress=bars, wait_s=wait)
+        _show_build(opened, report, as_json)
+
+
+@app.command()
+def retry(
+    index: IndexOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Have the model read again what failed or was read in part; see `status --failed`."""
+    from polygraph.cli.progress import Bars
+
+    with open_index(index, **caps(max_cost, max_spend_tokens, batch)) as opened:
+        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+            report = opened.retry(progress=bars, wait_s=wait)
+        _show_build(opened, report, as_json)
+
+
+@app.command(name="import")
+def import_(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="What `export --format jsonl` or another program wrote."),
+    ],
+    index: IndexOption = None,
+    format: Annotated[
+        Optional[str],
+        typer.Option(
+            "--format",
+            metavar="jsonl|msgraphrag|lightrag|openie|csv",
+            help="Form of the folder; default: told by what it holds.",
+        ),
+    ] = None,
+    offline: OfflineOption = False,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a new index from an export, or from a graph that another program made; no chat model is called."""
+    from polygraph.cli.progress import Bars
+    from polygraph.exchange.recognise import recognise
+
+    if recognise(folder, format) == "jsonl":
+        opened = open_like(folder, index, offline=offline or None)
+    else:
+        opened = open_index(index, new=True, offline=offline or None)
+    with opened:
+        with Bars(quiet=as_json) as bars:
+            report = opened.import_(folder, format=format, progress=bars, wait_s=wait)
+        _show_build(opened, report, as_json)
+
+
+def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from polygraph.cli import show
+
+    if as_json:
+        show.as_json(asdict(report) | {"index": str(opened.folder)})
+        return
+    c = report.counts
+    if report.source:
+        held = ", ".join(f"{n:,} {what}" for what, n in report.source.items())
+        show.out.print(f"imported: {held}", markup=False)
+    show.out.print(
+        f"{report.added} {'document' if report.added == 1 else 'documents'} added, {report.changed} changed, "
+        f"{report.removed} removed, {report.unchanged} as before"
+    )
+    show.out.print(
+        f"{opened.folder}: {c['documents']:,} documents, {c['chunks']:,} passages, {c['entities']:,} entities, "
+        f"{c['relations']:,} relations, {c['reports']:,} reports",
+        markup=False,
+    )
+    if report.built:
+        slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
+        took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)
+        show.out.print(
+            f"built: {len(report.built)} layers in {sum(report.built.values()):.1f} s ({took})", style="dim"
+        )
+    if report.usage.calls or report.usage.cached_calls:
+        show.out.print(show.calls_line(report.usage), style="dim")
+    for note in report.notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+    for path, reason in report.unread[:10]:
+        show.err.print(f"not read: {show.plain(path)}: {show.plain(reason)}", style="yellow", markup=False)
+    if len(report.unread) > 10:
+        show.err.print(f"and {len(report.unread) - 10} more; see: polygraph status --failed", style="yellow")
+
+
+def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
+    import shlex
+
+    from polygraph.cli import show
+
+    show.out.print(
+        f"{found.documents:,} documents, {found.windows:,} windows, of which {found.windows_to_read:,} are to be read",
+        style="bold",
+    )
+    if found.communities.high:
+        show.out.print(
+            f"graph: about {show.span(found.entities)} entities, {show.span(found.communities)} communities",
+            style="dim",
+        )
+    lines = [*found.lines, *([found.total] if len(found.lines) > 1 else []), *found.questions]
+    if lines:
+        columns = ("stage", "calls", "free", "tokens in", "tokens out", "cost")
+        rows = [
+            (
+                f"one question, {each.method}" if each.method else each.stage,
+                show.span(each.calls),
+                f"{each.free:,}" if each.free else "",
+                show.span(each.prompt_tokens),
+                show.span(each.completion_tokens),
+                show.span(each.cost, money=True),
+            )
+            for each in lines
+        ]
+        show.show_table(columns, rows, right=columns[1:])
+    for each in (*found.lines, *found.questions):
+        show.out.print(f"{each.method or each.stage}: {show.plain(each.basis)}", style="dim", markup=False)
+    for note in found.notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+    total = found.total
+    command = ["polygraph", "index", *paths, "--index", str(folder)]
+    if total.cost is not None and total.cost.high > 0:
+        cap = f"--max-cost {show.round_up(total.cost.high)}"
+    elif total.cost is None and total.prompt_tokens is not None and total.completion_tokens is not None:
+        cap = f"--max-tokens {int(total.prompt_tokens.high + total.completion_tokens.high):d}"
+    else:
+        show.out.print("nothing is to be paid for indexing", style="dim")
+        return
+    show.out.print(f"with a cap: {shlex.join(command)} {cap}", markup=False, soft_wrap=True)

@@ -1,0 +1,96 @@
+"""Options that several commands share, and what their texts mean."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Optional
+
+import typer
+
+from polygraph.errors import BadInput
+
+IndexOption = Annotated[
+    Optional[Path],
+    typer.Option("--index", help="Folder of the index (default ./polygraph.index, or POLYGRAPH_INDEX)."),
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+WhereOption = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--where", metavar="KEY=VALUE", help="Only documents with this metadata; * matches anything."
+    ),
+]
+MethodOption = Annotated[
+    Optional[str],
+    typer.Option("-m", "--method", help="Method (see: polygraph methods)."),
+]
+TokensOption = Annotated[
+    Optional[int],
+    typer.Option("--max-tokens", help="Budget of the context, in tokens."),
+]
+CostOption = Annotated[
+    Optional[float],
+    typer.Option("--max-cost", help="Hard cap on money for this command, in US dollars."),
+]
+SpendOption = Annotated[
+    Optional[int],
+    typer.Option("--max-spend-tokens", help="Hard cap on model tokens for this command, in and out."),
+]
+BatchOption = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--batch",
+        metavar="DIR",
+        help="Write calls of the model there as batch files; replies beside them go on.",
+    ),
+]
+OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
+ExtractorOption = Annotated[
+    Optional[str],
+    typer.Option(
+        "--extractor",
+        metavar="nlp|fast|llm",
+        help="Extract the graph with a parser, as noun phrases, or with a model.",
+    ),
+]
+WaitOption = Annotated[
+    float,
+    typer.Option("--wait", metavar="SECONDS", min=0.0, help="Wait so long while another process is writing."),
+]
+
+
+def caps(
+    max_cost: float | None, max_spend_tokens: int | None, batch: Path | None, offline: bool = False
+) -> dict[str, Any]:
+    """What bounds the calls of a command, as settings."""
+    return {
+        "max_cost": max_cost,
+        "max_spend_tokens": max_spend_tokens,
+        "batch": batch,
+        "offline": offline or None,
+    }
+
+
+def split_names(text: str) -> list[str]:
+    """Names between commas, each once."""
+    return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def extractor_of(name: str | None) -> Literal["nlp", "fast", "llm"] | None:
+    """The value of --extractor, checked."""
+    extractors: dict[str | None, Literal["nlp", "fast", "llm"] | None]
+    extractors = {None: None, "nlp": "nlp", "fast": "fast", "llm": "llm"}
+    if name not in extractors:
+        raise BadInput(f"--extractor {name!r} is not one of: nlp, fast, llm")
+    return extractors[name]
+
+
+def metadata_of(pairs: list[str] | None) -> dict[str, str] | None:
+    """The values of --where, by key."""
+    if not pairs:
+        return None
+    found = {}
+    for pair in pairs:
+        key, sign, value = pair.partition("=")
+        if not sign or not key.strip():
+            raise BadInput(f"--where {pair!r} is not of the form KEY=VALUE, such as: --where year=1871")
+        found[key.strip()] = value.strip()
+    return found

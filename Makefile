@@ -11,7 +11,7 @@ demo: $(VENV)/.local
 	$(BIN)/polygraph demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "not slow and not network and not gpu"
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow and not network and not gpu"
 
 slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -m "slow"

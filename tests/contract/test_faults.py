@@ -55,8 +55,12 @@ def test_a_run_on_a_faulty_server_ends_with_every_window_accounted_for(seed, tmp
     n = 50
     folder = days(write_files, tmp_path / "days", n)
     index = tmp_path / "days.index"
+    kinds, later = tuple(RATES), faults_at(RATES, seed=seed)
     with ScriptedServer(
-        chat=scripted_chat(), faults=faults_at(RATES, seed=seed), retry_after_s=0.02
+        chat=scripted_chat(),
+        # One of each to begin with: how many calls follow depends on which of them fail.
+        faults=lambda n: kinds[n] if n < len(kinds) else later(n),
+        retry_after_s=0.02,
     ) as server:
         ended = call("index", folder, "--index", index, "--json", env=endpoint(server))
         assert ended.code == 0, ended.err

@@ -44,7 +44,8 @@ from polygraph.store.kept_rows import keep_rows, qualities, rows_of, sweep_rows,
 from polygraph.store.layers import FILES, GRAPH_FILE, above, current, folder_of, versions, with_below
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
-from polygraph.store.sqlite import Store, report_from_json, report_to_json
+from polygraph.store.sqlite import Store
+from polygraph.store.stored_records import report_from_json, report_to_json
 from polygraph.store.unfinished import BEFORE
 from polygraph.store.vectors import MATRIX
 from polygraph.store.vectors_again import write_vectors

@@ -67,7 +67,8 @@ from polygraph.retrieve.base import Method, with_budget
 from polygraph.store.layers import BELOW, BY_NAME_EMBEDDER, REVISION, Snapshot, above, current, with_below
 from polygraph.store.lock import writing
 from polygraph.store.manifest import Manifest
-from polygraph.store.sqlite import FILE_NAME, Store, is_begun
+from polygraph.store.opening import FILE_NAME, is_begun
+from polygraph.store.sqlite import Store
 from polygraph.store.unfinished import Unfinished, begin, finish, stamp, unfinished
 from polygraph.tasks.answer import Turn, condense_question
 from polygraph.words import names

@@ -19,7 +19,8 @@ from polygraph.models.static import HashEmbedder
 from polygraph.store.files import damage
 from polygraph.store.layers import FILES, Snapshot
 from polygraph.store.lock import writing
-from polygraph.store.sqlite import Store, readable
+from polygraph.store.opening import readable
+from polygraph.store.sqlite import Store
 from polygraph.store.unfinished import BEFORE, begin, finish, finished_state
 from polygraph.testing import scripted_chat
 from polygraph.workspace import Index

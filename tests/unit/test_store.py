@@ -23,7 +23,9 @@ from polygraph.records import (
     Window,
 )
 from polygraph.store.manifest import Manifest
-from polygraph.store.sqlite import Store, explain_storage, is_begun, report_from_json, report_to_json
+from polygraph.store.opening import explain_storage, is_begun
+from polygraph.store.sqlite import Store
+from polygraph.store.stored_records import report_from_json, report_to_json
 
 MANIFEST = Manifest(
     chunk_tokens=300, window_tokens=1200, language="en", embedder="e", dimension=4, name_embedder="n",

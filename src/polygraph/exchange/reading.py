@@ -30,7 +30,8 @@ from polygraph.records import (
 )
 from polygraph.store.layers import BELOW, versions, with_below
 from polygraph.store.manifest import FORMAT, Manifest
-from polygraph.store.sqlite import Store, report_from_json, report_to_json
+from polygraph.store.sqlite import Store
+from polygraph.store.stored_records import report_from_json, report_to_json
 
 MAX_LINE_BYTES = 400_000_000
 """Longest line: twice the largest file that is loaded, since a line feed takes two characters in JSON."""

@@ -13,7 +13,8 @@ from typing import Any, TypeAlias
 from polygraph.records import Report, digest
 from polygraph.store.layers import BELOW, versions
 from polygraph.store.manifest import Manifest
-from polygraph.store.sqlite import Store, report_from_json, report_to_json
+from polygraph.store.sqlite import Store
+from polygraph.store.stored_records import report_from_json, report_to_json
 
 Row: TypeAlias = dict[str, Any]
 

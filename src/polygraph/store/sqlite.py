@@ -5,25 +5,22 @@ reports are views, rewritten from them in one transaction. Other processes read 
 """
 
 import json
-import os
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-from polygraph.errors import IndexUnreadable, StorageFailed
+from polygraph.errors import IndexUnreadable
 from polygraph.graph.former import GraphMoves, Moves
 from polygraph.names import normalise
 from polygraph.records import (
     Chunk,
     Community,
-    Description,
     Document,
     Entity,
     EntityRow,
     Extraction,
-    Finding,
     Json,
     Relation,
     RelationRow,
@@ -35,9 +32,18 @@ from polygraph.records import (
 from polygraph.store.files import sync
 from polygraph.store.manifest import Manifest
 from polygraph.store.moving import move_graph
+from polygraph.store.opening import FILE_NAME, connect, connect_to_read, explain_storage
+from polygraph.store.stored_records import (
+    chunk_of,
+    dump,
+    entity_of,
+    load,
+    relation_of,
+    report_from_json,
+    report_of,
+    triple_of,
+)
 
-FILE_NAME = "index.sqlite"
-_BUSY_MS = 30_000
 _BATCH = 500
 
 _SCHEMA = """
@@ -110,13 +116,6 @@ _VIEWS = {
 
 T = TypeVar("T")
 
-# Values are many and short: what `json.loads` does beside this takes twice as long.
-_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
-
-
-def _dump(value: object) -> str:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-
 
 class Store:
     """The tables of one index.
@@ -150,13 +149,13 @@ class Store:
         try:
             if mode == "write":
                 folder.mkdir(parents=True, exist_ok=True)
-                self._db = _connect(path)
+                self._db = connect(path)
                 self._db.execute("PRAGMA journal_mode = WAL")
                 self._db.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
                 # All tables or none, so that an index whose making was cut short can be made again.
                 self._db.executescript(f"BEGIN; {_SCHEMA} COMMIT;")
             else:
-                self._db = _connect_to_read(path)
+                self._db = connect_to_read(path)
                 self._db.execute("PRAGMA query_only = 1")
                 self._db.execute("BEGIN")
                 self._db.execute("SELECT count(*) FROM layers").fetchone()
@@ -252,11 +251,11 @@ class Store:
     def notes(self) -> list[str]:
         """What the last build had to say about weaker results."""
         found = self.rows("SELECT value FROM meta WHERE key = 'notes'")
-        return list(_load(found[0][0])) if found else []
+        return list(load(found[0][0])) if found else []
 
     def set_notes(self, notes: Sequence[str]) -> None:
         """Replace the notes."""
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('notes', ?)", (_dump(list(notes)),))
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('notes', ?)", (dump(list(notes)),))
 
     # --- documents, chunks, windows -----------------------------------------------------------------
 
@@ -297,7 +296,7 @@ class Store:
         db.executemany(
             "INSERT INTO chunks VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)",
             [
-                (c.id, c.document, c.ordinal, c.start, c.end, c.text, c.n_tokens, _dump(dict(c.metadata)))
+                (c.id, c.document, c.ordinal, c.start, c.end, c.text, c.n_tokens, dump(dict(c.metadata)))
                 for c in chunks
             ],
         )
@@ -342,16 +341,16 @@ class Store:
 
     def chunks(self, ns: Sequence[int]) -> list[Chunk]:
         """Chunks by row number, in the order asked for."""
-        return self._by_key("SELECT n, * FROM chunks WHERE n IN", ns, lambda row: _chunk(row[1:]))
+        return self._by_key("SELECT n, * FROM chunks WHERE n IN", ns, lambda row: chunk_of(row[1:]))
 
     def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
         """Chunks by id, in the order asked for; unknown ids are left out."""
-        return self._by_key("SELECT id, * FROM chunks WHERE id IN", ids, lambda row: _chunk(row[1:]))
+        return self._by_key("SELECT id, * FROM chunks WHERE id IN", ids, lambda row: chunk_of(row[1:]))
 
     def chunks_of(self, document: str) -> list[Chunk]:
         """Chunks of one document, in order."""
         rows = self.rows("SELECT * FROM chunks WHERE document = ? ORDER BY ordinal", (document,))
-        return [_chunk(row) for row in rows]
+        return [chunk_of(row) for row in rows]
 
     def chunk_numbers(self) -> dict[str, int]:
         """Row number of every chunk by id."""
@@ -391,12 +390,12 @@ class Store:
         if not found:
             return None
         i, title, text, metadata, source = found[0]
-        return Document(id=i, title=title, text=text, metadata=_load(metadata), source=source)
+        return Document(id=i, title=title, text=text, metadata=load(metadata), source=source)
 
     def documents(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         """Id, title and metadata of every document, sorted by id."""
         for i, title, metadata in self._each("SELECT id, title, metadata FROM documents ORDER BY id"):
-            yield i, title, _load(metadata)
+            yield i, title, load(metadata)
 
     def count(self, table: str) -> int:
         """Rows of a table."""
@@ -425,7 +424,7 @@ class Store:
                 "SELECT * FROM chunks WHERE document = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal",
                 (document, first, last),
             )
-            chunks = tuple(_chunk(chunk) for chunk in found)
+            chunks = tuple(chunk_of(chunk) for chunk in found)
             # Between two chunks lies white space only, so it can be restored without reading the document.
             text, at = "", chunks[0].start
             for chunk in chunks:
@@ -456,7 +455,7 @@ class Store:
                     e.name,
                     e.type,
                     e.description,
-                    _dump([[s.chunk, s.start, s.end] for s in e.spans]),
+                    dump([[s.chunk, s.start, s.end] for s in e.spans]),
                 )
                 for seq, e in enumerate(extraction.entities)
             ],
@@ -470,10 +469,10 @@ class Store:
                     r.source,
                     r.target,
                     r.predicate,
-                    _dump(r.keywords),
+                    dump(r.keywords),
                     r.description,
                     r.strength,
-                    _dump(r.chunks),
+                    dump(r.chunks),
                 )
                 for seq, r in enumerate(extraction.relations)
             ],
@@ -513,7 +512,7 @@ class Store:
                             name=name,
                             type=kind,
                             description=description,
-                            spans=tuple(Span(document, c, a, b) for c, a, b in _load(spans)),
+                            spans=tuple(Span(document, c, a, b) for c, a, b in load(spans)),
                         )
                         for name, kind, description, spans in entities
                     ),
@@ -522,10 +521,10 @@ class Store:
                             source=source,
                             target=target,
                             predicate=predicate,
-                            keywords=tuple(_load(keywords)),
+                            keywords=tuple(load(keywords)),
                             description=description,
                             strength=strength,
-                            chunks=tuple(_load(chunks)),
+                            chunks=tuple(load(chunks)),
                         )
                         for source, target, predicate, keywords, description, strength, chunks in relations
                     ),
@@ -628,9 +627,9 @@ class Store:
                     e.id,
                     e.name,
                     e.type,
-                    _dump(e.aliases),
-                    _dump([[d.text, d.chunk] for d in e.descriptions]),
-                    _dump(e.chunks),
+                    dump(e.aliases),
+                    dump([[d.text, d.chunk] for d in e.descriptions]),
+                    dump(e.chunks),
                     e.degree,
                 )
                 for n, e in _numbered(entities, kept.entities if kept else None)
@@ -644,11 +643,11 @@ class Store:
                     n,
                     numbers[r.source],
                     numbers[r.target],
-                    _dump(r.predicates),
-                    _dump(r.keywords),
-                    _dump([[d.text, d.chunk] for d in r.descriptions]),
+                    dump(r.predicates),
+                    dump(r.keywords),
+                    dump([[d.text, d.chunk] for d in r.descriptions]),
                     r.weight,
-                    _dump(r.chunks),
+                    dump(r.chunks),
                 )
                 for n, r in _numbered(relations, kept.relations if kept else None)
             ),
@@ -656,7 +655,7 @@ class Store:
         db.executemany(
             "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?)",
             (
-                (n, numbers[t.source], numbers[t.target], t.predicate, t.weight, _dump(t.chunks))
+                (n, numbers[t.source], numbers[t.target], t.predicate, t.weight, dump(t.chunks))
                 for n, t in _numbered(triples, kept.triples if kept else None)
             ),
         )
@@ -664,7 +663,7 @@ class Store:
 
     def entities(self, ns: Sequence[int]) -> list[Entity]:
         """Entities by row number, in the order asked for."""
-        return self._by_key("SELECT * FROM entities WHERE n IN", ns, _entity)
+        return self._by_key("SELECT * FROM entities WHERE n IN", ns, entity_of)
 
     def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Rows of the entities that bear some names, by name as given; namesakes by row."""
@@ -679,7 +678,7 @@ class Store:
     def all_entities(self) -> Iterator[Entity]:
         """Every entity, by row number."""
         for row in self._each("SELECT * FROM entities ORDER BY n"):
-            yield _entity(row)
+            yield entity_of(row)
 
     def entity_ids(self) -> list[str]:
         """Ids of all entities, by row."""
@@ -693,7 +692,7 @@ class Store:
         """Every relation, by row number."""
         names = self.entity_ids()
         for row in self._each("SELECT * FROM relations ORDER BY n"):
-            yield _relation(row, names[row[1]], names[row[2]])
+            yield relation_of(row, names[row[1]], names[row[2]])
 
     def edges(self) -> list[tuple[int, int, float]]:
         """Every relation as ``(source row, target row, weight)``, in order."""
@@ -705,12 +704,12 @@ class Store:
         """Every relation or triple as ``(source row, target row, weight, chunk ids)``, in order."""
         query = f"SELECT source, target, weight, chunks FROM {table} ORDER BY n"  # noqa: S608
         for source, target, weight, chunks in self._each(query):
-            yield source, target, weight, _load(chunks)
+            yield source, target, weight, load(chunks)
 
     def mentions(self) -> Iterator[tuple[int, list[str]]]:
         """Chunk ids of every entity, by row."""
         for n, chunks in self._each("SELECT n, chunks FROM entities ORDER BY n"):
-            yield n, _load(chunks)
+            yield n, load(chunks)
 
     def edges_at(self, ns: Sequence[int]) -> list[tuple[int, int, int, float]]:
         """Relations with an end among some entities, as ``(row, source, target, weight)``, by row."""
@@ -726,21 +725,21 @@ class Store:
         rows = self._by_key("SELECT * FROM relations WHERE n IN", ns, lambda row: row)
         ends = sorted({end for row in rows for end in row[1:3]})
         names = dict(self._by_key("SELECT n, n, id FROM entities WHERE n IN", ends, lambda row: row[1:]))
-        return [_relation(row, names[row[1]], names[row[2]]) for row in rows]
+        return [relation_of(row, names[row[1]], names[row[2]]) for row in rows]
 
     def all_triples(self, *, named: bool = False) -> Iterator[Triple]:
         """Every triple, by row number; `named`: with names of entities as written, instead of their ids."""
         column = "name" if named else "id"
         names = [i for (i,) in self.rows(f"SELECT {column} FROM entities ORDER BY n")]  # noqa: S608
         for row in self._each("SELECT * FROM triples ORDER BY n"):
-            yield _triple(row, names[row[1]], names[row[2]])
+            yield triple_of(row, names[row[1]], names[row[2]])
 
     def triples(self, ns: Sequence[int]) -> list[Triple]:
         """Triples by row number, in the order asked for."""
         rows = self._by_key("SELECT * FROM triples WHERE n IN", ns, lambda row: row)
         ends = sorted({end for row in rows for end in row[1:3]})
         names = dict(self._by_key("SELECT n, n, id FROM entities WHERE n IN", ends, lambda row: row[1:]))
-        return [_triple(row, names[row[1]], names[row[2]]) for row in rows]
+        return [triple_of(row, names[row[1]], names[row[2]]) for row in rows]
 
     def triples_at(self, ns: Sequence[int], *, ends: Sequence[str]) -> list[tuple[int, int, int]]:
         """Triples with such an end (``source``, ``target``) among some entities: ``(row, source, target)``, by row."""
@@ -776,7 +775,7 @@ class Store:
         db.execute("DELETE FROM members")
         db.executemany(
             "INSERT INTO communities VALUES (?, ?, ?, ?, ?)",
-            ((c.id, c.level, c.parent, _dump(c.entities), _dump(c.chunks)) for c in communities),
+            ((c.id, c.level, c.parent, dump(c.entities), dump(c.chunks)) for c in communities),
         )
         db.executemany(
             "INSERT INTO members VALUES (?, ?)", ((e, c.id) for c in communities for e in c.entities)
@@ -789,8 +788,8 @@ class Store:
                 id=i,
                 level=level,
                 parent=parent,
-                entities=tuple(_load(entities)),
-                chunks=tuple(_load(chunks)),
+                entities=tuple(load(entities)),
+                chunks=tuple(load(chunks)),
             )
             for i, level, parent, entities, chunks in self.rows(
                 "SELECT * FROM communities ORDER BY level, id"
@@ -808,9 +807,9 @@ class Store:
                     r.level,
                     r.title,
                     r.summary,
-                    _dump([[f.summary, f.explanation, f.chunks] for f in r.findings]),
+                    dump([[f.summary, f.explanation, f.chunks] for f in r.findings]),
                     r.rating,
-                    _dump(r.chunks),
+                    dump(r.chunks),
                     r.weight,
                     r.written_by,
                 )
@@ -821,13 +820,13 @@ class Store:
     def reports(self, communities: Sequence[str] | None = None) -> list[Report]:
         """Reports of some communities in the order asked for, or all by level, then id."""
         if communities is None:
-            return [_report(row) for row in self.rows("SELECT * FROM reports ORDER BY level, community")]
-        return self._by_key("SELECT * FROM reports WHERE community IN", communities, _report)
+            return [report_of(row) for row in self.rows("SELECT * FROM reports ORDER BY level, community")]
+        return self._by_key("SELECT * FROM reports WHERE community IN", communities, report_of)
 
     def all_reports(self) -> Iterator[Report]:
         """Every report, by level, then id."""
         for row in self._each("SELECT * FROM reports ORDER BY level, community"):
-            yield _report(row)
+            yield report_of(row)
 
     def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs ``(entity, community)`` for some entities, sorted."""
@@ -898,209 +897,3 @@ class Store:
 def _numbered(items: Iterable[T], moves: Moves | None) -> Iterator[tuple[int, T]]:
     """Rows with their numbers: all, or those that are made anew."""
     return enumerate(items) if moves is None else zip(moves.made.tolist(), items, strict=True)
-
-
-def is_begun(folder: Path) -> bool:
-    """Tell whether a folder holds an index; a file without tables is one whose making was cut short.
-
-    Raises:
-        IndexUnreadable: if the file is damaged.
-    """
-    path = folder / FILE_NAME
-    if not path.is_file():
-        return False
-    try:
-        db = _connect_to_read(path)
-        try:
-            return db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
-        finally:
-            db.close()
-    except sqlite3.Error as error:
-        raise explain_storage(error, folder) from error
-
-
-def explain_storage(error: Exception, folder: Path) -> Exception:
-    """Turn an error of the file system or of SQLite into one that says what to do."""
-    text = str(error).lower()
-    if "full" in text or getattr(error, "errno", None) == 28:
-        return StorageFailed(
-            f"the disk that holds {folder} is full. Free some space and run the same command again."
-        )
-    if "malformed" in text or "not a database" in text or "no such table" in text:
-        return IndexUnreadable(
-            f"{folder / FILE_NAME} is not a readable index ({error}); {_saved(folder)}. Build it again in another "
-            "folder with: polygraph index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every "
-            "reply already paid for)"
-        )
-    if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
-        return StorageFailed(
-            f"{folder} cannot be written or opened ({error}). Choose another folder with --index."
-        )
-    if "locked" in text:
-        return StorageFailed(f"{folder} is locked by another program. Wait until it ends and try again.")
-    return StorageFailed(f"{folder}: {error}")
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
-
-
-def _connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open a file for reading; where nothing can be written, without the files that SQLite puts beside it."""
-    if path.name == FILE_NAME and os.access(path.parent, os.W_OK) and os.access(path, os.W_OK):
-        return _connect(path)
-    log = path.with_name(f"{path.name}-wal")
-    # A log that still holds something must be read with it; else nobody can write, and no lock is needed.
-    how = "mode=ro" if log.is_file() and log.stat().st_size else "immutable=1"
-    return sqlite3.connect(
-        f"{path.resolve().as_uri()}?{how}",
-        uri=True,
-        isolation_level=None,
-        check_same_thread=False,
-        timeout=_BUSY_MS / 1000,
-    )
-
-
-def _saved(folder: Path) -> str:
-    """Say how much of a damaged index can still be read."""
-    documents, rows = readable(folder)
-    return f"{documents:,} documents and {rows:,} extraction rows of it can still be read"
-
-
-def readable(folder: Path) -> tuple[int, int]:
-    """Count the documents and the extraction rows that a damaged `index.sqlite` still gives away."""
-    counts = []
-    for tables in (("documents",), ("entity_rows", "relation_rows")):
-        n = 0
-        for table in tables:
-            key = "rowid" if table == "documents" else "window, seq"
-            backwards = "rowid DESC" if table == "documents" else "window DESC, seq DESC"
-            found, whole = _count(folder, f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
-            n += found
-            if not whole:
-                # What lies behind the damage is reached from the other end.
-                n += _count(folder, f"SELECT * FROM {table} ORDER BY {backwards}")[0]  # noqa: S608
-        counts.append(n)
-    return counts[0], counts[1]
-
-
-def _count(folder: Path, query: str) -> tuple[int, bool]:
-    """Rows that a query gives before it breaks off, and whether it did not."""
-    n = 0
-    with suppress(sqlite3.Error, OSError):
-        db = _connect_to_read(folder / FILE_NAME)
-        try:
-            for _ in db.execute(query):
-                n += 1
-            return n, True
-        finally:
-            db.close()
-    return n, False
-
-
-def _load(text: str) -> Any:
-    """Read a value that `_dump` wrote."""
-    try:
-        value, end = _scan(text, 0)
-        if end == len(text):
-            return value
-        error: Exception = ValueError(f"something stands behind character {end}")
-    except (ValueError, TypeError, StopIteration) as found:
-        error = found
-    raise IndexUnreadable(
-        f"a row of {FILE_NAME} is damaged ({error}). Build the index again in another folder with: polygraph "
-        "index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already paid for)"
-    ) from error
-
-
-def _chunk(row: tuple[Any, ...]) -> Chunk:
-    i, _, document, ordinal, start, end, text, n_tokens, metadata = row
-    return Chunk(
-        id=i,
-        document=document,
-        ordinal=ordinal,
-        start=start,
-        end=end,
-        text=text,
-        n_tokens=n_tokens,
-        metadata=_load(metadata),
-    )
-
-
-def _descriptions(text: str) -> tuple[Description, ...]:
-    return tuple(Description(d, c) for d, c in _load(text))
-
-
-def _entity(row: tuple[Any, ...]) -> Entity:
-    _, i, name, kind, aliases, descriptions, chunks, degree = row
-    return Entity(
-        id=i,
-        name=name,
-        type=kind,
-        aliases=tuple(_load(aliases)),
-        descriptions=_descriptions(descriptions),
-        chunks=tuple(_load(chunks)),
-        degree=degree,
-    )
-
-
-def _relation(row: tuple[Any, ...], source: str, target: str) -> Relation:
-    _, _, _, predicates, keywords, descriptions, weight, chunks = row
-    return Relation(
-        id=f"{source} | {target}",
-        source=source,
-        target=target,
-        predicates=tuple(_load(predicates)),
-        keywords=tuple(_load(keywords)),
-        descriptions=_descriptions(descriptions),
-        weight=weight,
-        chunks=tuple(_load(chunks)),
-    )
-
-
-def _triple(row: tuple[Any, ...], source: str, target: str) -> Triple:
-    return Triple(
-        id=f"{source} | {row[3]} | {target}",
-        source=source,
-        target=target,
-        predicate=row[3],
-        weight=row[4],
-        chunks=tuple(_load(row[5])),
-    )
-
-
-def _report(row: tuple[Any, ...]) -> Report:
-    community, level, title, summary, findings, rating, chunks, weight, written_by = row
-    return Report(
-        community=community,
-        level=level,
-        title=title,
-        summary=summary,
-        findings=tuple(Finding(summary=s, explanation=e, chunks=tuple(c)) for s, e, c in _load(findings)),
-        rating=rating,
-        chunks=tuple(_load(chunks)),
-        weight=weight,
-        written_by=written_by,
-    )
-
-
-def report_to_json(report: Report) -> str:
-    """Write a report so that `report_from_json` gives it back."""
-    return _dump(
-        [
-            report.community,
-            report.level,
-            report.title,
-            report.summary,
-            _dump([[f.summary, f.explanation, f.chunks] for f in report.findings]),
-            report.rating,
-            _dump(report.chunks),
-            report.weight,
-            report.written_by,
-        ]
-    )
-
-
-def report_from_json(text: str) -> Report:
-    """Read what `report_to_json` wrote."""
-    return _report(tuple(_load(text)))

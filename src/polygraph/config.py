@@ -55,7 +55,12 @@ class Settings(BaseSettings):
         description="Key for the endpoint. Keep it in the environment.",
     )
     timeout_s: float = Field(120.0, gt=0, description="Seconds of silence after which a call is given up.")
-    concurrency: int = Field(8, ge=1, le=1024, description="Model calls in flight at once.")
+    concurrency: int = Field(
+        8,
+        ge=1,
+        le=1024,
+        description="Model calls in flight at once, and questions; 1 unless given, without an endpoint.",
+    )
     retries: int = Field(
         6, ge=0, le=100, description="Further attempts after a call that failed in transport."
     )

@@ -1,7 +1,8 @@
 import pytest
 
-from polygraph.config import explain_settings, load_settings
+from polygraph.config import Settings, explain_settings, load_settings
 from polygraph.errors import BadInput
+from polygraph.models.open import open_models
 
 
 def test_flags_win_over_environment_over_file_over_defaults(tmp_path):
@@ -79,3 +80,13 @@ def test_lists_and_prices_can_be_written_in_a_file_and_lists_in_the_environment(
     settings = load_settings(environ={"POLYGRAPH_ENTITY_TYPES": "person, ship"}, folder=tmp_path)
     assert settings.entity_types == ("person", "ship")
     assert settings.prices["my-model"].output == 0.4
+
+
+def test_local_models_are_asked_one_question_at_a_time_unless_it_is_said_otherwise():
+    local = {"embedder": "hash", "name_embedder": "hash", "reranker": "none"}
+    for given, concurrency in (
+        ({"offline": True}, 1),
+        ({"offline": True, "concurrency": 3}, 3),
+        ({"base_url": "http://127.0.0.1:9/v1", "api_key": "any", "chat_model": "any"}, 8),
+    ):
+        assert open_models(Settings(**local, **given), None).calls.concurrency == concurrency

@@ -263,6 +263,6 @@ def generator_of(models: Models) -> ChatModel:
     if models.chat is None:
         raise BadInput(
             "questions of this kind are posed by a model, and none is configured. Set POLYGRAPH_CHAT_MODEL and "
-            "OPENAI_BASE_URL or OPENAI_API_KEY, or ask for questions without one: --kind triples"
+            "OPENAI_BASE_URL or OPENAI_API_KEY, or ask for questions without one: --kind sentences"
         )
     return models.chat

@@ -48,9 +48,11 @@ def open_models(settings: Settings, calls_file: Path | None, before: tuple[str, 
         MissingExtra: if a model that is asked for is not installed.
         ModelRefused, ModelUnavailable: if the endpoint has to be asked for its model and does not tell.
     """
+    # One question keeps all cores busy when models are local; several at once would only make each look slow.
+    several = uses_endpoint(settings) or "concurrency" in settings.model_fields_set
     calls = Calls(
         calls_file,
-        concurrency=settings.concurrency,
+        concurrency=settings.concurrency if several else 1,
         max_cost=settings.max_cost,
         max_tokens=settings.max_spend_tokens,
         prices=_prices(settings),

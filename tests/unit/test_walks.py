@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from polygraph.graph.csr import Graph
-from polygraph.graph.walks import EdgeKind, Network, inflow, pagerank, path, walk
+from polygraph.graph.walks import EdgeKind, Network, inflow, pagerank, paths, walk
 
 
 def network(n, edges, **options):
@@ -144,6 +144,6 @@ def test_inflow_divides_a_score_by_where_it_comes_from():
 def test_a_path_leads_from_the_start_to_the_vertex():
     net = network(5, [(0, 1, 1.0), (1, 2, 1.0), (2, 3, 1.0), (0, 4, 1.0)])
     found = walk(net, [0], [1.0], tolerance=1e-12, damping=0.5)
-    assert path(net, found, 3, damping=0.5) == [0, 1, 2, 3]
-    assert path(net, found, 0, damping=0.5) == [0]
-    assert path(net, found, 3, damping=0.5, most=2) == [2, 3]
+    assert paths(net, found, [3, 0], damping=0.5) == [[0, 1, 2, 3], [0]]
+    assert paths(net, found, [3], damping=0.5, most=2) == [[2, 3]]
+    assert paths(net, found, [], damping=0.5) == []

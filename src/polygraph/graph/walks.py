@@ -5,6 +5,7 @@ neighbour, drawn by the weights of the edges, and else begins anew. From a verte
 anew. How often it stands at a vertex is the score of the vertex.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -272,20 +273,26 @@ def inflow(network: Network, walked: Walk, vertices: ArrayLike, *, damping: floa
     return Inflow(most, brought, np.maximum(walked.at(wanted) - arrived, 0.0))
 
 
-def path(network: Network, walked: Walk, vertex: int, *, damping: float, most: int = 6) -> list[int]:
-    """The way by which most of its score came to a vertex, as vertices from the start to it.
+def paths(
+    network: Network, walked: Walk, vertices: Sequence[int], *, damping: float, most: int = 6
+) -> list[list[int]]:
+    """For each of some vertices the way by which most of its score came to it, as vertices from the start to it.
 
     Followed backwards: each time to the neighbour that brings most, until more begins at a vertex than any neighbour
-    brings, a vertex comes up again, or there are `most` vertices.
+    brings, a vertex comes up again, or there are `most` vertices. All ways are followed together, which costs little
+    more than one.
     """
-    found = [vertex]
-    while len(found) < most:
-        came = inflow(network, walked, found[-1:], damping=damping)
-        ahead = int(came.most[0])
-        if ahead < 0 or came.brought[0] <= came.begins[0] or ahead in found:
-            break
-        found.append(ahead)
-    return found[::-1]
+    found = [[int(vertex)] for vertex in vertices]
+    going = found
+    for _ in range(most - 1):
+        came = inflow(network, walked, [way[-1] for way in going], damping=damping)
+        further: list[list[int]] = []
+        for way, ahead, most_of_it in zip(going, came.most.tolist(), came.brought > came.begins, strict=True):
+            if ahead >= 0 and most_of_it and ahead not in way:
+                way.append(ahead)
+                further.append(way)
+        going = further
+    return [way[::-1] for way in found]
 
 
 def _gather(vertices: Numbers, amounts: Floats, n: int) -> tuple[Numbers, Floats]:

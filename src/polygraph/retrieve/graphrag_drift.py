@@ -152,8 +152,10 @@ class GraphRAGDrift:
 
     def _to_search(self, question: str, index: Snapshot, models: Models) -> tuple[str, list[Step]]:
         """What the reports are searched for: an answer made up in the form of one of them."""
+        if models.chat is None or self.hyde == "none":
+            return question, []
         reports = index.reports()
-        if models.chat is None or self.hyde == "none" or not reports:
+        if not reports:
             return question, []
         if self.hyde == "rating":
             sample = min(reports, key=lambda r: (-r.rating, r.level, r.community))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from polygraph.graph.edges import overwrite
 from polygraph.graph.texts import triple_text
-from polygraph.graph.walks import EdgeKind, Network, Walk, path, walk
+from polygraph.graph.walks import EdgeKind, Network, Walk, paths, walk
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Json, Retrieval, Step, Triple
@@ -221,7 +221,7 @@ class HippoRAG:
         index: Snapshot,
     ) -> list[str]:
         """For each passage the way by which most of its score came, and its own similarity."""
-        ways = [path(network, walked, hit.n + index.n_entities, damping=self.damping) for hit in hits]
+        ways = paths(network, walked, [hit.n + index.n_entities for hit in hits], damping=self.damping)
         vertices = sorted({vertex for way in ways for vertex in way})
         rows = [v for v in vertices if v < index.n_entities]
         places = [v for v in vertices if v >= index.n_entities]

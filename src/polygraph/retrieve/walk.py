@@ -1,12 +1,14 @@
 """Our own: passages by a random walk over the names that they share, with no language model.
 
 A question that needs several passages names one of them and asks about another, and between the two stands a name: of a
-director, a county, a ship. So passages that match the question lend their score to those whose title they say, and
-what is found so is weighed by how well it answers what the passage before it left open. Personalised PageRank as in
-`graph.walks`; steps and settings were chosen by the measurements of ``benchmarks/walk.py``.
+director, a county, a ship. So passages that match the question lend weight to those whose title they say, and what is
+found so is weighed by how well it answers the question together with the passage that led there. What a passage gets by
+its own match stays with it, so that names that lead nowhere do no harm. Personalised PageRank as in `graph.walks`;
+steps and settings were chosen by the measurements of ``benchmarks/walk.py``.
 """
 
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 
 from polygraph.extract.naming import Named, names_in
 from polygraph.graph.names import NameGraph
-from polygraph.graph.walks import EdgeKind, Network, Walk, path, walk
+from polygraph.graph.walks import EdgeKind, Network, Walk, paths, walk
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Json, Retrieval, Step
@@ -38,7 +40,7 @@ class _Ranked:
     chunks: Numbers
     scores: Floats
     mass: Floats
-    """What the walk gave them."""
+    """What their match and the walk gave them."""
     cosines: Floats
     """With the question; NaN for those that were not weighed."""
     after: Numbers
@@ -55,38 +57,40 @@ class NameWalk:
     tokens: ClassVar[str] = "k x chunk tokens, at most 6,000"
     summary: ClassVar[str] = "passages that match the question, and those that they lead to by a name"
     good: ClassVar[str] = (
-        "multi-hop questions over titled documents: all evidence in the top 10 for 95% of 133 questions of 2wiki and "
-        "50% of 144 of musique, where hybrid has 47% and 27% (benchmarks/README.md)"
+        "multi-hop questions over titled documents: all evidence in the top 10 for 98% of 133 questions of 2wiki and "
+        "52% of 144 of musique, where hybrid has 47% and 27% (benchmarks/README.md)"
     )
     bad: ClassVar[str] = (
-        "passages without titles that share few famous names: on MultiHop-RAG's news recall@5 of 0.32, where bm25 has "
-        "0.43; texts without capitals; questions about the whole collection"
+        "passages without titles that share few famous names: on MultiHop-RAG's news it finds no more than bm25; texts "
+        "without capitals; questions about the whole collection"
     )
 
     seeds: int = 20
-    """Passages from which the walk sets out, so many by words and so many by vectors."""
+    """Passages from which the walk sets out: those that match the question best."""
+    depth: int = 200
+    """They are looked for among so many by words and so many by vectors."""
+    word_weight: float = 0.01
+    """Cosine that a point of BM25 counts; what each says of a passage adds up."""
+    sharpness: float = 20.0
+    """How much more a better match weighs among the seeds: a cosine higher by one over this, about e times as much."""
     name_weight: float = 1.0
-    """What the names in the question weigh together among the seeds."""
-    dense_weight: float = 1.0
-    """What the passages by vectors weigh together."""
-    word_weight: float = 0.3
-    """What the passages by words weigh together."""
-    title_edges: float = 4.0
+    """What the titles in the question weigh together among the seeds, where the passages weigh 1."""
+    own_share: float = 0.5
+    """Share of its weight as a seed in the mass of a passage, in [0, 1]; the rest is of the walk."""
+    title_edges: float = 8.0
     """Weight of the edges between a name and the document that bears it, together; one to another passage has 1."""
     shared_edges: float = 0.3
     """Weight of an edge between a passage and a name that is no document's title."""
     damping: float = 0.85
     """Chance of following an edge rather than beginning anew, in [0, 1)."""
-    tolerance: float = 1e-5
+    tolerance: float = 1e-4
     """Mass per edge that the walk may leave behind, see `graph.walks.walk`."""
     weighed: int = 100
     """First so many passages of the walk are weighed by what they say."""
-    relevance: float = 3.0
-    """How much that counts beside the walk; 0: not at all."""
+    relevance: float = 2.0
+    """How much that counts beside their mass; 0: not at all."""
     hops: int = 20
     """First so many passages of the walk may lead to others."""
-    open_share: float = 0.3
-    """What a passage says is taken out of the question by this share before the next one is compared, in [0, 1]."""
     common: int = 20
     """A name that more passages have leads only to the document that bears it."""
     rerank: int = 0
@@ -101,52 +105,48 @@ class NameWalk:
         """Rank passages for the question; ties by passage order."""
         require(index, "walk", self.needs, models)
         graph, vector = index.names, embed_question(question, models)
-        # 1. Seeds: the names in the question, and the passages that match it by words and by vectors.
-        named = _named(question, graph)
-        words = index.search_words(question, self.seeds)
-        dense = index.search_chunks(vector, self.seeds)
-        restart: dict[int, float] = {}
-        for vertex, weight in [
-            *_by_rarity(named, self.name_weight),
-            *_by_score(words, self.word_weight),
-            *_by_score(dense, self.dense_weight),
-        ]:
-            restart[vertex] = restart.get(vertex, 0.0) + weight
+        # 1. Seeds: titles in the question, and the passages that match it best by words and vectors together.
+        named = _titled(question, graph)
+        words = index.search_words(question, self.depth)
+        dense = index.search_chunks(vector, self.depth)
+        seeds = _matched(words, dense, vector, index, self.word_weight)[: self.seeds + 1]
+        start = _normalised([*_by_rarity(named, self.name_weight), *_by_match(seeds, self.sharpness)])
         trace = [
             Step(name="names", value=[[name.text, n] for name, _, n in named]),
             Step(name="words", value=_with_ids(words[: self.k], index)),
             Step(name="dense", value=_with_ids(dense[: self.k], index)),
+            Step(name="seeds", value=_with_ids(seeds[: self.k], index)),
         ]
         hits: list[Hit] = []
         why: list[str] = []
-        if sum(restart.values()) > 0:
+        if start:
             # 2. Walk over titles and names.
             network = self._network(graph)
-            starts = sorted(restart)
             walked = walk(
                 network,
-                starts,
-                [restart[v] for v in starts],
+                list(start),
+                list(start.values()),
                 damping=self.damping,
                 tolerance=self.tolerance,
             )
-            # 3. Weigh the passages on the way by the question, alone and after one another.
-            ranked = self._ranked(walked, vector, index)
+            # 3. A passage keeps a share for its own match. Weigh those on the way by the question, alone and in twos.
+            massed = _with_own(walked, start, self.own_share)
+            ranked = self._ranked(massed, vector, index)
             hits = [
                 Hit(int(n), round(float(s), _DIGITS))
                 for n, s in zip(ranked.chunks, ranked.scores, strict=True)
             ]
-            reached = walked.top(self.k, last=graph.n_chunks)
+            reached = massed.top(self.k, last=graph.n_chunks)
             trace += [
                 Step(name="walk", value=_with_ids([Hit(v, round(s, _DIGITS)) for v, s in reached], index)),
-                Step(name="missing", value=round(walked.missing, 6)),
+                Step(name="missing", value=round(massed.missing, 6)),
                 Step(name="weighed", value=_with_ids(hits[: self.k], index)),
             ]
             # 4. Let the cross-encoder read the first of them.
             if self.rerank:
                 hits = rerank(question, hits, index, models, self.rerank)
                 trace.append(Step(name="reranked", value=_with_ids(hits[: self.k], index)))
-            why = self._why([hit.n for hit in hits[: self.k]], ranked, named, network, walked, index)
+            why = self._why([hit.n for hit in hits[: self.k]], ranked, start, named, network, walked, index)
         return pack_chunks(
             question,
             "walk",
@@ -163,28 +163,23 @@ class NameWalk:
         kinds = [(graph.titles, self.title_edges), (graph.links, 1.0), (graph.shared, self.shared_edges)]
         return Network(tuple(EdgeKind(edges, factor) for edges, factor in kinds if factor))
 
-    def _ranked(self, walked: Walk, vector: Vectors, index: Snapshot) -> _Ranked:
+    def _ranked(self, massed: Walk, vector: Vectors, index: Snapshot) -> _Ranked:
         """Passages by mass times ``exp(relevance * (cosine + best hop))``, then the others by mass."""
-        reached = walked.top(max(RANKED, self.weighed), last=index.names.n_chunks)
+        reached = massed.top(max(RANKED, self.weighed), last=index.names.n_chunks)
         chunks = np.array([v for v, _ in reached], dtype=np.int64)
         mass = np.array([s for _, s in reached])
         n = min(self.weighed, len(chunks)) if self.relevance else 0
         scores, cosines, after = mass.copy(), np.full(len(chunks), np.nan), np.full(len(chunks), -1)
         order = np.arange(len(chunks))
         if n:
-            said = weigh_hops(
-                chunks[:n],
-                vector,
-                index.chunk_vectors(chunks[:n]),
-                index.names,
-                first=self.hops,
-                open_share=self.open_share,
-                common=self.common,
+            cosines[:n] = index.chunk_similarities(vector, chunks[:n].tolist())
+            hops, before = weigh_hops(
+                chunks[:n], cosines[:n], index.names, first=self.hops, common=self.common
             )
-            worth = said.cosines + said.hops
+            worth = cosines[:n] + hops
             # Against the best, so that no score is above its mass.
             scores[:n] *= np.exp(self.relevance * (worth - worth.max()))
-            cosines[:n], after[:n] = said.cosines, np.where(said.after >= 0, chunks[said.after], -1)
+            after[:n] = np.where(before >= 0, chunks[before], -1)
             order[:n] = np.lexsort((chunks[:n], -np.round(scores[:n], _DIGITS)))
             scores[n:] = np.minimum(scores[n:], scores[:n].min())
         return _Ranked(chunks[order], scores[order], mass[order], cosines[order], after[order])
@@ -193,25 +188,28 @@ class NameWalk:
         self,
         chunks: Sequence[int],
         ranked: _Ranked,
+        start: Mapping[int, float],
         named: Sequence[tuple[Named, int, int]],
         network: Network,
         walked: Walk,
         index: Snapshot,
     ) -> list[str]:
-        """For each passage the way by which most of its mass came, and the passage that it is read after."""
+        """For each passage how much it has by its own match, the way of the walk to it, what it is read after."""
         place = {int(c): i for i, c in enumerate(ranked.chunks)}
-        ways = [path(network, walked, c, damping=self.damping) for c in chunks]
+        ways = paths(network, walked, chunks, damping=self.damping)
         before = [int(ranked.after[place[c]]) for c in chunks]
         asked = {vertex: name.text for name, vertex, _ in named}
         labels = _labels([*ways, [c for c in before if c >= 0]], asked, index)
         texts = []
         for c, way, first in zip(chunks, ways, before, strict=True):
             i = place[c]
-            said = f"walk {ranked.mass[i]:.6f}"
+            said = f"mass {ranked.mass[i]:.6f}"
+            if c in start and ranked.mass[i] > 0:
+                said += f", {self.own_share * start[c] / ranked.mass[i]:.0%} of it for its own match"
             if np.isfinite(ranked.cosines[i]):
                 said += f"; cosine {ranked.cosines[i]:.3f} with the question"
             if len(way) > 1:
-                said += f"; most of it came by {' → '.join(labels[v] for v in way)}"
+                said += f"; the walk came by {' → '.join(labels[v] for v in way)}"
             if way[0] in asked:
                 said += ", a name in the question"
             if first >= 0:
@@ -220,13 +218,17 @@ class NameWalk:
         return texts
 
 
-def _named(question: str, graph: NameGraph) -> list[tuple[Named, int, int]]:
-    """Names in the question, each with its vertex and how many passages have it."""
+def _titled(question: str, graph: NameGraph) -> list[tuple[Named, int, int]]:
+    """Titles in the question, each with its vertex and how many passages bear or have it.
+
+    A name that is nobody's title says which passages have it, and their words and vectors have said so already.
+    """
     names = names_in(question, lambda keys: graph.numbers(keys) >= 0)
     numbers = graph.numbers(np.array([name.key for name in names], dtype=np.uint64))
-    counts = graph.n_passages(numbers).tolist()
-    vertices = (numbers + graph.n_chunks).tolist()
-    return list(zip(names, vertices, counts, strict=True))
+    counts, vertices = graph.n_passages(numbers).tolist(), numbers + graph.n_chunks
+    borne = Network((EdgeKind(graph.titles),)).degrees(vertices) > 0
+    found = zip(names, vertices.tolist(), counts, strict=True)
+    return [name for name, is_title in zip(found, borne.tolist(), strict=True) if is_title]
 
 
 def _by_rarity(named: Sequence[tuple[Named, int, int]], total: float) -> list[tuple[int, float]]:
@@ -235,11 +237,47 @@ def _by_rarity(named: Sequence[tuple[Named, int, int]], total: float) -> list[tu
     return [(vertex, total * s / sum(shares)) for (_, vertex, _), s in zip(named, shares, strict=True)]
 
 
-def _by_score(hits: Sequence[Hit], total: float) -> list[tuple[int, float]]:
-    """Divide a weight among passages, to each by how far its score is above the lowest."""
-    least = min((hit.score for hit in hits), default=0.0)
-    above = sum(hit.score - least for hit in hits)
-    return [(h.n, total * ((h.score - least) / above if above > 0 else 1.0 / len(hits))) for h in hits]
+def _matched(
+    words: Sequence[Hit], dense: Sequence[Hit], vector: Vectors, index: Snapshot, word_weight: float
+) -> list[Hit]:
+    """Passages by their cosine with the question plus a weight for each point of BM25; 0 points if not among `words`.
+
+    The sum takes from each what it is sure of. BM25's points add up over words, so they tell much of a long question
+    and little of a short one; a fusion by ranks loses that.
+    """
+    points = {hit.n: hit.score for hit in words}
+    ns = sorted(points.keys() | {hit.n for hit in dense})
+    cosines = index.chunk_similarities(vector, ns).tolist()
+    hits = [
+        Hit(n, round(c + word_weight * points.get(n, 0.0), _DIGITS)) for n, c in zip(ns, cosines, strict=True)
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.n))
+
+
+def _by_match(hits: Sequence[Hit], sharpness: float) -> list[tuple[int, float]]:
+    """Divide a weight of 1 among passages, the best first.
+
+    Each weighs as ``exp(sharpness * how far its score is above the lowest) - 1``.
+    """
+    if not hits:
+        return []
+    # All divided by that of the best, so that nothing grows too large.
+    raised = [math.exp(sharpness * (hit.score - hits[0].score)) for hit in hits]
+    above = [value - raised[-1] for value in raised]
+    whole = math.fsum(above)
+    return [(h.n, a / whole if whole > 0 else 1.0 / len(hits)) for h, a in zip(hits, above, strict=True)]
+
+
+def _normalised(weights: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """Those that weigh something, summing to 1, in the order given."""
+    whole = math.fsum(weight for _, weight in weights)
+    return {vertex: weight / whole for vertex, weight in weights if weight > 0}
+
+
+def _with_own(walked: Walk, start: Mapping[int, float], share: float) -> Walk:
+    """Mix the scores of a walk with the weights of its start, both summing to 1."""
+    own = np.array([start.get(v, 0.0) for v in walked.vertices.tolist()])
+    return Walk(walked.vertices, (1.0 - share) * walked.scores + share * own, (1.0 - share) * walked.missing)
 
 
 def _labels(ways: Sequence[Sequence[int]], asked: dict[int, str], index: Snapshot) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _NAME = re.compile(r"[\"“]([^\"”]{2,80})[\"”]|\b(\d{3,4})\b|\b([^\W\d_][\w'’-]*)")
@@ -23,6 +24,7 @@ STOP = frozenset(_STOP.split())
 """English words that carry no content of a question."""
 
 
+@lru_cache(maxsize=100_000)
 def stem(word: str) -> str:
     """Take off the commonest English endings, so that forms of a word meet; no dictionary.
 

@@ -3,6 +3,7 @@
 import collections
 import re
 import string
+import sys
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from polygraph.errors import BadInput
 from polygraph.evaluate.metrics import (
+    PRF,
     accuracy,
     exact_match,
     fgrag_exact_match,
@@ -171,6 +173,32 @@ def test_meaning_is_compared_by_the_embedder_in_use(tmp_path):
     assert found[1] < 0.5
     assert found[2] == 0.0
     models.calls.close()
+
+
+def test_bertscore_without_its_model_says_how_to_get_it(monkeypatch):
+    from polygraph.evaluate import semantics
+
+    class Offline:
+        @staticmethod
+        def score(*_, **__):
+            raise OSError("We couldn't connect to the hub\nand found no files")
+
+    monkeypatch.setitem(sys.modules, "bert_score", Offline)
+    monkeypatch.setattr(semantics, "need_bert_score", lambda: None)
+    with pytest.raises(BadInput, match=r"roberta-large of BERTScore is not on this machine .*HF_HOME"):
+        semantics.bert_score(["a"], [["a"]])
+
+
+def test_options_of_several_right_ones_are_compared_by_letter():
+    # SQuAD's normalisation takes "A" for an article.
+    assert token_prf("A, C", ["A, C"]).f1 == 1
+    assert token_prf("C, A.", ["A, C"]).f1 == 1
+    assert token_prf("A, B, C", ["A, C"]) == PRF(2 / 3, 1.0, 0.8)
+    assert token_prf("A, D", ["D"]).precision == 0.5
+    assert token_prf("(B) and (D)\nBecause it rains.", ["B, D"]).f1 == 1
+    # What is no list of options is compared by words as ever.
+    assert token_prf("A mutant grows", ["A"]).f1 == 0
+    assert token_prf("vitamin C", ["C"]).f1 == pytest.approx(2 / 3)
 
 
 def test_bertscore_says_what_it_needs():

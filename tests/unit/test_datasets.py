@@ -106,6 +106,49 @@ ULTRA = [
 ]
 
 
+NOVELQA = {
+    "Q1": {
+        "Aspect": "times",
+        "Complexity": "mh",
+        "Question": "How many letters?",
+        "Options": {"A": "2", "B": "3"},
+        "Gold": "B",
+    },
+    "Q2": {
+        "Aspect": "role",
+        "Complexity": "sh",
+        "Question": "Who wrote?",
+        "Options": {"A": "Ann", "B": "Bob"},
+    },
+}
+PIECES = {
+    "metadata": {"passage_id": "63833"},
+    "title": "The Ship",
+    "divided_document": ["One.", "Two."],
+    "questions": [
+        {
+            "question_text": "What is the plot?",
+            "question_number": 1,
+            "responses": [{"response_text": "A ship."}, {"response_text": "It sails."}],
+        }
+    ],
+}
+REWRITTEN = {
+    "question_text": "What happens to the Ship?",
+    "question_number": 1,
+    "responses": [{"response_text": "A ship."}, {"response_text": "It sails."}],
+    "title": "The Ship",
+}
+MERGED = {
+    "0": {"query": "What was said of lamps?", "answer": "Much.", "meetings_list": ["m1", "m2"]},
+    "1": {"query": "And of oil?", "answer": "Little.", "meetings_list": ["m1", "m9"]},
+}
+SEGMENTS = [
+    {"subcategory": "Genes", "segment": "GL10 makes grains\nlonger."},
+    {"subcategory": "Genes", "segment": "OsLIC needs OsRELA."},
+]
+
+
 def put(path, value):
     text = "\n".join(map(json.dumps, value)) if path.name.endswith(".jsonl") else json.dumps(value)
     path.write_text(text, encoding="utf-8")
@@ -174,6 +217,102 @@ def test_squality_and_ultradomain_share_a_text_among_questions(tmp_path):
     assert one.evidence == two.evidence == tuple(documents)
 
 
+def test_novelqa_puts_options_below_the_question_and_takes_the_gold_letter_where_there_is_one(tmp_path):
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "B00.txt").write_text("Ann wrote\nthree letters.", "utf-8")
+    meta = put(tmp_path / "bookmeta.json", {"B00": {"title": "Letters", "author": "Ann"}})
+    questions = put(tmp_path / "one" / "B00.json", NOVELQA)
+    convert("novelqa", [questions, meta, tmp_path / "one" / "B00.txt"], tmp_path / "out")
+    (novel,) = map(json.loads, (tmp_path / "out" / "corpus.jsonl").read_text("utf-8").splitlines())
+    assert novel == {"id": "B00", "title": "Letters", "text": "Ann wrote\nthree letters."}
+    one, two = read_questions(tmp_path / "out" / "questions.jsonl")
+    assert (one.id, one.question) == ("B00-Q1", "How many letters?\nA. 2\nB. 3")
+    assert (one.answers, one.evidence, one.type) == (("B",), ("B00",), "mh")
+    assert (one.more["aspect"], one.more["complexity"]) == ("times", "mh")
+    assert two.answers == ()
+
+    before = [
+        {**NOVELQA["Q1"], "QID": "Q1", "Complex": "mh", "Options": ["2", "3"]},
+        {"Question": "Why?", "Answer": "So."},
+        {"Question": "Who?", "Options": ["Ann", "Bob"], "Answer": "Ann"},
+    ]
+    before[0].pop("Complexity")
+    listed = put(tmp_path / "two" / "B00.json", before)
+    convert("novelqa", [listed, tmp_path / "two" / "B00.txt"], tmp_path / "again")
+    again, free, spelt = read_questions(tmp_path / "again" / "questions.jsonl")
+    assert spelt.answers == ("A",)
+    assert (again.id, again.question, again.answers, again.type) == (
+        one.id,
+        one.question,
+        one.answers,
+        one.type,
+    )
+    assert (free.question, free.answers) == ("Why?", ("So.",))
+
+
+def test_questions_about_a_novel_that_was_not_named_are_not_dropped_in_silence(tmp_path):
+    novel = tmp_path / "B00.txt"
+    novel.write_text("Ann wrote.", "utf-8")
+    with pytest.raises(BadInput, match=r"asks about B01\.txt, which was not named"):
+        convert("novelqa", [novel, put(tmp_path / "B01.json", NOVELQA)], tmp_path / "out")
+    with pytest.raises(BadInput, match="is a folder; name its files"):
+        convert("novelqa", [tmp_path], tmp_path / "out")
+
+
+def test_stories_of_odsum_are_found_by_their_summaries(tmp_path):
+    stranger = {**REWRITTEN, "responses": [{"response_text": "Of no story."}]}
+    # The published file is a list under the name of JSON lines.
+    queries = tmp_path / "queries.jsonl"
+    queries.write_text(json.dumps([REWRITTEN, stranger]), "utf-8")
+    documents = put(tmp_path / "dev.jsonl", [PIECES])
+    convert("odsum", [documents, queries], tmp_path / "out")
+    corpus = [json.loads(line) for line in (tmp_path / "out" / "corpus.jsonl").open(encoding="utf-8")]
+    assert [(d["id"], d["title"], d["text"]) for d in corpus] == [
+        ("63833-1", "The Ship", "One."),
+        ("63833-2", "The Ship", "Two."),
+    ]
+    one, two = read_questions(tmp_path / "out" / "questions.jsonl")
+    assert (one.id, one.evidence, one.references) == (
+        "63833-q1",
+        ("63833-1", "63833-2"),
+        ("A ship.", "It sails."),
+    )
+    assert (one.question, one.type) == ("What happens to the Ship?", "story")
+    assert (two.evidence, two.evidence_complete) == ((), False)
+
+
+def test_meetings_of_odsum_are_texts_and_a_question_names_several(tmp_path):
+    for name in ("m1", "m2"):
+        (tmp_path / f"{name}.txt").write_text(f"{name}: lamps .", "utf-8")
+    queries = put(tmp_path / "queries.json", MERGED)
+    convert("odsum", [queries, tmp_path / "m2.txt", tmp_path / "m1.txt"], tmp_path / "out")
+    one, two = read_questions(tmp_path / "out" / "questions.jsonl")
+    assert (one.evidence, one.references, one.type) == (("m1", "m2"), ("Much.",), "meeting")
+    assert (two.evidence, two.evidence_complete) == (("m1",), False)
+
+
+def test_seedbench_is_joined_to_the_segments_that_its_questions_hold(tmp_path):
+    segments = tmp_path / "279segments.json"
+    # The published file has JSON lines under the name of JSON.
+    segments.write_text("\n".join(map(json.dumps, SEGMENTS)), "utf-8")
+    choice = {
+        "question": "What?\nA. x\nB. y",
+        "answer": "B",
+        "split": {"level1": "Genes"},
+        "task_type": "one",
+    }
+    reading = {"question": "GL10 makes grains longer. What does GL10 do?", "answer": "It lengthens."}
+    files = [segments, put(tmp_path / "1-1.json", [choice]), put(tmp_path / "3-4.json", [reading])]
+    found = convert("seedbench", files, tmp_path / "out")
+    assert (found.documents, found.questions) == (2, 2)
+    one, two = read_questions(tmp_path / "out" / "questions.jsonl")
+    assert (one.id, one.type, one.answers, one.evidence) == ("1-1-0", "multiple choice", ("B",), ())
+    assert (two.type, two.evidence) == ("reading: generation", ("segment-1",))
+    with pytest.raises(BadInput, match="is not named after a task"):
+        convert("seedbench", [segments, put(tmp_path / "all.json", [choice])], tmp_path / "other")
+
+
 def test_popqa_has_questions_without_documents(tmp_path):
     path = tmp_path / "test.tsv"
     path.write_text(
@@ -216,7 +355,9 @@ def test_a_packed_copy_gives_the_same_bytes(tmp_path):
         ("musique", '{"question": "Who?"}', "without 'paragraphs'"),
         ("multihop-rag", json.dumps(ARTICLES), "are both needed"),
         ("beir", "{}", "no .tsv"),
-        ("novelqa", "{}", "are not read"),
+        ("novelqa", "{}", "no novel .* was named"),
+        ("odsum", '[{"question_text": "Who?", "responses": []}]', "are both needed"),
+        ("seedbench", '{"segment": "Rice."}', "are both needed"),
         ("marco", "{}", "there is no data set 'marco'"),
     ],
 )
@@ -250,5 +391,5 @@ def test_from_a_raw_file_to_figures_in_three_commands(call, tmp_path):
     )
     assert json.loads(done.out)["methods"]["bm25"]["n"] == 1, done.err
     listed = json.loads(call("eval", "datasets", "--json").out)
-    assert {"name", "licence", "citation", "revision", "form", "converts"} <= set(listed[0])
+    assert {"name", "licence", "citation", "revision", "form", "scope"} <= set(listed[0])
     assert "HotpotQA" in call("eval", "datasets").out

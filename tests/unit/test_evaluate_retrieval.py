@@ -4,11 +4,13 @@ import json
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
+import numpy as np
 import pytest
 
 from polygraph import Index
 from polygraph.config import Settings
 from polygraph.errors import BadInput, BudgetReached, MissingLayer, UnknownMethod, UnusableReply
+from polygraph.evaluate.compare import compare_all
 from polygraph.evaluate.coverage import answer_coverage
 from polygraph.evaluate.gold import gold_of
 from polygraph.evaluate.questions_file import GoldPassage, Question
@@ -200,6 +202,44 @@ def test_a_difference_that_is_there_is_said_and_one_that_is_not_is_not(index):
     assert by_pair["one", "same"].p_holm == 1.0
     assert by_pair["one", "none"].wins == 30
     assert by_pair["one", "none"].p_holm < 0.001
+
+
+def test_a_large_difference_is_told_however_many_methods_there_are():
+    # 528 pairs: with as many sign patterns as for one pair, no corrected p could be below 0.05.
+    values = {f"m{n}": {f"q{i}": float(n == 0) for i in range(18)} for n in range(33)}
+    found = compare_all(values, np.random.default_rng(0))
+    assert len(found) == 528
+    assert {c.worse for c in found if c.is_real and c.better == "m0"} == set(values) - {"m0"}
+    assert sum(c.is_real for c in found) == 32
+
+
+def test_of_many_methods_the_report_says_what_the_correction_hides(index):
+    few = index.evaluate_retrieval(many(40), {f"m{n}": Fixed(order=("d0",)) for n in range(5)})
+    assert not any("p is corrected" in note for note in few.notes)
+    six = index.evaluate_retrieval(many(40), {f"m{n}": Fixed(order=("d0",)) for n in range(6)})
+    assert any("p is corrected for 15 comparisons" in note for note in six.notes)
+
+
+def test_gold_that_no_method_finds_is_questioned(index):
+    asked = [question(0, ["d0"], facts=("The harbour was sold to nobody",))]
+    found = index.evaluate_retrieval(asked, ["bm25"])
+    assert [note for note in found.notes if note.startswith("no method found any gold fact: look whether")]
+    assert not any("gold document" in note for note in found.notes)
+
+
+def test_a_method_that_finds_nothing_is_named_beside_its_zeros(index):
+    found = index.evaluate_retrieval(many(40), {"some": Fixed(order=("d0",)), "empty": Fixed()})
+    assert "questions for which empty found nothing: 40" in found.notes
+    assert not any("some found nothing" in note for note in found.notes)
+
+
+def test_a_sample_is_drawn_from_the_questions_that_have_gold_for_the_metric(index):
+    answers = [Question(id=f"a{n}", question="Who?", answers=("keeper",)) for n in range(60)]
+    asked = [*answers, *many(6)]
+    found = index.evaluate_retrieval(asked, ["bm25"], metric="recall@5", limit=5)
+    assert scores(found, "bm25")["n_by_unit"] == {"document": 5}
+    # Without a metric it is drawn from all.
+    assert "answer" in scores(index.evaluate_retrieval(asked, ["bm25"], limit=5), "bm25")["n_by_unit"]
 
 
 def test_what_only_one_method_finds_and_what_a_router_could_gain_is_said(index):
@@ -409,6 +449,29 @@ def test_the_command_prints_a_table_and_conclusions(ready, tmp_path):
     assert len((tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()) == 18
 
 
+def test_many_methods_stay_readable(ready, tmp_path):
+    lines = [json.loads(line) for line in (tmp_path / "q.jsonl").read_text("utf-8").splitlines()]
+    typed = [{**line, "type": f"kind{n % 2}"} for n, line in enumerate(lines)]
+    (tmp_path / "typed.jsonl").write_text("\n".join(map(json.dumps, typed)), encoding="utf-8")
+    names = ["bm25", "bm25:rograg", "naive", "naive:fg-rag", "naive:graft", "naive:rag-vs-graphrag"]
+    done = ready("eval", "retrieval", "--index", "i", "--questions", "typed.jsonl", "-m", ",".join(names))
+    assert done.code == 0, done.err
+    # Of 15 pairs those of the best method; each method has its line in the table by type.
+    assert "and 10 more pairs; --json has all" in done.out
+    head, *rows = done.out[done.out.index("recall@5 by type") :].splitlines()
+    assert head.split() == ["recall@5", "by", "type", "kind0", "(3)", "kind1", "(3)"]
+    assert [row.split()[0] for row in rows[:6]] == names
+    assert "cpu ms" in done.out
+
+
+def test_all_methods_are_every_one_but_presets(ready):
+    done = ready("eval", "retrieval", "--index", "i", "--questions", "q.jsonl", "-m", "all")
+    assert done.code == 2
+    assert "graphrag-local" in done.sentence
+    assert "hipporag" in done.sentence
+    assert ":" not in done.sentence.partition(" needs ")[0].removeprefix("polygraph: ")
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -459,6 +522,9 @@ def test_methods_that_call_a_model_run_side_by_side_and_their_calls_are_counted(
     assert rows["graphrag-global"].calls_per_question >= 1
     assert rows["graphrag-global"].tokens_per_question > 0
     assert rows["bm25"].calls_per_question == 0
+    # Where questions run side by side the clock of the process is not that of one of them.
+    assert rows["graphrag-global"].cpu_ms_per_question is None
+    assert rows["bm25"].cpu_ms_per_question >= 0
     assert not any("time" in sentence for sentence in found.conclusions)
     assert (seen[0], seen[-1]) == (("questions", 0, 8), ("questions", 8, 8))
     assert len((tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()) == 8

@@ -163,25 +163,11 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
         )
         for m in found.methods
     ]
-    costs = [
-        (
-            m.name,
-            f"{m.ms_per_question:,.0f}",
-            f"{m.ms_p95:,.0f}",
-            "–" if m.cpu_ms_per_question is None else f"{m.cpu_ms_per_question:,.0f}",
-            f"{m.calls_per_question:.1f}",
-            f"{m.tokens_per_question:,.0f}",
-            "unknown" if m.cost_per_question is None else f"${m.cost_per_question:.4f}",
-            f"{m.context_tokens:,.0f}",
-        )
-        for m in found.methods
-    ]
     units = ", ".join(f"{n} by {unit}" for unit, n in found.methods[0].scores.n.items())
     show.out.print(f"{found.counts.asked} questions asked, of {found.counts.total}: {units}", style="bold")
     show.show_table(("method", head, *wanted), rows, right=(head, *wanted))
     show.out.print()
-    columns = ("ms", "ms 95th", "cpu ms", "calls", "tokens", "cost", "context")
-    show.show_table(("cost per question", *columns), costs, right=columns)
+    _show_costs(found)
     _show_types(found)
     _show_confusions(found, best_one)
     show.out.print()
@@ -189,6 +175,29 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
         show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
     for note in found.notes:
         show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _show_costs(found: "RetrievalReport") -> None:
+    """Time, and what models cost, if any was called."""
+    from polygraph.cli import show
+
+    called = any(m.calls_per_question or m.cached_calls_per_question for m in found.methods)
+    columns = ("ms", "ms 95th", "cpu ms", *(("calls", "tokens", "cost") if called else ()), "context")
+    rows = []
+    for m in found.methods:
+        cpu = "–" if m.cpu_ms_per_question is None else f"{m.cpu_ms_per_question:,.0f}"
+        paid = (
+            f"{m.calls_per_question:.1f}",
+            f"{m.tokens_per_question:,.0f}",
+            "unknown" if m.cost_per_question is None else f"${m.cost_per_question:.4f}",
+        )
+        times = (f"{m.ms_per_question:,.0f}", f"{m.ms_p95:,.0f}", cpu)
+        rows.append((m.name, *times, *(paid if called else ()), f"{m.context_tokens:,.0f}"))
+    show.show_table(("cost per question", *columns), rows, right=columns)
+    if not called:
+        show.out.print(
+            "no model was called; context: tokens that an answer would be written from", style="dim"
+        )
 
 
 def _show_types(found: "RetrievalReport") -> None:
@@ -337,7 +346,7 @@ def datasets(as_json: JsonOption = False) -> None:
     from polygraph.evaluate.datasets import DATA_SETS
 
     columns = ("name", "title", "form", "revision", "licence", "citation", "gold", "scope")
-    rows = [{**{c: getattr(d, c) for c in columns}, "converts": d.reader is not None} for d in DATA_SETS]
+    rows = [{c: getattr(d, c) for c in columns} for d in DATA_SETS]
     if as_json:
         show.as_json(rows)
         return

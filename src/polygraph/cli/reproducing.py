@@ -14,10 +14,14 @@ if TYPE_CHECKING:
     from polygraph.evaluate.by_document import Opened
     from polygraph.evaluate.published import Table
     from polygraph.evaluate.questions_file import Question
-    from polygraph.evaluate.reproduce import Figure
+    from polygraph.evaluate.reproduced import Figure
     from polygraph.workspace import Index
 
 app: typer.Typer = typer.Typer()
+
+
+_PICTURE = "picture"
+"""What stands for a number that a paper only draws."""
 
 
 @app.command()
@@ -50,6 +54,10 @@ def reproduce(
         typer.Option("--judge", metavar="MODEL", help="Who judges; default: the one that answers."),
     ] = None,
     seed: Annotated[int, typer.Option("--seed", help="Of what is drawn or posed.")] = 0,
+    bertscore: Annotated[
+        bool,
+        typer.Option("--bertscore", help="Also measure BERTScore; it needs the package bert-score."),
+    ] = False,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only say what it takes in calls, tokens and money.")
     ] = False,
@@ -61,6 +69,7 @@ def reproduce(
     from polygraph.config import load_settings
     from polygraph.evaluate.questions_file import read_questions
     from polygraph.evaluate.reproduce import data_files, find_table, select
+    from polygraph.evaluate.semantics import need_bert_score
 
     if paper is None:
         _list(as_json)
@@ -74,6 +83,10 @@ def reproduce(
         raise BadInput(
             f"--data is missing. Table {found.name} of {paper} needs {found.data}; see: polygraph eval datasets"
         )
+    if bertscore and not found.bert:
+        raise BadInput(f"--bertscore: table {found.name} of {paper} has no BERTScore")
+    if bertscore:
+        need_bert_score()
     corpus, asked = data_files(data, found)
     questions = select(found, read_questions(asked), seed=seed, limit=limit) if asked else []
     settings = load_settings({"max_cost": max_cost, "max_spend_tokens": max_spend_tokens})
@@ -81,8 +94,8 @@ def reproduce(
     if dry_run:
         _dry_run(found, corpus, questions, folder, settings, trials, limit, as_json)
         return
-    figures = _run(found, corpus, questions, folder, settings, judge, seed, trials, limit, as_json)
-    _show(found, figures, settings.chat_model, as_json)
+    figures = _run(found, corpus, questions, folder, settings, judge, seed, trials, limit, bertscore, as_json)
+    _show(found, figures, settings.chat_model, bertscore, as_json)
 
 
 # --- running ------------------------------------------------------------------------------------------
@@ -98,6 +111,7 @@ def _run(
     seed: int,
     trials: int,
     limit: int,
+    bert: bool,
     quiet: bool,
 ) -> "list[Figure]":
     from dataclasses import replace
@@ -127,7 +141,9 @@ def _run(
                 yield replace(found, ask=ask)
 
         chosen = open_chat(settings, judge) if judge else chat
-        return run(table, experiment, questions, alone, chosen, seed=seed, trials=trials, limit=limit)
+        return run(
+            table, experiment, questions, alone, chosen, seed=seed, trials=trials, limit=limit, bert=bert
+        )
 
 
 # --- what it would take -----------------------------------------------------------------------------------
@@ -152,8 +168,13 @@ def _dry_run(
     n = n_questions(table, questions, limit)
     with _unopened(folder / "index", settings) as index:
         index_plan = index.estimate(corpus, methods=list(table.methods))
+        asked = index_plan.questions
+        if table.scope == "single":
+            with _typical_document(corpus, questions) as alone:
+                asked = index.estimate(alone, methods=list(table.methods)).questions
+        has_model = index.models.chat is not None
     rows: list[dict[str, Any]] = []
-    for line in (*index_plan.lines, *index_plan.questions):
+    for line in (*index_plan.lines, *asked):
         times = n if line.stage == "question" else 1
         name = f"answers, {line.method}" if line.method else line.stage
         known = (
@@ -182,7 +203,7 @@ def _dry_run(
             }
         )
     names = ("calls", "prompt_tokens", "completion_tokens", "cost")
-    whole = not any(row[name] is None for row in rows for name in names)
+    whole = has_model and not any(row[name] is None for row in rows for name in names)
     total = {name: sum(row[name] or 0 for row in rows) for name in names}
     if as_json:
         told = {"stages": rows, "total": total, "total_is_whole": whole}
@@ -198,6 +219,44 @@ def _dry_run(
     ]
     show.show_table(columns, listed, right=columns[1:])
     show.out.print("no model was called; docs/study.md tells the formulas", style="dim", markup=False)
+    if not has_model:
+        show.err.print(
+            "note: no chat model is configured, so the index and the answers are counted as made without one, and the "
+            "run itself needs one. Set OPENAI_API_KEY or OPENAI_BASE_URL to see their calls",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+@contextmanager
+def _typical_document(corpus: Path, questions: "list[Question]") -> "Iterator[Path]":
+    """A corpus of one document, of median length among those that questions are about.
+
+    What a method reads for a question depends on the size of the index, and each document has its own.
+    """
+    import gzip
+    import json
+    from tempfile import TemporaryDirectory
+
+    from polygraph.evaluate.by_document import document_of
+
+    named = {document_of(q) for q in questions}
+    with (
+        gzip.open(corpus, "rt", encoding="utf-8")
+        if corpus.suffix == ".gz"
+        else corpus.open(encoding="utf-8") as f
+    ):
+        rows = [row for row in map(json.loads, filter(str.strip, f)) if str(row.get("id")) in named]
+    if not rows:
+        raise BadInput(
+            f"{corpus} has none of the documents that the questions are about. Take both from one data set"
+        )
+    rows.sort(key=lambda row: len(str(row.get("text", ""))))
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "corpus.jsonl"
+        place.write_text(json.dumps(rows[len(rows) // 2]) + "\n", encoding="utf-8")
+        yield place
 
 
 def _unopened(folder: Path, settings: Any) -> "Index":
@@ -235,6 +294,7 @@ def _list(as_json: bool) -> None:
                     "methods": list(t.methods),
                     "models": list(t.numbers),
                     "questions": t.n or None,
+                    "pictured": t.pictured,
                 }
                 for t in TABLES
             ]
@@ -242,11 +302,13 @@ def _list(as_json: bool) -> None:
         return
     for t in TABLES:
         show.out.print(f"{t.paper} {t.name}: {t.title}", style="bold", markup=False, soft_wrap=True)
-        show.out.print(f"  {t.place}; {t.data}", style="dim", markup=False, soft_wrap=True)
+        known = any(v is not None for rows in t.numbers.values() for values in rows.values() for v in values)
+        picture = f"; {'some ' if known else ''}numbers only in a picture" if t.pictured else ""
+        show.out.print(f"  {t.place}{picture}; {t.data}", style="dim", markup=False, soft_wrap=True)
     show.out.print("polygraph reproduce PAPER TABLE --data DIR --dry-run", markup=False, soft_wrap=True)
 
 
-def _show(table: "Table", figures: "list[Figure]", chat: str, as_json: bool) -> None:
+def _show(table: "Table", figures: "list[Figure]", chat: str, bert: bool, as_json: bool) -> None:
     from dataclasses import asdict
 
     from polygraph.cli import show
@@ -258,6 +320,7 @@ def _show(table: "Table", figures: "list[Figure]", chat: str, as_json: bool) -> 
                 "table": table.name,
                 "place": table.place,
                 "model": chat,
+                "pictured": table.pictured,
                 "figures": [asdict(f) for f in figures],
                 "differs": list(table.differs),
             }
@@ -267,7 +330,8 @@ def _show(table: "Table", figures: "list[Figure]", chat: str, as_json: bool) -> 
     head = ("system", "method", "figure", *models, f"ours ({chat}) [95 %]", "questions")
     rows = []
     for f in figures:
-        told = [_number(f.published.get(model)) for model in models]
+        unknown = _PICTURE if table.pictured else "–"
+        told = [_number(f.published.get(model), unknown) for model in models]
         ours = (
             "–"
             if f.ours is None
@@ -279,11 +343,24 @@ def _show(table: "Table", figures: "list[Figure]", chat: str, as_json: bool) -> 
         title += f" (figures of {table.contest.reference} against each)"
     show.out.print(title, style="bold", markup=False, soft_wrap=True)
     show.show_table(head, rows, right=head[3:])
-    for sentence in table.differs:
+    for sentence in (*_remarks(table, bert), *table.differs):
         show.err.print(f"note: {sentence}", style="yellow", markup=False, soft_wrap=True)
 
 
-def _number(value: float | None) -> str:
+def _remarks(table: "Table", bert: bool) -> "Iterator[str]":
+    """What is not known of a table, or was not measured."""
+    if table.pictured:
+        yield (
+            f"the paper gives the numbers marked {_PICTURE!r} only in a picture ({table.place}), and they are not read "
+            "off it: ours stand alone"
+        )
+    if table.bert and not bert:
+        yield "BERTScore was not measured: add --bertscore, which needs the package bert-score and a model of 1.4 GB"
+
+
+def _number(value: float | None, unknown: str = "–") -> str:
     if value is None:
-        return "–"
+        return unknown
+    if abs(value) >= 1_000:
+        return f"{value:,.0f}"
     return f"{value:.1f}" if abs(value) >= 1 else f"{value:.3f}"

@@ -111,14 +111,16 @@ def paired_randomisation(differences: Array, rng: np.random.Generator, *, flips:
     >>> paired_randomisation(np.ones((5, 1)), np.random.default_rng(0)).tolist()  # 2 of 32 patterns
     [0.0625]
     """
-    n = len(differences)
+    n, columns = differences.shape
     seen = np.abs(differences.sum(axis=0)) - 1e-9
+    count = np.zeros(columns)
+    step = max(1, _CELLS // max(n, columns))
     if 2**n <= flips:
-        patterns = np.arange(2**n)[:, None] >> np.arange(n)[None, :] & 1
-        extreme = np.abs((1.0 - 2.0 * patterns) @ differences) >= seen
-        return np.asarray(extreme.mean(axis=0), dtype=np.float64)
-    count = np.zeros(differences.shape[1])
-    step = max(1, _CELLS // n)
+        for begin in range(0, 2**n, step):
+            numbers = np.arange(begin, min(begin + step, 2**n))
+            patterns = 1.0 - 2.0 * (numbers[:, None] >> np.arange(n)[None, :] & 1)
+            count += (np.abs(patterns @ differences) >= seen).sum(axis=0)
+        return np.asarray(count / 2**n, dtype=np.float64)
     for begin in range(0, flips, step):
         signs = 1.0 - 2.0 * rng.integers(0, 2, size=(min(step, flips - begin), n))
         count += (np.abs(signs @ differences) >= seen).sum(axis=0)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.evaluate.bootstrap import (
+    FLIPS,
     Interval,
     bootstrap_differences,
     detectable,
@@ -19,6 +20,9 @@ from polygraph.evaluate.bootstrap import (
 
 ALPHA = 0.05
 """Chance of a false alarm among all comparisons of a report."""
+_FLIPS_PER_PAIR = 200
+"""Sign patterns for each pair of methods: the least p that they can give, times the number of pairs, is 0.005. With
+fewer no difference between two of many methods could be told, however large."""
 _MANY = 10_000
 """Beyond so many questions the number needed says only that the gap is next to nothing."""
 _WORTH = 1.5
@@ -110,7 +114,7 @@ def compare_all(values: Mapping[str, Mapping[str, float]], rng: np.random.Genera
     p_values, intervals = [1.0] * len(pairs), [Interval(0.0, 0.0, 0.0)] * len(pairs)
     for members in alike.values():
         matrix = np.column_stack([pairs[i][2] for i in members])
-        tested = paired_randomisation(matrix, rng)
+        tested = paired_randomisation(matrix, rng, flips=max(FLIPS, _FLIPS_PER_PAIR * len(pairs)))
         for i, p, interval in zip(members, tested, bootstrap_differences(matrix, rng), strict=True):
             p_values[i], intervals[i] = float(p), interval
     found = []

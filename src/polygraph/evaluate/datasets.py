@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polygraph.errors import BadInput, StorageFailed
-from polygraph.evaluate import raw_forms
-from polygraph.evaluate.raw_forms import Collected, Reader
+from polygraph.evaluate import raw_folders, raw_forms
+from polygraph.evaluate.raw_files import Collected, Reader
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +22,7 @@ class DataSet:
     name: str
     title: str
     form: str
-    """Files that `convert` takes, as published; or why it takes none."""
+    """Files that `convert` takes, as published."""
     revision: str
     """What the form was written for."""
     licence: str
@@ -32,11 +32,10 @@ class DataSet:
     scope: str
     """``whole``: one index of all documents; ``single``: each question is about one document, so that papers index each
     document by itself."""
-    reader: Reader | None = None
+    reader: Reader
 
 
 _HOTPOT_FORM = "one .json: a list with question, answer, supporting_facts, context"
-_KEEP = "no conversion: write corpus.jsonl and questions.jsonl yourself"
 
 DATA_SETS: tuple[DataSet, ...] = (
     DataSet(
@@ -97,12 +96,13 @@ DATA_SETS: tuple[DataSet, ...] = (
     DataSet(
         name="novelqa",
         title="NovelQA",
-        form=_KEEP + ", with aspect and complexity as fields",
-        revision="-",
-        licence="see its page; some of the novels are protected",
+        form="Books/*/*.txt and Data/*/*.json of the same names, and bookmeta.json for the titles",
+        revision="NovelQA.zip (objects by number) and the format before it (lists)",
+        licence="Apache-2.0; some novels are protected, and its authors ask not to pass the files on",
         citation="Wang et al., ICLR 2025",
-        gold="option, answer",
+        gold="document; option, where your copy has the field Gold: the public files have none",
         scope="single",
+        reader=raw_folders.novelqa,
     ),
     DataSet(
         name="nq",
@@ -118,12 +118,14 @@ DATA_SETS: tuple[DataSet, ...] = (
     DataSet(
         name="odsum",
         title="ODSum (story and meeting)",
-        form=_KEEP,
-        revision="-",
-        licence="MIT; summaries of stories CC BY 4.0",
+        form="documents/*.jsonl and queries.jsonl of data/Story/raw, or Documents/*.txt and queries.json of "
+        "data/Meeting/raw",
+        revision="repository of October 2023",
+        licence="MIT; summaries of stories CC BY 4.0, stories under the Project Gutenberg licence",
         citation="Zhou et al., 2023",
         gold="reference summaries, documents",
         scope="whole",
+        reader=raw_folders.odsum,
     ),
     DataSet(
         name="popqa",
@@ -150,12 +152,13 @@ DATA_SETS: tuple[DataSet, ...] = (
     DataSet(
         name="seedbench",
         title="SeedBench",
-        form=_KEEP,
-        revision="-",
-        licence="repository GPL-3.0",
+        form="corpus/279segments.json and files of tasks, 1-1.json to 3-5.json (sft_model_eval/zero-shot)",
+        revision="March 2025",
+        licence="repository GPL-3.0; its page of March 2025 said CC BY 4.0 of the data",
         citation="Ying et al., ACL 2025",
-        gold="answer",
+        gold="answer; documents of reading and summaries",
         scope="whole",
+        reader=raw_folders.seedbench,
     ),
     DataSet(
         name="squality",
@@ -204,23 +207,19 @@ def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> Conve
         folder: made if it is not there.
 
     Raises:
-        BadInput: if there is no such set, it cannot be converted, a file is not of its form, or the folder holds files
-            of these names.
+        BadInput: if there is no such set, a file is not there or not of its form, or the folder holds files of these
+            names.
     """
     found = next((d for d in DATA_SETS if d.name == name), None)
     if found is None:
         raise BadInput(
             f"there is no data set {name!r}. Choose one of: {', '.join(d.name for d in DATA_SETS)}"
         )
-    if found.reader is None:
-        raise BadInput(
-            f"the published files of {found.title} are not read. Write corpus.jsonl (id, title, text) and "
-            "questions.jsonl (id, question, answer, evidence) yourself"
-        )
     paths = [Path(file) for file in files]
     for path in paths:
         if not path.is_file():
-            raise BadInput(f"there is no file {path}. {found.title} is read from {found.form}")
+            told = f"{path} is a folder; name its files" if path.is_dir() else f"there is no file {path}"
+            raise BadInput(f"{told}. {found.title} is read from {found.form}")
     place = Path(folder)
     targets = [place / "corpus.jsonl", place / "questions.jsonl"]
     for target in targets:

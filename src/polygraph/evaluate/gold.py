@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from polygraph.evaluate.questions_file import GoldPassage, Question
 from polygraph.evaluate.ranks import first_appearances, ranks_of
@@ -33,6 +34,11 @@ class Gold:
     def measurable(self) -> bool:
         """Whether a ranking can be right or wrong."""
         return bool(self.documents or self.chunks or self.answers or self.facts)
+
+    def has(self, unit: Literal["document", "chunk", "answer", "fact"]) -> bool:
+        """Whether there is gold of one kind."""
+        kinds = {"document": self.documents, "chunk": self.chunks, "answer": self.answers, "fact": self.facts}
+        return bool(kinds[unit])
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -35,6 +35,8 @@ class Measured:
     context_tokens: int = 0
     ms: float = 0.0
     """Milliseconds of retrieval, the embedding of the question included."""
+    cpu_ms: float | None = None
+    """Milliseconds of processor time for the same, over all cores; None where other questions ran at the same time."""
     usage: Usage = field(default_factory=Usage)
     empty_because: str = ""
     error: str = ""
@@ -56,6 +58,7 @@ class Measured:
             "evidence": self.n_evidence,
             "context_tokens": self.context_tokens,
             "ms": self.ms,
+            "cpu_ms": self.cpu_ms,
             "calls": self.usage.calls,
             "cached_calls": self.usage.cached_calls,
             "prompt_tokens": self.usage.prompt_tokens,
@@ -85,6 +88,7 @@ class Measured:
             n_evidence=int(line["evidence"]),
             context_tokens=int(line["context_tokens"]),
             ms=float(line["ms"]),
+            cpu_ms=None if line.get("cpu_ms") is None else float(line["cpu_ms"]),
             usage=Usage(
                 calls=int(line["calls"]),
                 cached_calls=int(line["cached_calls"]),

@@ -14,6 +14,8 @@ _SPECIAL = frozenset({"yes", "no", "noanswer"})
 _NO_ANSWER = ("insufficient information", "not enough information", "cannot be answered", "no answer")
 _OPTION = re.compile(r"\(?([a-z])\)?(?=[.,:;)\n]|$)")
 _NAMED_OPTION = re.compile(r"\b(?:answer|option|choice)\b(?: is|:)?\s*\(?([a-z])\)?(?=[\s.,:;)]|$)")
+_OPTIONS = re.compile(r"[(]?[A-H][)]?(?:\s*(?:[,;/&，、；]|\band\b)\s*[(]?[A-H][)]?)*(?=\s*(?:[.:;\n。]|$))")
+"""Options that an answer begins with, such as "A, C" or "(A) and (C)."."""
 _LONGEST = 20_000
 """Characters of a prediction that are looked at."""
 
@@ -54,14 +56,22 @@ def token_prf(prediction: str, golds: Sequence[str]) -> PRF:
     """Precision, recall and F1 of the multisets of tokens, against the gold answer with the best F1.
 
     Rajpurkar et al. (2016) with the rule of HotpotQA (Yang et al., 2018): where prediction or gold is "yes", "no" or
-    "noanswer" and they differ, all are 0. Where both are empty after normalisation, all are 1.
+    "noanswer" and they differ, all are 0. Where both are empty after normalisation, all are 1. Where gold and
+    prediction are options of a question with several right ones (SeedBench: "A, C"), their letters are compared: A is
+    no article there.
 
     >>> token_prf("the cat sat", ["cat"])
     PRF(precision=0.5, recall=1.0, f1=0.6666666666666666)
+    >>> token_prf("A, B", ["B"]).precision
+    0.5
     """
     best = PRF(0.0, 0.0, 0.0)
     for gold in golds:
-        found = _prf(answer_tokens(prediction[:_LONGEST]), answer_tokens(gold))
+        chosen, right = _options(prediction[:_LONGEST]), _options(gold, whole=True)
+        both = chosen and right
+        found = (
+            _prf(chosen, right) if both else _prf(answer_tokens(prediction[:_LONGEST]), answer_tokens(gold))
+        )
         # Of equals the first: the order of gold answers is that of the file.
         best = found if found.f1 > best.f1 else best
     return best
@@ -129,6 +139,15 @@ def _says(prediction: str, gold: str) -> bool:
         said = normalised(prediction)
         return any(contains(said, phrase) for phrase in _NO_ANSWER)
     return contains(normalised(prediction), wanted)
+
+
+def _options(text: str, *, whole: bool = False) -> list[str]:
+    """The letters that a text begins with, or is as a whole; none if it is anything else."""
+    stripped = text.strip()
+    found = _OPTIONS.match(stripped)
+    if found is None or (whole and stripped[found.end() :].strip(" .。")):
+        return []
+    return sorted({c for c in found[0] if c.isupper()})
 
 
 def _option(prediction: str) -> str:

@@ -1,29 +1,22 @@
 """A published table again: the same protocol on the user's copy of the data, ours beside the published numbers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
-from statistics import fmean
 
 import numpy as np
 
 from polygraph.answer import answer as write
 from polygraph.errors import BadInput
 from polygraph.evaluate.align import ATTEMPTS
-from polygraph.evaluate.bootstrap import Interval, bootstrap_differences
 from polygraph.evaluate.by_document import Open, answer_by_document
 from polygraph.evaluate.experiment import Experiment, n_judge_calls
-from polygraph.evaluate.judgements import Judgement, outcomes
-from polygraph.evaluate.metrics import accuracy, fgrag_exact_match, token_prf
-from polygraph.evaluate.overlap import bleu, rouge
-from polygraph.evaluate.protocols import DESIGNS, Design, in_both_orders
-from polygraph.evaluate.published import TABLES, Column, Posing, Table
+from polygraph.evaluate.protocols import DESIGNS, Design
+from polygraph.evaluate.published import TABLES, Posing, Table
 from polygraph.evaluate.questions import summary_questions
 from polygraph.evaluate.questions_file import Question
-from polygraph.evaluate.semantics import semantic_similarity
-from polygraph.evaluate.steps import plain
-from polygraph.evaluate.study import StudyAnswer
+from polygraph.evaluate.reproduced import Figure, figures
 from polygraph.models import ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Answer, Json, Retrieval
@@ -39,22 +32,6 @@ _VERDICT_TOKENS = 60
 """What a judge is taken to write for each aspect."""
 _N_ASPECTS = 4
 _FILES = ("corpus.jsonl", "corpus.jsonl.gz"), ("questions.jsonl", "questions.jsonl.gz")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
-    """One number of a table, published and ours."""
-
-    system: str
-    method: str
-    """Empty if it was not run."""
-    column: str
-    published: Mapping[str, float | None]
-    """By model."""
-    ours: Interval | None
-    """With its interval over questions; None if it was not run, or no question has what it needs."""
-    n: int
-    """Questions behind ours."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -224,6 +201,7 @@ def run(
     seed: int = 0,
     trials: int = 0,
     limit: int = 0,
+    bert: bool = False,
 ) -> list[Figure]:
     """Run a table, or go on with it, and measure it.
 
@@ -237,6 +215,7 @@ def run(
         seed: of posed questions and of the intervals.
         trials: of the judges; 0: as in the paper.
         limit: questions at most where they are posed; 0: as in the paper.
+        bert: whether to measure BERTScore, where the table has it.
 
     Raises:
         BadInput: if the study was made with other settings, or a question does not name its document.
@@ -256,60 +235,7 @@ def run(
         experiment.answer(table.methods)
     if table.contest is not None:
         _judge(table, experiment, judge, trials)
-    return figures(table, posed, study.answers(), study.judgements(), experiment.models, seed=seed)
-
-
-def figures(
-    table: Table,
-    questions: Sequence[Question],
-    answers: Sequence[StudyAnswer],
-    judgements: Sequence[Judgement],
-    models: Models,
-    *,
-    seed: int = 0,
-) -> list[Figure]:
-    """Measure a table: every system in every column, published numbers beside ours.
-
-    Args:
-        table: what was run.
-        questions: as asked.
-        answers: of all systems.
-        judgements: of a contest.
-        models: whose embedder measures similarity.
-        seed: of the intervals.
-
-    Raises:
-        MissingExtra: without the extra `eval`.
-    """
-    text = {a.key: a for a in answers}
-    reference = table.contest.reference if table.contest else ""
-    method_of = {s.name: s.method for s in table.systems}
-    found = []
-    for system in table.systems:
-        if system.name == reference:
-            continue
-        for i, column in enumerate(table.columns):
-            values: list[float] = []
-            if table.contest is not None and system.method:
-                values = _verdicts(table, judgements, method_of[reference], system.method, column.aspect)
-            elif system.method:
-                asked = [q for q in questions if _fits(q, column) and (q.id, system.method) in text]
-                values = _measured(column, asked, [text[q.id, system.method] for q in asked], models)
-            found.append(
-                Figure(
-                    system=system.name,
-                    method=system.method,
-                    column=column.name,
-                    published={
-                        model: rows[system.name][i]
-                        for model, rows in table.numbers.items()
-                        if system.name in rows
-                    },
-                    ours=_interval(values, column.factor, seed) if values else None,
-                    n=len(values),
-                )
-            )
-    return found
+    return figures(table, posed, study.answers(), study.judgements(), experiment.models, seed=seed, bert=bert)
 
 
 # --- parts --------------------------------------------------------------------------------------------
@@ -343,72 +269,3 @@ def _judge(table: Table, experiment: Experiment, chat: ChatModel, trials: int) -
     for system in table.systems:
         if system.method and system.method != reference:
             experiment.judge([chat], design_of(table, trials), methods=[reference, system.method])
-
-
-def _verdicts(
-    table: Table, judgements: Sequence[Judgement], reference: str, other: str, aspect: str
-) -> list[float]:
-    """By question: share of verdicts that the reference wins, or wins less losses, over orders and trials."""
-    assert table.contest is not None  # noqa: S101 - asked by the caller
-    protocol = table.contest.protocol
-    mine = [j for j in judgements if j.protocol == protocol]
-    rows: dict[str, list[float]] = {}
-    if table.contest.protocol == "unbiased":
-        for outcome in outcomes(mine, reference, other, balanced=in_both_orders(protocol)):
-            result = outcome.result(aspect or None)
-            win, lose = float(result == "a"), float(result == "b")
-            value = win if table.contest.value == "win" else win - lose
-            rows.setdefault(outcome.question, []).append(value)
-    else:
-        # Every single verdict counts, as in the papers that pool both orders.
-        for one in mine:
-            if set(one.methods) == {reference, other} and aspect in one.scores:
-                said = dict(zip(one.methods, one.scores[aspect], strict=True))
-                rows.setdefault(one.question, []).append(float(said[reference] > said[other]))
-    return [fmean(values) for values in rows.values()]
-
-
-def _fits(question: Question, column: Column) -> bool:
-    known: dict[str, object] = {**question.more, "type": question.type}
-    if any(str(known.get(name, "")) != value for name, value in column.where.items()):
-        return False
-    if column.measure in _TEXTS:
-        return bool(question.references or question.answers)
-    return bool(question.answers or question.null)
-
-
-def _measured(
-    column: Column, questions: Sequence[Question], answers: Sequence[StudyAnswer], models: Models
-) -> list[float]:
-    texts = [plain(a.text) for a in answers]
-    golds = [q.references or q.answers for q in questions]
-    if not texts:
-        return []
-    if column.measure == "similarity":
-        return semantic_similarity(texts, golds, models)
-    if column.measure == "bleu":
-        return list(bleu(texts, golds).sentences)
-    if column.measure in _TEXTS:
-        kind, _, part = column.measure.partition("_")
-        scores = [rouge(text, gold)[kind] for text, gold in zip(texts, golds, strict=True)]
-        return [{"p": s.precision, "r": s.recall, "": s.f1}[part] for s in scores]
-    return [_short(column, q, a, text) for q, a, text in zip(questions, answers, texts, strict=True)]
-
-
-_TEXTS = frozenset({"rouge1", "rougeL", "rouge2", "rouge2_p", "rouge2_r", "bleu", "similarity"})
-
-
-def _short(column: Column, question: Question, answer: StudyAnswer, text: str) -> float:
-    if question.null:
-        return float(answer.refused)
-    if column.measure == "em":
-        return fgrag_exact_match(text, question.answers)
-    if column.measure == "accuracy":
-        return accuracy(text, question.answers)
-    found = token_prf(text, question.answers)
-    return {"precision": found.precision, "recall": found.recall, "f1": found.f1}[column.measure]
-
-
-def _interval(values: Sequence[float], factor: float, seed: int) -> Interval:
-    column = factor * np.asarray(values, dtype=np.float64)[:, None]
-    return bootstrap_differences(column, np.random.default_rng(seed))[0]

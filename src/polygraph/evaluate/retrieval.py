@@ -14,7 +14,7 @@ from polygraph.errors import BadInput, BudgetReached, MissingLayer, WorkFailed
 from polygraph.evaluate.gold import Gold, found_in, gold_of
 from polygraph.evaluate.measured import Measured, MeasuredFile
 from polygraph.evaluate.questions_file import Question
-from polygraph.evaluate.retrieval_metrics import KS, depth_of
+from polygraph.evaluate.retrieval_metrics import KS, depth_of, unit_of
 from polygraph.evaluate.retrieval_report import Counts, RetrievalReport, report
 from polygraph.models import Models
 from polygraph.models.pool import in_turn
@@ -41,7 +41,7 @@ class Options:
     metric: str = ""
     """The metric by which methods are compared; empty: chosen by the gold that there is."""
     limit: int | None = None
-    """Ask a seeded sample of so many questions."""
+    """Ask a seeded sample of so many questions; of those with gold for `metric`, if one is named."""
     seed: int = 0
     """Of the sample, of the bootstrap and of the tests."""
     output: Path | None = None
@@ -81,7 +81,7 @@ def evaluate_retrieval(
     require_all(index, methods, models)
     gold = {q.id: gold_of(q, index) for q in questions}
     counts = _count(questions, gold, index)
-    asked = sample([q for q in questions if gold[q.id].measurable], options)
+    asked = _asked([q for q in questions if gold[q.id].measurable], gold, options)
     counts = replace(counts, asked=len(asked), types=dict(Counter(q.type for q in asked)))
     run = Measuring(methods, retrieve, index, models, gold, options)
     with kept_in(options.output) as file:
@@ -184,40 +184,45 @@ class Measuring:
         for name in names:
             self._retrieve(f"{question.question} ?", name)
 
-    def _embed(self, text: str, names: Sequence[str]) -> dict[str, tuple[float, Usage]]:
+    def _embed(self, text: str, names: Sequence[str]) -> dict[str, tuple[float, float, Usage]]:
         """Embed a question beforehand, so that not only the first method that needs its vector pays for it.
 
         Returns:
-            Seconds and cost by the name of the embedder. One that is instant keeps no vectors and is left out: every
-            method embeds by itself.
+            Seconds, those of the processor, and cost by the name of the embedder. One that is instant keeps no vectors
+            and is left out: every method embeds by itself.
         """
         needed = frozenset[str]().union(*(self._methods[name].needs for name in names))
-        found: dict[str, tuple[float, Usage]] = {}
+        found: dict[str, tuple[float, float, Usage]] = {}
         for embedder, layers in self._embedders():
             if needed & layers and embedder.name not in found and not getattr(embedder, "instant", False):
+                worked = time.process_time()
                 with self._models.calls.meter() as meter:
                     self._models.calls.embed(embedder, [text], "query", stage="question")
-                found[embedder.name] = (meter.usage.seconds, replace(meter.usage, seconds=0.0))
+                worked = time.process_time() - worked
+                found[embedder.name] = (meter.usage.seconds, worked, replace(meter.usage, seconds=0.0))
         return found
 
     def _embedders(self) -> tuple[tuple[Embedder, frozenset[str]], ...]:
         return (self._models.embedder, BY_EMBEDDER), (self._models.name_embedder, BY_NAME_EMBEDDER)
 
     def _measure(
-        self, question: Question, name: str, key: str, embedded: Mapping[str, tuple[float, Usage]]
+        self, question: Question, name: str, key: str, embedded: Mapping[str, tuple[float, float, Usage]]
     ) -> Measured:
-        started = time.perf_counter()
+        started, worked = time.perf_counter(), time.process_time()
         try:
             found = self._retrieve(question.question, name)
         except BudgetReached:
             raise
         except WorkFailed as problem:
             return Measured(question=question.id, method=name, key=key, error=str(problem))
-        seconds, usage = time.perf_counter() - started, found.usage
+        seconds, worked = time.perf_counter() - started, time.process_time() - worked
+        usage = found.usage
+        alone = is_timed(self._methods[name], self._models)
         used = {e.name for e, layers in self._embedders() if self._methods[name].needs & layers}
         for embedder in sorted(used & embedded.keys()):
             seconds += embedded[embedder][0]
-            usage = usage + embedded[embedder][1]
+            worked += embedded[embedder][1]
+            usage = usage + embedded[embedder][2]
         return Measured(
             question=question.id,
             method=name,
@@ -228,6 +233,8 @@ class Measuring:
             n_evidence=len(found.evidence),
             context_tokens=found.n_tokens,
             ms=round(1000 * seconds, 3),
+            # The clock of the process also runs for what other threads do.
+            cpu_ms=round(1000 * worked, 3) if alone else None,
             usage=usage,
             empty_because=found.empty_because,
         )
@@ -303,6 +310,14 @@ def sample(questions: list[Question], options: Options) -> list[Question]:
     rng = np.random.default_rng(options.seed)
     taken = rng.permutation(len(questions))[: options.limit]
     return [questions[i] for i in sorted(taken.tolist())]
+
+
+def _asked(questions: list[Question], gold: Mapping[str, Gold], options: Options) -> list[Question]:
+    """All questions, or a sample: of those with gold for the metric that is named, so that others do not use it up."""
+    if options.limit is None or not options.metric:
+        return sample(questions, options)
+    unit = unit_of(options.metric)
+    return sample([q for q in questions if gold[q.id].has(unit)] or questions, options)
 
 
 def _what_is_asked(question: Question) -> str:

@@ -26,6 +26,8 @@ from polygraph.evaluate.retrieval_metrics import (
 MAX_TYPES = 50
 """Types of question that get a table of their own."""
 _FEW = 30
+_MANY_PAIRS = 10
+"""More pairs than those of five methods: the correction of p for all of them is worth a word."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,8 @@ class MethodResult:
     ms_per_question: float
     ms_median: float
     ms_p95: float
+    cpu_ms_per_question: float | None
+    """Processor time, over all cores; None where some question ran beside others."""
     calls_per_question: float
     cached_calls_per_question: float
     tokens_per_question: float
@@ -200,7 +204,7 @@ def report(
         metric=chosen,
         comparisons=tuple(comparisons),
         conclusions=tuple(said),
-        notes=tuple(_notes(counts, results, common, units[unit])),
+        notes=tuple(_notes(counts, results, common, units[unit], len(comparisons))),
         counts=counts,
     )
 
@@ -217,6 +221,7 @@ def _result(
     ms = np.array([m.ms for m in done])
     n = len(done)
     costs = [m.usage.cost for m in done]
+    cpu = [m.cpu_ms for m in done]
     by_type: defaultdict[str, list[Measured]] = defaultdict(list)
     for m in done:
         by_type[types[m.question]].append(m)
@@ -227,6 +232,7 @@ def _result(
         ms_per_question=float(ms.mean()),
         ms_median=float(np.median(ms)),
         ms_p95=float(np.quantile(ms, 0.95)),
+        cpu_ms_per_question=None if None in cpu else sum(c or 0.0 for c in cpu) / n,
         calls_per_question=sum(m.usage.calls for m in done) / n,
         cached_calls_per_question=sum(m.usage.cached_calls for m in done) / n,
         tokens_per_question=sum(m.usage.prompt_tokens + m.usage.completion_tokens for m in done) / n,
@@ -253,7 +259,9 @@ def _scores(rows: Sequence[Measured], ks: Sequence[int], seed: int) -> Scores:
     return Scores(n={unit: len(values[unit]) for unit in UNITS if unit in values}, metrics=metrics)
 
 
-def _notes(counts: Counts, results: Sequence[MethodResult], types: Sequence[str], measured: int) -> list[str]:
+def _notes(
+    counts: Counts, results: Sequence[MethodResult], types: Sequence[str], measured: int, pairs: int
+) -> list[str]:
     """What a reader must know to read the figures rightly."""
     named = [
         ("null questions, not asked since the corpus does not hold their answer", counts.null),
@@ -277,6 +285,7 @@ def _notes(counts: Counts, results: Sequence[MethodResult], types: Sequence[str]
                 f"questions that failed in {r.name}, not in its figures; the next run asks them again",
                 r.n_failed,
             ),
+            (f"questions for which {r.name} found nothing", r.n_empty),
             (f"questions for which {r.name} found evidence and ranked no chunk", r.n_unranked),
         ]
     found = [f"{what}: {n:,}" for what, n in named if n]
@@ -287,6 +296,17 @@ def _notes(counts: Counts, results: Sequence[MethodResult], types: Sequence[str]
     ]
     if len(types) > MAX_TYPES:
         found.append(f"only the {MAX_TYPES} commonest of {len(types)} types of question are shown apart")
+    for unit in UNITS:
+        means = [i.mean for r in results for name, i in r.scores.metrics.items() if unit_of(name) == unit]
+        if means and not any(means):
+            found.append(
+                f"no method found any gold {unit}: look whether it stands in these documents as the questions have it"
+            )
+    if pairs > _MANY_PAIRS:
+        found.append(
+            f"p is corrected for {pairs:,} comparisons, intervals are not: between fewer methods smaller differences "
+            "can be told"
+        )
     if measured < _FEW:
         found.append(f"fewer than {_FEW} questions were measured: intervals tend to be too narrow")
     return found
@@ -299,6 +319,9 @@ def _method_dict(result: MethodResult, unit: Unit) -> dict[str, Any]:
         "ms_per_question": round(result.ms_per_question, 3),
         "ms_median": round(result.ms_median, 3),
         "ms_p95": round(result.ms_p95, 3),
+        "cpu_ms_per_question": None
+        if result.cpu_ms_per_question is None
+        else round(result.cpu_ms_per_question, 3),
         "calls_per_question": result.calls_per_question,
         "cached_calls_per_question": result.cached_calls_per_question,
         "tokens_per_question": result.tokens_per_question,

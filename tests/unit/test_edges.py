@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges, overwrite, strongest, with_counts
-from polygraph.graph.synonyms import NEIGHBOURS, synonym_edges
+from polygraph.graph.synonyms import NEIGHBOURS, Synonyms, find_synonyms
 
 
 def listed(graph):
@@ -43,6 +45,10 @@ def test_the_strongest_edges_of_either_end_stay():
 def unit(rows):
     rows = np.asarray(rows, dtype=np.float32)
     return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+def synonym_edges(names, vectors, **more):
+    return find_synonyms(names, names, vectors, **more).edges
 
 
 def test_like_names_are_joined_by_their_cosine_and_short_names_never():
@@ -84,8 +90,9 @@ def test_cells_find_most_of_what_all_pairs_find_and_nothing_else(many):
     found, wanted = set(listed(cells)), set(listed(exact))
     assert len(wanted) > 2_500
     assert found <= wanted
-    # Directions drawn at random have no neighbourhoods, so more is missed than among names (94% found of 19,000).
-    assert len(found) >= 0.8 * len(wanted)
+    # Directions drawn at random have no neighbourhoods, so more is missed than among names (0.2% of 5,000 among
+    # 30,000 names of real texts with static vectors).
+    assert len(found) >= 0.9 * len(wanted)
 
 
 def test_names_with_one_and_the_same_vector_are_cut_in_cells_all_the_same():
@@ -97,3 +104,69 @@ def test_names_with_one_and_the_same_vector_are_cut_in_cells_all_the_same():
 def test_edges_do_not_depend_on_how_often_they_are_looked_for(many):
     one, other = (synonym_edges(*many, exact=0) for _ in range(2))
     assert one.weights.tobytes() == other.weights.tobytes()
+
+
+def same(one, other):
+    assert one.keys.tolist() == other.keys.tolist()
+    assert one.cells.tolist() == other.cells.tolist()
+    for part in ("indptr", "indices", "weights"):
+        assert getattr(one.edges, part).tobytes() == getattr(other.edges, part).tobytes(), part
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 10**6), st.lists(st.floats(0, 0.6), min_size=1, max_size=3))
+def test_edges_are_the_same_whatever_was_there_before(seed, shares):
+    rng = np.random.default_rng(seed)
+    n = 200
+    # Names of one direction, more than one may begin edges to, beside names that are only alike.
+    near = 0.4 * rng.normal(size=(n, 8)) * (rng.random((n, 1)) < 0.7)
+    vectors = unit(np.repeat(rng.normal(size=(10, 8)), n // 10, axis=0) + near)
+    ids = np.array([f"name {i:03}" for i in range(n)])
+    former = None
+    for share in [*shares, 0.0]:
+        rows = np.flatnonzero(rng.random(n) >= share)
+        some = ids[rows].tolist(), ids[rows].tolist(), vectors[rows]
+        found = find_synonyms(*some, former=former, neighbours=5)
+        same(found, find_synonyms(*some, neighbours=5))
+        former = found
+
+
+def test_edges_are_the_same_when_names_come_into_other_cells(monkeypatch):
+    # With few cells for each name, some pairs share none.
+    monkeypatch.setattr("polygraph.graph.synonyms._CELLS", 2)
+    rng = np.random.default_rng(3)
+    vectors = unit(np.repeat(rng.normal(size=(250, 32)), 6, axis=0) + 0.45 * rng.normal(size=(1_500, 32)))
+    names = np.array([f"name {i}" for i in range(1_500)])
+    former = None
+    for share in (0.1, 0.3, 0.0):
+        rows = np.flatnonzero(np.random.default_rng(5).random(len(names)) >= share)
+        some = names[rows].tolist(), names[rows].tolist(), vectors[rows]
+        found = find_synonyms(*some, former=former, exact=0)
+        same(found, find_synonyms(*some, exact=0))
+        former = found
+    assert 0 < found.edges.n_edges < find_synonyms(names.tolist(), names.tolist(), vectors).edges.n_edges
+
+
+def test_a_name_that_lost_one_of_its_nearest_finds_the_next(tmp_path):
+    n = NEIGHBOURS + 20
+    vectors = unit([[1, 0.001 * i] for i in range(n)])
+    ids = [f"name {i:03}" for i in range(n)]
+    find_synonyms(ids, ids, vectors).save(tmp_path, "edges.csr")
+    former = Synonyms.load(tmp_path, "edges.csr")
+    # The first name began edges to the hundred behind it; without the second it begins one to the next.
+    assert former.edges.neighbours(0).tolist() == [*range(1, n)][: len(former.edges.neighbours(0))]
+    del ids[1]
+    rows = [0, *range(2, n)]
+    found = find_synonyms(ids, ids, vectors[rows], former=former)
+    same(found, find_synonyms(ids, ids, vectors[rows]))
+    assert found.edges.degrees.min() >= NEIGHBOURS
+
+
+def test_a_name_with_another_vector_is_another_name(tmp_path):
+    ids, vectors = ["one", "two", "three"], unit([[1, 0], [0, 1], [1, 0.1]])
+    former = find_synonyms(ids, ids, vectors)
+    assert listed(former.edges) == [(0, 2, 0.995)]
+    vectors[0] = (0, 1)
+    assert listed(find_synonyms(ids, ids, vectors, former=former).edges) == [(0, 1, 1.0)]
+    former.edges.save(tmp_path / "edges.csr")
+    assert Synonyms.load(tmp_path, "edges.csr") is None

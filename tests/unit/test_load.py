@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import time
+import tracemalloc
 import zipfile
 from datetime import date
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygraph.errors import BadInput
-from polygraph.load import Loaded, find, load
+from polygraph.load import Loaded, find, load, read
 from polygraph.load.decode import clean, decode
 from polygraph.load.html import page_text, tags
 from polygraph.load.tables import read_csv, read_json
@@ -138,6 +139,56 @@ def test_progress_names_every_file_in_order(tmp_path: Path) -> None:
     seen: list[str] = []
     load([tmp_path], on_file=seen.append)
     assert seen == ["a.txt", "b.txt", "c.png"]
+
+
+# --- one by one -----------------------------------------------------------------------------------
+
+
+def test_a_file_is_read_when_its_document_is_asked_for(tmp_path: Path) -> None:
+    put(
+        tmp_path,
+        {"a.txt": "1", "b.png": b"\x89", "c.jsonl": '{"text": "2"}\nno\n{"text": "3"}\n', "d.txt": "4"},
+    )
+    seen: list[str] = []
+    reading = read([tmp_path], on_file=seen.append)
+    # The first shows that something can be read at all.
+    assert seen == ["a.txt"]
+    told = [
+        (document.id, list(seen), reading.total, [each.path for each in reading.unread])
+        for document in reading.documents
+    ]
+    assert told == [
+        ("a.txt", ["a.txt"], 4, []),
+        # A line may be a document.
+        ("c.jsonl#1", ["a.txt", "b.png", "c.jsonl"], 6, ["b.png"]),
+        ("c.jsonl#3", ["a.txt", "b.png", "c.jsonl"], 6, ["b.png"]),
+        ("d.txt", ["a.txt", "b.png", "c.jsonl", "d.txt"], 4, ["b.png", "c.jsonl:2"]),
+    ]
+    assert list(reading.documents) == []
+
+
+def test_documents_come_file_by_file_and_all_at_once_by_id(tmp_path: Path) -> None:
+    put(tmp_path, {"a.jsonl": "".join(f'{{"text": "{n}"}}\n' for n in range(11)), "a.jsonl#1.txt": "text"})
+    lines = [f"a.jsonl#{n}" for n in range(1, 12)]
+    assert [document.id for document in read([tmp_path]).documents] == [*lines, "a.jsonl#1.txt"]
+    assert ids(load([tmp_path])) == sorted([*lines, "a.jsonl#1.txt"])
+
+
+def test_memory_follows_the_largest_file_and_not_all_of_them(tmp_path: Path) -> None:
+    record = json.dumps({"text": "It rained on the reef. " * 400})
+    put(tmp_path, {f"{n:03}.txt": record for n in range(150)} | {"all.jsonl": f"{record}\n" * 150})
+    tracemalloc.start()
+    try:
+        peaks = []
+        for path in (f"{tmp_path}/*.txt", tmp_path / "all.jsonl"):
+            tracemalloc.reset_peak()
+            assert sum(1 for _ in read([path]).documents) == 150
+            peaks.append(tracemalloc.get_traced_memory()[1] / len(record))
+    finally:
+        tracemalloc.stop()
+    assert peaks[0] < 30
+    # Once as bytes and once as text, and then one record at a time.
+    assert peaks[1] < 2.2 * 150
 
 
 # --- what cannot be read ---------------------------------------------------------------------------

@@ -4,7 +4,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.extract.naming import names_in, naming
+from polygraph.extract.naming import Titles, names_in, read_document, title_key
+from polygraph.extract.saying import Sayings
 from polygraph.graph.names import NameGraph
 
 ROWS = [
@@ -17,7 +18,9 @@ ROWS = [
 
 
 def found(rows):
-    return naming(lambda: iter(rows))
+    titles = Titles(title for _, title, _ in rows)
+    documents = ((n + 1, title_key(title), read_document([text], titles)) for n, title, text in rows)
+    return Sayings.of(documents).naming()
 
 
 def graph_of(rows):

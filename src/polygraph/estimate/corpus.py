@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from polygraph.chunk import chunk, windows
-from polygraph.load import Loaded
+from polygraph.load import Documents
 from polygraph.models.protocols import Embedder
 from polygraph.records import Document, Extraction, Window
 from polygraph.store.manifest import Manifest
@@ -31,13 +31,17 @@ class Corpus:
 
 
 def gather(
-    store: Store | None, loaded: Loaded | None, roots: Sequence[str], manifest: Manifest, embedder: Embedder
+    store: Store | None,
+    loaded: Documents | None,
+    roots: Sequence[str],
+    manifest: Manifest,
+    embedder: Embedder,
 ) -> Corpus:
     """Cut what is new or changed, take the rest from the index; nothing is written.
 
     Args:
         store: of the index if there is one, open for reading.
-        loaded: what was read from the paths; None: only what the index holds.
+        loaded: what is read from the paths; None: only what the index holds.
         roots: the paths, absolute.
         manifest: what the index will be built with.
         embedder: whose tokenizer counts.
@@ -45,7 +49,9 @@ def gather(
     before = store.manifest() if store is not None else None
     known = store.document_hashes() if store is not None else {}
     fresh: dict[str, Document] = {}
+    here: set[str] = set()
     for document in loaded.documents if loaded is not None else ():
+        here.add(document.id)
         old = known.get(document.id)
         if (
             old is not None
@@ -56,7 +62,6 @@ def gather(
         if old is not None and old[0] not in roots and Path(old[0]).exists():
             continue  # as `index` does: the id stands for a document of another folder
         fresh[document.id] = document
-    here = {document.id for document in loaded.documents} if loaded is not None else set()
     unread = {u.path.rpartition(":")[0] or u.path for u in loaded.unread} if loaded is not None else set()
     gone = {i for i, (root, _) in known.items() if root in roots and i not in here and i not in unread}
     kept = [i for i in known if i not in fresh and i not in gone]

@@ -14,6 +14,8 @@ _COMMON = 0.2
 """A name in more than this share of the documents (and in more than three) is nobody's company."""
 _MANY = 1000
 """So many windows are looked through quicker by arrays."""
+_HELD = 8_192
+"""Windows whose names are held as strings, since they are asked for several times."""
 
 
 class Names:
@@ -97,6 +99,8 @@ class Names:
         if found is None:
             rows = slice(int(self._window_starts[window]), int(self._window_starts[window + 1]))
             found = frozenset(self._strings_of(self.base[rows][self._near[rows]]))
+            if len(self._company) >= _HELD:
+                self._company.clear()
             self._company[window] = found
         return found
 

@@ -1,12 +1,14 @@
 """Reading files into documents.
 
-`find` says which files a path means, `load` reads them. A file or record that cannot be read is listed with
-its reason, and the rest goes on.
+`find` says which files a path means; `read` hands out their documents one by one, `load` all at once. A file or record
+that cannot be read is listed with its reason, and the rest goes on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Protocol
 
 from polygraph.errors import BadInput, UserError
 from polygraph.load.decode import clean, decode, read_bytes
@@ -25,7 +27,7 @@ from polygraph.load.text import (
 )
 from polygraph.records import Document, Json
 
-__all__ = ["FORMATS", "Found", "Loaded", "Unread", "find", "load"]
+__all__ = ["FORMATS", "Documents", "Found", "Loaded", "Reading", "Unread", "find", "load", "read"]
 
 FORMATS: Mapping[str, str] = {
     ".txt": "txt", ".text": "txt", ".md": "md", ".markdown": "md", ".rst": "rst",
@@ -57,6 +59,23 @@ _TABULAR = frozenset({"csv", "tsv", "json", "jsonl", "xlsx"})
 _OWN_FIELDS = ("path", "format", "encoding", "pages")
 _REASONS_SHOWN = 3
 _REASON_CHARS = 300
+_MAX_BYTES = 200_000_000
+
+
+class Documents(Protocol):
+    """Documents that are there, or that are read as they are asked for."""
+
+    @property
+    def documents(self) -> Iterable[Document]:
+        """Each once; to be gone through once."""
+
+    @property
+    def unread(self) -> Sequence[Unread]:
+        """What could not be read, sorted by path; complete when all documents were taken."""
+
+    @property
+    def total(self) -> int:
+        """How many documents there are, as far as that is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,6 +86,87 @@ class Loaded:
     """Sorted by id; at least one."""
     unread: tuple[Unread, ...]
     """Sorted by path."""
+
+    @property
+    def total(self) -> int:
+        """How many documents there are."""
+        return len(self.documents)
+
+
+class Reading:
+    """Documents in the order of their files' ids, those of one file in their order there.
+
+    A file is read when its first document is asked for. In memory are the text of one file and the ids of all
+    documents so far, by which the second of two with one id is told.
+
+    Args:
+        files: in order.
+        unread: what is known not to be readable.
+        on_file: told the id of each file before it is read.
+        max_bytes: files that are larger are not read.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[Found],
+        unread: Iterable[Unread] = (),
+        *,
+        on_file: Callable[[str], None] | None = None,
+        max_bytes: int = _MAX_BYTES,
+    ) -> None:
+        self._files, self._on_file, self._max_bytes = files, on_file, max_bytes
+        self._unread = list(unread)
+        self._places: dict[str, str] = {}
+        self._left = len(files)
+        documents = self._read()
+        first = next(documents, None)
+        self.documents: Iterator[Document] = chain([] if first is None else [first], documents)
+
+    @property
+    def empty(self) -> bool:
+        """Whether nothing could be read."""
+        return not self._places
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What could not be read so far, sorted by path."""
+        return tuple(sorted(self._unread, key=lambda each: (each.path, each.reason)))
+
+    @property
+    def total(self) -> int:
+        """Documents so far, and those that may follow: one for a file that was not read yet."""
+        return len(self._places) + self._left
+
+    def _read(self) -> Iterator[Document]:
+        for n, file in enumerate(self._files, 1):
+            left = self._left = len(self._files) - n
+            if self._on_file:
+                self._on_file(file.id)
+            try:
+                content, encoding = _read(file, self._max_bytes)
+                n_drafts = len(content.drafts)
+                for done, draft in enumerate(content.drafts, 1):
+                    self._left = left + n_drafts - done
+                    document = _document(file, draft, encoding)
+                    if not document.text.strip():
+                        self._unread.append(_unread(_place(file, draft), "holds no text"))
+                    elif (where := self._places.get(document.id)) is not None:
+                        reason = f"its id {document.id!r} is taken by a record of {where}; give each an id of its own"
+                        self._unread.append(_unread(_place(file, draft), reason))
+                    else:
+                        self._places[document.id] = file.id
+                        yield document
+                self._unread += [_unread(f"{file.id}:{flaw.ordinal}", flaw.reason) for flaw in content.flaws]
+                del content  # not held while the next file is read
+            except UserError as problem:
+                self._unread.append(_unread(file.id, str(problem)))
+            except OSError as problem:
+                self._unread.append(_unread(file.id, f"cannot be opened: {problem.strerror or problem}"))
+            except Exception as problem:
+                # Readers of foreign formats fail in many ways on damaged files; none may end the whole build.
+                reason = f"cannot be read as {_format(file)}: {type(problem).__name__}: {problem}"
+                self._unread.append(_unread(file.id, f"{reason}. It may be damaged; save it again"))
+            self._left = left
 
 
 def find(paths: Sequence[str | Path]) -> list[Found]:
@@ -90,15 +190,18 @@ def find(paths: Sequence[str | Path]) -> list[Found]:
     return survey(paths)[0]
 
 
-def load(
-    paths: Sequence[str | Path], *, on_file: Callable[[str], None] | None = None, max_bytes: int = 200_000_000
-) -> Loaded:
-    """Read the documents of folders, files and patterns (see `find`).
+def read(
+    paths: Sequence[str | Path],
+    *,
+    on_file: Callable[[str], None] | None = None,
+    max_bytes: int = _MAX_BYTES,
+) -> Reading:
+    """Read the documents of folders, files and patterns (see `find`), each when it is asked for.
 
     A document's id is the id of its file. A record of a file with several (`csv`, `json`, `jsonl`) has the id
     ``<file id>#<record id>``, with the line, row or place (from 1) for a record that has no id; in a JSON or
     JSON Lines file that was itself given, and in any file whose name begins with ``corpus.``, a record's own
-    id is the document's id as it stands.
+    id is the document's id as it stands. Of two documents with one id the second is listed as unread.
 
     Metadata are the record's other fields, or the front matter of Markdown, and `path` (the file's id),
     `format`, `encoding` (if not UTF-8) and `pages` (offsets where pages start). A field of the source with
@@ -110,45 +213,29 @@ def load(
         max_bytes: files that are larger, packed or unpacked, are not read.
 
     Raises:
-        BadInput: as `find`, and if nothing at all could be read.
+        BadInput: as `find`, and if nothing at all can be read.
     """
     paths = [paths] if isinstance(paths, str) else paths
-    found, unread = survey(paths)
-    documents: dict[str, Document] = {}
-    for file in found:
-        if on_file:
-            on_file(file.id)
-        try:
-            content, encoding = _read(file, max_bytes)
-        except UserError as problem:
-            unread.append(_unread(file.id, str(problem)))
-            continue
-        except OSError as problem:
-            unread.append(_unread(file.id, f"cannot be opened: {problem.strerror or problem}"))
-            continue
-        except Exception as problem:
-            # Readers of foreign formats fail in many ways on damaged files; none may end the whole build.
-            reason = f"cannot be read as {_format(file)}: {type(problem).__name__}: {problem}"
-            unread.append(_unread(file.id, f"{reason}. It may be damaged; save it again"))
-            continue
-        unread += [_unread(f"{file.id}:{flaw.ordinal}", flaw.reason) for flaw in content.flaws]
-        for draft in content.drafts:
-            document = _document(file, draft, encoding)
-            if not document.text.strip():
-                unread.append(_unread(_place(file, draft), "holds no text"))
-            elif other := documents.get(document.id):
-                where = other.metadata["path"]
-                reason = f"its id {document.id!r} is taken by a record of {where}; give each an id of its own"
-                unread.append(_unread(_place(file, draft), reason))
-            else:
-                documents[document.id] = document
-    unread.sort(key=lambda each: (each.path, each.reason))
-    if not documents:
+    found = Reading(*survey(paths), on_file=on_file, max_bytes=max_bytes)
+    if found.empty:
+        unread = found.unread
         shown = "; ".join(f"{each.path} {each.reason}" for each in unread[:_REASONS_SHOWN])
         more = f"; and {len(unread) - _REASONS_SHOWN} more" if len(unread) > _REASONS_SHOWN else ""
         where = ", ".join(str(path) for path in paths[:_REASONS_SHOWN])
         raise BadInput(f"nothing could be read from {where}: {shown}{more}")
-    return Loaded(documents=tuple(documents[key] for key in sorted(documents)), unread=tuple(unread))
+    return found
+
+
+def load(
+    paths: Sequence[str | Path],
+    *,
+    on_file: Callable[[str], None] | None = None,
+    max_bytes: int = _MAX_BYTES,
+) -> Loaded:
+    """Read all documents at once, as `read` does, and sort them by id."""
+    found = read(paths, on_file=on_file, max_bytes=max_bytes)
+    documents = tuple(sorted(found.documents, key=lambda document: document.id))
+    return Loaded(documents=documents, unread=found.unread)
 
 
 def _format(file: Found) -> str:
@@ -169,7 +256,7 @@ def _read(file: Found, max_bytes: int) -> tuple[Content, str]:
     if kind in _OFFICE_READERS:
         return _OFFICE_READERS[kind](data, max_bytes), ""
     text, encoding = decode(data, declared_charset(data) if kind == "html" else "")
-    if not text.strip():
+    if not text or text.isspace():
         raise BadInput("is empty")
     if kind not in _TABULAR:  # there, what we take for a line end may stand inside a field
         text = clean(text)

@@ -1,6 +1,8 @@
 """What the readers of single files hand to `load`."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from polygraph.records import Json
 
@@ -28,9 +30,20 @@ class Flaw:
     reason: str
 
 
+class Drafts(Protocol):
+    """Texts that are there, or that are made as they are asked for."""
+
+    def __iter__(self) -> Iterator[Draft]:
+        """Each once, in order."""
+
+    def __len__(self) -> int:
+        """How many there are at most."""
+
+
 @dataclass(frozen=True, slots=True)
 class Content:
     """What a file holds."""
 
-    drafts: list[Draft]
+    drafts: Drafts
     flaws: list[Flaw] = field(default_factory=list)
+    """Complete when all drafts were taken."""

@@ -3,7 +3,7 @@
 import csv
 import io
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from polygraph.errors import BadInput
@@ -51,10 +51,7 @@ def read_csv(text: str, *, delimiter: str = "") -> Content:
     if not text_column:
         lines = [row_line(columns, row) for _, row in numbered[1:]]
         return Content([Draft(text="\n".join(lines))])
-    content = Content([])
-    for number, row in numbered[1:]:
-        _add(content, number, dict(_cells(columns, row)))
-    return content
+    return _content((number, dict(_cells(columns, row))) for number, row in numbered[1:])
 
 
 def read_json(text: str) -> Content:
@@ -67,38 +64,72 @@ def read_json(text: str) -> Content:
     records = value if isinstance(value, list) else [value]
     if not any(_is_record(record) for record in records):
         return _flattened(value)
-    content = Content([])
-    for number, record in enumerate(records, 1):
-        _add(content, number if isinstance(value, list) else 0, record)
-    return content
+    return _content(
+        (number if isinstance(value, list) else 0, record) for number, record in enumerate(records, 1)
+    )
 
 
 def read_jsonl(text: str) -> Content:
     """Read JSON Lines; a line that is not JSON is a flaw, and the rest goes on.
 
+    Records are read one line at a time, so that a large file is in memory once.
+
     Raises:
         BadInput: if no line is JSON.
     """
-    values: list[tuple[int, Json]] = []
+    values: list[Json] = []
     flaws: list[Flaw] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            try:
-                values.append((number, _parse(line)))
-            except BadInput as problem:
-                flaws.append(Flaw(number, str(problem)))
+    for number, line in _lines(text):
+        try:
+            value = _parse(line)
+        except BadInput as problem:
+            flaws.append(Flaw(number, str(problem)))
+            continue
+        if _is_record(value):
+            records = _Records(text)
+            return Content(records, records.flaws)
+        values.append(value)
     if not values:
         raise BadInput(
             f"has no line that is JSON; line {flaws[0].ordinal} {flaws[0].reason}" if flaws else "is empty"
         )
-    if not any(_is_record(value) for _, value in values):
-        flat = _flattened([value for _, value in values])
-        return Content(flat.drafts, flaws)
-    content = Content([], flaws)
-    for number, value in values:
-        _add(content, number, value)
-    content.flaws.sort(key=lambda flaw: flaw.ordinal)
-    return content
+    return Content(_flattened(values).drafts, flaws)
+
+
+class _Records:
+    """The records of JSON Lines, of which one at least is a document."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self.flaws: list[Flaw] = []
+
+    def __len__(self) -> int:
+        return self._text.count("\n") + 1
+
+    def __iter__(self) -> Iterator[Draft]:
+        self.flaws.clear()
+        for number, line in _lines(self._text):
+            try:
+                found = _draft(number, _parse(line))
+            except BadInput as problem:
+                found = Flaw(number, str(problem))
+            if isinstance(found, Draft):
+                yield found
+            else:
+                self.flaws.append(found)
+
+
+def _lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines that are not blank, with their numbers."""
+    number, at = 0, 0
+    while at <= len(text):
+        number += 1
+        end = text.find("\n", at)
+        end = len(text) if end < 0 else end
+        line = text[at:end]
+        at = end + 1
+        if line.strip():
+            yield number, line
 
 
 def column_names(header: Sequence[str]) -> list[str]:
@@ -181,24 +212,31 @@ def _is_record(value: Json) -> bool:
     return bool(name) and _body(value[name]) is not None
 
 
-def _add(content: Content, ordinal: int, record: Json) -> None:
-    """Make a draft of a record, or a flaw."""
+def _content(records: Iterable[tuple[int, Json]]) -> Content:
+    drafts: list[Draft] = []
+    flaws: list[Flaw] = []
+    for ordinal, record in records:
+        found = _draft(ordinal, record)
+        if isinstance(found, Draft):
+            drafts.append(found)
+        else:
+            flaws.append(found)
+    return Content(drafts, flaws)
+
+
+def _draft(ordinal: int, record: Json) -> Draft | Flaw:
+    """Make a draft of a record, or say what is wrong with it."""
     if not isinstance(record, dict) or not _is_record(record):
-        content.flaws.append(Flaw(ordinal, f"has no text; name its field one of: {', '.join(_TEXT_FIELDS)}"))
-        return
+        return Flaw(ordinal, f"has no text; name its field one of: {', '.join(_TEXT_FIELDS)}")
     names = list(record)
     text_field, id_field = _field(names, _TEXT_FIELDS), _field(names, _ID_FIELDS)
     text = _body(record[text_field]) or ""
     key = record[id_field] if id_field else ""
     key = " ".join(str(key).split()) if isinstance(key, str | int) and not isinstance(key, bool) else ""
     if not text.strip():
-        content.flaws.append(Flaw(ordinal, f"has an empty {text_field!r}"))
-        return
+        return Flaw(ordinal, f"has an empty {text_field!r}")
     if len(key) > _ID_CHARS:
-        content.flaws.append(
-            Flaw(ordinal, f"has an id of {len(key)} characters; the longest allowed is {_ID_CHARS}")
-        )
-        return
+        return Flaw(ordinal, f"has an id of {len(key)} characters; the longest allowed is {_ID_CHARS}")
     title, title_field = "", ""
     for wanted in _TITLE_FIELDS:
         title_field = _field(names, (wanted,))
@@ -208,7 +246,7 @@ def _add(content: Content, ordinal: int, record: Json) -> None:
             break
     used = {text_field, id_field if key else "", _field(names, ("title",)) if title else ""}
     metadata = {name: value for name, value in record.items() if name not in used}
-    content.drafts.append(Draft(text=text, title=title, key=key, ordinal=ordinal, metadata=metadata))
+    return Draft(text=text, title=title, key=key, ordinal=ordinal, metadata=metadata)
 
 
 def _flattened(value: Json) -> Content:

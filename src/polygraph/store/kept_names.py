@@ -1,0 +1,67 @@
+"""What documents say, read again only where it may have changed.
+
+It lies in the folder of the layer `names`, so it is as sound as that layer. A document is known again by a mark of all
+that its passages are made of; titles that came or went since tell which of the others must be read again.
+"""
+
+from collections.abc import Iterator
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.extract.naming import READER, Keys, Said, Titles, read_document, title_key
+from polygraph.extract.saying import Sayings
+from polygraph.records import digest
+from polygraph.store.sqlite import Store
+
+
+def say(store: Store, chunker: str, former: Sayings | None) -> Sayings:
+    """What the documents of an index say.
+
+    Args:
+        store: open.
+        chunker: identifies how documents are cut.
+        former: what was found before, in whatever documents. The result is the same without it.
+    """
+    documents = store.rows(
+        "SELECT id, hash, title FROM documents d "
+        "WHERE EXISTS (SELECT 1 FROM chunks WHERE document = d.id) ORDER BY id"
+    )
+    titles = Titles(title for _, _, title in documents)
+    settings = digest(READER, chunker)
+    marks = np.array([_mark(settings, i, h) for i, h, _ in documents], dtype=np.uint64)
+    places = np.full(len(documents), -1) if former is None else _kept(former, titles, marks)
+
+    def anew() -> Iterator[tuple[int, int, Said]]:
+        for (document, _, title), mark, place in zip(documents, marks.tolist(), places.tolist(), strict=True):
+            if place < 0:
+                texts = [chunk.text for chunk in store.chunks_of(document)]
+                yield mark, title_key(title), read_document(texts, titles)
+
+    read = Sayings.of(anew())
+    if former is None:
+        return read
+    numbers = np.where(places < 0, np.cumsum(places < 0) - 1, places).tolist()
+    return former.with_those(
+        read, [("", int(place < 0), n) for place, n in zip(places.tolist(), numbers, strict=True)]
+    )
+
+
+def _kept(former: Sayings, titles: Titles, marks: Keys) -> NDArray[np.int64]:
+    """Where each document stands among the former; -1 for one that must be read."""
+    before = {key for key in former.titles.tolist() if key}
+    touched = former.touched(
+        before - titles.words.keys(), [words for key, words in titles.words.items() if key not in before]
+    )
+    order = np.argsort(former.marks, kind="stable")
+    order = order[~touched[order]]
+    if not len(order):
+        return np.full(len(marks), -1)
+    place = order[np.minimum(np.searchsorted(former.marks[order], marks), len(order) - 1)]
+    return np.where(former.marks[place] == marks, place, -1)
+
+
+def _mark(settings: str, document: str, content: str) -> int:
+    told = f"{settings}\n{content}\n{document}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(blake2b(told, digest_size=8).digest(), "little")

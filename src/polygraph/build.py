@@ -9,6 +9,7 @@ import os
 import shutil
 import threading
 import time
+from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -22,8 +23,8 @@ from polygraph.chunk import chunk, windows
 from polygraph.columns import Columns
 from polygraph.errors import NothingExtracted
 from polygraph.extract import fast, llm, nlp
-from polygraph.extract.naming import naming
 from polygraph.extract.resolve import Resolved, resolve_columns
+from polygraph.extract.saying import Sayings
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
@@ -31,15 +32,17 @@ from polygraph.graph.former import moves
 from polygraph.graph.merging import Merged, first_chunks
 from polygraph.graph.names import NameGraph
 from polygraph.graph.pruning import Pruning, join_and_prune
-from polygraph.graph.reports import write_reports
-from polygraph.graph.synonyms import synonym_edges
+from polygraph.graph.reports import extractive_reports, write_reports
+from polygraph.graph.synonyms import Synonyms, find_synonyms
 from polygraph.graph.texts import RECIPES
 from polygraph.graph.view import GraphView, no_collection, view_of
-from polygraph.load import Loaded
+from polygraph.load import Documents
 from polygraph.models import Models
 from polygraph.models.protocols import Embedder, Vectors
 from polygraph.records import Chunk, Document, Extraction, Report, Usage, Window
 from polygraph.store.files import damage, write_folder
+from polygraph.store.graph_rows import StoredGraph
+from polygraph.store.kept_names import say
 from polygraph.store.kept_rows import keep_rows, qualities, rows_of, sweep_rows, write_rows
 from polygraph.store.layers import FILES, GRAPH_FILE, above, current, folder_of, versions, with_below
 from polygraph.store.lexical import LexicalIndex
@@ -98,7 +101,7 @@ class BuildReport:
 
 def put_documents(
     store: Store,
-    loaded: Loaded,
+    loaded: Documents,
     roots: Sequence[str],
     manifest: Manifest,
     embedder: Embedder,
@@ -113,7 +116,7 @@ def put_documents(
 
     Args:
         store: open for writing.
-        loaded: what was read.
+        loaded: what was read, or is read meanwhile.
         roots: the folders, files or globs that were given, absolute; a later call with one of them goes on
             from it.
         manifest: how to cut.
@@ -123,9 +126,11 @@ def put_documents(
     """
     known = store.document_hashes()
     report = BuildReport()
-    unread = [(u.path, u.reason) for u in loaded.unread]
+    unread: list[tuple[str, str]] = []
     gone: set[str] = set()
+    here: set[str] = set()
     for done, document in enumerate(loaded.documents, 1):
+        here.add(document.id)
         before = known.get(document.id)
         root = _root_of(document, roots)
         if before is not None and (before[1] == document.hash or store.imported_alike(document)):
@@ -146,8 +151,9 @@ def put_documents(
             else:
                 report.changed += 1
                 gone.add(document.id)
-        progress("documents", done, len(loaded.documents))
-    here = {document.id for document in loaded.documents}
+        progress("documents", done, loaded.total)
+    progress("documents", len(here), loaded.total)  # files at the end may have held nothing
+    unread += [(u.path, u.reason) for u in loaded.unread]
     # A file that is there but could not be read this time keeps what was read from it before.
     kept = {path for path, _ in unread} | {path.rpartition(":")[0] for path, _ in unread}
     for document_id, (root, _) in known.items():
@@ -291,9 +297,16 @@ class _Builder:
 
     def names(self) -> int:
         """Titles and other names, and the passages that say them."""
-        found = naming(self._store.chunk_texts)
+        former = self._former("names")
+        said = say(self._store, self._manifest.chunker, Sayings.load(former) if former else None)
+        found = said.naming()
         graph = NameGraph.of(self._store.count("chunks"), found.keys, found.titles, found.links, found.shared)
-        write_folder(self._folder("names"), graph.save, sealed=True)
+
+        def fill(place: Path) -> None:
+            graph.save(place)
+            said.save(place)
+
+        write_folder(self._folder("names"), fill, sealed=True)
         return len(found.keys)
 
     def graph(self) -> int:
@@ -338,22 +351,35 @@ class _Builder:
     def mentions(self) -> int:
         """Which passages name which entities."""
         order = self._store.chunk_numbers()
-        pairs = [(n, order[chunk]) for n, chunks in self._store.mentions() for chunk in chunks]
-        entities, chunks = [n for n, _ in pairs], [c for _, c in pairs]
+        # Numbers as bytes: of lists there would be one item for each mention.
+        entities, chunks = array("q"), array("q")
+        for n, ids in self._store.mentions():
+            entities.extend([n] * len(ids))
+            chunks.extend(order[chunk] for chunk in ids)
         edges = mention_edges(self._store.count("entities"), len(order), entities, chunks)
         return self._save_edges("mentions", edges)
 
     def facts(self) -> int:
         """Pairs of entities that triples join, by how many rows state one."""
-        rows = list(self._store.weighted_edges("triples"))
-        columns = ([row[i] for row in rows] for i in range(3))
+        columns = sources, targets, weights = array("q"), array("q"), array("d")
+        for source, target, weight, _ in self._store.weighted_edges("triples"):
+            sources.append(source)
+            targets.append(target)
+            weights.append(weight)
         return self._save_edges("facts", Graph.from_edges(self._store.count("entities"), *columns))
 
     def synonyms(self) -> int:
         """Pairs of entities with like names."""
-        folder = self._folder("name_vectors")
-        names = [entity.name for entity in self._store.all_entities()]
-        return self._save_edges("synonyms", synonym_edges(names, np.load(folder / MATRIX, mmap_mode="r")))
+        names = self._store.rows("SELECT id, name FROM entities ORDER BY n")
+        former = self._former("synonyms")
+        found = find_synonyms(
+            [i for i, _ in names],
+            [name for _, name in names],
+            np.load(self._folder("name_vectors") / MATRIX, mmap_mode="r"),
+            former=Synonyms.load(former, GRAPH_FILE) if former else None,
+        )
+        write_folder(self._folder("synonyms"), lambda place: found.save(place, GRAPH_FILE), sealed=True)
+        return found.edges.n_edges
 
     def _save_edges(self, layer: str, edges: Graph) -> int:
         write_folder(self._folder(layer), lambda place: edges.save(place / GRAPH_FILE), sealed=True)
@@ -388,10 +414,26 @@ class _Builder:
         return len(found)
 
     def reports(self) -> int:
-        store = self._store
-        view = GraphView(entities=tuple(store.all_entities()), relations=tuple(store.all_relations()))
+        store, language = self._store, self._manifest.language
+        communities, graph = store.communities(), StoredGraph(store)
+        known_qualities = qualities(store, store.decisions("apart"), language)
+        count = self._counter("reports", len(communities))
         by_model = not self._manifest.reports.startswith("extractive")
-        chat = self._models.chat if by_model else None
+        if not by_model:
+            with store.transaction():
+                store.put_reports(
+                    extractive_reports(
+                        communities,
+                        graph,
+                        store.chunk_texts_of,
+                        language=language,
+                        qualities=known_qualities,
+                        on_done=count,
+                    )
+                )
+                store.keep_written(())
+            return len(communities)
+        chat = self._models.chat
         problems: list[str] = []
         used: set[str] = set()
 
@@ -405,16 +447,15 @@ class _Builder:
                 store.put_written(key, report_to_json(report))
 
         found = write_reports(
-            store.communities(),
-            view,
+            communities,
+            graph,
             store.chunk_texts_of,
             self._models if chat is not None else None,
-            language=self._manifest.language,
-            qualities=qualities(store, store.decisions("apart"), self._manifest.language),
-            # Sentences are chosen faster than a kept choice is found again.
-            known=known if by_model else None,
+            language=language,
+            qualities=known_qualities,
+            known=known,
             keep=keep if chat is not None else None,
-            on_done=self._counter("reports", store.count("communities")),
+            on_done=count,
             on_problem=lambda _, problem: problems.append(problem),
         )
         if problems:
@@ -423,7 +464,7 @@ class _Builder:
                 f"used (first: {problems[0]})"
             )
         waiting = sum(report.written_by == "extractive" for report in found)
-        if by_model and chat is None and waiting:
+        if chat is None and waiting:
             self.notes.append(
                 f"{waiting} of {len(found)} reports are extractive, because what a model had written of them is "
                 "out of date. Have them written again with: polygraph refresh"
@@ -540,6 +581,14 @@ class _Builder:
             on_done=self._counter(layer, total),
         )
         return total
+
+    def _former(self, layer: str) -> Path | None:
+        """The folder of a layer as it was built before; None if it is not there whole, or all is made anew."""
+        before = self._store.layers().get(layer)
+        if before is None or layer in self._again:
+            return None
+        folder = folder_of(self._store.folder, layer, before[0])
+        return None if damage(folder, thorough=True) else folder
 
     def _folder(self, layer: str) -> Any:
         return folder_of(self._store.folder, layer, versions(self._store, self._manifest)[layer])

@@ -16,6 +16,7 @@ References between tables count from the first row of the document.
 
 import json
 from array import array
+from bisect import bisect_left
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import blake2b
@@ -89,6 +90,19 @@ class Table:
         return np.where(local < 0, -1, local + np.repeat(to.offsets[:-1], np.diff(self.offsets)))
 
 
+def interleaved(sides: Sequence[Table], order: Sequence[tuple[str, int, int]]) -> Table:
+    """Rows of documents of two tables with the same columns.
+
+    Args:
+        sides: the tables.
+        order: the documents wanted: id, number of the side that has it, number of the document there.
+    """
+    ends = [side.offsets for side in sides]
+    sizes = np.array([ends[s][i + 1] - ends[s][i] for _, s, i in order], dtype=np.int64)
+    columns = {c: _gathered([side[c] for side in sides], ends, order) for c in sides[0].columns}
+    return Table(_cumulated(sizes), columns)
+
+
 @dataclass(slots=True, eq=False)
 class Columns:
     """All tables."""
@@ -129,17 +143,19 @@ class Columns:
         sides = (self, new)
         tables = {}
         for name, columns in TABLES.items():
-            both = [side[name] for side in sides]
-            offsets = _cumulated(
-                np.array([both[s].offsets[i + 1] - both[s].offsets[i] for _, s, i in order], dtype=np.int64)
-            )
-            made = {}
-            for column, kind in columns.items():
-                values = [table[column] for table in both]
-                if kind in POOLS:
-                    values = [_renumbered(v, n) for v, n in zip(values, numbers[kind], strict=True)]
-                made[column] = _gathered(values, [table.offsets for table in both], order)
-            tables[name] = Table(offsets, made)
+            both = [
+                Table(
+                    side[name].offsets,
+                    {
+                        column: _renumbered(side[name][column], numbers[kind][s])
+                        if kind in POOLS
+                        else side[name][column]
+                        for column, kind in columns.items()
+                    },
+                )
+                for s, side in enumerate(sides)
+            ]
+            tables[name] = interleaved(both, order)
         ends = [side.text_ends()[side["texts"].offsets] for side in sides]
         blob = _gathered([side.blob for side in sides], ends, order)
         found = Columns([document for document, _, _ in order], tables, pools, blob)
@@ -243,7 +259,7 @@ class Gathering:
             for name, columns in self._columns.items()
         }
         pools = {pool: list(numbers) for pool, numbers in self._numbers.items()}
-        return Columns(self._documents, tables, pools, np.frombuffer(bytes(self._blob), dtype=np.uint8))
+        return Columns(self._documents, tables, pools, np.frombuffer(self._blob, dtype=np.uint8))
 
 
 def text_hash(text: str) -> int:
@@ -251,12 +267,37 @@ def text_hash(text: str) -> int:
     return _hash(text.encode("utf-8", "surrogatepass"))
 
 
-def known_qualities(folder: Path) -> dict[int, float]:
-    """The column `quality` by hash, of what `Columns.save` wrote, where it is a number."""
+class Qualities:
+    """How well texts read by themselves, for some that are one sentence each.
+
+    >>> known = Qualities(np.array([text_hash("Fog.")], dtype=np.uint64), np.array([0.3]))
+    >>> known.of(text_hash("Fog.")), known.of(text_hash("Rain."))
+    (0.3, None)
+    """
+
+    def __init__(self, hashes: Array, values: Array) -> None:
+        """Keep what is known.
+
+        Args:
+            hashes: of texts, by `text_hash`, uint64.
+            values: how well each reads; those that are no number are left out.
+        """
+        known = ~np.isnan(values)
+        distinct, first = np.unique(hashes[known].astype(np.uint64), return_index=True)
+        # Arrays of Python, of which one number at a time is read faster.
+        self._hashes = array("Q", distinct.tobytes())
+        self._values = array("d", values[known][first].astype(np.float64).tobytes())
+
+    def of(self, hash_: int) -> float | None:
+        """What is known of a text."""
+        place = bisect_left(self._hashes, hash_)
+        return self._values[place] if place < len(self._hashes) and self._hashes[place] == hash_ else None
+
+
+def known_qualities(folder: Path) -> Qualities:
+    """The column `quality`, of what `Columns.save` wrote."""
     with np.load(folder / _FILE) as arrays:
-        hashes, quality = arrays["texts.hash"], arrays["texts.quality"]
-    known = ~np.isnan(quality)
-    return dict(zip(hashes[known].tolist(), quality[known].tolist(), strict=True))
+        return Qualities(arrays["texts.hash"], arrays["texts.quality"])
 
 
 def _hash(encoded: bytes) -> int:

@@ -51,7 +51,7 @@ from polygraph.exchange.reading import Exported, ImportedStore, adopt_reports, d
 from polygraph.exchange.recognise import read_graph, recognise
 from polygraph.extract import fast, llm, nlp
 from polygraph.graph.pruning import Pruning
-from polygraph.load import load
+from polygraph.load import read
 from polygraph.models import ChatModel, Models
 from polygraph.models.callstore import CallStore
 from polygraph.models.open import open_models
@@ -191,7 +191,7 @@ class Index:
             NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
         """
         layers = self._layers_for(methods)
-        loaded = load(paths) if paths else None
+        loaded = read(paths) if paths else None
         roots = [str(Path(p).resolve()) for p in paths]
         if not paths and not (self.folder / "index.sqlite").is_file():
             raise IndexUnreadable(
@@ -257,7 +257,7 @@ class Index:
             raise IndexUnreadable(
                 f"there is no index at {self.folder}. Name what to index: polygraph estimate PATH"
             )
-        loaded = load(paths) if paths else None
+        loaded = read(paths) if paths else None
         roots = [str(Path(p).resolve()) for p in paths]
         store = Store(self.folder, mode="read") if is_begun(self.folder) else None
         kept = CallStore(self.folder / CALLS_FILE, "normal") if (self.folder / CALLS_FILE).is_file() else None

@@ -183,3 +183,18 @@ def test_nobody_is_lost_and_levels_nest_whatever_the_graph(graph, max_size):
 def test_ids_of_chunks_sort_by_document_and_place():
     chunks = ["b:0", "a#2:10", "a#2:9", "strange", "a:b:1", "x:¹"]
     assert sorted(chunks, key=chunk_key) == ["a#2:9", "a#2:10", "a:b:1", "b:0", "strange", "x:¹"]
+
+
+def test_a_community_has_the_chunks_of_its_members_once_and_in_order():
+    n, edges = planted(n_groups=8, size=30, n_between=300)
+    random = np.random.default_rng(7)
+    chunks = [
+        [f"{'ab'[d]}:{i}" for d in (0, 1) for i in sorted(random.integers(0, 30, 4).tolist())]
+        for _ in range(n)
+    ]
+    chunks[3], chunks[5] = [], ["strange"]
+    found = divide(n, edges, chunks)
+    assert len(found) > 20
+    for c in found:
+        everything = {chunk for entity in c.entities for chunk in chunks[int(entity[1:])]}
+        assert c.chunks == tuple(sorted(everything, key=lambda chunk: (chunk_key(chunk), chunk)))

@@ -7,9 +7,10 @@ from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from polygraph.columns import text_hash
+from polygraph.columns import Qualities, text_hash
 from polygraph.errors import BudgetReached, RequestsWaiting, UnusableReply
 from polygraph.graph.communities import communities
 from polygraph.graph.extracts import title_entities
@@ -746,9 +747,10 @@ def test_what_is_known_of_texts_changes_no_report():
     )
     found = [Community(id="0-x", level=0, parent="", entities=("a", "b", "c"), chunks=("a:0",))]
     view = GraphView(entities=entities, relations=())
-    known = {text_hash(t): quality(t, "en") for t in texts if pieces(t, "en") == [t]}
-    assert len(known) == 1
+    (text,) = (t for t in texts if pieces(t, "en") == [t])
+    hashes = np.array([text_hash(text)], dtype=np.uint64)
     plain = write_reports(found, view, lambda _: {}, None)
+    known = Qualities(hashes, np.array([quality(text, "en")]))
     assert write_reports(found, view, lambda _: {}, None, qualities=known) == plain
-    worse = write_reports(found, view, lambda _: {}, None, qualities=dict.fromkeys(known, 0.001))
+    worse = write_reports(found, view, lambda _: {}, None, qualities=Qualities(hashes, np.array([0.001])))
     assert worse != plain

@@ -1,4 +1,5 @@
 import numpy as np
+import pytest
 
 from polygraph.models.static import HashEmbedder
 from polygraph.store.vectors import MATRIX, VectorIndex
@@ -25,7 +26,9 @@ def contents(folder):
 TEXTS = [f"Entry {n} of the log of the Halcyon" for n in range(1200)]
 
 
-def test_only_new_texts_are_embedded_and_the_files_are_those_of_a_first_time(tmp_path):
+@pytest.mark.parametrize("mapped", [512, 8_192])
+def test_only_new_texts_are_embedded_and_the_files_are_those_of_a_first_time(tmp_path, mapped, monkeypatch):
+    monkeypatch.setattr("polygraph.store.vectors_again._MAPPED", mapped)
     write(tmp_path / "former", TEXTS)
     wanted = [f"Entry {n} of the log of the Halcyon" for n in range(3, 1205)][::-1]
     asked: list[str] = []

@@ -8,7 +8,7 @@ whose level is at most L.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -17,7 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.graph.csr import Graph
+from polygraph.graph.groups import distinct, stretches
 from polygraph.records import Community, digest
+
+_BLOCK = 256
+"""Communities whose chunks are gathered together."""
 
 
 def communities(
@@ -123,8 +127,9 @@ def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> list[_Pa
     from graspologic_native import hierarchical_leiden
 
     # Edges are ascending, and the library numbers vertices as it meets them: the input is canonical.
+    names = [str(vertex) for vertex in range(graph.n)]
     edges = [
-        (str(source), str(target), weight)
+        (names[source], names[target], weight)
         for source, target, weight in zip(
             sources[inside].tolist(), targets[inside].tolist(), weights[inside].tolist(), strict=True
         )
@@ -168,22 +173,39 @@ def _by_document(
 def _records(
     parts: list[_Part], entity_ids: Sequence[str], entity_chunks: Sequence[Sequence[str]]
 ) -> list[Community]:
-    names = [tuple(entity_ids[vertex] for vertex in part.vertices) for part in parts]
+    names = [tuple([entity_ids[vertex] for vertex in part.vertices]) for part in parts]
     ids = [f"{part.level}-{digest(*members)[:16]}" for part, members in zip(parts, names, strict=True)]
-    key: dict[str, tuple[str, int]] = {}
-    records = []
-    for part, community, members in zip(parts, ids, names, strict=True):
-        chunks = {chunk for vertex in part.vertices for chunk in entity_chunks[vertex]}
-        for chunk in chunks:
-            if chunk not in key:
-                key[chunk] = chunk_key(chunk)
-        records.append(
-            Community(
-                id=community,
-                level=part.level,
-                parent="" if part.parent is None else ids[part.parent],
-                entities=members,
-                chunks=tuple(sorted(chunks, key=lambda chunk: (key[chunk], chunk))),
-            )
+    records = [
+        Community(
+            id=community,
+            level=part.level,
+            parent="" if part.parent is None else ids[part.parent],
+            entities=members,
+            chunks=chunks,
         )
+        for part, community, members, chunks in zip(
+            parts, ids, names, _chunks_of(parts, entity_chunks), strict=True
+        )
+    ]
     return sorted(records, key=lambda record: (record.level, record.entities))
+
+
+def _chunks_of(parts: list[_Part], entity_chunks: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
+    """Distinct chunks of the members of each part, in the order of documents."""
+    ordered = sorted(
+        {chunk for chunks in entity_chunks for chunk in chunks}, key=lambda chunk: (chunk_key(chunk), chunk)
+    )
+    number = {chunk: i for i, chunk in enumerate(ordered)}
+    ends = np.cumsum([0, *map(len, entity_chunks)])
+    flat = np.fromiter((number[chunk] for chunks in entity_chunks for chunk in chunks), dtype=np.int64)
+    width = max(len(ordered), 1)
+    for begin in range(0, len(parts), _BLOCK):
+        block = parts[begin : begin + _BLOCK]
+        vertices = np.array([vertex for part in block for vertex in part.vertices], dtype=np.int64)
+        of = np.repeat(np.arange(len(block)), [len(part.vertices) for part in block])
+        places, vertex = stretches(ends, vertices)
+        keys = distinct(of[vertex] * width + flat[places])
+        cuts = np.searchsorted(keys, np.arange(len(block) + 1) * width).tolist()
+        chunks = (keys % width).tolist()
+        for a, b in pairwise(cuts):
+            yield tuple([ordered[chunk] for chunk in chunks[a:b]])

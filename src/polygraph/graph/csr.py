@@ -68,13 +68,18 @@ class Graph:
         pair, w = pair[order], w[order]
         first = np.flatnonzero(np.diff(pair, prepend=-1))
         summed = np.add.reduceat(w, first) if len(first) else w
-        low, high = np.divmod(pair[first], n) if len(first) else (pair, pair)
+        pair = pair[first]
+        # Arrays of all edges fill the memory, so none is kept longer than it is used.
+        del a, b, w, proper, order, first
+        low, high = (end.astype(np.int32) for end in (np.divmod(pair, n) if len(pair) else (pair, pair)))
+        del pair
+        both = np.tile(summed.astype(np.float32), 2)
         rows, columns = np.concatenate([low, high]), np.concatenate([high, low])
+        del low, high, summed
         order = np.lexsort((columns, rows))
         indptr = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(np.bincount(rows, minlength=n), out=indptr[1:])
-        both = np.concatenate([summed, summed])
-        return cls(indptr, columns[order].astype(np.int32), both[order].astype(np.float32))
+        return cls(indptr, columns[order], both[order])
 
     @property
     def n(self) -> int:

@@ -7,18 +7,23 @@ with the entities that it names.
 import heapq
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from itertools import accumulate
 from math import sqrt
+from typing import TypeVar
 
-from polygraph.columns import text_hash
-from polygraph.graph.communities import chunk_key
+import numpy as np
+
+from polygraph.columns import Array
 from polygraph.graph.members import Members, inner_strength
-from polygraph.graph.readable import LEGAL_NOTICE, LEGAL_SHARE, cut, pieces, quality, shown, tidy
-from polygraph.graph.view import GraphView
+from polygraph.graph.readable import LEGAL_NOTICE, cut, namely, pieces, quality, shown, tidy
+from polygraph.graph.told import Told
+from polygraph.graph.weighing import JOINING, LEAST, TOP, Candidates, Weighed, weigh
 from polygraph.records import Community, Entity, Finding, Relation
 
+REVISION = "2"
+"""Raised whenever the same graph may give other reports, so that former ones are made anew."""
 _MAX_FINDINGS = 5
 _LONG_SUMMARY = 420  # characters of two sentences together
 _ALIKE = 0.5  # share of the shorter sentence's words that makes it a repetition
@@ -26,8 +31,14 @@ _KNOWN = 0.25  # what is left of an entity's worth once a sentence about it is c
 _POOR = 0.25  # sentences of lower quality are shown only where there is no better one
 _MAX_NAMES = 8  # in a report of names alone
 _PASSAGES = 4  # chunks that are read where nothing is described
+_LOOKED_FOR = 100  # members whose names are looked for in them
+_BLOCK = 50_000  # members and their sentences, of communities that are weighed together
+_WORDS = 5_000  # sentences whose words are kept at hand
 
+_SPACED = 12  # characters of a word at most, on the average, in a script with spaces
 _WORD = re.compile(r"[^\W_]+")
+_LONGER = re.compile(r"[^\W_]{4,}")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,142 +54,145 @@ class Extract:
     """Share of the text that is boilerplate, in [0, 1]."""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Sentence:
     text: str
-    chunk: str
-    names: list[str]
-    """Ids of the entities that it is known to name."""
+    place: int
+    """Of its chunk in `Told.chunks`; -1 if it has none."""
     quality: float
-    words: frozenset[str] | None = None
 
 
 class Extracts:
-    """Chooses sentences for communities. The sentences are gathered at the first use."""
+    """Chooses sentences for communities.
+
+    Args:
+        members: of the communities.
+        told: what is said of their graph.
+        chunk_text: texts of chunks by id; asked only for communities of which nothing is described.
+        language: of the documents.
+    """
 
     def __init__(
         self,
         members: Members,
-        view: GraphView,
+        told: Told,
         chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
         language: str,
-        known: Mapping[int, float] | None = None,
     ) -> None:
-        """Prepare.
-
-        Args:
-            members: of the communities.
-            view: the graph that they divide.
-            chunk_text: texts of chunks by id.
-            language: of the documents.
-            known: by `columns.text_hash`, the quality of descriptions that are one sentence each.
-        """
-        self._known = known or {}
         self._members = members
-        self._view = view
+        self._told = told
         self._chunk_text = chunk_text
         self._language = language
+        self._words: dict[int, frozenset[str]] = {}
 
-    def of(self, community: Community) -> Extract:
-        """Compose the report of a community.
+    def of(self, communities: Iterable[Community]) -> Iterator[Extract]:
+        """Compose the reports of some communities, in the order given.
 
         A sentence is worth the square roots of the weights that the entities it names have inside the
         community (the best three), more if it joins two of them, less if it is mostly about others, times
         its quality: whole, of readable length, understandable by itself, no legal notice. Sentences are
         chosen greedily; an entity already spoken of counts a quarter, and repetitions are passed over. The
         best one or two make the summary, up to five more the findings; both stand in the order of the
-        documents. Ties are broken by that order too.
+        documents. Ties are broken by that order too, then by the order in which sentences are told.
         """
-        entities = self._members.entities(community)
-        relations = self._members.relations(community)
-        worth = _worth(entities, relations)
-        candidates = self._candidates(entities, relations)
-        if not candidates:
-            candidates = self._from_passages(entities)
-        chosen = _choose(candidates, worth, 2 + _MAX_FINDINGS)
-        named = title_entities(entities, worth)
+        for block in self._blocks(communities):
+            for weighed in weigh(block, self._members, self._told):
+                yield self._extract(weighed)
+
+    def _blocks(self, communities: Iterable[Community]) -> Iterator[list[Array]]:
+        """Members of communities that are weighed together: enough for arrays to pay, and no more."""
+        block: list[Array] = []
+        size = 0
+        n_said = np.diff(self._told.entity_ends)
+        for community in communities:
+            rows = self._members.rows(community)
+            block.append(rows)
+            size += len(rows) + int(n_said[rows].sum())
+            if size >= _BLOCK:
+                yield block
+                block, size = [], 0
+        if block:
+            yield block
+
+    def _extract(self, weighed: Weighed) -> Extract:
+        told = self._told
+        rows, worth, candidates = weighed.rows, weighed.worth, weighed.candidates
+        picked = _choose(candidates, worth, self._words_of, 2 + _MAX_FINDINGS)
+        chosen = [
+            _Sentence(told.text(candidates.sentence[i]), candidates.place[i], candidates.quality[i])
+            for i in picked
+        ] or self._from_passages(weighed)
+        titled = _central((told.names[rows[i]], worth[i], rows[i]) for i in weighed.central)
+        named = titled
         if not chosen:
-            named = sorted(entities, key=lambda entity: (-worth[entity.id], entity.id))[:_MAX_NAMES]
-            chosen = [_sentence_of_names(named, len(entities))]
+            by_worth = sorted(zip(worth, rows, strict=True), key=lambda pair: (-pair[0], pair[1]))
+            named = [row for _, row in by_worth[:_MAX_NAMES]]
+            chosen = [_sentence_of_names([self._shown_name(row) for row in named], len(rows))]
         n = 2 if len(chosen) > 1 and len(chosen[0].text) + len(chosen[1].text) < _LONG_SUMMARY else 1
         # Two sentences and no more read better as two statements.
         n = 1 if len(chosen) == 2 else n
         head, rest = _in_text_order(chosen[:n]), _in_text_order(chosen[n:])
         return Extract(
-            title=_joined(title_entities(entities, worth)),
+            title=_joined([self._shown_name(row) for row in titled]),
             summary=" ".join(shown(sentence.text) for sentence in head),
-            findings=tuple(Finding(summary=shown(s.text), chunks=(s.chunk,)) for s in rest),
-            chunks=_grounds(chosen, named),
+            findings=tuple(
+                Finding(summary=shown(sentence.text), chunks=(told.chunks[sentence.place],))
+                for sentence in rest
+            ),
+            chunks=self._grounds(chosen, named),
             legal=sum(sentence.quality < LEGAL_NOTICE for sentence in chosen) / len(chosen),
         )
 
-    def title(self, community: Community) -> str:
-        """The title alone."""
-        entities = self._members.entities(community)
-        return _joined(title_entities(entities, _worth(entities, self._members.relations(community))))
-
-    @cached_property
-    def _table(self) -> tuple[dict[str, list[_Sentence]], dict[str, list[_Sentence]]]:
-        """Sentences about each entity and each relation, by their ids."""
-        by_description: dict[str, list[_Sentence]] = {}
-        by_text: dict[str, _Sentence] = {}
-
-        def sentence(text: str, chunk: str, known: float | None = None) -> _Sentence:
-            found = by_text.get(text)
-            if found is None:
-                value = quality(text, self._language) if known is None else known
-                found = by_text[text] = _Sentence(text, chunk, [], value)
-            return found
-
-        def sentences(text: str, chunk: str) -> list[_Sentence]:
-            known = self._known.get(text_hash(text)) if self._known else None
-            if known is not None:
-                return [sentence(text, chunk, known)]
-            return [sentence(piece, chunk) for piece in pieces(text, self._language)]
-
-        def read(item: Entity | Relation, names: Iterable[str]) -> list[_Sentence]:
-            found = []
-            for description in item.descriptions:
-                parts = by_description.get(description.text)
-                if parts is None:
-                    parts = by_description[description.text] = sentences(description.text, description.chunk)
-                for part in parts:
-                    part.names += [name for name in names if name not in part.names]
-                found += parts
-            return found
-
-        by_entity = {entity.id: read(entity, (entity.id,)) for entity in self._view.entities}
-        by_relation = {r.id: read(r, (r.source, r.target)) for r in self._view.relations}
-        _discount_legal_chunks(list(by_text.values()))
-        return by_entity, by_relation
-
-    def _candidates(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> list[_Sentence]:
-        by_entity, by_relation = self._table
-        found: dict[str, _Sentence] = {}
-        for relation in relations:
-            for sentence in by_relation[relation.id]:
-                found[sentence.text] = sentence
-        for entity in entities:
-            for sentence in by_entity[entity.id]:
-                found[sentence.text] = sentence
-        return list(found.values())
-
-    def _from_passages(self, entities: Sequence[Entity]) -> list[_Sentence]:
-        mentions: dict[str, int] = {}
-        for entity in entities:
-            for chunk in entity.chunks:
-                mentions[chunk] = mentions.get(chunk, 0) + 1
-        chunks = sorted(mentions, key=lambda chunk: (-mentions[chunk], chunk_key(chunk)))[:_PASSAGES]
-        names = {entity.id: entity.name.casefold() for entity in entities[:100]}
-        texts = self._chunk_text(chunks)
-        found = []
-        for chunk in chunks:
-            for text in pieces(texts.get(chunk, ""), self._language):
-                folded = text.casefold()
-                named = [entity for entity, name in names.items() if name in folded]
-                if named:
-                    found.append(_Sentence(text, chunk, named, quality(text, self._language)))
+    def _words_of(self, sentence: int) -> frozenset[str]:
+        found = self._words.get(sentence)
+        if found is None:
+            if len(self._words) >= _WORDS:
+                self._words.clear()
+            found = self._words[sentence] = _telling_words(self._told.text(sentence))
         return found
+
+    def _from_passages(self, weighed: Weighed) -> list[_Sentence]:
+        told, rows = self._told, weighed.rows
+        mentions = Counter(place for row in rows for place in self._chunks_of(row))
+        places = sorted(mentions, key=lambda place: (-mentions[place], place))[:_PASSAGES]
+        names = [told.names[row].casefold() for row in rows[:_LOOKED_FOR]]
+        texts = self._chunk_text([told.chunks[place] for place in places])
+        found: list[_Sentence] = []
+        named: list[list[int]] = []
+        for place in places:
+            for text in pieces(texts.get(told.chunks[place], ""), self._language):
+                folded = text.casefold()
+                inside = [i for i, name in enumerate(names) if name in folded]
+                if inside:
+                    found.append(_Sentence(text, place, quality(text, self._language)))
+                    named.append(inside)
+        candidates = _as_candidates(found, named, weighed.worth)
+        words = [_telling_words(sentence.text) for sentence in found]
+        picked = _choose(candidates, weighed.worth, words.__getitem__, 2 + _MAX_FINDINGS)
+        return [found[candidates.sentence[i]] for i in picked]
+
+    def _chunks_of(self, row: int) -> list[int]:
+        told = self._told
+        found: list[int] = told.entity_chunks[told.chunk_ends[row] : told.chunk_ends[row + 1]].tolist()
+        return found
+
+    def _grounds(self, chosen: Sequence[_Sentence], named: Sequence[int]) -> tuple[str, ...]:
+        """Chunks of the sentences, and one for each name that none of them mentions."""
+        places = {sentence.place for sentence in chosen if sentence.place >= 0}
+        for row in named:
+            theirs = self._chunks_of(row)
+            if theirs and places.isdisjoint(theirs):
+                places.add(theirs[0])
+        return tuple([self._told.chunks[place] for place in sorted(places)])
+
+    def _shown_name(self, row: int) -> str:
+        return _shown_name(self._told.names[row], self._members.ids[row])
+
+
+def title_of(entities: Sequence[Entity], relations: Sequence[Relation]) -> str:
+    """The title of a report on a community with these members and relations among them."""
+    titled = title_entities(entities, _worth(entities, relations))
+    return _joined([_shown_name(entity.name, entity.id) for entity in titled])
 
 
 def title_entities(entities: Sequence[Entity], worth: Mapping[str, float]) -> list[Entity]:
@@ -186,122 +200,141 @@ def title_entities(entities: Sequence[Entity], worth: Mapping[str, float]) -> li
 
     Ties by id. Of names that contain each other only the first is taken, if there are others.
     """
-    ranked = sorted(entities, key=lambda e: (-worth[e.id] * _namely(e.name), e.id))
-    chosen: list[Entity] = []
-    for entity in ranked:
-        words = _words(entity.name)
-        if all(not (words <= _words(other.name) or _words(other.name) <= words) for other in chosen):
-            chosen.append(entity)
+    ranked = sorted(entities, key=lambda e: (-worth[e.id] * namely(e.name), e.id))
+    return _central((entity.name, worth[entity.id], entity) for entity in ranked)
+
+
+def _central(ranked: Iterable[tuple[str, float, T]]) -> list[T]:
+    """Choose among items with their names and worths, the best first."""
+    chosen: list[tuple[frozenset[str], float, T]] = []
+    for name, worth, item in ranked:
+        words = frozenset(_words_in(name))
+        if all(not (words <= other or other <= words) for other, _, _ in chosen):
+            chosen.append((words, worth, item))
         if len(chosen) == 3:
             break
-    if len(chosen) == 3 and worth[chosen[2].id] < worth[chosen[0].id] / 4:
+    if len(chosen) == 3 and chosen[2][1] < chosen[0][1] / 4:
         chosen.pop()
-    return chosen
+    return [item for _, _, item in chosen]
 
 
-def _joined(entities: Sequence[Entity]) -> str:
-    names = [_shown_name(entity) for entity in entities]
+def _joined(names: Sequence[str]) -> str:
     title = f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
     return title[:1].upper() + title[1:]
 
 
-def _grounds(chosen: Sequence[_Sentence], named: Sequence[Entity]) -> tuple[str, ...]:
-    """Chunks of the sentences, and one for each name that none of them mentions."""
-    chunks = {sentence.chunk for sentence in chosen if sentence.chunk}
-    for entity in named:
-        if entity.chunks and chunks.isdisjoint(entity.chunks):
-            chunks.add(entity.chunks[0])
-    return tuple(sorted(chunks, key=lambda chunk: (chunk_key(chunk), chunk)))
-
-
 def _worth(entities: Sequence[Entity], relations: Sequence[Relation]) -> dict[str, float]:
+    """The same as in `weighing`, by id."""
     strength = inner_strength(relations)
     if not strength:
-        return {entity.id: sqrt(len(entity.chunks)) or 0.1 for entity in entities}
-    # Members that hang on others' relations alone still count a little.
-    return {entity.id: sqrt(strength.get(entity.id, 0.0)) or 0.1 for entity in entities}
+        return {entity.id: sqrt(len(entity.chunks)) or LEAST for entity in entities}
+    return {entity.id: sqrt(strength.get(entity.id, 0.0)) or LEAST for entity in entities}
 
 
-def _namely(name: str) -> float:
-    """How much a name looks like one: common words make poor titles."""
-    fit = 1.0 if len(name) <= 40 else 0.5
-    if name == name.lower() != name.upper() and not any(character.isdigit() for character in name):
-        fit *= 0.4
-    return fit
+def _as_candidates(
+    sentences: Sequence[_Sentence], named: Sequence[Sequence[int]], worth: Sequence[float]
+) -> Candidates:
+    """Sentences that name none but members."""
+    factors = [
+        sentence.quality * sqrt(sentence.quality) * (JOINING if len(names) > 1 else 1.0)
+        for sentence, names in zip(sentences, named, strict=True)
+    ]
+    scores = [
+        factor * _top([worth[name] for name in names]) for factor, names in zip(factors, named, strict=True)
+    ]
+    order = sorted(range(len(sentences)), key=lambda i: (-scores[i], sentences[i].place, i))
+    begins = list(accumulate((len(names) for names in named), initial=0))
+    return Candidates(
+        sentence=order,
+        place=[sentences[i].place for i in order],
+        quality=[sentences[i].quality for i in order],
+        factor=[factors[i] for i in order],
+        score=[scores[i] for i in order],
+        begin=[begins[i] for i in order],
+        count=[len(named[i]) for i in order],
+        named=[name for names in named for name in names],
+    )
 
 
-def _choose(candidates: Sequence[_Sentence], worth: Mapping[str, float], most: int) -> list[_Sentence]:
-    spoken: set[str] = set()
-
-    def score(sentence: _Sentence) -> float:
-        inside = [name for name in sentence.names if name in worth]
-        values = [worth[name] * (_KNOWN if name in spoken else 1.0) for name in inside]
-        if len(values) > 3:
-            values = sorted(values)[-3:]
-        focus = 0.5 + 0.5 * len(inside) / max(len(sentence.names), 1)
-        joining = 1.25 if len(inside) > 1 else 1.0
-        return sentence.quality * sqrt(sentence.quality) * focus * joining * sum(values)
-
-    # Scores only fall as entities are spoken of, so the best is known once its own score is fresh.
-    heap = [(-score(s), chunk_key(s.chunk), i, 0) for i, s in enumerate(candidates)]
-    heapq.heapify(heap)
-    chosen: list[_Sentence] = []
-    while heap and len(chosen) < most:
-        _, place, i, when = heapq.heappop(heap)
-        sentence = candidates[i]
-        if when < len(chosen):
-            heapq.heappush(heap, (-score(sentence), place, i, len(chosen)))
-            continue
-        if chosen and sentence.quality < (_POOR if chosen[0].quality >= LEGAL_NOTICE else 0.0):
-            continue
-        if any(_alike(sentence, other) for other in chosen):
-            continue
-        chosen.append(sentence)
-        spoken.update(sentence.names)
+def _choose(
+    candidates: Candidates, worth: Sequence[float], words: Callable[[int], frozenset[str]], most: int
+) -> list[int]:
+    """Choose sentences, the best first; returns positions of candidates."""
+    scores, places, sentences = candidates.score, candidates.place, candidates.sentence
+    spoken: set[int] = set()
+    # Scores only fall as members are spoken of, so the best is known once its own score is fresh.
+    heap: list[tuple[float, int, int, int, int]] = []
+    chosen: list[int] = []
+    said: list[frozenset[str]] = []
+    least = 0.0
+    at, n = 0, len(scores)
+    head = (-scores[0], places[0], sentences[0], 0, 0) if n else None
+    while len(chosen) < most and (heap or head):
+        if head is None or (heap and heap[0] < head):
+            _, _, _, i, when = heapq.heappop(heap)
+        else:
+            i, when = at, 0
+            at += 1
+            head = (-scores[at], places[at], sentences[at], at, 0) if at < n else None
+        begin = candidates.begin[i]
+        names = candidates.named[begin : begin + candidates.count[i]]
+        if when == len(chosen):
+            if not chosen and candidates.quality[i] >= LEGAL_NOTICE:
+                least = _POOR
+            chosen.append(i)
+            said.append(words(sentences[i]))
+            spoken.update(names)
+        # What is poor, or repeats a chosen sentence, will never do; of the rest the score is made fresh.
+        elif candidates.quality[i] >= least and not _repeats(words(sentences[i]), said[when:]):
+            value = _top([worth[name] * (_KNOWN if name in spoken else 1.0) for name in names])
+            fresh = (-candidates.factor[i] * value, places[i], sentences[i], i, len(chosen))
+            heapq.heappush(heap, fresh)
     return chosen
 
 
-def _sentence_of_names(named: Sequence[Entity], n_all: int) -> _Sentence:
-    names = ", ".join(_shown_name(entity) for entity in named)
-    more = f" and {n_all - len(named)} more" if n_all > len(named) else ""
+def _top(values: list[float]) -> float:
+    values.sort()
+    return sum(values[-TOP:])
+
+
+def _sentence_of_names(names: Sequence[str], n_all: int) -> _Sentence:
+    more = f" and {n_all - len(names)} more" if n_all > len(names) else ""
     # Its chunks are those of the names.
-    return _Sentence(
-        f"Mentioned together: {names}{more}." if n_all > 1 else f"Mentioned: {names}.", "", [], 1.0
+    text = (
+        f"Mentioned together: {', '.join(names)}{more}." if n_all > 1 else f"Mentioned: {', '.join(names)}."
     )
+    return _Sentence(text, -1, 1.0)
 
 
 def _in_text_order(chosen: Sequence[_Sentence]) -> list[_Sentence]:
     # Sentences of one chunk keep the order in which they were chosen, as their offsets are not known here.
-    return sorted(chosen, key=lambda sentence: chunk_key(sentence.chunk))
+    return sorted(chosen, key=lambda sentence: sentence.place)
 
 
-def _discount_legal_chunks(table: Sequence[_Sentence]) -> None:
-    """Extend the verdict on legal notices to the sentences that stand among them."""
-    legal = {sentence.text for sentence in table if sentence.quality < LEGAL_NOTICE}
-    n_all = Counter(sentence.chunk for sentence in table)
-    n_legal = Counter(sentence.chunk for sentence in table if sentence.text in legal)
-    for sentence in table:
-        n = n_legal[sentence.chunk]
-        if n > 1 and n > 0.25 * n_all[sentence.chunk] and sentence.text not in legal:
-            sentence.quality *= LEGAL_SHARE
-
-
-def _words(text: str) -> frozenset[str]:
+def _words_in(text: str) -> list[str]:
     found = _WORD.findall(text.casefold())
-    if sum(map(len, found)) > 12 * len(found):  # a script without spaces: pairs of characters
+    if sum(map(len, found)) > _SPACED * len(found):  # a script without spaces: pairs of characters
         found = [word[i : i + 2] for word in found for i in range(max(len(word) - 1, 1))]
-    return frozenset(found)
+    return found
 
 
-def _alike(one: _Sentence, other: _Sentence) -> bool:
-    for sentence in (one, other):
-        if sentence.words is None:
-            sentence.words = frozenset(word for word in _words(sentence.text) if len(word) > 3) or _words(
-                sentence.text
-            )
-    a, b = one.words or frozenset(), other.words or frozenset()
-    return len(a & b) >= _ALIKE * max(min(len(a), len(b)), 1)
+def _telling_words(text: str) -> frozenset[str]:
+    """The longer words of a sentence; all, if all are short."""
+    longer = _LONGER.findall(text.casefold())
+    if longer and sum(map(len, longer)) <= _SPACED * len(longer):
+        return frozenset(longer)
+    words = _words_in(text)
+    return frozenset([word for word in words if len(word) > 3]) or frozenset(words)
 
 
-def _shown_name(entity: Entity) -> str:
-    return cut(tidy(entity.name) or entity.id, 60)
+def _repeats(words: frozenset[str], said: Sequence[frozenset[str]]) -> bool:
+    """Whether a sentence has too many words of another."""
+    n = len(words)
+    for other in said:  # noqa: SIM110 - done so often that a generator would cost as much as the rest
+        if len(words & other) >= _ALIKE * (min(n, len(other)) or 1):
+            return True
+    return False
+
+
+def _shown_name(name: str, id: str) -> str:
+    return cut(tidy(name) or id, 60)

@@ -158,6 +158,18 @@ def _is_legal(folded: str, words: Sequence[str]) -> bool:
     return sum(stem in folded for stem in _LEGALISH) > 1
 
 
+def namely(name: str) -> float:
+    """How much a name looks like one: common words make poor titles.
+
+    >>> namely("Halcyon"), namely("old friend")
+    (1.0, 0.4)
+    """
+    fit = 1.0 if len(name) <= 40 else 0.5
+    if name == name.lower() != name.upper() and not any(character.isdigit() for character in name):
+        fit *= 0.4
+    return fit
+
+
 def shown(text: str) -> str:
     """Bound the length of a sentence and let it end like one.
 

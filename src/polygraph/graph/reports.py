@@ -1,17 +1,18 @@
 """Reports on communities, from the finest level to the coarsest."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, partial
 from math import log1p
 
+from polygraph.columns import Qualities
 from polygraph.errors import RequestsWaiting, UnusableReply
 from polygraph.graph.communities import chunk_key
-from polygraph.graph.extracts import Extracts
+from polygraph.graph.extracts import Extract, Extracts, title_of
 from polygraph.graph.material import Material, Materials
-from polygraph.graph.members import Members
-from polygraph.graph.view import GraphView
+from polygraph.graph.members import GraphRows, Members
+from polygraph.graph.told import Told
 from polygraph.models import Models
 from polygraph.prompts import prompt
 from polygraph.records import Community, Finding, Report, digest
@@ -30,7 +31,7 @@ _LEAST_ROOM = 200
 
 def write_reports(
     communities: Sequence[Community],
-    view: GraphView,
+    graph: GraphRows,
     chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
     models: Models | None,
     *,
@@ -38,7 +39,7 @@ def write_reports(
     max_words: int = MAX_WORDS,
     min_size: int = 1,
     language: str = "en",
-    qualities: Mapping[int, float] | None = None,
+    qualities: Qualities | None = None,
     known: Callable[[str], Report | None] | None = None,
     keep: Callable[[str, Report], None] | None = None,
     on_done: Callable[[int], None] | None = None,
@@ -55,14 +56,14 @@ def write_reports(
 
     Args:
         communities: of all levels.
-        view: the graph that they divide.
+        graph: what they divide; its records are read a few at a time.
         chunk_text: texts of chunks by id; asked only for communities of which nothing is described.
         models: with a chat model, or None.
         max_input_tokens: length of a request, instructions included (GraphRAG: 8,000).
         max_words: length that the model is asked to keep to (GraphRAG: 2,000).
         min_size: communities with fewer entities get no report.
         language: of the documents, ISO 639-1.
-        qualities: what is known of texts; see `Extracts`.
+        qualities: what is known of texts; see `Told`.
         known: finds a report that was written for an input, by the hash of it. A report by another model
             than the one in use is not taken; without a model in use any is.
         keep: keeps a report that a model wrote, under the hash of its input. `known` and `keep` are
@@ -81,22 +82,18 @@ def write_reports(
     wanted = [community for community in communities if len(community.entities) >= min_size]
     if not wanted:
         return []
-    members = Members(communities, view)
-    writer = _Writer(
-        members=members,
-        extracts=Extracts(members, view, chunk_text, language, qualities),
-        largest=max(members.volume(community) for community in wanted),
-        most_chunks=max(1, *(len(community.chunks) for community in wanted)),
-    )
     chat = models.chat if models is not None else None
     reports = _Reports()
     progress = on_done or (lambda _: None)
     if chat is None and known is None:
-        for n, community in enumerate(wanted, 1):
-            reports[community.id] = writer.extractive(community)
-            progress(n)
+        extracted = extractive_reports(
+            wanted, graph, chunk_text, language=language, qualities=qualities, on_done=on_done
+        )
+        reports.update((report.community, report) for report in extracted)
         return [reports[community.id] for community in wanted]
 
+    members = Members(communities, graph)
+    writer = _Writer(wanted, members, graph, chunk_text, language, qualities)
     materials = Materials(members, chunk_text, _room(max_input_tokens, max_words))
     for block in _blocks(wanted):
         missing: list[tuple[Community, Material, str]] = []
@@ -111,7 +108,7 @@ def write_reports(
             if found is not None and (chat is None or found.written_by == chat.name):
                 reports[community.id] = writer.renewed(found, community)
             elif chat is None:
-                reports[community.id] = writer.extractive(community)
+                (reports[community.id],) = writer.extractive([community])
             else:
                 missing.append((community, material, key))
         n_before = len(reports)
@@ -127,7 +124,7 @@ def write_reports(
             if isinstance(draft, RequestsWaiting):
                 reports.wait(community, draft)
             elif isinstance(draft, UnusableReply):
-                reports[community.id] = writer.extractive(community)
+                (reports[community.id],) = writer.extractive([community])
                 if on_problem is not None:
                     on_problem(community.id, draft.problem)
             else:
@@ -139,18 +136,62 @@ def write_reports(
     return [reports[community.id] for community in wanted]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+def extractive_reports(
+    communities: Sequence[Community],
+    graph: GraphRows,
+    chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
+    *,
+    language: str = "en",
+    qualities: Qualities | None = None,
+    on_done: Callable[[int], None] | None = None,
+) -> Iterator[Report]:
+    """Write one report for each community without a model, one after the other.
+
+    Args:
+        communities: as for `write_reports`, which gives the same reports.
+        graph: the same.
+        chunk_text: the same.
+        language: the same.
+        qualities: the same.
+        on_done: the same.
+
+    Yields:
+        A report on each community, followed by those on its parts.
+    """
+    if not communities:
+        return
+    writer = _Writer(communities, Members(communities, graph), graph, chunk_text, language, qualities)
+    for n, report in enumerate(writer.extractive(_with_parts(communities)), 1):
+        yield report
+        if on_done is not None:
+            on_done(n)
+
+
 class _Writer:
     """Makes the records."""
 
-    members: Members
-    extracts: Extracts
-    largest: float
-    """Volume of the largest community."""
-    most_chunks: int
+    def __init__(
+        self,
+        communities: Sequence[Community],
+        members: Members,
+        graph: GraphRows,
+        chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
+        language: str,
+        qualities: Qualities | None,
+    ) -> None:
+        self._members = members
+        # Read when a report is first made of sentences.
+        self._extracts = cache(
+            lambda: Extracts(members, Told(graph, language, qualities), chunk_text, language)
+        )
+        self._largest = max(members.volume(community) for community in communities)
+        self._most_chunks = max(1, *(len(community.chunks) for community in communities))
 
-    def extractive(self, community: Community) -> Report:
-        extract = self.extracts.of(community)
+    def extractive(self, communities: Sequence[Community]) -> Iterator[Report]:
+        for community, extract in zip(communities, self._extracts().of(communities), strict=True):
+            yield self._extractive(community, extract)
+
+    def _extractive(self, community: Community, extract: Extract) -> Report:
         return Report(
             community=community.id,
             level=community.level,
@@ -174,7 +215,8 @@ class _Writer:
         return Report(
             community=community.id,
             level=community.level,
-            title=draft.title or self.extracts.title(community),
+            title=draft.title
+            or title_of(self._members.entities(community), self._members.relations(community)),
             summary=draft.summary.text,
             findings=tuple(
                 Finding(
@@ -194,10 +236,10 @@ class _Writer:
 
     def _rating(self, community: Community, share: float = 1.0) -> float:
         """From 0 to 10 by the logarithm of the community's volume; the largest has 10."""
-        return round(10.0 * share * log1p(self.members.volume(community)) / log1p(self.largest), 1)
+        return round(10.0 * share * log1p(self._members.volume(community)) / log1p(self._largest), 1)
 
     def _weight(self, community: Community) -> float:
-        return len(community.chunks) / self.most_chunks
+        return len(community.chunks) / self._most_chunks
 
 
 class _Reports(dict[str, Report]):
@@ -258,6 +300,21 @@ def _blocks(communities: Sequence[Community]) -> list[list[Community]]:
         for level in sorted(levels, reverse=True)
         for i in range(0, len(levels[level]), _BLOCK)
     ]
+
+
+def _with_parts(communities: Sequence[Community]) -> list[Community]:
+    """Each community followed by its parts, so that what was read of it is still at hand."""
+    known = {community.id for community in communities}
+    parts: dict[str, list[Community]] = defaultdict(list)
+    for community in communities:
+        parts[community.parent if community.parent in known else ""].append(community)
+    found: list[Community] = []
+    open_ = parts[""][::-1]
+    while open_:
+        community = open_.pop()
+        found.append(community)
+        open_ += parts.get(community.id, [])[::-1]
+    return found
 
 
 def _in_order(chunks: Iterable[str]) -> tuple[str, ...]:

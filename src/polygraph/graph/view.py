@@ -10,6 +10,7 @@ import numpy as np
 
 from polygraph.columns import Gathering
 from polygraph.graph.csr import Graph
+from polygraph.graph.members import Descriptions
 from polygraph.graph.merging import MAX_DESCRIPTIONS, Merged
 from polygraph.graph.rows import read_rows
 from polygraph.records import Entity, Extraction, Relation, Triple
@@ -43,6 +44,36 @@ class GraphView:
             [vertex[relation.target] for relation in self.relations],
             [relation.weight for relation in self.relations],
         )
+
+    # What `graph.members.GraphRows` asks for.
+
+    def entity_ids(self) -> list[str]:
+        """Ids of all entities, ascending."""
+        return [entity.id for entity in self.entities]
+
+    def edges(self) -> Iterator[tuple[int, int, float]]:
+        """Every relation as ``(source row, target row, weight)``, in order."""
+        vertex = {entity.id: i for i, entity in enumerate(self.entities)}
+        for relation in self.relations:
+            yield vertex[relation.source], vertex[relation.target], relation.weight
+
+    def entities_at(self, rows: Sequence[int]) -> list[Entity]:
+        """Entities by row, in the order asked for."""
+        return [self.entities[row] for row in rows]
+
+    def relations_at(self, rows: Sequence[int]) -> list[Relation]:
+        """Relations by row, in the order asked for."""
+        return [self.relations[row] for row in rows]
+
+    def told_of_entities(self) -> Iterator[tuple[str, Sequence[str], Descriptions]]:
+        """Name, chunk ids and descriptions of every entity, by row."""
+        for entity in self.entities:
+            yield entity.name, entity.chunks, [(d.text, d.chunk) for d in entity.descriptions]
+
+    def told_of_relations(self) -> Iterator[Descriptions]:
+        """Descriptions of every relation, by row."""
+        for relation in self.relations:
+            yield [(d.text, d.chunk) for d in relation.descriptions]
 
 
 def merge(

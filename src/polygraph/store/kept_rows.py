@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polygraph.columns import Columns, Gathering, known_qualities
+from polygraph.columns import Columns, Gathering, Qualities, known_qualities
 from polygraph.extract.decisions import Decisions
 from polygraph.extract.mentioned import read_names
 from polygraph.extract.resolution import Mention
@@ -144,12 +144,12 @@ def _former(folder: Path) -> FormerGraph | None:
         )
 
 
-def qualities(store: Store, apart: Collection[tuple[str, str]], language: str) -> dict[int, float]:
-    """How well texts read by themselves, by `columns.text_hash`, as far as it is known."""
+def qualities(store: Store, apart: Collection[tuple[str, str]], language: str) -> Qualities | None:
+    """How well texts read by themselves, as far as it is known."""
     folder = _folder(store)
     # Of other rows than the present ones it would be as true.
     if folder is None or damage(folder) or _text(folder / _ABOUT).get("about") != _about(apart, language):
-        return {}
+        return None
     return known_qualities(folder)
 
 

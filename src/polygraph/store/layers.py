@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.extract import naming
-from polygraph.graph import synonyms
+from polygraph.graph import extracts, synonyms
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
 from polygraph.graph.names import NameGraph
@@ -127,9 +127,9 @@ def versions(store: Store, manifest: Manifest) -> dict[str, str]:
         "names": [naming.READER],
         "mentions": [],
         "facts": [],
-        "synonyms": [str(synonyms.COSINE), str(synonyms.NEIGHBOURS)],
+        "synonyms": [str(synonyms.COSINE), str(synonyms.NEIGHBOURS), synonyms.REVISION],
         "communities": [str(manifest.community_size)],
-        "reports": [manifest.reports],
+        "reports": [manifest.reports, extracts.REVISION],
     }
     for layer, below in BELOW.items():
         if layer not in found:
@@ -497,12 +497,9 @@ class Snapshot:
 
     def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
         """Reports by cosine with a unit vector by the embedder of names, with it; ties by level, then id."""
-        reports = self.store.reports()
-        allowed = None
-        if self.documents_allowed is not None:
-            allowed = np.fromiter((self.permits(r.chunks) for r in reports), dtype=np.bool_)
-        hits = self._vectors("report_vectors").search(vector, k, allowed)
-        return [(reports[hit.n], hit.score) for hit in hits]
+        hits = self._vectors("report_vectors").search(vector, k, self._permitted_reports)
+        found = self.store.reports([self._reported[hit.n] for hit in hits])
+        return [(report, hit.score) for report, hit in zip(found, hits, strict=True)]
 
     # --- files --------------------------------------------------------------------------------------
 
@@ -528,6 +525,17 @@ class Snapshot:
     @cached_property
     def _opened(self) -> dict[str, VectorIndex]:
         return {}
+
+    @cached_property
+    def _reported(self) -> list[str]:
+        return self.store.reported()
+
+    @cached_property
+    def _permitted_reports(self) -> NDArray[np.bool_] | None:
+        """Which reports the filter lets through; None without a filter."""
+        if self.documents_allowed is None:
+            return None
+        return np.fromiter((self.permits(r.chunks) for r in self.store.all_reports()), dtype=np.bool_)
 
     @cached_property
     def _predicates(self) -> list[str]:

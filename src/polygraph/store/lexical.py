@@ -38,6 +38,8 @@ def terms(text: str) -> list[str]:
     plain = text.isascii()
     # The usual text in a quick way: cutting words is most of what the layer costs.
     words = _ascii_words(text) if plain else _WORD.findall(text.casefold())
+    if plain and "'" not in text:
+        return words
     if plain or _CJK.search(text) is None:
         return [word[:-2] if word[-2:] in _GENITIVE else word for word in words]
     found: list[str] = []

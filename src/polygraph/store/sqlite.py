@@ -694,9 +694,9 @@ class Store:
         for row in self._each("SELECT * FROM relations ORDER BY n"):
             yield relation_of(row, names[row[1]], names[row[2]])
 
-    def edges(self) -> list[tuple[int, int, float]]:
+    def edges(self) -> Iterator[tuple[Any, ...]]:
         """Every relation as ``(source row, target row, weight)``, in order."""
-        return [(s, t, w) for s, t, w in self.rows("SELECT source, target, weight FROM relations ORDER BY n")]
+        yield from self._each("SELECT source, target, weight FROM relations ORDER BY n")
 
     def weighted_edges(
         self, table: Literal["relations", "triples"]
@@ -708,8 +708,21 @@ class Store:
 
     def mentions(self) -> Iterator[tuple[int, list[str]]]:
         """Chunk ids of every entity, by row."""
+        once: dict[str, str] = {}
         for n, chunks in self._each("SELECT n, chunks FROM entities ORDER BY n"):
-            yield n, load(chunks)
+            yield n, [once.setdefault(chunk, chunk) for chunk in load(chunks)]
+
+    def told_of_entities(self) -> Iterator[tuple[str, list[str], list[tuple[str, str]]]]:
+        """Name, chunk ids and descriptions (text and chunk id) of every entity, by row."""
+        for name, chunks, descriptions in self._each(
+            "SELECT name, chunks, descriptions FROM entities ORDER BY n"
+        ):
+            yield name, load(chunks), load(descriptions)
+
+    def told_of_relations(self) -> Iterator[list[tuple[str, str]]]:
+        """Descriptions (text and chunk id) of every relation, by row."""
+        for (descriptions,) in self._each("SELECT descriptions FROM relations ORDER BY n"):
+            yield load(descriptions)
 
     def edges_at(self, ns: Sequence[int]) -> list[tuple[int, int, int, float]]:
         """Relations with an end among some entities, as ``(row, source, target, weight)``, by row."""
@@ -720,9 +733,11 @@ class Store:
                 found[row[0]] = (row[1], row[2], row[3], row[4])
         return [found[n] for n in sorted(found)]
 
-    def relations(self, ns: Sequence[int]) -> list[Relation]:
-        """Relations by row number, in the order asked for."""
+    def relations(self, ns: Sequence[int], ids: Sequence[str] | None = None) -> list[Relation]:
+        """Relations by row number, in the order asked for; `ids`: of all entities, if they are at hand."""
         rows = self._by_key("SELECT * FROM relations WHERE n IN", ns, lambda row: row)
+        if ids is not None:
+            return [relation_of(row, ids[row[1]], ids[row[2]]) for row in rows]
         ends = sorted({end for row in rows for end in row[1:3]})
         names = dict(self._by_key("SELECT n, n, id FROM entities WHERE n IN", ends, lambda row: row[1:]))
         return [relation_of(row, names[row[1]], names[row[2]]) for row in rows]
@@ -777,26 +792,29 @@ class Store:
             "INSERT INTO communities VALUES (?, ?, ?, ?, ?)",
             ((c.id, c.level, c.parent, dump(c.entities), dump(c.chunks)) for c in communities),
         )
+        # In the order of the table, which is then filled from its beginning to its end.
         db.executemany(
-            "INSERT INTO members VALUES (?, ?)", ((e, c.id) for c in communities for e in c.entities)
+            "INSERT INTO members VALUES (?, ?)", sorted((e, c.id) for c in communities for e in c.entities)
         )
 
     def communities(self) -> list[Community]:
         """Every community, by level, then id."""
+        # An id stands in many communities, but once in memory.
+        once: dict[str, str] = {}
         return [
             Community(
                 id=i,
                 level=level,
                 parent=parent,
-                entities=tuple(load(entities)),
-                chunks=tuple(load(chunks)),
+                entities=tuple([once.setdefault(e, e) for e in load(entities)]),
+                chunks=tuple([once.setdefault(c, c) for c in load(chunks)]),
             )
             for i, level, parent, entities, chunks in self.rows(
                 "SELECT * FROM communities ORDER BY level, id"
             )
         ]
 
-    def put_reports(self, reports: Sequence[Report]) -> None:
+    def put_reports(self, reports: Iterable[Report]) -> None:
         """Replace the reports."""
         self._db.execute("DELETE FROM reports")
         self._db.executemany(
@@ -822,6 +840,12 @@ class Store:
         if communities is None:
             return [report_of(row) for row in self.rows("SELECT * FROM reports ORDER BY level, community")]
         return self._by_key("SELECT * FROM reports WHERE community IN", communities, report_of)
+
+    def reported(self) -> list[str]:
+        """The communities that have a report, by level, then id."""
+        return [
+            community for (community,) in self.rows("SELECT community FROM reports ORDER BY level, community")
+        ]
 
     def all_reports(self) -> Iterator[Report]:
         """Every report, by level, then id."""

@@ -2,7 +2,7 @@
 
 Beside each matrix stands a file with a hash of every text. A row whose text is found there is copied, bytes and
 all, so the new matrix is the one that would be made from nothing, at a fraction of the cost. Rows are written to
-the file as they come, so that no matrix need fit in memory.
+the file as they come, and only a stretch of each file is mapped at a time, so that no matrix need fit in memory.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -20,6 +20,8 @@ HASHES = "texts.hashes"
 """16 bytes for each row; zeros for a row that must not be taken over."""
 _BATCH = 512
 """Texts that are hashed, and texts that are embedded, at once."""
+_MAPPED = 16 * _BATCH
+"""Rows after which the files are mapped anew: what was mapped before no longer counts as memory in use."""
 
 Hashes = NDArray[np.uint64]
 """Shape ``(n, 2)``."""
@@ -67,8 +69,10 @@ def write_vectors(
         def settle() -> None:
             nonlocal n_embedded
             if waiting:
-                rows = [row for row, _ in waiting]
-                matrix[rows] = embed([text for _, text in waiting])
+                rows = np.array([row for row, _ in waiting])
+                matrix[rows] = vectors = embed([text for _, text in waiting])
+                # A vector of zeros may stand for one that could not be had at the time.
+                hashes[rows[~np.asarray(vectors).any(axis=1)]] = 0
                 n_embedded += len(waiting)
                 waiting.clear()
 
@@ -83,12 +87,13 @@ def write_vectors(
             if len(waiting) >= _BATCH:
                 settle()
             on_done(at - len(waiting))
+            if at % _MAPPED == 0:
+                del matrix
+                matrix = np.lib.format.open_memmap(place / MATRIX, mode="r+")
+                if known is not None:
+                    known.map()
         settle()
         on_done(at)
-        # A vector of zeros may stand for one that could not be had at the time.
-        for begin in range(0, shape[0], 8 * _BATCH):
-            part = slice(begin, begin + 8 * _BATCH)
-            hashes[part][~matrix[part].any(axis=1)] = 0
         matrix.flush()
         hashes.tofile(place / HASHES)
 
@@ -100,12 +105,17 @@ class _Former:
     """A matrix that was written before, by the hashes of its texts."""
 
     def __init__(self, folder: Path) -> None:
-        self._matrix = np.load(folder / MATRIX, mmap_mode="r")
+        self._folder = folder
+        self.map()
         hashes = np.zeros((0, 2), dtype=np.uint64)
         if (folder / HASHES).is_file():
             hashes = np.fromfile(folder / HASHES, dtype=np.uint64).reshape(-1, 2)
         self._order = np.lexsort((hashes[:, 1], hashes[:, 0]))
         self._sorted = hashes[self._order]
+
+    def map(self) -> None:
+        """Map the matrix, anew if it was mapped before."""
+        self._matrix = np.load(self._folder / MATRIX, mmap_mode="r")
 
     def rows(self, hashes: Hashes, matrix: Vectors, at: int) -> NDArray[np.bool_]:
         """Copy the rows that are known into a matrix from a row on; tell which they were."""

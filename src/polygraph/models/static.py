@@ -4,7 +4,7 @@ import hashlib
 import json
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
@@ -32,6 +32,8 @@ TOKENIZER = ModelFile(
 
 LONGEST = 400_000
 """Characters of a text that are read."""
+_SIDE_BY_SIDE = 256
+"""Texts that are cut into tokens at once, on all cores."""
 
 
 class WordLlamaEmbedder:
@@ -62,7 +64,8 @@ class WordLlamaEmbedder:
             from tokenizers import Tokenizer
         except ImportError as error:
             raise MissingExtra(WEIGHTS.model, "local") from error
-        self._table = read_tensor(weights, "embedding.weight")
+        # Exact, and added up half as fast again as in the form of the file.
+        self._table = read_tensor(weights, "embedding.weight").astype(np.float32)
         self._tokenizer = Tokenizer.from_file(str(tokenizer))
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
@@ -70,19 +73,20 @@ class WordLlamaEmbedder:
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:  # noqa: ARG002  one way for all kinds
         """Return unit vectors, shape ``(len(texts), 256)``; a text without tokens is all zeros."""
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for i, text in enumerate(texts):
-            ids = self._ids(text)[: self.max_tokens]
+        for i, ids in enumerate(self._ids(texts)):
             if ids:
-                result[i] = _unit(self._table[ids].sum(axis=0, dtype=np.float64))
+                result[i] = _unit(self._table[ids[: self.max_tokens]].sum(axis=0, dtype=np.float64))
         return result
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text."""
-        return [len(self._ids(text)) for text in texts]
+        return [len(ids) for ids in self._ids(texts)]
 
-    def _ids(self, text: str) -> list[int]:
-        ids: list[int] = self._tokenizer.encode(text[:LONGEST], add_special_tokens=False).ids
-        return ids
+    def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        for at in range(0, len(texts), _SIDE_BY_SIDE):
+            some = [text[:LONGEST] for text in texts[at : at + _SIDE_BY_SIDE]]
+            for encoding in self._tokenizer.encode_batch_fast(some, add_special_tokens=False):
+                yield encoding.ids
 
 
 def read_tensor(path: Path, name: str) -> NDArray[np.float16]:

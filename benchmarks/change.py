@@ -1,11 +1,12 @@
 """What it costs to add 1% of documents to an index, and to remove them, layer by layer.
 
-    python benchmarks/change.py [--chunks N] [--parser]
+    python benchmarks/change.py [--chunks N] [--parser] [--embedders]
 
 A synthetic corpus with names that recur as in real text (Zipf), hashed vectors and extraction by capitals: what is
-measured is our own work, and no model's. Seconds are of the processor, so that other work on the machine does not
-count; all of ours is done in one process. Memory is the most that was in use during a layer, that of mapped files
-included, where the system lets the mark be put back (Linux); elsewhere the most so far.
+measured is our own work, and no model's. With both flags parser and embedders are those of the extra `local`, as by
+default. Seconds are of the processor, so that other work on the machine does not count; all of ours is done in one
+process. Memory is the most that was in use during a layer, that of mapped files included, where the system lets the
+mark be put back (Linux); elsewhere the most so far.
 """
 
 import argparse
@@ -19,7 +20,9 @@ from pathlib import Path
 from polygraph import build
 from polygraph.extract import nlp, reading
 from polygraph.models import Calls, Models
-from polygraph.models.static import HashEmbedder
+from polygraph.models.onnx import OnnxEmbedder
+from polygraph.models.protocols import Embedder
+from polygraph.models.static import HashEmbedder, WordLlamaEmbedder
 from polygraph.workspace import Index
 
 _CHUNKS = 10
@@ -89,6 +92,7 @@ def main() -> None:
     )
     parser.add_argument("--chunks", type=int, default=20_000)
     parser.add_argument("--parser", action="store_true", help="extract with the parser, as by default")
+    parser.add_argument("--embedders", action="store_true", help="embed with local models, as by default")
     options = parser.parse_args()
     if not options.parser:
         nlp.installed = reading.installed = lambda: False  # type: ignore[attr-defined]
@@ -99,12 +103,19 @@ def main() -> None:
         papers.mkdir()
         for i in range(n):
             (papers / f"{i:05}.txt").write_text(document(i), encoding="utf-8")
-        embedder = HashEmbedder()
+        embedder: Embedder = OnnxEmbedder() if options.embedders else HashEmbedder()
         calls = Calls(Path(temporary) / "index" / "calls.sqlite")
-        models = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=calls)
-        # A chunk is about 130 of the hashed embedder's tokens here.
+        models = Models(
+            chat=None,
+            embedder=embedder,
+            name_embedder=WordLlamaEmbedder() if options.embedders else embedder,
+            reranker=None,
+            calls=calls,
+        )
+        # Ten chunks a document, by the tokens of the embedder.
+        size = 220 if options.embedders else 130
         index = Index.open(
-            Path(temporary) / "index", models=models, chunk_tokens=130, window_tokens=520, processes=1
+            Path(temporary) / "index", models=models, chunk_tokens=size, window_tokens=4 * size, processes=1
         )
         with index:
             seconds, counts, peaks = {}, {}, {}

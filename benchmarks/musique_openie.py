@@ -83,7 +83,8 @@ def differences(report: RetrievalReport) -> dict[str, Interval]:
 
 
 def signed(gap: Interval | None) -> str:
-    return f"{gap.mean:+.3f} [{gap.low:+.2f}, {gap.high:+.2f}]" if gap else ""
+    # Added to minus zero, zero takes its sign away.
+    return f"{gap.mean + 0.0:+.3f} [{gap.low + 0.0:+.2f}, {gap.high + 0.0:+.2f}]" if gap else ""
 
 
 if __name__ == "__main__":

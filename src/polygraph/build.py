@@ -43,7 +43,7 @@ from polygraph.records import Chunk, Document, Extraction, Report, Usage, Window
 from polygraph.store.files import damage, write_folder
 from polygraph.store.graph_rows import StoredGraph
 from polygraph.store.kept_names import say
-from polygraph.store.kept_rows import keep_rows, qualities, rows_of, sweep_rows, write_rows
+from polygraph.store.kept_rows import keep_rows, qualities, rows_of, sweep_rows, write_former
 from polygraph.store.layers import FILES, GRAPH_FILE, above, current, folder_of, versions, with_below
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
@@ -314,7 +314,8 @@ class _Builder:
         store, apart = self._store, self._store.decisions("apart")
         version = versions(store, self._manifest)["graph"]
         with no_collection():
-            columns, former = rows_of(store, apart, self._manifest.language, again="graph" in self._again)
+            rows = rows_of(store, version, apart, self._manifest.language, again="graph" in self._again)
+            columns = rows.columns
             resolved = self._resolve(columns)
             sizes = store.chunk_counts()
             merged = Merged(
@@ -325,10 +326,10 @@ class _Builder:
                 first_chunk=first_chunks(columns.documents, sizes),
             )
             pruned = self._join(view_of(merged)) if self._manifest.extractor.startswith("fast:") else None
-            write_rows(store, version, columns, None if pruned else merged, apart, self._manifest.language)
+            write_former(store, rows, None if pruned else merged)
             graph = (pruned or merged).graph()
             write_folder(self._folder("graph"), lambda place: graph.save(place / GRAPH_FILE), sealed=True)
-            kept = moves(former, merged) if former and not pruned else None
+            kept = moves(rows.former, merged) if rows.former and not pruned else None
             view = pruned or merged.changed(kept)
             with store.transaction():
                 store.put_graph(
@@ -338,7 +339,7 @@ class _Builder:
                     ((m.entity, m.name, m.document, m.rule, m.score, m.other) for m in resolved.merges),
                     kept=kept,
                 )
-                keep_rows(store, version)
+                keep_rows(store, rows)
             sweep_rows(store)
         states = store.window_states()
         if states.get("failed"):

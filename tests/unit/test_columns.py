@@ -26,8 +26,8 @@ def draft(document, seed):
     return found, texts
 
 
-def gathered(documents):
-    gathering = Gathering()
+def gathered(documents, folder=None):
+    gathering = Gathering(folder)
     for document, seed in sorted(documents.items()):
         gathering.add(document, *draft(document, seed))
     return gathering.columns()
@@ -51,13 +51,13 @@ def strings(columns):
     return {pool: sorted(columns.pools[pool]) for pool in POOLS}
 
 
-def test_taking_documents_out_and_in_is_the_same_as_gathering_what_is_left():
+def test_taking_documents_out_and_in_is_the_same_as_gathering_what_is_left(tmp_path):
     chance = random.Random(5)
     for _ in range(60):
         before = dict.fromkeys(chance.sample("abcdefg", chance.randint(0, 6)), 0)
         gone = chance.sample("abcdefgh", 2)
         new = dict.fromkeys(chance.sample("abcdefgh", chance.randint(0, 3)), 1)
-        found = gathered(before).replaced(gone, gathered(new))
+        found = gathered(before).replaced(gone, gathered(new), tmp_path)
         wanted = gathered({**{d: s for d, s in before.items() if d not in gone}, **new})
         assert plain(found) == plain(wanted)
         assert strings(found) == strings(wanted)
@@ -70,6 +70,23 @@ def test_what_is_saved_is_read_again(tmp_path):
         assert plain(Columns.load(tmp_path)) == plain(columns)
 
 
+def test_what_does_not_fit_into_memory_is_the_same_from_files(tmp_path, monkeypatch):
+    documents = dict.fromkeys("abcdefghij", 2)
+    wanted = plain(gathered(documents))
+    monkeypatch.setattr("polygraph.columns.gathering._HELD", 300)
+    monkeypatch.setattr("polygraph.columns.stored._BLOCK", 3)
+    spilt, saved = tmp_path / "spilt", tmp_path / "saved"
+    spilt.mkdir()
+    saved.mkdir()
+    columns = gathered(documents, spilt)
+    assert (spilt / "names.written").stat().st_size > 0
+    assert plain(columns) == wanted
+    columns.save(saved)
+    assert plain(Columns.load(saved)) == wanted
+    again = Columns.load(saved).replaced("bd", gathered(dict.fromkeys("dk", 3)), spilt)
+    assert plain(again) == plain(gathered({**dict.fromkeys("acefghij", 2), **dict.fromkeys("dk", 3)}))
+
+
 def test_references_are_counted_from_the_first_row_of_all():
     gathering = Gathering()
     names = {c: [0, 0] if kind not in POOLS else [None, None] for c, kind in TABLES["names"].items()}
@@ -78,6 +95,7 @@ def test_references_are_counted_from_the_first_row_of_all():
         gathering.add(document, {"names": names, "mentions": mentions}, ())
     columns = gathering.columns()
     assert columns["mentions"].shifted("name", columns["names"]).tolist() == [1, -1, 3, -1]
+    assert columns["mentions"].shifted("name", columns["names"], np.array([2, 0, 1])).tolist() == [3, 1, -1]
     assert columns["mentions"].document().tolist() == [0, 0, 1, 1]
     assert columns["mentions"]["n"].dtype == np.int32
 

@@ -38,7 +38,7 @@ class Names:
         # Windows are numbered in each document from 0.
         first = np.ones(len(table), dtype=np.bool_)
         first[1:] = (np.diff(self.document) != 0) | (np.diff(table["window"]) != 0)
-        self._window = np.cumsum(first) - 1
+        self._window = np.cumsum(first, dtype=np.int32) - 1
         self._window_starts = np.append(np.flatnonzero(first), len(table))
         self._company: dict[int, frozenset[str]] = {}
         self._common = self._find_common()

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from polygraph.columns import Array
+from polygraph.columns import Array, row_type
 from polygraph.extract.aliases import is_full
 from polygraph.extract.evidence import Evidence, Name, gender_of
 from polygraph.extract.named import Names
@@ -67,14 +67,15 @@ def cluster_names(names: Names) -> tuple[list[Cluster], dict[str, str]]:
     Returns:
         The clusters in order of base; and per base that was parted, why.
     """
-    keyed = np.flatnonzero(names.base >= 0)
+    keyed = np.flatnonzero(names.base >= 0).astype(row_type(len(names)))
     grouped = keyed[np.argsort(names.base[keyed], kind="stable")]
+    del keyed
     starts = np.flatnonzero(np.diff(names.base[grouped], prepend=-1))
     ends = np.append(starts[1:], len(grouped))
     speaks = (names.told >= 0)[grouped]
-    n_speaking = np.concatenate(([0], np.cumsum(speaks)))
+    n_speaking = np.cumsum(np.append(False, speaks), dtype=grouped.dtype)
     parted = np.isin(names.type, [i for i, kind in enumerate(names.types) if kind in _PARTED])[grouped]
-    n_parted = np.concatenate(([0], np.cumsum(parted)))
+    n_parted = np.cumsum(np.append(False, parted), dtype=grouped.dtype)
     bases = [names.strings[number] for number in names.base[grouped[starts]].tolist()]
     clusters: list[Cluster] = []
     reasons: dict[str, str] = {}

@@ -144,7 +144,7 @@ def _identify(clusters: list[Cluster], names: Names) -> list[str]:
 
 def _result(names: Names, clusters: list[Cluster], ids: list[str], reasons: Mapping[str, str]) -> Resolved:
     number: dict[str, int] = {}
-    entity = np.full(len(names), -1, dtype=np.int64)
+    entity = np.full(len(names), -1, dtype=np.int32)
     merges: list[Merge] = []
     for cluster, name in zip(clusters, ids, strict=True):
         entity[cluster.rows] = number.setdefault(name, len(number))
@@ -154,7 +154,7 @@ def _result(names: Names, clusters: list[Cluster], ids: list[str], reasons: Mapp
         written = names.strings[names.written[row]]
         entity[row] = number.setdefault(written.strip() or written, len(number))
     ascending = sorted(number)
-    place = np.zeros(len(number), dtype=np.int64)
+    place = np.zeros(len(number), dtype=np.int32)
     place[[number[name] for name in ascending]] = np.arange(len(number))
     entity = place[entity]
     return Resolved(

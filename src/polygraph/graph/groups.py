@@ -21,21 +21,32 @@ class Groups:
         """Rows of one group."""
         return self.order[self.ends[n] : self.ends[n + 1]]
 
-    def sums(self, values: Array, n: int) -> Array:
-        """Sum of an unsigned value over each group, without regard to overflow."""
-        total = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values[self.order], dtype=np.uint64)))
-        return np.asarray(total[self.ends[1 : n + 1]] - total[self.ends[:n]])
 
-
-def grouped(item: Array, n: int) -> Groups:
+def grouped(item: Array, n: int, rows: Array | None = None) -> Groups:
     """Rows by the item that they belong to, each group in the order of rows.
+
+    Args:
+        item: in ``[0, n)``.
+        n: number of items.
+        rows: what is grouped, one for each of `item`; their positions if not given.
 
     >>> groups = grouped(np.array([1, 0, 1]), 3)
     >>> [groups.rows(i).tolist() for i in range(3)]
     [[1], [0, 2], []]
     """
     ends = np.concatenate(([0], np.cumsum(np.bincount(item, minlength=n))))
-    return Groups(ends, np.argsort(item, kind="stable"))
+    order = np.argsort(item, kind="stable")
+    return Groups(ends, order if rows is None else rows[order])
+
+
+def summed(values: Array, ends: Array) -> Array:
+    """Sum of unsigned values over stretches that follow each other, without regard to overflow.
+
+    >>> summed(np.array([1, 2, 4], dtype=np.uint64), np.array([0, 2, 2, 3])).tolist()
+    [3, 0, 4]
+    """
+    total = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(values, dtype=np.uint64)))
+    return np.asarray(total[ends[1:]] - total[ends[:-1]])
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from hashlib import blake2b
 import numpy as np
 
 from polygraph.columns import Array
-from polygraph.graph.groups import Pairs
+from polygraph.graph.groups import Pairs, summed
 
 
 def mark_of(values: Array, salt: int) -> Array:
@@ -34,5 +34,4 @@ def marks(pairs: Pairs, of_value: Array, n: int, salt: int) -> Array:
     if not len(pairs.value):
         return np.zeros(n, dtype=np.uint64)
     each = mark_of(mark_of(of_value[pairs.value], salt) + pairs.count.astype(np.uint64), salt)
-    total = np.concatenate((np.zeros(1, dtype=np.uint64), np.cumsum(each, dtype=np.uint64)))
-    return np.asarray(total[pairs.ends[1:]] - total[pairs.ends[:-1]])
+    return summed(each, pairs.ends)

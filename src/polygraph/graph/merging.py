@@ -4,15 +4,16 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from json import loads
 from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polygraph.columns import Array, Columns, Table
+from polygraph.columns import Array, Columns, Table, row_type
 from polygraph.graph.csr import Graph
-from polygraph.graph.groups import Groups, distinct_pairs, grouped, ranks
+from polygraph.graph.groups import Pairs, distinct, distinct_pairs, grouped, ranks, stretches, summed
 from polygraph.graph.marks import mark_of, marks, string_marks
 from polygraph.records import Description, Entity, Relation, Triple
 
@@ -28,18 +29,57 @@ _KEYWORDS = 3
 """Keywords that stand for a predicate where there is none."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Said:
-    """Texts chosen for each item of a kind."""
+_PART = 1 << 16
+"""Rows that are looked at together, one item's at least."""
 
-    groups: Groups
-    """Rows of `text` and `chunk`."""
-    text: Array
-    chunk: Array
+
+class _Said:
+    """Texts chosen for each of some items."""
+
+    def __init__(self, ends: Array, text: Array, chunk: Array) -> None:
+        """Keep what was chosen.
+
+        Args:
+            ends: where the texts of each item begin, and the last ones end, shape ``(n + 1,)``.
+            text: numbers of texts.
+            chunk: where each stands.
+        """
+        self.ends, self.text, self.chunk = ends, text, chunk
+
+    def marks(self, hashes: Array, chunk_marks: Array) -> Array:
+        """A number for each item, of its texts, their places and their order."""
+        found = hashes[self.text] if len(self.text) else np.zeros(0, dtype=np.uint64)
+        at = np.arange(len(self.text)) - np.repeat(self.ends[:-1], np.diff(self.ends))
+        each = mark_of(found ^ mark_of(chunk_marks[self.chunk], 11), 12) + at.astype(np.uint64)
+        return summed(mark_of(each, 13), self.ends)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entities:
+    """What is known of some entities, which are counted from 0 here."""
+
+    names: Pairs
+    types: Pairs
+    chunks: Pairs
+    said: _Said
+
+
+@dataclass(frozen=True, slots=True)
+class _Relations:
+    """The same of some relations."""
+
+    predicates: Pairs
+    """Twice the number of the phrase, one more if the row ran from target to source."""
+    keywords: Pairs
+    chunks: Pairs
+    said: _Said
 
 
 class Merged:
-    """The graph, as arrays over the rows of all documents.
+    """The graph, as arrays: which rows are of which entity, relation and triple.
+
+    Everything else is gathered from the rows for some items at a time, so that what is in memory is a few numbers
+    for each row and item.
 
     Args:
         columns: the rows.
@@ -63,171 +103,184 @@ class Merged:
         if max_descriptions < 1:
             raise ValueError(f"max_descriptions must be at least 1, not {max_descriptions}")
         self._columns, self._chunks, self._most = columns, chunks, max_descriptions
-        self._ends = columns.text_ends()
-        self._first_chunk = first_chunk
+        self._first_chunk, self._text_ends = first_chunk, columns.text_ends()
+        self._place_ends = {
+            name: _place_ends(columns[name].shifted(of, columns[table]), len(columns[table]))
+            for name, of, table in (("places", "mention", "mentions"), ("link_places", "link", "links"))
+        }
+        """Where the places of each row begin, and the last ones end."""
         self._merge_mentions(entity, ids)
         self._merge_links(entity)
 
     # --- entities -----------------------------------------------------------------------------------
 
     def _merge_mentions(self, entity: Array, ids: Sequence[str]) -> None:
-        table, places = self._columns["mentions"], self._columns["places"]
-        name = table.shifted("name", self._columns["names"])
-        of = places.shifted("mention", table)
-        n_places = np.bincount(of, minlength=len(table))
-        found = np.where(name >= 0, entity[name] if len(entity) else -1, -1)
-        placed = (found >= 0) & (n_places > 0)
-        self.unplaced = int(len(table) - placed.sum())
-        present = np.unique(found[placed])
+        table = self._columns["mentions"]
+        item = self._entity_of("name", table, entity)
+        item[np.diff(self._place_ends["places"]) == 0] = -1
+        rows = np.flatnonzero(item >= 0).astype(row_type(len(table)))
+        item = item[rows]
+        present = distinct(item)
+        self.unplaced = len(table) - len(rows)
         self.ids: list[str] = [ids[i] for i in present]
         """Of the entities, ascending."""
-        self._number = np.full(len(ids) + 1, -1, dtype=np.int64)  # the last one for -1
+        self._number = np.full(len(ids) + 1, -1, dtype=np.int32)  # the last one for -1
         self._number[present] = np.arange(len(present))
-        item = self._number[np.where(placed, found, -1)]
-        rows = np.flatnonzero(placed)
-        n = len(self.ids)
-        chunk = self._position(places)
-        written = self._columns["names"]["written"][name[rows]]
-        self._names = distinct_pairs(
-            item[rows], written, n, len(self._columns.pools["names"]), table["n"][rows]
+        self._mentions = grouped(self._number[item], len(self.ids), rows)
+
+    def _entities(self, items: Array) -> _Entities:
+        columns, n = self._columns, len(items)
+        table = columns["mentions"]
+        at, of = stretches(self._mentions.ends, items)
+        rows = self._mentions.order[at]
+        names = columns["names"]["written"][table.shifted("name", columns["names"], rows)]
+        kind, often = table["type"][rows], table["n"][rows]
+        chunk, of_place, first = self._places_of("places", rows)
+        text = table.shifted("text", columns["texts"], rows)
+        return _Entities(
+            names=distinct_pairs(of, names, n, len(columns.pools["names"]), often),
+            types=distinct_pairs(
+                of[kind >= 0], kind[kind >= 0], n, len(columns.pools["types"]), often[kind >= 0]
+            ),
+            chunks=distinct_pairs(of[of_place], chunk, n, len(self._chunks)),
+            said=self._said(of, chunk[first], table["start"][rows], text, n),
         )
-        typed = rows[table["type"][rows] >= 0]
-        self._types = distinct_pairs(
-            item[typed], table["type"][typed], n, len(self._columns.pools["types"]), table["n"][typed]
-        )
-        wanted = placed[of]
-        self._entity_chunks = distinct_pairs(item[of[wanted]], chunk[wanted], n, len(self._chunks))
-        first = chunk[_firsts(n_places)[rows]] if len(rows) else rows
-        text = table.shifted("text", self._columns["texts"])[rows]
-        self._entity_said = self._said(item[rows], first, table["start"][rows], text, n)
 
     def entities(self, rows: Sequence[int] | None = None) -> Iterator[Entity]:
         """Some entities or all, in the order of `rows`."""
         names, types = self._columns.pools["names"], self._columns.pools["types"]
-        for n in range(len(self.ids)) if rows is None else rows:
-            spelt = {names[i]: count for i, count in self._names.items(n)}
-            best = min(spelt, key=lambda name: (-spelt[name], -len(name), name))
-            kinds = {types[i]: count for i, count in self._types.items(n)}
-            yield Entity(
-                id=self.ids[n],
-                name=best,
-                type=min(kinds, key=lambda kind: (-kinds[kind], kind), default=""),
-                aliases=tuple(sorted(name for name in spelt if name != best)),
-                descriptions=self._descriptions(self._entity_said, n),
-                chunks=self._ids_of(self._entity_chunks.values_of(n)),
-                degree=int(self.degrees[n]),
-            )
+        wanted = np.arange(len(self.ids)) if rows is None else np.asarray(rows, dtype=np.int64)
+        for items in _in_parts(self._mentions.ends, wanted):
+            some = self._entities(items)
+            descriptions = self._descriptions(some.said)
+            for i, n in enumerate(items.tolist()):
+                spelt = {names[name]: count for name, count in some.names.items(i)}
+                best = min(spelt, key=lambda name: (-spelt[name], -len(name), name))
+                kinds = {types[kind]: count for kind, count in some.types.items(i)}
+                yield Entity(
+                    id=self.ids[n],
+                    name=best,
+                    type=min(kinds, key=lambda kind: (-kinds[kind], kind), default=""),
+                    aliases=tuple(sorted(name for name in spelt if name != best)),
+                    descriptions=next(descriptions),
+                    chunks=self._ids_of(some.chunks.values_of(i)),
+                    degree=int(self.degrees[n]),
+                )
 
     @cached_property
     def entity_marks(self) -> Array:
         """A number for each entity that changes when its record changes, uint64."""
-        n = len(self.ids)
-        return (
-            marks(self._names, self._pool_marks("names"), n, 1)
-            + marks(self._types, self._pool_marks("types"), n, 2)
-            + marks(self._entity_chunks, self._chunk_marks, n, 3)
-            + self._said_marks(self._entity_said, n)
-            + self.degrees.astype(np.uint64)
-        )
+        names, types = self._pool_marks("names"), self._pool_marks("types")
+        found = self.degrees.astype(np.uint64)
+        for items in _in_parts(self._mentions.ends, np.arange(len(self.ids))):
+            some, n = self._entities(items), len(items)
+            found[items] += (
+                marks(some.names, names, n, 1)
+                + marks(some.types, types, n, 2)
+                + marks(some.chunks, self._chunk_marks, n, 3)
+                + some.said.marks(self._columns["texts"]["hash"], self._chunk_marks)
+            )
+        return found
 
     # --- relations ----------------------------------------------------------------------------------
 
-    def _joined_rows(self, entity: Array, n_places: Array) -> tuple[Array, Array, Array]:
-        """Rows that join two entities, with the numbers of their sources and targets; the others are counted."""
+    def _joined_rows(self, entity: Array) -> tuple[Array, Array, Array]:
+        """Rows that join two entities, and the numbers of both."""
         table = self._columns["links"]
-        ends = []
-        for end in ("source", "target"):
-            name = table.shifted(end, self._columns["names"])
-            ends.append(np.where(name >= 0, entity[name] if len(entity) else -1, -1))
-        source, target = ends
-        known = (source >= 0) & (target >= 0) & (n_places > 0)
+        source, target = (self._entity_of(end, table, entity) for end in ("source", "target"))
+        known = (source >= 0) & (target >= 0) & (np.diff(self._place_ends["link_places"]) > 0)
         loop = known & (source == target)
         source, target = self._number[source], self._number[target]
         joined = known & ~loop & (source >= 0) & (target >= 0)
         self.loops = int(loop.sum())
         self.dropped = int(len(table) - loop.sum() - joined.sum())
-        rows = np.flatnonzero(joined)
+        rows = np.flatnonzero(joined).astype(row_type(len(table)))
         return rows, source[rows], target[rows]
 
     def _merge_links(self, entity: Array) -> None:
-        columns = self._columns
-        table, places = columns["links"], columns["link_places"]
-        of = places.shifted("link", table)
-        n_places = np.bincount(of, minlength=len(table))
-        rows, source, target = self._joined_rows(entity, n_places)
-        forward = source < target
-        low, high = np.minimum(source, target), np.maximum(source, target)
-        n_entities = max(len(self.ids), 1)
-        keys, pair = np.unique(low * n_entities + high, return_inverse=True)
-        order = self._by_id(keys // n_entities, keys % n_entities)
-        self.sources, self.targets = keys[order] // n_entities, keys[order] % n_entities
+        rows, source, target = self._joined_rows(entity)
+        width = max(len(self.ids), 1)
+        key = np.minimum(source, target).astype(np.int64) * width + np.maximum(source, target)
+        keys = distinct(key)
+        order = self._by_id(keys // width, keys % width)
+        self.sources, self.targets = keys[order] // width, keys[order] % width
         """Numbers of the two entities of each relation; relations are in the order of their ids."""
-        place = np.empty(len(keys), dtype=np.int64)
-        place[order] = np.arange(len(keys))
-        item = place[pair]
         n = len(keys)
+        place = np.empty(n, dtype=np.int32)
+        place[order] = np.arange(n)
+        item = place[np.searchsorted(keys, key)]
+        del key, keys, order, place
+        self._links = grouped(item, n, rows)
+        self._forward = np.zeros(len(self._columns["links"]), dtype=np.bool_)
+        self._forward[rows[source < target]] = True
         self.degrees: Array = np.bincount(self.sources, minlength=len(self.ids)) + np.bincount(
             self.targets, minlength=len(self.ids)
         )
         """Number of neighbours of each entity."""
-        of_row = np.full(len(table), -1, dtype=np.int64)
-        of_row[rows] = item
-        chunk = self._position(places)
-        wanted = of_row[of] >= 0
-        self._relation_chunks = distinct_pairs(of_row[of[wanted]], chunk[wanted], n, len(self._chunks))
-        predicate = table["predicate"][rows].astype(np.int64)
-        said = predicate >= 0
-        # Twice the number of the phrase, one more if the row ran from target to source.
-        directed = 2 * predicate[said] + ~forward[said]
-        n_phrases = len(columns.pools["phrases"])
-        self._predicates = distinct_pairs(item[said], directed, n, 2 * n_phrases)
-        keyed = table["keywords"][rows] >= 0
-        self._keywords = distinct_pairs(item[keyed], table["keywords"][rows[keyed]], n, n_phrases)
-        self.weights: Array = _sums(grouped(item, n), table["strength"][rows])
+        self.weights: Array = _sums(self._links.ends, self._columns["links"]["strength"][self._links.order])
         """Sum of the strengths of each relation."""
-        first = chunk[_firsts(n_places)[rows]] if len(rows) else rows
-        text = table.shifted("text", columns["texts"])[rows]
-        self._relation_said = self._said(item, first, np.zeros(len(rows), dtype=np.int64), text, n)
-        self._merge_triples(rows, source, target, forward, wanted, of, chunk)
+        self._merge_triples(rows, source, target)
+
+    def _relations(self, items: Array) -> _Relations:
+        columns, n = self._columns, len(items)
+        table, n_phrases = columns["links"], len(columns.pools["phrases"])
+        at, of = stretches(self._links.ends, items)
+        rows = self._links.order[at]
+        predicate, keywords = table["predicate"][rows].astype(np.int64), table["keywords"][rows]
+        directed = 2 * predicate + ~self._forward[rows]
+        chunk, of_place, first = self._places_of("link_places", rows)
+        text = table.shifted("text", columns["texts"], rows)
+        return _Relations(
+            predicates=distinct_pairs(of[predicate >= 0], directed[predicate >= 0], n, 2 * n_phrases),
+            keywords=distinct_pairs(of[keywords >= 0], keywords[keywords >= 0], n, n_phrases),
+            chunks=distinct_pairs(of[of_place], chunk, n, len(self._chunks)),
+            said=self._said(of, chunk[first], np.zeros(len(rows), dtype=np.int32), text, n),
+        )
 
     def relations(self, rows: Sequence[int] | None = None) -> Iterator[Relation]:
         """Some relations or all, in the order of `rows`."""
         phrases = self._columns.pools["phrases"]
-        for n in range(len(self.sources)) if rows is None else rows:
-            source, target = self.ids[self.sources[n]], self.ids[self.targets[n]]
-            predicates = {
-                f"{_BACKWARD if i % 2 else ''}{phrases[i // 2]}": count
-                for i, count in self._predicates.items(n)
-            }
-            keywords: Counter[str] = Counter()
-            for i, count in self._keywords.items(n):
-                for keyword in loads(phrases[i]):
-                    keywords[keyword] += count
-            yield Relation(
-                id=f"{source} | {target}",
-                source=source,
-                target=target,
-                predicates=_by_frequency(predicates),
-                keywords=_by_frequency(keywords),
-                descriptions=self._descriptions(self._relation_said, n),
-                weight=float(self.weights[n]),
-                chunks=self._ids_of(self._relation_chunks.values_of(n)),
-            )
+        wanted = np.arange(len(self.sources)) if rows is None else np.asarray(rows, dtype=np.int64)
+        for items in _in_parts(self._links.ends, wanted):
+            some = self._relations(items)
+            descriptions = self._descriptions(some.said)
+            for i, n in enumerate(items.tolist()):
+                source, target = self.ids[self.sources[n]], self.ids[self.targets[n]]
+                predicates = {
+                    f"{_BACKWARD if p % 2 else ''}{phrases[p // 2]}": count
+                    for p, count in some.predicates.items(i)
+                }
+                keywords: Counter[str] = Counter()
+                for k, count in some.keywords.items(i):
+                    for keyword in loads(phrases[k]):
+                        keywords[keyword] += count
+                yield Relation(
+                    id=f"{source} | {target}",
+                    source=source,
+                    target=target,
+                    predicates=_by_frequency(predicates),
+                    keywords=_by_frequency(keywords),
+                    descriptions=next(descriptions),
+                    weight=float(self.weights[n]),
+                    chunks=self._ids_of(some.chunks.values_of(i)),
+                )
 
     @cached_property
     def relation_marks(self) -> Array:
         """The same as `entity_marks` for relations."""
-        n = len(self.sources)
         phrases = self._pool_marks("phrases")
         directed = np.repeat(phrases, 2)
         directed[1::2] = mark_of(directed[1::2], 4)
-        return (
-            marks(self._predicates, directed, n, 5)
-            + marks(self._keywords, phrases, n, 6)
-            + marks(self._relation_chunks, self._chunk_marks, n, 7)
-            + self._said_marks(self._relation_said, n)
-            + mark_of(np.ascontiguousarray(self.weights).view(np.uint64), 8)
-        )
+        found = mark_of(np.ascontiguousarray(self.weights).view(np.uint64), 8)
+        for items in _in_parts(self._links.ends, np.arange(len(self.sources))):
+            some, n = self._relations(items), len(items)
+            found[items] += (
+                marks(some.predicates, directed, n, 5)
+                + marks(some.keywords, phrases, n, 6)
+                + marks(some.chunks, self._chunk_marks, n, 7)
+                + some.said.marks(self._columns["texts"]["hash"], self._chunk_marks)
+            )
+        return found
 
     def changed(self, kept: "GraphMoves | None") -> "Parts":
         """The records that must be made anew; all if nothing is kept."""
@@ -245,38 +298,34 @@ class Merged:
 
     # --- triples ------------------------------------------------------------------------------------
 
-    def _merge_triples(
-        self,
-        rows: Array,
-        source: Array,
-        target: Array,
-        forward: Array,
-        wanted: Array,
-        of: Array,
-        chunk: Array,
-    ) -> None:
-        table = self._columns["links"]
+    def _merge_triples(self, rows: Array, source: Array, target: Array) -> None:
         said, strings = self._predicates_of(rows)
-        stated = said >= 0
         # Without a predicate nothing says which end is the subject.
-        backward = (table["predicate"][rows] >= 0) & ~forward
+        backward = (self._columns["links"]["predicate"][rows] >= 0) & (source > target)
         low, high = np.minimum(source, target), np.maximum(source, target)
+        stated = said >= 0
         subject, object_ = np.where(backward, high, low)[stated], np.where(backward, low, high)[stated]
-        n_entities = max(len(self.ids), 1)
-        ends, pair = np.unique(subject * n_entities + object_, return_inverse=True)
-        keys, item = np.unique(pair * max(len(strings), 1) + said[stated], return_inverse=True)
-        ends = ends[keys // max(len(strings), 1)] if len(keys) else keys
-        self.triple_sources, self.triple_targets = ends // n_entities, ends % n_entities
+        width, n_strings = max(len(self.ids), 1), max(len(strings), 1)
+        pair = subject.astype(np.int64) * width + object_
+        del low, high, backward, subject, object_
+        ends = distinct(pair)
+        # Pairs by number, so that a pair and a predicate together still fit 64 bits.
+        key = np.searchsorted(ends, pair) * n_strings + said[stated]
+        del pair
+        keys = distinct(key)
+        ends = ends[keys // n_strings] if len(keys) else keys
+        self.triple_sources, self.triple_targets = ends // width, ends % width
         """Numbers of subject and object of each triple; triples are by subject, object, predicate."""
-        self.triple_predicates: list[str] = [strings[i] for i in (keys % max(len(strings), 1)).tolist()]
+        self.triple_predicates: list[str] = [strings[i] for i in (keys % n_strings).tolist()]
         """Predicate of each triple."""
-        n = len(keys)
-        self._triple_rows = np.bincount(item, minlength=n)
-        of_row = np.full(len(table), -1, dtype=np.int64)
-        of_row[rows[stated]] = item
-        triple = of_row[of]
-        kept = wanted & (triple >= 0)
-        self._triple_chunks = distinct_pairs(triple[kept], chunk[kept], n, len(self._chunks))
+        item = np.searchsorted(keys, key).astype(np.int32)
+        del key
+        self._stated = grouped(item, len(keys), rows[stated])
+
+    def _triple_chunks(self, items: Array) -> Pairs:
+        at, of = stretches(self._stated.ends, items)
+        chunk, of_place, _ = self._places_of("link_places", self._stated.order[at])
+        return distinct_pairs(of[of_place], chunk, len(items), len(self._chunks))
 
     def _predicates_of(self, rows: Array) -> tuple[Array, list[str]]:
         """What each row states as a number (-1: nothing), and the strings, ascending."""
@@ -302,30 +351,45 @@ class Merged:
 
     def triples(self, rows: Sequence[int] | None = None) -> Iterator[Triple]:
         """Some triples or all, in the order of `rows`."""
-        for n in range(len(self.triple_sources)) if rows is None else rows:
-            source, target = self.ids[self.triple_sources[n]], self.ids[self.triple_targets[n]]
-            predicate = self.triple_predicates[n]
-            yield Triple(
-                id=f"{source} | {predicate} | {target}",
-                source=source,
-                target=target,
-                predicate=predicate,
-                weight=float(self._triple_rows[n]),
-                chunks=self._ids_of(self._triple_chunks.values_of(n)),
-            )
+        wanted = np.arange(len(self.triple_sources)) if rows is None else np.asarray(rows, dtype=np.int64)
+        for items in _in_parts(self._stated.ends, wanted):
+            chunks = self._triple_chunks(items)
+            for i, n in enumerate(items.tolist()):
+                source, target = self.ids[self.triple_sources[n]], self.ids[self.triple_targets[n]]
+                predicate = self.triple_predicates[n]
+                yield Triple(
+                    id=f"{source} | {predicate} | {target}",
+                    source=source,
+                    target=target,
+                    predicate=predicate,
+                    weight=float(self._stated.ends[n + 1] - self._stated.ends[n]),
+                    chunks=self._ids_of(chunks.values_of(i)),
+                )
 
     @cached_property
     def triple_marks(self) -> Array:
         """The same as `entity_marks` for triples."""
-        n = len(self.triple_sources)
-        return marks(self._triple_chunks, self._chunk_marks, n, 9) + mark_of(
-            self._triple_rows.astype(np.uint64), 10
-        )
+        found = mark_of(np.diff(self._stated.ends).astype(np.uint64), 10)
+        for items in _in_parts(self._stated.ends, np.arange(len(self.triple_sources))):
+            found[items] += marks(self._triple_chunks(items), self._chunk_marks, len(items), 9)
+        return found
 
     # --- parts --------------------------------------------------------------------------------------
 
-    def _position(self, places: Table) -> Array:
-        return np.asarray(places["chunk"] + np.repeat(self._first_chunk, np.diff(places.offsets)))
+    def _entity_of(self, name: str, table: Table, entity: Array) -> Array:
+        """Position in the given ids of what a column of names means, -1 if nothing."""
+        row = table.shifted(name, self._columns["names"])
+        found = entity[row] if len(entity) else np.full(len(row), -1, dtype=np.int32)
+        found[row < 0] = -1
+        return np.asarray(found)
+
+    def _places_of(self, name: str, rows: Array) -> tuple[Array, Array, Array]:
+        """Chunks of some rows that have places: by position; of which of the rows each is; where each row's begin."""
+        ends, places = self._place_ends[name], self._columns[name]
+        at, of = stretches(ends, rows)
+        document = np.searchsorted(places.offsets, at, side="right") - 1
+        counts = ends[rows + 1] - ends[rows]
+        return places["chunk"][at] + self._first_chunk[document], of, np.cumsum(counts) - counts
 
     def _by_id(self, low: Array, high: Array) -> Array:
         """The order of relations by their ids, which are two ids of entities with a bar between."""
@@ -353,7 +417,7 @@ class Merged:
         i = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
         i = np.where(many > self._most, i * (many - 1) // max(self._most - 1, 1), i)
         chosen = kept[np.repeat(begins[:-1], sizes) + i]
-        return _Said(Groups(ends, np.arange(ends[-1])), text[chosen], chunk[chosen])
+        return _Said(ends, text[chosen], chunk[chosen])
 
     def _rank_of_ties(self, item: Array, chunk: Array, start: Array, text: Array, same: Array) -> Array:
         """A rank by text for texts at the same place of the same item, 0 for all others."""
@@ -374,21 +438,15 @@ class Merged:
             new[1:] |= np.diff(values[order]) != 0
         place[order] = np.cumsum(new)
         rows = np.flatnonzero(np.isin(place, place[order[where]]))
-        rank[rows] = ranks(self._columns.texts(text[rows].tolist(), self._ends)) + 1
+        rank[rows] = ranks(self._columns.texts(text[rows].tolist(), self._text_ends)) + 1
         return rank
 
-    def _descriptions(self, said: _Said, n: int) -> tuple[Description, ...]:
-        rows = said.groups.rows(n)
-        texts = self._columns.texts(said.text[rows].tolist(), self._ends)
-        return tuple(
-            [Description(t, self._chunks[c]) for t, c in zip(texts, said.chunk[rows].tolist(), strict=True)]
-        )
-
-    def _said_marks(self, said: _Said, n: int) -> Array:
-        hashes = self._columns["texts"]["hash"][said.text] if len(said.text) else np.zeros(0, dtype=np.uint64)
-        at = np.arange(len(said.text)) - np.repeat(said.groups.ends[:-1], np.diff(said.groups.ends))
-        each = mark_of(hashes ^ mark_of(self._chunk_marks[said.chunk], 11), 12) + at.astype(np.uint64)
-        return said.groups.sums(mark_of(each, 13), n)
+    def _descriptions(self, said: _Said) -> Iterator[tuple[Description, ...]]:
+        """Of one item after the other."""
+        texts = self._columns.texts(said.text.tolist(), self._text_ends)
+        chunks = said.chunk.tolist()
+        for begin, end in pairwise(said.ends.tolist()):
+            yield tuple([Description(texts[i], self._chunks[chunks[i]]) for i in range(begin, end)])
 
     @cached_property
     def _chunk_marks(self) -> Array:
@@ -423,20 +481,28 @@ def first_chunks(documents: Sequence[str], counts: Sequence[tuple[str, int]]) ->
     return np.array([first.get(document, at) for document in documents], dtype=np.int64)
 
 
-def _firsts(counts: Array) -> Array:
-    return np.cumsum(counts) - counts
+def _place_ends(owner: Array, n: int) -> Array:
+    ends = np.zeros(n + 1, dtype=row_type(len(owner)))
+    np.cumsum(np.bincount(owner, minlength=n), out=ends[1:])
+    return ends
 
 
-def _sums(groups: Groups, values: Array) -> Array:
-    """The exact sum of each group, rounded once: it does not depend on the order."""
-    sizes = np.diff(groups.ends)
-    sorted_ = values[groups.order]
-    begins = groups.ends[:-1]
-    found = sorted_[begins].copy() if len(begins) else np.zeros(0)
+def _in_parts(ends: Array, items: Array) -> Iterator[Array]:
+    """Some items, so many at once that they have about `_PART` rows."""
+    which = np.cumsum(ends[items + 1] - ends[items]) // _PART
+    for part in np.split(items, np.flatnonzero(np.diff(which)) + 1):
+        if len(part):
+            yield part
+
+
+def _sums(ends: Array, values: Array) -> Array:
+    """The exact sum of each group of at least one, rounded once: it does not depend on the order."""
+    sizes, begins = np.diff(ends), ends[:-1]
+    found = values[begins]
     two = np.flatnonzero(sizes == 2)
-    found[two] += sorted_[begins[two] + 1]
+    found[two] += values[begins[two] + 1]
     for n in np.flatnonzero(sizes > 2).tolist():
-        found[n] = fsum(sorted_[begins[n] : groups.ends[n + 1]].tolist())
+        found[n] = fsum(values[begins[n] : ends[n + 1]].tolist())
     return np.asarray(found, dtype=np.float64)
 
 

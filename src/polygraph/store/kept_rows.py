@@ -1,16 +1,19 @@
 """The extraction rows of an index as columns, and the former graph, from which the next one is made.
 
-They lie in ``derived/rows-VERSION``, where VERSION is that of the graph which the tables show; `index.sqlite` notes
-it, and the documents whose rows changed since, in the same transactions as the changes themselves. So what is kept
-can be trusted after any crash, and if it is missing or damaged everything is read from the tables again.
+They lie in ``derived/rows-VERSION`` and ``derived/former-VERSION``, where VERSION is that of the graph which the tables
+show; `index.sqlite` notes it, and the documents whose rows changed since, in the same transactions as the changes
+themselves. So what is kept can be trusted after any crash, and if it is missing or damaged everything is read from
+the tables again.
 """
 
 import json
 import shutil
 from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 
@@ -27,6 +30,7 @@ from polygraph.store.sqlite import ROWS, Store
 
 READING = "2"
 """Names how rows become columns; raised whenever `read_names`, `read_rows` or `quality` may give something else."""
+_ROWS, _FORMER = "rows", "former"
 _MARKS = "marks.npz"
 _ABOUT = "about.json"
 
@@ -43,90 +47,103 @@ _ARRAYS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What the next graph is made of."""
+
+    version: str
+    """Of the graph."""
+    columns: Columns
+    """The rows of all documents."""
+    former: FormerGraph | None
+    """The graph that the tables show, if it is known."""
+
+
 def rows_of(
-    store: Store, apart: Collection[tuple[str, str]], language: str, *, again: bool = False
-) -> tuple[Columns, FormerGraph | None]:
-    """The rows of all documents, and the graph that the tables show, if it is known.
+    store: Store, version: str, apart: Collection[tuple[str, str]], language: str, *, again: bool = False
+) -> Rows:
+    """Bring the kept rows in step with the tables; they count once `keep_rows` was called.
 
     Args:
         store: open for writing.
+        version: of the graph that is to be made.
         apart: the user's decisions, which reading the names follows.
         language: of the documents.
         again: read everything from the tables, whatever was kept.
     """
-    decisions = Decisions(apart)
-    about = _about(apart, language)
-    folder = _folder(store)
-    if (
-        again
-        or folder is None
-        or damage(folder, thorough=True)
-        or _text(folder / _ABOUT).get("about") != about
-    ):
-        return _gathered(store, None, decisions, language), None
-    columns = Columns.load(folder)
-    changed = store.reread()
-    if changed:
-        columns = columns.replaced(changed, _gathered(store, changed, decisions, language))
-    return columns, _former(folder)
+    decisions, about = Decisions(apart), _about(apart, language)
+    before, target = _folder(store), _place(store, version)
+    kept = not again and before is not None and not damage(before, thorough=True)
+    kept = kept and before is not None and _text(before / _ABOUT).get("about") == about
+    changed = store.reread() if kept else None
+    former = _former(store) if kept else None
+    if before == target:
+        if kept and not changed:
+            return Rows(version, Columns.load(target), former)
+        # Whatever happens from here on, what takes the place of these rows must not be taken for them.
+        with store.transaction():
+            store.set_meta(ROWS, None)
+
+    def fill(place: Path) -> None:
+        (place / _ABOUT).write_text(json.dumps({"about": about}), encoding="utf-8")
+        with TemporaryDirectory(dir=target.parent, prefix=f"{_ROWS}-", ignore_cleanup_errors=True) as scratch:
+            new = _gathered(store, Path(scratch), changed, decisions, language)
+            if kept and before is not None:
+                Columns.load(before).replaced(changed or (), new, place)
+            else:
+                new.save(place)
+
+    target.parent.mkdir(parents=True, exist_ok=True)
+    write_folder(target, fill, sealed=True)
+    return Rows(version, Columns.load(target), former)
 
 
-def write_rows(
-    store: Store,
-    version: str,
-    columns: Columns,
-    merged: Merged | None,
-    apart: Collection[tuple[str, str]],
-    language: str,
-) -> None:
-    """Keep what the next build needs; it counts once `keep_rows` was called.
+def write_former(store: Store, rows: Rows, merged: Merged | None) -> None:
+    """Keep of a graph what the next one is compared with.
 
     Args:
         store: open for writing.
-        version: of the graph.
-        columns: from `rows_of`.
-        merged: what the tables will show; None if they will show something else.
-        apart: as for `rows_of`.
-        language: the same.
+        rows: what it was made of.
+        merged: the graph; None if the tables will show something else than what was merged.
     """
 
     def fill(place: Path) -> None:
-        columns.save(place)
-        about: dict[str, object] = {"about": _about(apart, language), "graph": merged is not None}
+        about: dict[str, object] = {"graph": merged is not None}
         if merged is not None:
             former = FormerGraph.of(merged)
             np.savez(place / _MARKS, **{name: getattr(former, name) for name in _ARRAYS})
             about |= {"ids": former.ids, "predicates": former.predicates}
         (place / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
 
-    write_folder(_place(store, version), fill, sealed=True)
+    write_folder(_place(store, rows.version, _FORMER), fill, sealed=True)
 
 
-def keep_rows(store: Store, version: str) -> None:
+def keep_rows(store: Store, rows: Rows) -> None:
     """Note, in the transaction that changes the tables, which rows belong to them."""
-    store.set_meta(ROWS, version)
+    store.set_meta(ROWS, rows.version)
     store.forget_reread()
 
 
 def sweep_rows(store: Store) -> None:
     """Delete the rows of former graphs; no reader looks at them."""
-    folder = _folder(store)
-    for old in (store.folder / "derived").glob("rows-*"):
-        if folder is None or old.name != folder.name:
-            shutil.rmtree(old, ignore_errors=True)
+    for kind in (_ROWS, _FORMER):
+        kept = _folder(store, kind)
+        for old in (store.folder / "derived").glob(f"{kind}-*"):
+            if kept is None or old.name != kept.name:
+                shutil.rmtree(old, ignore_errors=True)
 
 
 def _about(apart: Collection[tuple[str, str]], language: str) -> str:
     return digest(READING, language, *(f"{a}\n{b}" for a, b in sorted(apart)))
 
 
-def _folder(store: Store) -> Path | None:
+def _folder(store: Store, kind: str = _ROWS) -> Path | None:
     version = store.meta(ROWS)
-    return None if version is None else _place(store, version)
+    return None if version is None else _place(store, version, kind)
 
 
-def _place(store: Store, version: str) -> Path:
-    return store.folder / "derived" / f"rows-{version[:12]}"
+def _place(store: Store, version: str, kind: str = _ROWS) -> Path:
+    return store.folder / "derived" / f"{kind}-{version[:12]}"
 
 
 def _text(path: Path) -> dict[str, object]:
@@ -134,7 +151,10 @@ def _text(path: Path) -> dict[str, object]:
     return found
 
 
-def _former(folder: Path) -> FormerGraph | None:
+def _former(store: Store) -> FormerGraph | None:
+    folder = _folder(store, _FORMER)
+    if folder is None or damage(folder, thorough=True):
+        return None
     about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
     if not about["graph"]:
         return None
@@ -154,10 +174,10 @@ def qualities(store: Store, apart: Collection[tuple[str, str]], language: str) -
 
 
 def _gathered(
-    store: Store, documents: Collection[str] | None, decisions: Decisions, language: str
+    store: Store, scratch: Path, documents: Collection[str] | None, decisions: Decisions, language: str
 ) -> Columns:
-    """Read the rows of some documents or of all, one document at a time."""
-    gathering = Gathering()
+    """Read the rows of some documents or of all (None), one document at a time."""
+    gathering = Gathering(scratch)
     for document, group in groupby(store.extractions(documents), key=itemgetter(0)):
         extractions = [extraction for _, extraction in group]
         slots, names = read_names(document, list(_mentions(document, extractions)), decisions)

@@ -1,0 +1,170 @@
+"""Tables whose columns are arrays, in memory or in files."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+TABLES: Mapping[str, Mapping[str, str]] = {
+    "names": {
+        "window": "i",
+        "written": "names",
+        "type": "types",
+        "base": "names",
+        "rule": "b",
+        "score": "d",
+        "told": "evidence",
+        "several": "b",
+        "near": "b",
+    },
+    "mentions": {"name": "i", "type": "types", "n": "i", "start": "i", "text": "i"},
+    "places": {"mention": "i", "chunk": "i"},
+    "links": {
+        "source": "i",
+        "target": "i",
+        "predicate": "phrases",
+        "keywords": "phrases",
+        "strength": "d",
+        "text": "i",
+    },
+    "link_places": {"link": "i", "chunk": "i"},
+    "texts": {"hash": "Q", "length": "i", "quality": "d"},
+}
+"""Columns of each table: a type code of `array`, or the pool that holds the strings (-1: none)."""
+
+POOLS = ("names", "types", "evidence", "phrases")
+
+_CODES: Mapping[str, type[np.generic]] = {
+    "i": np.int32,
+    "b": np.int8,
+    "d": np.float64,
+    "Q": np.uint64,
+}
+NO_ROWS = np.zeros(0, dtype=np.int64)
+
+Draft: TypeAlias = dict[str, dict[str, list[Any]]]
+"""Rows of one document, by table and column; strings as they are, None for none."""
+
+
+class Mapped(Mapping[str, Array]):
+    """Columns in files, mapped each time that they are asked for: what one step read is not held in the next."""
+
+    def __init__(self, places: Mapping[str, tuple[Path, int, int]], types: Mapping[str, str]) -> None:
+        """Note where columns lie.
+
+        Args:
+            places: of each column its file, the first byte and the number of rows.
+            types: of each column its kind, as in `TABLES`.
+        """
+        self._places, self._types = places, types
+
+    def __getitem__(self, name: str) -> Array:
+        path, begin, n = self._places[name]
+        dtype = dtype_of(self._types[name])
+        if not n:
+            return np.zeros(0, dtype=dtype)
+        return np.asarray(np.memmap(path, dtype=dtype, mode="r", offset=begin, shape=(n,)))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+@dataclass(slots=True, eq=False)
+class Table:
+    """One kind of rows."""
+
+    offsets: Array
+    """Where the rows of each document begin, shape ``(n_documents + 1,)``."""
+    columns: Mapping[str, Array]
+
+    def __len__(self) -> int:
+        return int(self.offsets[-1])
+
+    def __getitem__(self, name: str) -> Array:
+        return self.columns[name]
+
+    def document(self) -> Array:
+        """Number of the document of each row, int32."""
+        return np.repeat(np.arange(len(self.offsets) - 1, dtype=np.int32), np.diff(self.offsets))
+
+    def shifted(self, name: str, to: "Table", rows: Array | None = None) -> Array:
+        """A column that counts rows of another table within the document, counted from the first row of all.
+
+        Args:
+            name: of the column.
+            to: the other table.
+            rows: those wanted; all if not given.
+        """
+        first = to.offsets[:-1].astype(row_type(len(to)))
+        if rows is None:
+            local, found = self.columns[name], np.repeat(first, np.diff(self.offsets))
+        else:
+            local = self.columns[name][rows]
+            found = first[np.searchsorted(self.offsets, rows, side="right") - 1]
+        found += local
+        found[local < 0] = -1
+        return found
+
+
+def row_type(n: int) -> type[np.int32] | type[np.int64]:
+    """The type of numbers of so many rows: half of the memory, as long as they are few enough."""
+    return np.int32 if n < 1 << 31 else np.int64
+
+
+def interleaved(sides: Sequence[Table], order: Sequence[tuple[str, int, int]]) -> Table:
+    """Rows of documents of two tables with the same columns.
+
+    Args:
+        sides: the tables.
+        order: the documents wanted: id, number of the side that has it, number of the document there.
+    """
+    runs = runs_of(order)
+    sizes = np.concatenate([np.diff(sides[s].offsets[i : j + 1]) for s, i, j in runs] or [NO_ROWS])
+    columns = {
+        column: np.concatenate(
+            [sides[s][column][sides[s].offsets[i] : sides[s].offsets[j]] for s, i, j in runs]
+            or [sides[0][column][:0]]
+        )
+        for column in sides[0].columns
+    }
+    return Table(cumulated(sizes), columns)
+
+
+def runs_of(order: Sequence[tuple[str, int, int]]) -> list[tuple[int, int, int]]:
+    """Documents that follow each other on one side, together: the side, the first, and the one behind the last."""
+    runs: list[tuple[int, int, int]] = []
+    for _, side, i in order:
+        if runs and runs[-1][0] == side and runs[-1][2] == i:
+            runs[-1] = (side, runs[-1][1], i + 1)
+        else:
+            runs.append((side, i, i + 1))
+    return runs
+
+
+def cumulated(counts: Array) -> Array:
+    """Where each of some stretches begins, and the last one ends.
+
+    >>> cumulated(np.array([2, 0, 3])).tolist()
+    [0, 2, 2, 5]
+    """
+    ends = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=ends[1:])
+    return ends
+
+
+def code_of(kind: str) -> str:
+    """The type code of `array` of a kind of column."""
+    return "i" if kind in POOLS else kind
+
+
+def dtype_of(kind: str) -> type[np.generic]:
+    """The same as a type of arrays."""
+    return _CODES[code_of(kind)]

@@ -1,11 +1,15 @@
 """Rows in groups, as arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 
 from polygraph.columns import Array
+
+_PART = 1 << 16
+"""Rows that are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,3 +133,38 @@ def ranks(strings: Sequence[str]) -> Array:
     """
     place = {string: i for i, string in enumerate(sorted(set(strings)))}
     return np.array([place[string] for string in strings], dtype=np.int64)
+
+
+def in_parts(ends: Array, items: Array) -> Iterator[Array]:
+    """Some items, so many at once that they have some ten thousand rows, or one item's.
+
+    Args:
+        ends: where the rows of each item begin, and the last ones end, shape ``(n + 1,)``.
+        items: in ``[0, n)``.
+
+    >>> [part.tolist() for part in in_parts(np.array([0, 1, 70_000, 70_002]), np.array([0, 1, 2]))]
+    [[0], [1, 2]]
+    """
+    which = np.cumsum(ends[items + 1] - ends[items]) // _PART
+    for part in np.split(items, np.flatnonzero(np.diff(which)) + 1):
+        if len(part):
+            yield part
+
+
+def exact_sums(ends: Array, values: Array) -> Array:
+    """The exact sum of each group, rounded once, so that it does not depend on the order.
+
+    Args:
+        ends: as for `summed`; no group is empty.
+        values: group by group.
+
+    >>> exact_sums(np.array([0, 1, 4]), np.array([0.5, 1e16, 1.0, -1e16])).tolist()
+    [0.5, 1.0]
+    """
+    sizes, begins = np.diff(ends), ends[:-1]
+    found = values[begins]
+    two = np.flatnonzero(sizes == 2)
+    found[two] += values[begins[two] + 1]
+    for n in np.flatnonzero(sizes > 2).tolist():
+        found[n] = fsum(values[begins[n] : ends[n + 1]].tolist())
+    return np.asarray(found, dtype=np.float64)

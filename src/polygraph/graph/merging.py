@@ -6,15 +6,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from json import loads
-from math import fsum
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from polygraph.columns import Array, Columns, Table, row_type
 from polygraph.graph.csr import Graph
-from polygraph.graph.groups import Pairs, distinct, distinct_pairs, grouped, ranks, stretches, summed
+from polygraph.graph.groups import (
+    Pairs,
+    distinct,
+    distinct_pairs,
+    exact_sums,
+    grouped,
+    in_parts,
+    ranks,
+    stretches,
+)
 from polygraph.graph.marks import mark_of, marks, string_marks
+from polygraph.graph.said import Said, Texts
 from polygraph.records import Description, Entity, Relation, Triple
 
 if TYPE_CHECKING:
@@ -29,31 +38,6 @@ _KEYWORDS = 3
 """Keywords that stand for a predicate where there is none."""
 
 
-_PART = 1 << 16
-"""Rows that are looked at together, one item's at least."""
-
-
-class _Said:
-    """Texts chosen for each of some items."""
-
-    def __init__(self, ends: Array, text: Array, chunk: Array) -> None:
-        """Keep what was chosen.
-
-        Args:
-            ends: where the texts of each item begin, and the last ones end, shape ``(n + 1,)``.
-            text: numbers of texts.
-            chunk: where each stands.
-        """
-        self.ends, self.text, self.chunk = ends, text, chunk
-
-    def marks(self, hashes: Array, chunk_marks: Array) -> Array:
-        """A number for each item, of its texts, their places and their order."""
-        found = hashes[self.text] if len(self.text) else np.zeros(0, dtype=np.uint64)
-        at = np.arange(len(self.text)) - np.repeat(self.ends[:-1], np.diff(self.ends))
-        each = mark_of(found ^ mark_of(chunk_marks[self.chunk], 11), 12) + at.astype(np.uint64)
-        return summed(mark_of(each, 13), self.ends)
-
-
 @dataclass(frozen=True, slots=True)
 class _Entities:
     """What is known of some entities, which are counted from 0 here."""
@@ -61,7 +45,7 @@ class _Entities:
     names: Pairs
     types: Pairs
     chunks: Pairs
-    said: _Said
+    said: Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +56,7 @@ class _Relations:
     """Twice the number of the phrase, one more if the row ran from target to source."""
     keywords: Pairs
     chunks: Pairs
-    said: _Said
+    said: Said
 
 
 class Merged:
@@ -102,8 +86,8 @@ class Merged:
     ) -> None:
         if max_descriptions < 1:
             raise ValueError(f"max_descriptions must be at least 1, not {max_descriptions}")
-        self._columns, self._chunks, self._most = columns, chunks, max_descriptions
-        self._first_chunk, self._text_ends = first_chunk, columns.text_ends()
+        self._columns, self._chunks, self._first_chunk = columns, chunks, first_chunk
+        self._texts = Texts(columns, max_descriptions)
         self._place_ends = {
             name: _place_ends(columns[name].shifted(of, columns[table]), len(columns[table]))
             for name, of, table in (("places", "mention", "mentions"), ("link_places", "link", "links"))
@@ -143,14 +127,14 @@ class Merged:
                 of[kind >= 0], kind[kind >= 0], n, len(columns.pools["types"]), often[kind >= 0]
             ),
             chunks=distinct_pairs(of[of_place], chunk, n, len(self._chunks)),
-            said=self._said(of, chunk[first], table["start"][rows], text, n),
+            said=self._texts.chosen(of, chunk[first], table["start"][rows], text, n),
         )
 
     def entities(self, rows: Sequence[int] | None = None) -> Iterator[Entity]:
         """Some entities or all, in the order of `rows`."""
         names, types = self._columns.pools["names"], self._columns.pools["types"]
         wanted = np.arange(len(self.ids)) if rows is None else np.asarray(rows, dtype=np.int64)
-        for items in _in_parts(self._mentions.ends, wanted):
+        for items in in_parts(self._mentions.ends, wanted):
             some = self._entities(items)
             descriptions = self._descriptions(some.said)
             for i, n in enumerate(items.tolist()):
@@ -172,13 +156,13 @@ class Merged:
         """A number for each entity that changes when its record changes, uint64."""
         names, types = self._pool_marks("names"), self._pool_marks("types")
         found = self.degrees.astype(np.uint64)
-        for items in _in_parts(self._mentions.ends, np.arange(len(self.ids))):
+        for items in in_parts(self._mentions.ends, np.arange(len(self.ids))):
             some, n = self._entities(items), len(items)
             found[items] += (
                 marks(some.names, names, n, 1)
                 + marks(some.types, types, n, 2)
                 + marks(some.chunks, self._chunk_marks, n, 3)
-                + some.said.marks(self._columns["texts"]["hash"], self._chunk_marks)
+                + some.said.marks(self._texts.hashes, self._chunk_marks)
             )
         return found
 
@@ -217,7 +201,9 @@ class Merged:
             self.targets, minlength=len(self.ids)
         )
         """Number of neighbours of each entity."""
-        self.weights: Array = _sums(self._links.ends, self._columns["links"]["strength"][self._links.order])
+        self.weights: Array = exact_sums(
+            self._links.ends, self._columns["links"]["strength"][self._links.order]
+        )
         """Sum of the strengths of each relation."""
         self._merge_triples(rows, source, target)
 
@@ -234,14 +220,14 @@ class Merged:
             predicates=distinct_pairs(of[predicate >= 0], directed[predicate >= 0], n, 2 * n_phrases),
             keywords=distinct_pairs(of[keywords >= 0], keywords[keywords >= 0], n, n_phrases),
             chunks=distinct_pairs(of[of_place], chunk, n, len(self._chunks)),
-            said=self._said(of, chunk[first], np.zeros(len(rows), dtype=np.int32), text, n),
+            said=self._texts.chosen(of, chunk[first], np.zeros(len(rows), dtype=np.int32), text, n),
         )
 
     def relations(self, rows: Sequence[int] | None = None) -> Iterator[Relation]:
         """Some relations or all, in the order of `rows`."""
         phrases = self._columns.pools["phrases"]
         wanted = np.arange(len(self.sources)) if rows is None else np.asarray(rows, dtype=np.int64)
-        for items in _in_parts(self._links.ends, wanted):
+        for items in in_parts(self._links.ends, wanted):
             some = self._relations(items)
             descriptions = self._descriptions(some.said)
             for i, n in enumerate(items.tolist()):
@@ -272,13 +258,13 @@ class Merged:
         directed = np.repeat(phrases, 2)
         directed[1::2] = mark_of(directed[1::2], 4)
         found = mark_of(np.ascontiguousarray(self.weights).view(np.uint64), 8)
-        for items in _in_parts(self._links.ends, np.arange(len(self.sources))):
+        for items in in_parts(self._links.ends, np.arange(len(self.sources))):
             some, n = self._relations(items), len(items)
             found[items] += (
                 marks(some.predicates, directed, n, 5)
                 + marks(some.keywords, phrases, n, 6)
                 + marks(some.chunks, self._chunk_marks, n, 7)
-                + some.said.marks(self._columns["texts"]["hash"], self._chunk_marks)
+                + some.said.marks(self._texts.hashes, self._chunk_marks)
             )
         return found
 
@@ -352,7 +338,7 @@ class Merged:
     def triples(self, rows: Sequence[int] | None = None) -> Iterator[Triple]:
         """Some triples or all, in the order of `rows`."""
         wanted = np.arange(len(self.triple_sources)) if rows is None else np.asarray(rows, dtype=np.int64)
-        for items in _in_parts(self._stated.ends, wanted):
+        for items in in_parts(self._stated.ends, wanted):
             chunks = self._triple_chunks(items)
             for i, n in enumerate(items.tolist()):
                 source, target = self.ids[self.triple_sources[n]], self.ids[self.triple_targets[n]]
@@ -370,7 +356,7 @@ class Merged:
     def triple_marks(self) -> Array:
         """The same as `entity_marks` for triples."""
         found = mark_of(np.diff(self._stated.ends).astype(np.uint64), 10)
-        for items in _in_parts(self._stated.ends, np.arange(len(self.triple_sources))):
+        for items in in_parts(self._stated.ends, np.arange(len(self.triple_sources))):
             found[items] += marks(self._triple_chunks(items), self._chunk_marks, len(items), 9)
         return found
 
@@ -400,50 +386,9 @@ class Merged:
             return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
         return np.lexsort((high, ranks([f"{entity} | " for entity in self.ids])[low]))
 
-    def _said(self, item: Array, chunk: Array, start: Array, text: Array, n: int) -> _Said:
-        """Choose texts: distinct, in order of (chunk, start, text), a spread of them where they are too many."""
-        rows = np.flatnonzero(text >= 0)
-        item, chunk, start, text = item[rows], chunk[rows], start[rows], text[rows]
-        hashes, same = np.unique(self._columns["texts"]["hash"][text], return_inverse=True)
-        order = np.lexsort((self._rank_of_ties(item, chunk, start, text, same), start, chunk, item))
-        keys = (item * max(len(hashes), 1) + same)[order]
-        _, first = np.unique(keys, return_index=True)
-        kept = order[np.sort(first)]
-        counts = np.bincount(item[kept], minlength=n)
-        begins = np.concatenate(([0], np.cumsum(counts)))
-        sizes = np.minimum(counts, self._most)
-        ends = np.concatenate(([0], np.cumsum(sizes)))
-        many = np.repeat(counts, sizes)
-        i = np.arange(ends[-1]) - np.repeat(ends[:-1], sizes)
-        i = np.where(many > self._most, i * (many - 1) // max(self._most - 1, 1), i)
-        chosen = kept[np.repeat(begins[:-1], sizes) + i]
-        return _Said(ends, text[chosen], chunk[chosen])
-
-    def _rank_of_ties(self, item: Array, chunk: Array, start: Array, text: Array, same: Array) -> Array:
-        """A rank by text for texts at the same place of the same item, 0 for all others."""
-        rank = np.zeros(len(text), dtype=np.int64)
-        order = np.lexsort((start, chunk, item))
-        tied = np.ones(max(len(order) - 1, 0), dtype=np.bool_)
-        for values in (item, chunk, start):
-            tied &= np.diff(values[order]) == 0
-        tied &= np.diff(same[order]) != 0
-        # The others at such a place are ranked as well.
-        where = np.flatnonzero(tied)
-        if not len(where):
-            return rank
-        place = np.zeros(len(order), dtype=np.int64)
-        new = np.zeros(len(order), dtype=np.bool_)
-        new[0] = True
-        for values in (item, chunk, start):
-            new[1:] |= np.diff(values[order]) != 0
-        place[order] = np.cumsum(new)
-        rows = np.flatnonzero(np.isin(place, place[order[where]]))
-        rank[rows] = ranks(self._columns.texts(text[rows].tolist(), self._text_ends)) + 1
-        return rank
-
-    def _descriptions(self, said: _Said) -> Iterator[tuple[Description, ...]]:
+    def _descriptions(self, said: Said) -> Iterator[tuple[Description, ...]]:
         """Of one item after the other."""
-        texts = self._columns.texts(said.text.tolist(), self._text_ends)
+        texts = self._texts.read(said.text)
         chunks = said.chunk.tolist()
         for begin, end in pairwise(said.ends.tolist()):
             yield tuple([Description(texts[i], self._chunks[chunks[i]]) for i in range(begin, end)])
@@ -485,25 +430,6 @@ def _place_ends(owner: Array, n: int) -> Array:
     ends = np.zeros(n + 1, dtype=row_type(len(owner)))
     np.cumsum(np.bincount(owner, minlength=n), out=ends[1:])
     return ends
-
-
-def _in_parts(ends: Array, items: Array) -> Iterator[Array]:
-    """Some items, so many at once that they have about `_PART` rows."""
-    which = np.cumsum(ends[items + 1] - ends[items]) // _PART
-    for part in np.split(items, np.flatnonzero(np.diff(which)) + 1):
-        if len(part):
-            yield part
-
-
-def _sums(ends: Array, values: Array) -> Array:
-    """The exact sum of each group of at least one, rounded once: it does not depend on the order."""
-    sizes, begins = np.diff(ends), ends[:-1]
-    found = values[begins]
-    two = np.flatnonzero(sizes == 2)
-    found[two] += values[begins[two] + 1]
-    for n in np.flatnonzero(sizes > 2).tolist():
-        found[n] = fsum(values[begins[n] : ends[n + 1]].tolist())
-    return np.asarray(found, dtype=np.float64)
 
 
 def _by_frequency(counts: dict[str, int]) -> tuple[str, ...]:

@@ -1,13 +1,16 @@
 """How much each part of `walk` brings: every seed, every kind of edge, damping, weighing, cross-encoder.
 
     python benchmarks/walk.py DATA --indexes DIR [--sets NAME,...] [--variants NAME,...] [--limit N]
+    python benchmarks/walk.py DATA --indexes DIR --left-out --limit 150
     python benchmarks/walk.py --synthetic 10000,100000,1000000
 
 For each data set one table over its dev questions with gold passages: recall of the evidence among the first five
 documents and all of it among the first ten, with 95% intervals by bootstrap over questions, the paired difference in
 recall@5 from `walk`, and the median of milliseconds of CPU for a question whose vector is known. All variants are
-offline and see the same passages. DIR holds the indexes by set; those that are not there are made. `--synthetic` times
-the walk alone, over random graphs of so many passages with the degrees of 2wiki.
+offline and see the same passages. DIR holds the indexes by set; those that are not there are made. The last row is what
+the retrievers together would reach if an oracle chose the best of them for each question. `--left-out` chooses the
+settings of `walk` out of 24 for each set by the other sets, and tells what they give on the one left out. `--synthetic`
+times the walk alone, over random graphs of so many passages with the degrees of 2wiki.
 """
 
 import argparse
@@ -17,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -42,8 +46,10 @@ SETS: Mapping[str, Sequence[tuple[str, int | None]]] = {
 }
 """Files that make the pool of passages, and how many lines of each."""
 OURS = NameWalk()
+RETRIEVERS = ("bm25", "naive", "hybrid", "walk")
+ORACLE = "the best of these for each question, by an oracle"
 VARIANTS: Mapping[str, Method] = {
-    **{name: METHODS[name] for name in ("bm25", "naive", "hybrid", "walk")},
+    **{name: METHODS[name] for name in RETRIEVERS},
     "no titles in the question": replace(OURS, name_weight=0.0),
     "no words": replace(OURS, word_weight=0.0),
     "words half as strong": replace(OURS, word_weight=0.005),
@@ -66,6 +72,15 @@ VARIANTS: Mapping[str, Method] = {
 }
 QUICK = [name for name in VARIANTS if name.split(":")[-1] not in ("reranked", "hipporag", "fast-graphrag")]
 """The variants that need neither a cross-encoder nor a graph of entities."""
+GRID: Mapping[str, Sequence[float]] = {
+    "word_weight": (0.006, 0.01),
+    "sharpness": (15.0, 20.0, 25.0),
+    "relevance": (2.0, 3.0),
+    "own_share": (1 / 3, 1 / 2),
+}
+"""Settings among which `--left-out` chooses; among them those of `walk`."""
+Measured = Mapping[str, Sequence[tuple[float, ...]]]
+"""By variant, what `measure` gives for each question."""
 
 
 def main() -> None:
@@ -77,42 +92,110 @@ def main() -> None:
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--variants", default=",".join(QUICK))
     parser.add_argument("--limit", type=int, default=300, help="questions of each set, drawn with seed 0")
+    parser.add_argument(
+        "--left-out", action="store_true", help="settings chosen without the set they are tried on"
+    )
     parser.add_argument("--synthetic", help="numbers of passages")
     options = parser.parse_args()
     if options.synthetic:
         for n in options.synthetic.split(","):
             print(synthetic(int(n)), flush=True)
         return
+    variants = options.variants.split(",")
+    if unknown := set(variants) - VARIANTS.keys():
+        parser.error(f"there is no variant {min(unknown)!r}; there are: {', '.join(VARIANTS)}")
+    if "walk" not in variants:
+        variants.insert(0, "walk")  # all are compared with it
+    methods = grid() if options.left_out else {name: VARIANTS[name] for name in variants}
     with tempfile.TemporaryDirectory() as temporary:
+        found: dict[str, Measured] = {}
         for name in options.sets.split(","):
             folder = (options.indexes or Path(temporary)) / f"{name}.index"
-            methods = {variant: VARIANTS[variant] for variant in options.variants.split(",")}
-            print("\n".join(table(options.data / name, folder, methods, options.limit)), flush=True)
+            source = options.data / name
+            questions = asked(source, options.limit)
+            size, found[name] = measured(source, folder, methods, questions)
+            if not options.left_out:
+                print("\n".join(table(source, size, questions, with_oracle(found[name]))), flush=True)
+    if options.left_out:
+        print("\n".join(left_out(found)))
 
 
-def table(source: Path, folder: Path, methods: Mapping[str, Method], limit: int) -> list[str]:
-    """One row for each variant, in their order."""
-    questions = asked(source, limit)
+def grid() -> dict[str, Method]:
+    """`walk` with every combination of the settings of `GRID`."""
+    chosen = (dict(zip(GRID, values, strict=True)) for values in product(*GRID.values()))
+    return {
+        ", ".join(f"{name} {value:.3g}" for name, value in some.items()): replace(OURS, **some)  # type: ignore[arg-type]
+        for some in chosen
+    }
+
+
+def left_out(found: Mapping[str, Measured]) -> list[str]:
+    """For each set the settings with the best mean recall@5 over the other sets, and what they give on it."""
+    recall = {
+        name: {v: float(np.mean([row[0] for row in rows])) for v, rows in found[name].items()}
+        for name in found
+    }
+    ours = next(name for name, method in grid().items() if method == OURS)
+    rows = [
+        "| set left out | questions | chosen by the others | recall@5 on it | `walk` | lowest of all | highest |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for name, mine in recall.items():
+        others = [recall[other] for other in recall if other != name]
+        # Of equals the first.
+        chosen = max(mine, key=lambda v: round(sum(each[v] for each in others), 9))
+        n = len(found[name][ours])
+        figures = " | ".join(
+            f"{x:.3f}" for x in (mine[chosen], mine[ours], min(mine.values()), max(mine.values()))
+        )
+        rows.append(f"| {name} | {n} | {chosen} | {figures} |")
+    return rows
+
+
+def with_oracle(found: Measured) -> Measured:
+    """Add what choosing the best of the retrievers for each question and figure would give, in the time of all."""
+    if not set(RETRIEVERS) <= found.keys():
+        return found
+    best = []
+    for rows in zip(*(found[name] for name in RETRIEVERS), strict=True):
+        *figures, ms = zip(*rows, strict=True)
+        best.append((*map(max, figures), sum(ms)))
+    return {**found, ORACLE: best}
+
+
+def measured(
+    source: Path, folder: Path, methods: Mapping[str, Method], questions: Sequence[dict[str, Any]]
+) -> tuple[tuple[int, int], Measured]:
+    """Documents and passages of the index, which is made if it is not there; and what the variants find in it."""
     with Index.open(folder, offline=True) as index:
         if not folder.exists():
             with tempfile.TemporaryDirectory() as temporary:
                 pool = Path(temporary) / "pool.jsonl"
                 pool.write_text("".join(lines_of(source)), encoding="utf-8")
-                index.add(pool, methods=[name for name in methods if name in METHODS])
+                index.add(pool, methods=[name for name in (*methods, "walk") if name in METHODS])
         snapshot = Snapshot(folder)
-        names = [name for name, m in methods.items() if m.needs <= snapshot.layers]
         found = {
-            name: [measure(q, methods[name], snapshot, index.models) for q in questions] for name in names
+            name: [measure(q, method, snapshot, index.models) for q in questions]
+            for name, method in methods.items()
+            if method.needs <= snapshot.layers
         }
-        n_chunks, n_documents = snapshot.n_chunks, snapshot.store.count("documents")
+        size = (snapshot.store.count("documents"), snapshot.n_chunks)
         snapshot.close()
+    return size, found
+
+
+def table(
+    source: Path, size: tuple[int, int], questions: Sequence[dict[str, Any]], found: Measured
+) -> list[str]:
+    """One row for each variant, in their order."""
+    names = list(found)
     recall = np.array([[row[0] for row in found[name]] for name in names]).T
     whole = np.array([[row[1] for row in found[name]] for name in names]).T
     rng = np.random.default_rng(0)
     means, alls = bootstrap_means(recall, rng), bootstrap_means(whole, rng)
     gaps = bootstrap_differences(recall - recall[:, [names.index("walk")]], rng)
     rows = [
-        f"\n### {source.name}: {len(questions)} questions, {n_documents:,} documents, {n_chunks:,} passages\n",
+        f"\n### {source.name}: {len(questions)} questions, {size[0]:,} documents, {size[1]:,} passages\n",
         "| variant | recall@5 | all@10 | recall@5, less walk | all@8 | CPU ms |",
         "|---|---|---|---|---|---|",
     ]

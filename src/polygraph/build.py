@@ -17,8 +17,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-import numpy as np
-
 from polygraph.chunk import chunk, windows
 from polygraph.columns import Columns
 from polygraph.errors import NothingExtracted
@@ -37,6 +35,7 @@ from polygraph.graph.synonyms import Synonyms, find_synonyms
 from polygraph.graph.texts import RECIPES
 from polygraph.graph.view import GraphView, no_collection, view_of
 from polygraph.load import Documents
+from polygraph.memory import give_back
 from polygraph.models import Models
 from polygraph.models.protocols import Embedder, Vectors
 from polygraph.records import Chunk, Document, Extraction, Report, Usage, Window
@@ -47,6 +46,7 @@ from polygraph.store.kept_rows import keep_rows, qualities, rows_of, sweep_rows,
 from polygraph.store.layers import FILES, GRAPH_FILE, above, current, folder_of, versions, with_below
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
+from polygraph.store.mention_rows import mention_rows
 from polygraph.store.sqlite import Store
 from polygraph.store.stored_records import report_from_json, report_to_json
 from polygraph.store.unfinished import BEFORE
@@ -63,6 +63,8 @@ _SMALL_BATCH = 32
 """Windows read without a model between two commits."""
 _MANY_WINDOWS = 10_000
 """Windows whose text is held in memory while they are read without a model; each time workers start anew."""
+_LONG_S = 1.0
+"""After a layer that took longer, memory is given back at some expense."""
 _MARGIN = 2
 """Special tokens that an embedder puts around a text."""
 
@@ -235,6 +237,7 @@ def build(
             if layer in store.layers():
                 on_change()
             started = time.perf_counter()
+            builder.notes.clear()
             n_rows = builder.name_layer(layer) if layer in RECIPES else getattr(builder, layer)()
             seconds = time.perf_counter() - started
             with store.transaction():
@@ -243,12 +246,13 @@ def build(
                     # Its version does not tell the new texts from the old.
                     store.forget_layers(above(layer))
                 store.put_layer(layer, versions(store, manifest)[layer], n_rows, seconds)
+                store.set_notes(layer, builder.notes)
             sound.cache_clear()
             report.built[layer] = seconds
+            # Or the next layers would stand on the peak of this one.
+            give_back(thorough=seconds > _LONG_S)
         with store.transaction():
             store.set_manifest(manifest)
-            if report.built:
-                store.set_notes(sorted({*builder.notes, *([] if "graph" in report.built else store.notes())}))
         report.notes = store.notes()
         sweep(store, manifest)
     report.usage = meter.usage
@@ -298,16 +302,20 @@ class _Builder:
     def names(self) -> int:
         """Titles and other names, and the passages that say them."""
         former = self._former("names")
-        said = say(self._store, self._manifest.chunker, Sayings.load(former) if former else None)
-        found = said.naming()
-        graph = NameGraph.of(self._store.count("chunks"), found.keys, found.titles, found.links, found.shared)
+        n_chunks, n_names = self._store.count("chunks"), 0
 
         def fill(place: Path) -> None:
-            graph.save(place)
+            nonlocal n_names
+            said = say(self._store, self._manifest.chunker, Sayings.load(former) if former else None)
             said.save(place)
+            # From here on in the file, of which the smaller part is needed.
+            said = Sayings.load(place) or said
+            found = said.naming()
+            n_names = len(found.keys)
+            NameGraph.of(n_chunks, found.keys, found.titles, found.links, found.shared).save(place)
 
         write_folder(self._folder("names"), fill, sealed=True)
-        return len(found.keys)
+        return n_names
 
     def graph(self) -> int:
         self._extract()
@@ -351,19 +359,15 @@ class _Builder:
 
     def mentions(self) -> int:
         """Which passages name which entities."""
-        order = self._store.chunk_numbers()
-        # Numbers as bytes: of lists there would be one item for each mention.
-        entities, chunks = array("q"), array("q")
-        for n, ids in self._store.mentions():
-            entities.extend([n] * len(ids))
-            chunks.extend(order[chunk] for chunk in ids)
-        edges = mention_edges(self._store.count("entities"), len(order), entities, chunks)
+        store = self._store
+        edges = mention_edges(store.count("entities"), store.count("chunks"), *mention_rows(store))
         return self._save_edges("mentions", edges)
 
     def facts(self) -> int:
         """Pairs of entities that triples join, by how many rows state one."""
-        columns = sources, targets, weights = array("q"), array("q"), array("d")
-        for source, target, weight, _ in self._store.weighted_edges("triples"):
+        # Numbers as bytes: of lists there would be one item for each triple.
+        columns = sources, targets, weights = array("i"), array("i"), array("d")
+        for source, target, weight in self._store.edges("triples"):
             sources.append(source)
             targets.append(target)
             weights.append(weight)
@@ -371,12 +375,11 @@ class _Builder:
 
     def synonyms(self) -> int:
         """Pairs of entities with like names."""
-        names = self._store.rows("SELECT id, name FROM entities ORDER BY n")
         former = self._former("synonyms")
         found = find_synonyms(
-            [i for i, _ in names],
-            [name for _, name in names],
-            np.load(self._folder("name_vectors") / MATRIX, mmap_mode="r"),
+            (i for i, _ in self._store.entity_names()),
+            (name for _, name in self._store.entity_names()),
+            self._folder("name_vectors") / MATRIX,
             former=Synonyms.load(former, GRAPH_FILE) if former else None,
         )
         write_folder(self._folder("synonyms"), lambda place: found.save(place, GRAPH_FILE), sealed=True)
@@ -407,33 +410,32 @@ class _Builder:
         found = communities(
             Graph.load(folder / GRAPH_FILE),
             self._store.entity_ids(),
-            [chunks for _, chunks in self._store.mentions()],
+            (chunks for _, chunks in self._store.mentions()),
             max_size=self._manifest.community_size,
+            folder=self._store.folder / "derived",
         )
         with self._store.transaction():
             self._store.put_communities(found)
-        return len(found)
+        return self._store.count("communities")
 
     def reports(self) -> int:
         store, language = self._store, self._manifest.language
-        communities, graph = store.communities(), StoredGraph(store)
-        known_qualities = qualities(store, store.decisions("apart"), language)
-        count = self._counter("reports", len(communities))
-        by_model = not self._manifest.reports.startswith("extractive")
-        if not by_model:
+        count = self._counter("reports", store.count("communities"))
+        if self._manifest.reports.startswith("extractive"):
             with store.transaction():
                 store.put_reports(
                     extractive_reports(
-                        communities,
-                        graph,
+                        store.each_community(),
+                        StoredGraph(store),
                         store.chunk_texts_of,
                         language=language,
-                        qualities=known_qualities,
+                        qualities=qualities(store, store.decisions("apart"), language),
+                        folder=store.folder / "derived",
                         on_done=count,
                     )
                 )
                 store.keep_written(())
-            return len(communities)
+            return store.count("reports")
         chat = self._models.chat
         problems: list[str] = []
         used: set[str] = set()
@@ -448,12 +450,13 @@ class _Builder:
                 store.put_written(key, report_to_json(report))
 
         found = write_reports(
-            communities,
-            graph,
+            store.communities(),
+            StoredGraph(store),
             store.chunk_texts_of,
             self._models if chat is not None else None,
             language=language,
-            qualities=known_qualities,
+            qualities=qualities(store, store.decisions("apart"), language),
+            folder=store.folder / "derived",
             known=known,
             keep=keep if chat is not None else None,
             on_done=count,

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from polygraph import __version__
 from polygraph.errors import BadInput
 from polygraph.evaluate.by_document import Opened, answer_by_document, document_of, evaluate_by_document
 from polygraph.evaluate.questions_file import Question
@@ -48,7 +47,7 @@ class PerDocument:
     def __init__(self, index: Index, corpus: str | Path) -> None:
         self._index = index
         self._corpus = Path(corpus)
-        self._places = _places(self._corpus)
+        self._places = documents_of(self._corpus)
 
     def __len__(self) -> int:
         return len(self._places)
@@ -100,7 +99,7 @@ class PerDocument:
             limit=limit,
             seed=seed,
             output=Path(output) if output is not None else None,
-            scope={"per_document": True, "max_tokens": max_tokens, "version": __version__},
+            scope={"per_document": True, "max_tokens": max_tokens},
         )
         self._check(questions)
         with self._index.models.calls.round():
@@ -131,14 +130,16 @@ class PerDocument:
             if not question.null and document_of(question) not in self._places:
                 raise BadInput(
                     f"{self._corpus} has no document {document_of(question)!r}, which the question {question.id!r} is "
-                    "about"
+                    "about. Take corpus and questions from one data set"
                 )
 
     def _alone(self, document: str, place: Path) -> Path:
         """One document as a corpus of its own."""
         line = self._places.get(document)
         if line is None:
-            raise BadInput(f"{self._corpus} has no document {document!r}")
+            raise BadInput(
+                f"{self._corpus} has no document {document!r}. Its lines name them in the field `id`"
+            )
         if not place.is_file() or place.read_text(encoding="utf-8") != line:
             place.parent.mkdir(parents=True, exist_ok=True)
             temporary = place.with_suffix(".tmp")
@@ -147,8 +148,12 @@ class PerDocument:
         return place
 
 
-def _places(corpus: Path) -> dict[str, str]:
-    """The line of each document, by its id."""
+def documents_of(corpus: Path) -> dict[str, str]:
+    """The line of each document of a ``corpus.jsonl``, also packed, by its id.
+
+    Raises:
+        BadInput: if it cannot be read, or has no such lines.
+    """
     found: dict[str, str] = {}
     opener = gzip.open if corpus.suffix == ".gz" else open
     try:
@@ -161,7 +166,9 @@ def _places(corpus: Path) -> dict[str, str]:
                     raise BadInput(f"{corpus}, line {number}, is not a document with `id` and `text`")
                 found[str(row["id"])] = line.rstrip("\n") + "\n"
     except (OSError, ValueError, EOFError) as problem:
-        raise BadInput(f"{corpus} cannot be read as a corpus of JSON lines: {problem}") from problem
+        raise BadInput(
+            f"{corpus} cannot be read as a corpus of JSON lines: {problem}. Name another with --per-document"
+        ) from problem
     if not found:
-        raise BadInput(f"{corpus} has no documents")
+        raise BadInput(f"{corpus} has no documents. Name another with --per-document")
     return found

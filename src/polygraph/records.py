@@ -6,7 +6,7 @@ Offsets are always characters of the document's text, ``start`` inclusive, ``end
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -22,6 +22,11 @@ def digest(*parts: str) -> str:
     >>> len(digest("a"))
     32
     """
+    return digest_of(parts)
+
+
+def digest_of(parts: Iterable[str]) -> str:
+    """Hash strings as `digest` does, one by one: they need not all be in memory."""
     sha = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")

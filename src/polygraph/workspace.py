@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias
 
-from polygraph import __version__
 from polygraph import answer as answering
 from polygraph.build import (
     BuildReport,
@@ -351,7 +350,7 @@ class Index:
                 store.withdraw(documents)
                 # Views that are not brought in step would keep what they say of the documents.
                 store.drop_layers(layer for layer in BELOW if layer not in note.layers)
-            report = BuildReport(removed=len(set(documents)))
+            report = BuildReport(removed=len(set(documents)), unchanged=store.count("documents"))
             self._build_silently(store, manifest, note, report, progress)
             return report
 
@@ -539,9 +538,10 @@ class Index:
         return found
 
     def _imported(self, store: Store, report: BuildReport, notes: Sequence[str]) -> BuildReport:
-        report.notes = sorted({*report.notes, *notes})
+        """Note what an import had to leave out, for as long as its graph is not built again."""
         with store.transaction():
-            store.set_notes(report.notes)
+            store.set_notes("graph", [*store.notes(), *notes])
+        report.notes = store.notes()
         return report
 
     @contextmanager
@@ -602,37 +602,31 @@ class Index:
         Raises:
             UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to mend it.
         """
-        with self.models.calls.round():
-            asked, usage = self._stand_alone(question, history)
-            retrieval = self.retrieve(asked, method, where=where, max_tokens=max_tokens)
-            found = answering.answer(
-                asked, retrieval, self.snapshot(where), self.models, history=history, on_text=on_text
-            )
-        return replace(found, question=question, usage=found.usage + usage)
+        return self._answer(question, method, where, max_tokens, history, on_text=on_text)
 
-    def stream(self, question: str, method: str | Method | None = None, **options: Any) -> Iterator[Event]:
-        """Answer as events: the retrieval, pieces of text, at last the whole answer. Options as for `ask`."""
+    def stream(
+        self,
+        question: str,
+        method: str | Method | None = None,
+        *,
+        where: Mapping[str, str] | None = None,
+        max_tokens: int | None = None,
+        history: Sequence[Turn] = (),
+    ) -> Iterator[Event]:
+        """Answer as events: the retrieval, pieces of text, at last the whole answer. Arguments as for `ask`."""
         events: queue.Queue[Event | BaseException] = queue.Queue()
-
-        def answer() -> Answer:
-            asked, usage = self._stand_alone(question, options.get("history", ()))
-            where = options.get("where")
-            retrieval = self.retrieve(asked, method, where=where, max_tokens=options.get("max_tokens"))
-            events.put(Event(kind="retrieval", retrieval=retrieval))
-            found = answering.answer(
-                asked,
-                retrieval,
-                self.snapshot(where),
-                self.models,
-                history=options.get("history", ()),
-                on_text=lambda piece: events.put(Event(kind="text", text=piece)),
-            )
-            return replace(found, question=question, usage=found.usage + usage)
 
         def work() -> None:
             try:
-                with self.models.calls.round():
-                    found = answer()
+                found = self._answer(
+                    question,
+                    method,
+                    where,
+                    max_tokens,
+                    history,
+                    on_retrieval=lambda retrieval: events.put(Event(kind="retrieval", retrieval=retrieval)),
+                    on_text=lambda piece: events.put(Event(kind="text", text=piece)),
+                )
                 events.put(Event(kind="answer", answer=found))
             except BaseException as error:
                 events.put(error)
@@ -755,11 +749,7 @@ class Index:
             limit=limit,
             seed=seed,
             output=Path(output) if output is not None else None,
-            scope={
-                "where": dict(sorted(where.items())) if where else None,
-                "max_tokens": max_tokens,
-                "version": __version__,  # another release may rank otherwise
-            },
+            scope={"where": dict(sorted(where.items())) if where else None, "max_tokens": max_tokens},
         )
         with self.models.calls.round():
             return evaluate_retrieval(
@@ -921,6 +911,28 @@ class Index:
             reports=_writer_of_reports(models.chat) if models.chat else "extractive",
             community_size=choose("community_size"),
         )
+
+    def _answer(
+        self,
+        question: str,
+        method: str | Method | None,
+        where: Mapping[str, str] | None,
+        max_tokens: int | None,
+        history: Sequence[Turn],
+        *,
+        on_retrieval: Callable[[Retrieval], None] | None = None,
+        on_text: Callable[[str], None] | None = None,
+    ) -> Answer:
+        """Make a question stand on its own, retrieve, and answer."""
+        with self.models.calls.round():
+            asked, usage = self._stand_alone(question, history)
+            retrieval = self.retrieve(asked, method, where=where, max_tokens=max_tokens)
+            if on_retrieval is not None:
+                on_retrieval(retrieval)
+            found = answering.answer(
+                asked, retrieval, self.snapshot(where), self.models, history=history, on_text=on_text
+            )
+        return replace(found, question=question, usage=found.usage + usage)
 
     def _stand_alone(self, question: str, history: Sequence[Turn]) -> tuple[str, Usage]:
         """Make a question of a conversation stand on its own."""

@@ -236,6 +236,7 @@ def test_removing_asks_no_model_and_only_reports_whose_input_changed_fall_back(w
     index.refresh()
     again = index.snapshot().reports()
     assert {r.written_by for r in again} == {"scripted"}
+    assert not any("polygraph refresh" in note for note in index.status()["notes"])
     tasks = [r for r in chat.requests[asked:] if "Task: report" in r.messages[0].content]
     assert len(chat.requests) - asked == len(tasks)
     assert 0 < len(tasks) <= len(fallen)

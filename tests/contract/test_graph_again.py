@@ -12,6 +12,7 @@ from polygraph.build import BuildReport, build
 from polygraph.models import Calls, Models
 from polygraph.models.static import HashEmbedder
 from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window
+from polygraph.store.files import write_folder
 from polygraph.store.layers import REVISION, folder_of, versions
 from polygraph.store.manifest import Manifest
 from polygraph.store.sqlite import Store
@@ -265,4 +266,23 @@ def test_a_graph_whose_writing_was_cut_short_is_made_whole(stop, tmp_path, monke
     assert [entity.id for entity in store.all_entities()] == ["anna"]
     assert list((tmp_path / "index" / "derived").glob("rows-*.tmp")) == []
     assert len(list((tmp_path / "index" / "derived").glob("rows-*"))) == 1
+    store.close()
+
+
+def test_rows_that_were_kept_in_another_form_are_read_again(tmp_path):
+    store = Store(tmp_path / "index", mode="write")
+    row = partial(EntityRow, spans=(Span("a", "a:0", 0, 4),))
+    put(store, "a", [Extraction(window="a@0", entities=(row(name="Orme"), row(name="Halcyon")))])
+    made(store)
+    (kept,) = (tmp_path / "index" / "derived").glob("rows-*")
+    write_folder(kept, lambda place: (place / "about.json").write_text('{"about": "other"}'), sealed=True)
+    with store.transaction():
+        store.remove_document("a")
+    put(
+        store,
+        "b",
+        [Extraction(window="b@0", entities=(EntityRow(name="Anna", spans=(Span("b", "b:0", 0, 4),)),))],
+    )
+    made(store)
+    assert [entity.id for entity in store.all_entities()] == ["anna"]
     store.close()

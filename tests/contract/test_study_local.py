@@ -23,6 +23,7 @@ ASKED = (
 @pytest.fixture
 def chat():
     pytest.importorskip("xllamacpp", reason="the extra 'gguf' is not installed")
+    pytest.importorskip("statsmodels", reason="the extra 'eval' is not installed")
     try:
         return GgufChat("qwen2.5-coder-1.5b", context_tokens=4096)
     except MissingExtra as error:

@@ -39,7 +39,7 @@ def ours(graph):
 
 def levels(graph, **options):
     ids = [f"{i:06}" for i in range(graph.n)]
-    found = communities(graph, ids, [[] for _ in ids], **options)
+    found = list(communities(graph, ids, [[] for _ in ids], **options))
     return [[{int(e) for e in c.entities} for c in found if c.level == level] for level in range(8)]
 
 

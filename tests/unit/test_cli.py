@@ -389,7 +389,8 @@ def test_status_prints_counts_per_layer_documents_failures_and_ledger(call, buil
 def test_remove_takes_a_document_out_of_every_layer(call, built):
     ended = call("remove", "letter.txt", "--index", built, "--json")
     assert ended.code == 0, ended.err
-    assert json.loads(ended.out)["removed"] == 1
+    told = json.loads(ended.out)
+    assert (told["removed"], told["unchanged"], told["counts"]["documents"]) == (1, 4, 4)
     found = json.loads(call("ask", QUESTION, "--index", built, "--json").out)
     assert "letter.txt" not in {e["document"] for e in found["evidence"]}
     layers = json.loads(call("status", "--index", built, "--json").out)["layers"]
@@ -415,6 +416,29 @@ def test_indexing_again_repeats_nothing(call, built, papers):
     assert (found["unchanged"], found["added"], found["changed"], found["removed"]) == (5, 0, 0, 0)
     assert found["built"] == {}
     assert {p: p.stat().st_mtime_ns for p in (built / "derived").rglob("*")} == files
+
+
+def test_where_nothing_is_to_be_done_or_nothing_failed_this_is_said(call, built, papers):
+    assert "nothing was to be built" in call("index", papers, "--index", built, "--for", "hybrid").out
+    again = call("refresh", "--index", built).out
+    assert "nothing was to be built" in again
+    assert "0 as before" not in again
+    assert "nothing failed" in call("status", "--index", built, "--failed").out
+    assert "--batch has nothing to write" in call("ask", QUESTION, "--index", built, "--batch", "b").err
+
+
+def test_what_is_written_to_a_pipe_has_whole_lines(call, tmp_path, write_files):
+    title = "A title of many words " * 8 + "and its end"
+    folder = write_files(tmp_path / "long", {"long.md": f"# {title}\n\nThe lamp was lit.\n"})
+    assert call("index", folder, "--index", "i", "--for", "bm25").code == 0
+    (row,) = (
+        line for line in call("status", "--index", "i", "--documents").out.splitlines() if "long.md" in line
+    )
+    assert title in row
+    assert any(
+        line.startswith("[1] ") and title in line
+        for line in call("ask", "What was lit?", "-m", "bm25", "--index", "i").out.splitlines()
+    )
 
 
 def test_changed_new_and_vanished_files_are_taken_in(call, built, papers):
@@ -534,6 +558,11 @@ def test_chat_without_a_model_carries_names_over(call, whole):
 
 def test_chat_ends_at_the_end_of_input(call, whole):
     assert call("chat", "--index", whole, stdin="").code == 0
+
+
+def test_chat_says_what_is_wrong_before_the_first_question(call, whole):
+    for option in (("-m", "nobody"), ("--where", "yeer=1871"), ("--where", "yeer")):
+        fails(call("chat", "--index", whole, *option, stdin="Who?\n"), option[1].partition("=")[0])
 
 
 def test_control_characters_of_a_document_do_not_reach_the_terminal(call, index, tmp_path, write_files):

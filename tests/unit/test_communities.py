@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.graph.communities import chunk_key, communities
+from polygraph.graph.chunk_ids import chunk_key
+from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 
 
 def divide(n, edges, chunks=None, **options):
     sources, targets = zip(*edges, strict=True) if edges else ((), ())
     graph = Graph.from_edges(n, sources, targets, [1.0] * len(edges))
-    return communities(graph, ids(n), chunks or [[f"doc:{i}"] for i in range(n)], **options)
+    return list(communities(graph, ids(n), chunks or [[f"doc:{i}"] for i in range(n)], **options))
 
 
 def ids(n):

@@ -133,3 +133,28 @@ def test_arrays_that_do_not_fit_each_other_are_noticed(tmp_path):
 def test_wrong_edges_are_refused(arguments, problem):
     with pytest.raises(ValueError, match=problem):
         Graph.from_edges(*arguments)
+
+
+@pytest.mark.parametrize("kind", [np.int32, np.int64])
+def test_in_small_parts_it_is_the_same_as_at_once(monkeypatch, kind):
+    chance = np.random.default_rng(4)
+    for n, m in ((5, 300), (60, 400), (200, 50), (3, 0)):
+        # Low vertices have most of the edges, so that one vertex may fill more than a part.
+        a, b = (n * chance.random(m) ** 3).astype(kind), chance.integers(0, n, m).astype(kind)
+        weights = chance.choice([0.1, 0.2, 0.3, 7.0], m)
+        at_once = [Graph.from_edges(n, a, b, weights, parallel=p) for p in ("sum", "heaviest")]
+        monkeypatch.setattr("polygraph.graph.csr._BLOCK", 7)
+        in_parts = [Graph.from_edges(n, a, b, weights, parallel=p) for p in ("sum", "heaviest")]
+        monkeypatch.undo()
+        assert all(same(*both) for both in zip(at_once, in_parts, strict=True))
+
+
+def test_of_parallel_edges_the_heaviest_may_count():
+    graph = Graph.from_edges(3, [0, 1, 1], [1, 0, 2], [0.5, 0.75, 2.0], parallel="heaviest")
+    assert [part.tolist() for part in graph.edges()] == [[0, 1], [1, 2], [0.75, 2.0]]
+
+
+@given(EDGES)
+def test_the_edges_of_a_graph_make_the_same_graph(edges):
+    graph = build(edges)
+    assert same(Graph.from_edges(7, *graph.edges()), graph)

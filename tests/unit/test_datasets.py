@@ -381,10 +381,41 @@ def test_every_data_set_states_licence_citation_and_form():
     assert all(d.licence and d.citation and d.form and d.scope in ("whole", "single") for d in DATA_SETS)
 
 
+def test_what_convert_says_to_type_next_suits_the_questions(call, tmp_path):
+    two = [
+        DPR[0]
+        | {"positive_ctxs": [{"title": "P", "text": "Ann did."}, {"title": "Q", "text": "It was Ann."}]}
+    ]
+    files = {
+        "qmsum": put(tmp_path / "Bed003.json", MEETING),
+        "squality": put(tmp_path / "dev.jsonl", [STORY]),
+        "hotpotqa": put(tmp_path / "dev.json", HOTPOT[:1]),
+        "nq": put(tmp_path / "nq.json", two),
+    }
+    typed = {}
+    for name, file in files.items():
+        done = call("eval", "convert", name, file, "--output", name)
+        assert done.code == 0, done.err
+        typed[name] = [line.split() for line in done.out.splitlines()[1:]]
+    verbs = {
+        name: [line[1] if line[1] != "eval" else line[2] for line in lines] for name, lines in typed.items()
+    }
+    assert verbs["qmsum"] == ["retrieval"]
+    assert "--per-document" in typed["qmsum"][0]
+    # Summaries alone are no gold for retrieval.
+    assert verbs["squality"] == ["questions", "answers", "report"]
+    # A question with several gold passages is about no single document, whatever papers do with the set.
+    assert verbs["hotpotqa"] == verbs["nq"] == ["index", "retrieval"]
+    for name in ("qmsum", "squality"):
+        for line in typed[name][:2]:
+            done = call(*(part.replace("bm25,naive,hybrid", "bm25,naive") for part in line[1:]))
+            assert done.code == 0, done.err
+
+
 def test_from_a_raw_file_to_figures_in_three_commands(call, tmp_path):
     put(tmp_path / "dev.json", HOTPOT[:1])
     done = call("eval", "convert", "hotpotqa", "dev.json", "--output", "h")
-    assert (done.code, "3 documents, 1 questions" in done.out) == (0, True), done.err
+    assert (done.code, "3 documents, 1 question, w" in done.out) == (0, True), done.err
     assert call("index", "h/corpus.jsonl", "--for", "bm25", "--index", "i").code == 0
     done = call(
         "eval", "retrieval", "--questions", "h/questions.jsonl", "-m", "bm25", "--index", "i", "--json"

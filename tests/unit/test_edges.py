@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygraph.graph.csr import Graph
-from polygraph.graph.edges import mention_edges, overwrite, strongest, with_counts
+from polygraph.graph.edges import among_heaviest, begun, mention_edges, overwrite, strongest, with_counts
 from polygraph.graph.synonyms import NEIGHBOURS, Synonyms, find_synonyms
 
 
@@ -170,3 +170,26 @@ def test_a_name_with_another_vector_is_another_name(tmp_path):
     assert listed(find_synonyms(ids, ids, vectors, former=former).edges) == [(0, 1, 1.0)]
     former.edges.save(tmp_path / "edges.csr")
     assert Synonyms.load(tmp_path, "edges.csr") is None
+
+
+def test_looked_for_in_small_parts_the_edges_are_the_same(monkeypatch, tmp_path):
+    rng = np.random.default_rng(8)
+    vectors = unit(np.repeat(rng.normal(size=(40, 8)), 10, axis=0) + 0.3 * rng.normal(size=(400, 8)))
+    vectors = vectors.astype(np.float32)
+    ids = [f"name {i:03}" for i in range(400)]
+    np.save(tmp_path / "matrix.npy", vectors)
+    for exact in (0, 400):
+        at_once = find_synonyms(ids, ids, vectors, neighbours=6, exact=exact)
+        for name, size in (("_HELD", 50), ("_COSINES", 500), ("_MAPPED", 30), ("_BLOCK", 60)):
+            monkeypatch.setattr(f"polygraph.graph.synonyms.{name}", size)
+        monkeypatch.setattr("polygraph.graph.edges._ENTRIES", 30)
+        # Of a file, too, and of names that come one by one.
+        same(find_synonyms(iter(ids), iter(ids), tmp_path / "matrix.npy", neighbours=6, exact=exact), at_once)
+        monkeypatch.undo()
+    assert at_once.edges.degrees.max() > 6
+
+
+def test_the_edges_that_a_vertex_begins_are_its_heaviest():
+    star = Graph.from_edges(4, [0, 0, 0], [1, 2, 3], [1.0, 3.0, 3.0])
+    assert among_heaviest(star, 2).tolist() == [False, True, True, True, True, True]
+    assert [part.tolist() for part in begun(star, 1)] == [[0, 1, 2, 3], [2, 0, 0, 0], [3.0, 1.0, 3.0, 3.0]]

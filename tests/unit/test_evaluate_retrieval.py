@@ -9,7 +9,8 @@ import pytest
 
 from polygraph import Index
 from polygraph.config import Settings
-from polygraph.errors import BadInput, BudgetReached, MissingLayer, UnknownMethod, UnusableReply
+from polygraph.errors import BadInput, BudgetReached, MissingLayer, UnknownMethod, UnusableReply, WorkFailed
+from polygraph.evaluate import grounds
 from polygraph.evaluate.compare import compare_all
 from polygraph.evaluate.coverage import answer_coverage
 from polygraph.evaluate.gold import gold_of
@@ -285,6 +286,18 @@ def test_the_metric_can_be_chosen_and_one_that_is_not_measured_is_named(index):
     assert found.metric == "all@10"
     with pytest.raises(BadInput, match=r"'chunk_mrr' is not measured here.*recall@1"):
         index.evaluate_retrieval(many(6), {"m": Fixed()}, metric="chunk_mrr")
+    # Said before anything is asked: this method would fail on every question.
+    with pytest.raises(BadInput, match="'nonsense' is not measured here"):
+        index.evaluate_retrieval(many(6), {"m": Fixed(fails_on="Question")}, metric="nonsense")
+
+
+def test_gold_that_a_method_failed_on_throughout_is_not_what_methods_are_compared_by(index):
+    asked = [question(n, ["d0"]) for n in range(2)]
+    asked += [Question(id=f"a{n}", question=f"Answer {n}?", answers=("lantern",)) for n in range(2)]
+    methods = {"good": Fixed(order=("d0",)), "frail": Fixed(order=("d0",), fails_on="Question")}
+    assert index.evaluate_retrieval(asked, methods).metric == "answer_hit@5"
+    with pytest.raises(WorkFailed, match="too many questions failed"):
+        index.evaluate_retrieval(asked, methods | {"frail too": Fixed(order=("d0",), fails_on="Answer")})
 
 
 # --- failures and resuming --------------------------------------------------------------------------------
@@ -354,6 +367,40 @@ def test_only_what_changed_is_asked_again(index, tmp_path):
     assert any(note.startswith("results in the output file") and note.endswith(": 2") for note in found.notes)
     _, seen = counting(index, tmp_path, asked=asked, max_tokens=500)
     assert len(seen) == 18
+
+
+def changed(found):
+    begin = "measured anew instead of taken from the output file, since something changed: "
+    return next((note.removeprefix(begin) for note in found.notes if note.startswith(begin)), "")
+
+
+def test_what_changed_since_the_output_file_was_written_is_said(index, tmp_path, monkeypatch):
+    asked = many(3)
+    found, _ = counting(index, tmp_path, asked=asked)
+    assert changed(found) == ""
+    asked[1] = replace(asked[1], evidence=("d0",))
+    found, _ = counting(index, tmp_path, asked=asked)
+    assert changed(found) == "question or gold (2)"
+    with monkeypatch.context() as patch:
+        patch.setattr(grounds, "_package", lambda: "another state of the package")
+        found, seen = counting(index, tmp_path, asked=many(3))
+        assert len(seen) == 6 + 2
+        # Six lines of the first run, and two of the second for which the gold was another, too.
+        assert changed(found) == "question or gold (2), the code (8)"
+    found, seen = counting(index, tmp_path, asked=many(3))
+    assert seen == []
+
+
+def test_a_line_of_an_earlier_release_counts_as_made_by_other_code(index, tmp_path):
+    counting(index, tmp_path, asked=many(3))
+    path = tmp_path / "out.jsonl"
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    for line in lines:
+        del line["rests_on"]
+        line["key"] = f"old {line['key']}"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    found, seen = counting(index, tmp_path, asked=many(3))
+    assert (len(seen), changed(found)) == (6 + 2, "the code (6)")
 
 
 @pytest.mark.parametrize(

@@ -702,7 +702,8 @@ def carol():
         if {row["source"].lower(), row["target"].lower()} <= known and row["source"] != row["target"]
     ]
     view = view_of({e.id: e for e in entities}.values(), {r.id: r for r in relations}.values())
-    return view, communities(view.graph(), [e.id for e in view.entities], [e.chunks for e in view.entities])
+    chunks = [e.chunks for e in view.entities]
+    return view, list(communities(view.graph(), [e.id for e in view.entities], chunks))
 
 
 def test_reports_on_a_real_graph_are_fit_to_read(carol):

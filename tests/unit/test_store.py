@@ -169,9 +169,9 @@ def test_communities_and_reports_come_back_as_they_were(store):
         findings=(Finding(summary="f", explanation=TRICKY, chunks=("d:1",)), Finding(summary="g")), written_by="m",
     )  # fmt: skip
     with store.transaction():
-        store.put_communities(communities)
+        store.put_communities(iter(communities))
         store.put_reports([report])
-    assert store.communities() == communities
+    assert store.communities() == list(store.each_community()) == communities
     assert store.communities_of(["bo", "none"]) == [("bo", "0-a"), ("bo", "1-b")]
     assert store.reports() == store.reports(["none", "0-a"]) == [report]
     assert report_from_json(report_to_json(report)) == report
@@ -181,12 +181,16 @@ def test_manifest_notes_layers_and_texts_come_back_as_they_were(store):
     assert store.manifest() is None
     with store.transaction():
         store.set_manifest(MANIFEST)
-        store.set_notes(["b", "a"])
+        store.set_notes("reports", ["b", "a"])
+        store.set_notes("graph", ["a", "c"])
         store.put_layer("graph", "v", 3, 0.5)
         store.put_written("k", TRICKY)
         store.set_unread("/x", [("/x/a", "why")])
     assert store.manifest() == MANIFEST
-    assert store.notes() == ["b", "a"]
+    assert store.notes() == ["a", "b", "c"]
+    with store.transaction():
+        store.set_notes("reports", [])
+    assert store.notes() == ["a", "c"]
     assert store.layers() == {"graph": ("v", 3, 0.5)}
     assert (store.written("k"), store.written("none")) == (TRICKY, None)
     assert store.unread() == [("/x/a", "why")]

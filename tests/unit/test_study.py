@@ -1,7 +1,7 @@
 """A study is made once, goes on where it stopped, and gives the same files again."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
@@ -144,6 +144,10 @@ def test_questions_of_ones_own_are_taken_and_not_replaced(folder, tmp_path):
         assert read_questions(tmp_path / "questions.jsonl") == own
         with pytest.raises(BadInput, match="other questions"):
             study.take([Question(id="mine", question="Another one?")])
+        # The same question with better gold: answers know it by its former id.
+        better = replace(own[0], id="new", answers=("Mara Quill", "Quill"), evidence_complete=False)
+        study.take([better])
+        assert study.questions() == [replace(better, id="mine")]
 
 
 def test_summary_questions_are_exactly_125(folder, tmp_path):
@@ -205,3 +209,31 @@ def test_a_walk_reaches_as_many_vertices_as_asked_or_all_of_the_largest_componen
     walk = random_walk(small, np.random.default_rng(0), hops=50)
     assert sorted(walk.entities) == [0, 1, 2]
     assert random_walk(Graph.from_edges(3, [], [], []), np.random.default_rng(0)) is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("run -m bm25,nope --output s", "there is no method 'nope'"),
+        ("run -m bm25 --output s", "names one method"),
+        ("run -m bm25,hybrid --trials 0 --output s", "--trials 0 asks for no judgement"),
+        ("run -m bm25,hybrid --protocol benchmark-qed --trials 3 --output s", "--trials 3 is odd"),
+        ("answers -m , --output s", "names no method"),
+        ("answers -m nope,bm25 --output s", "there is no method 'nope'"),
+        ("judge --repeats 0 --output s", "--repeats 0 asks for no judgement"),
+        ("judge --output s", "there is no study at s"),
+        ("sheet --sheet a.csv --output s", "there is no study at s"),
+        ("report --output s", "there is no study at s"),
+    ],
+)
+def test_what_is_mistyped_is_said_before_anything_is_paid_or_made(call, folder, tmp_path, typed, message):
+    done = call("eval", *typed.split(), "--index", folder)
+    assert (done.code, message in done.sentence) == (2, True), done.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_a_missing_extra_is_said_before_anything_is_paid(call, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("polygraph.evaluate.stats._EXTRA", ("scipy", "no_such_library"))
+    done = call("eval", "run", "-m", "bm25,hybrid", "--output", "s", "--index", folder)
+    assert (done.code, 'pip install "polygraph-rag[eval]"' in done.sentence) == (2, True), done.err
+    assert not (tmp_path / "s").exists()

@@ -11,7 +11,8 @@ from polygraph.graph.walks import EdgeKind, Network, Walk, pagerank
 from polygraph.models import Calls, Models
 from polygraph.models.static import HashEmbedder
 from polygraph.retrieve.hops import weigh_hops
-from polygraph.retrieve.walk import NameWalk, _by_match, _matched, _with_own
+from polygraph.retrieve.seeds import by_match, matched
+from polygraph.retrieve.walk import NameWalk, _with_own
 from polygraph.store.layers import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.workspace import Index
@@ -106,18 +107,18 @@ def test_nothing_outside_the_filter_leads_anywhere(index):
 
 def test_seeds_share_a_weight_by_how_far_they_are_above_the_lowest():
     # By hand: exp(1) - 1, exp(2) - 1 and nothing.
-    weights = dict(_by_match([Hit(3, 0.6), Hit(1, 0.55), Hit(2, 0.5)], 20.0))
+    weights = dict(by_match([Hit(3, 0.6), Hit(1, 0.55), Hit(2, 0.5)], 20.0))
     whole = e**2 + e - 2
     assert weights == pytest.approx({3: (e**2 - 1) / whole, 1: (e - 1) / whole, 2: 0.0})
-    assert _by_match([Hit(3, 0.9), Hit(5, 0.9)], 20.0) == [(3, 0.5), (5, 0.5)]
-    assert _by_match([], 20.0) == []
+    assert by_match([Hit(3, 0.9), Hit(5, 0.9)], 20.0) == [(3, 0.5), (5, 0.5)]
+    assert by_match([], 20.0) == []
 
 
 def test_a_passage_matches_by_its_cosine_and_its_points_of_words(index):
     vector = models().embedder.embed([QUESTION], "query")[0]
     cosines = index.chunk_similarities(vector, [0, 2]).tolist()
     # Passage 0 has 8 points, passage 2 is found by vectors alone.
-    first, second = _matched([Hit(0, 8.0)], [Hit(2, 0.1)], vector, index, 0.25)
+    first, second = matched([Hit(0, 8.0)], [Hit(2, 0.1)], vector, index, 0.25)
     assert (first.n, second.n) == (0, 2)
     assert [first.score, second.score] == pytest.approx([cosines[0] + 2.0, cosines[1]])
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from polygraph.cli import asking, by_hand, evaluating, indexing, looking, reproducing, studying
+from polygraph.cli import asking, by_hand, converting, evaluating, indexing, looking, reproducing, studying
 from polygraph.errors import PolygraphError
 
 app = typer.Typer(
@@ -19,7 +19,7 @@ app = typer.Typer(
 )
 for part in (indexing, asking, looking, reproducing):
     app.add_typer(part.app)
-for part in (studying, by_hand):
+for part in (studying, by_hand, converting):
     evaluating.app.add_typer(part.app)
 app.add_typer(evaluating.app)
 _debug = False

@@ -18,9 +18,8 @@ from polygraph.cli.options import (
     WhereOption,
     caps,
     metadata_of,
-    split_names,
+    methods_of,
 )
-from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
     from polygraph.records import Answer
@@ -65,14 +64,19 @@ def chat(
     where: WhereOption = None,
     max_tokens: TokensOption = None,
     max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
 ) -> None:
     """Ask question after question; each may refer to those before. An empty line ends it."""
     from polygraph.cli import show
+    from polygraph.retrieve import method as find_method
 
     history: list[tuple[str, str]] = []
-    with open_index(index, max_cost=max_cost, offline=offline or None) as opened:
-        opened.snapshot()  # a missing index is reported before the first question
+    with open_index(index, **caps(max_cost, max_spend_tokens, None, offline)) as opened:
+        # What is wrong with index, method or filter is reported before the first question.
+        scope = metadata_of(where)
+        find_method(method or opened.settings.method)
+        opened.snapshot(scope)
         while True:
             try:
                 question = input("> " if sys.stdin.isatty() else "").strip()
@@ -81,7 +85,7 @@ def chat(
             if not question:
                 return
             options: dict[str, Any] = {
-                "where": metadata_of(where),
+                "where": scope,
                 "max_tokens": max_tokens,
                 "history": tuple(history),
             }
@@ -108,10 +112,8 @@ def compare(
     """Answer one question with several methods, side by side."""
     from polygraph.cli import show, side_by_side
 
+    names = methods_of(methods)
     with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
-        names = split_names(methods)
-        if not names:
-            raise BadInput("-m names no method. List them with: polygraph methods")
         found = opened.compare(question, names, where=metadata_of(where), max_tokens=max_tokens)
     if as_json:
         show.as_json(side_by_side.compared_json(found))
@@ -127,6 +129,7 @@ def explain(
     where: WhereOption = None,
     max_tokens: TokensOption = None,
     max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -135,7 +138,7 @@ def explain(
 
     from polygraph.cli import explained, show
 
-    with open_index(index, max_cost=max_cost, offline=offline or None) as opened:
+    with open_index(index, **caps(max_cost, max_spend_tokens, None, offline)) as opened:
         found = opened.retrieve(question, method, where=metadata_of(where), max_tokens=max_tokens)
     if as_json:
         show.as_json(asdict(found))

@@ -19,7 +19,7 @@ from polygraph.cli.studying import (
     OutputOption,
     SeedOption,
     ToleranceOption,
-    open_study,
+    study_there,
     tell,
 )
 from polygraph.errors import BadInput
@@ -54,7 +54,7 @@ def sheet(
     if limit is not None and limit < 1:
         raise BadInput(f"-n {limit} asks for no row. Give at least 1")
     flags = caps(max_cost, max_spend_tokens, None, offline)
-    with open_study(index, output, as_json, **flags) as (_, study):
+    with study_there(index, output, as_json, **flags) as (_, study):
         rows = study.sheet(
             file, methods=split_names(methods), align=align, tolerance=tolerance, seed=seed, limit=limit
         )
@@ -71,13 +71,9 @@ def marks(
     """Read the marks of a sheet as judgements of a person; see them with `eval report --protocol people`."""
     from polygraph.evaluate.sheets import read_marks
     from polygraph.evaluate.steps import add_marks
-    from polygraph.evaluate.study import MANIFEST, Study
+    from polygraph.evaluate.study import existing
 
-    if not (output / MANIFEST).is_file():
-        raise BadInput(
-            f"there is no study at {output}. Name the one that the sheet was made from with --output"
-        )
-    study = Study(output)
+    study = existing(output)
     found = read_marks(study, file, judge)
     add_marks(study, found.judgements)
     tell(

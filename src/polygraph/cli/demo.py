@@ -5,6 +5,7 @@ import time
 from contextlib import ExitStack
 from importlib.resources import as_file, files
 from pathlib import Path
+from typing import Any
 
 from rich.text import Text
 
@@ -21,8 +22,8 @@ SAMPLE_QUESTIONS = (
 """About the papers of Sallowmouth, the collection that comes with the package."""
 
 
-def run(path: str | None, folder: Path | None) -> None:
-    """Run the tour on a folder of the user's, or on the sample."""
+def run(path: str | None, folder: Path | None, **flags: Any) -> None:
+    """Run the tour on a folder of the user's, or on the sample, with settings from the command's options."""
     with ExitStack() as stack:
         if path is None:
             source = stack.enter_context(as_file(files("polygraph") / "sample" / "papers"))
@@ -33,7 +34,7 @@ def run(path: str | None, folder: Path | None) -> None:
         else:
             source = Path(path)
             where = folder or Path("polygraph.index")
-        opened = stack.enter_context(Index.open(where))
+        opened = stack.enter_context(Index.open(where, **flags))
         started = time.perf_counter()
         with Bars(spent=lambda: opened.models.calls.spent) as bars:
             report = opened.add(str(source), progress=bars)

@@ -17,7 +17,7 @@ from polygraph.cli.options import (
     WhereOption,
     caps,
     metadata_of,
-    split_names,
+    methods_of,
 )
 from polygraph.errors import BadInput
 
@@ -42,7 +42,8 @@ PerDocumentOption = Annotated[
         help="Give each document an index of its own, and ask each question of its own document.",
     ),
 ]
-_METHODS = "bm25,naive,hybrid"
+METHODS = "bm25,naive,hybrid"
+"""Measured if none are named: quick, and without a graph."""
 _MAX_PAIRS = 10
 """Pairs of methods that are all shown: those of five methods."""
 _CELL = 16
@@ -62,7 +63,7 @@ def retrieval(
         typer.Option(
             "-m", "--methods", metavar="METHOD,...", help="Methods to measure; all: every one, presets aside."
         ),
-    ] = _METHODS,
+    ] = METHODS,
     where: WhereOption = None,
     max_tokens: TokensOption = None,
     k: Annotated[
@@ -97,15 +98,9 @@ def retrieval(
     from polygraph.cli import show
     from polygraph.cli.progress import Bars
     from polygraph.evaluate.questions_file import read_questions
-    from polygraph.retrieve import METHODS
 
     listed = read_questions(questions, evidence=evidence)
-    names = split_names(methods)
-    if not names:
-        raise BadInput("-m names no method. List them with: polygraph methods")
-    if "all" in names:
-        bases = [name for name in METHODS if ":" not in name]
-        names = list(dict.fromkeys([*bases, *(name for name in names if name != "all")]))
+    names = methods_of(methods)
     depths = _depths(k)
     flags = caps(max_cost, max_spend_tokens, batch, offline)
     with (
@@ -149,6 +144,7 @@ def _depths(text: str) -> list[int]:
 
 def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     from polygraph.cli import show
+    from polygraph.words import quantity
 
     best = max(m.scores.metrics[found.metric].mean for m in found.methods)
     best_one = next(m.name for m in found.methods if m.scores.metrics[found.metric].mean == best)
@@ -164,7 +160,8 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
         for m in found.methods
     ]
     units = ", ".join(f"{n} by {unit}" for unit, n in found.methods[0].scores.n.items())
-    show.out.print(f"{found.counts.asked} questions asked, of {found.counts.total}: {units}", style="bold")
+    asked = quantity(found.counts.asked, "question")
+    show.out.print(f"{asked} asked, of {found.counts.total}: {units}", style="bold")
     show.show_table(("method", head, *wanted), rows, right=(head, *wanted))
     show.out.print()
     _show_costs(found)
@@ -337,60 +334,3 @@ def coverage(
         )
     ]
     show.show_table(("an answer is", "questions", "share"), rows, right=("questions", "share"))
-
-
-@app.command()
-def datasets(as_json: JsonOption = False) -> None:
-    """List public data sets: which files are read, licence, citation; nothing is downloaded."""
-    from polygraph.cli import show
-    from polygraph.evaluate.datasets import DATA_SETS
-
-    columns = ("name", "title", "form", "revision", "licence", "citation", "gold", "scope")
-    rows = [{c: getattr(d, c) for c in columns} for d in DATA_SETS]
-    if as_json:
-        show.as_json(rows)
-        return
-    for row in rows:
-        show.out.print(f"{row['name']}: {row['title']} ({row['citation']}; {row['revision']})", style="bold")
-        show.out.print(f"  {row['gold']}; {row['licence']}", markup=False)
-        show.out.print(f"  {row['form']}", style="dim", markup=False)
-
-
-@app.command()
-def convert(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the data set, as `eval datasets` lists.")],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Your own copy, as published.")],
-    output: Annotated[
-        Path, typer.Option("--output", metavar="DIR", help="Folder for corpus.jsonl and questions.jsonl.")
-    ],
-    as_json: JsonOption = False,
-) -> None:
-    """Make a corpus and a file of questions from your own copy of a public data set."""
-    import shlex
-
-    from polygraph.cli import show
-    from polygraph.evaluate.datasets import convert as convert_files
-
-    found = convert_files(name, files, output)
-    if as_json:
-        show.as_json(
-            {
-                "documents": found.documents,
-                "questions": found.questions,
-                "null": found.null,
-                "output": str(found.folder),
-            }
-        )
-        return
-    null = f", {found.null:,} of them null" if found.null else ""
-    show.out.print(
-        f"{found.documents:,} documents, {found.questions:,} questions{null}, written to {found.folder}",
-        markup=False,
-    )
-    if found.documents:
-        corpus, asked = (shlex.quote(str(found.folder / n)) for n in ("corpus.jsonl", "questions.jsonl"))
-        for command in (
-            f"polygraph index {corpus} --for {_METHODS}",
-            f"polygraph eval retrieval --questions {asked} -m {_METHODS}",
-        ):
-            show.out.print(command, markup=False, soft_wrap=True)

@@ -1,5 +1,6 @@
 """The commands that change an index, or tell what that would cost."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
@@ -13,14 +14,19 @@ from polygraph.cli.options import (
     IndexOption,
     JsonOption,
     OfflineOption,
+    PathsArgument,
     SpendOption,
     WaitOption,
+    WorkTokensOption,
     caps,
     extractor_of,
     split_names,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polygraph.build import BuildReport
     from polygraph.workspace import Index
 
 app: typer.Typer = typer.Typer()
@@ -30,9 +36,7 @@ _SLOWEST = 3
 
 @app.command()
 def index(
-    paths: Annotated[
-        Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
-    ] = None,
+    paths: PathsArgument = None,
     index: IndexOption = None,
     for_methods: Annotated[
         Optional[str],
@@ -40,43 +44,27 @@ def index(
     ] = None,
     extractor: ExtractorOption = None,
     max_cost: CostOption = None,
-    max_tokens: Annotated[
-        Optional[int],
-        typer.Option(
-            "--max-tokens",
-            "--max-spend-tokens",
-            help="Hard cap on model tokens for this command, in and out.",
-        ),
-    ] = None,
+    max_tokens: WorkTokensOption = None,
     batch: BatchOption = None,
     offline: OfflineOption = False,
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
     """Index documents; again: take in what changed and repeat nothing."""
-    from polygraph.cli.progress import Bars
     from polygraph.load import find
 
     chosen = extractor_of(extractor)
     if paths:
         find(paths)  # a path that is not there is reported before a folder is made for the index
-    with open_index(index, new=bool(paths), **caps(max_cost, max_tokens, batch, offline)) as opened:
-        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
-            report = opened.add(
-                *(paths or []),
-                methods=split_names(for_methods or ""),
-                extractor=chosen,
-                progress=bars,
-                wait_s=wait,
-            )
-        _show_build(opened, report, as_json)
+    opened = open_index(index, new=bool(paths), **caps(max_cost, max_tokens, batch, offline))
+    methods = split_names(for_methods or "")
+    add = partial(opened.add, *(paths or []), methods=methods, extractor=chosen, wait_s=wait)
+    _change(opened, add, as_json)
 
 
 @app.command()
 def estimate(
-    paths: Annotated[
-        Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
-    ] = None,
+    paths: PathsArgument = None,
     index: IndexOption = None,
     for_methods: Annotated[
         Optional[str],
@@ -91,10 +79,7 @@ def estimate(
         typer.Option("--like", metavar="DIR", help="Learn from another index that the same model has read."),
     ] = None,
     max_cost: CostOption = None,
-    max_tokens: Annotated[
-        Optional[int],
-        typer.Option("--max-tokens", help="Hard cap on the tokens of a pilot, in and out."),
-    ] = None,
+    max_tokens: WorkTokensOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -105,7 +90,7 @@ def estimate(
     chosen = extractor_of(extractor)
     if paths:
         find(paths)
-    flags = {"max_cost": max_cost, "max_spend_tokens": max_tokens, "offline": offline or None}
+    flags = caps(max_cost, max_tokens, None, offline)
     methods = split_names(for_methods or "")
     with open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
         found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot, like=like)
@@ -130,13 +115,9 @@ def remove(
     as_json: JsonOption = False,
 ) -> None:
     """Remove documents and everything that was read from them; no model is called."""
-    from polygraph.cli.progress import Bars
-
     # Not offline: what is left of the graph may have to be embedded again, perhaps by an endpoint.
-    with open_index(index) as opened:
-        with Bars(quiet=as_json) as bars:
-            report = opened.remove(*(documents or []), forget=forget, progress=bars, wait_s=wait)
-        _show_build(opened, report, as_json)
+    opened = open_index(index)
+    _change(opened, partial(opened.remove, *(documents or []), forget=forget, wait_s=wait), as_json)
 
 
 @app.command()
@@ -149,12 +130,8 @@ def refresh(
     as_json: JsonOption = False,
 ) -> None:
     """Have the model write again what removals withdrew; only inputs that changed are paid for."""
-    from polygraph.cli.progress import Bars
-
-    with open_index(index, **caps(max_cost, max_spend_tokens, batch)) as opened:
-        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
-            report = opened.refresh(progress=bars, wait_s=wait)
-        _show_build(opened, report, as_json)
+    opened = open_index(index, **caps(max_cost, max_spend_tokens, batch))
+    _change(opened, partial(opened.refresh, wait_s=wait), as_json)
 
 
 @app.command()
@@ -167,12 +144,8 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Have the model read again what failed or was read in part; see `status --failed`."""
-    from polygraph.cli.progress import Bars
-
-    with open_index(index, **caps(max_cost, max_spend_tokens, batch)) as opened:
-        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
-            report = opened.retry(progress=bars, wait_s=wait)
-        _show_build(opened, report, as_json)
+    opened = open_index(index, **caps(max_cost, max_spend_tokens, batch))
+    _change(opened, partial(opened.retry, wait_s=wait), as_json)
 
 
 @app.command(name="import")
@@ -195,23 +168,30 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Make a new index from an export, or from a graph that another program made; no chat model is called."""
-    from polygraph.cli.progress import Bars
     from polygraph.exchange.recognise import recognise
 
     if recognise(folder, format) == "jsonl":
         opened = open_like(folder, index, offline=offline or None)
     else:
         opened = open_index(index, new=True, offline=offline or None)
+    _change(opened, partial(opened.import_, folder, format=format, wait_s=wait), as_json)
+
+
+def _change(opened: "Index", change: "Callable[..., BuildReport]", as_json: bool) -> None:
+    """Change an index, with bars that show how far it is, close it, and print what came of it."""
+    from polygraph.cli.progress import Bars
+
     with opened:
-        with Bars(quiet=as_json) as bars:
-            report = opened.import_(folder, format=format, progress=bars, wait_s=wait)
+        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+            report = change(progress=bars)
         _show_build(opened, report, as_json)
 
 
-def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
+def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     from dataclasses import asdict
 
     from polygraph.cli import show
+    from polygraph.words import quantity
 
     if as_json:
         show.as_json(asdict(report) | {"index": str(opened.folder)})
@@ -220,10 +200,11 @@ def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
     if report.source:
         held = ", ".join(f"{n:,} {what}" for what, n in report.source.items())
         show.out.print(f"imported: {held}", markup=False)
-    show.out.print(
-        f"{report.added} {'document' if report.added == 1 else 'documents'} added, {report.changed} changed, "
-        f"{report.removed} removed, {report.unchanged} as before"
-    )
+    if report.added or report.changed or report.removed or report.unchanged:
+        show.out.print(
+            f"{quantity(report.added, 'document')} added, {report.changed:,} changed, {report.removed:,} removed, "
+            f"{report.unchanged:,} as before"
+        )
     show.out.print(
         f"{opened.folder}: {c['documents']:,} documents, {c['chunks']:,} passages, {c['entities']:,} entities, "
         f"{c['relations']:,} relations, {c['reports']:,} reports",
@@ -233,8 +214,11 @@ def _show_build(opened: "Index", report: Any, as_json: bool) -> None:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
         took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)
         show.out.print(
-            f"built: {len(report.built)} layers in {sum(report.built.values()):.1f} s ({took})", style="dim"
+            f"built: {quantity(len(report.built), 'layer')} in {sum(report.built.values()):.1f} s ({took})",
+            style="dim",
         )
+    else:
+        show.out.print("nothing was to be built: all that was asked for is ready", style="dim")
     if report.usage.calls or report.usage.cached_calls:
         show.out.print(show.calls_line(report.usage), style="dim")
     for note in report.notes:

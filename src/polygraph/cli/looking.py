@@ -6,7 +6,7 @@ from typing import Annotated, Any, Optional
 import typer
 
 from polygraph.cli.opening import open_index
-from polygraph.cli.options import IndexOption, JsonOption
+from polygraph.cli.options import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, caps
 from polygraph.errors import BadInput, IndexUnreadable
 
 app: typer.Typer = typer.Typer()
@@ -66,6 +66,8 @@ def status(
                 show.out.print(show.plain(f["raw"]), markup=False)
         for u in found["unread"]:
             show.out.print(f"{show.plain(u['path'])}: {show.plain(u['reason'])}", markup=False)
+        if not found["failures"] and not found["unread"]:
+            show.out.print("nothing failed: every file and every window was read")
         return
     if documents:
         show.show_table(("document", "title"), [(d, title) for d, title, _ in listed])
@@ -186,11 +188,14 @@ def demo(
         Optional[str], typer.Argument(help="Your own folder; default: the sample that comes along.")
     ] = None,
     index: IndexOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
 ) -> None:
     """Index a folder, ask three questions with three methods, and say what to type next."""
     from polygraph.cli.demo import run
 
-    run(path, index)
+    run(path, index, **caps(max_cost, max_spend_tokens, None, offline))
 
 
 def _show_status(found: dict[str, Any]) -> None:

@@ -32,6 +32,11 @@ def open_index(folder: Path | None, *, new: bool = False, **flags: Any) -> "Inde
             f"there is no index at {place}. Make one with: polygraph index PATH --index {place}"
         )
     opened = Index.open(place, settings=settings)
+    if flags.get("batch") is not None and opened.models.chat is None:
+        print(
+            "note: --batch has nothing to write, since no chat model is configured. Name one with POLYGRAPH_CHAT_MODEL",
+            file=sys.stderr,
+        )
     if opened.models.calls.batch is not None:
         taken = opened.models.calls.batch.take_in()
         if taken:

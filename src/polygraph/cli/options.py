@@ -26,6 +26,16 @@ TokensOption = Annotated[
     Optional[int],
     typer.Option("--max-tokens", help="Budget of the context, in tokens."),
 ]
+PathsArgument = Annotated[
+    Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
+]
+# A command that packs no context has no other tokens to limit, so the shorter name does, too.
+WorkTokensOption = Annotated[
+    Optional[int],
+    typer.Option(
+        "--max-tokens", "--max-spend-tokens", help="Hard cap on model tokens for this command, in and out."
+    ),
+]
 CostOption = Annotated[
     Optional[float],
     typer.Option("--max-cost", help="Hard cap on money for this command, in US dollars."),
@@ -72,6 +82,26 @@ def caps(
 def split_names(text: str) -> list[str]:
     """Names between commas, each once."""
     return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
+
+
+def methods_of(text: str) -> list[str]:
+    """Names of methods between commas, at least one; ``all`` stands for every method, presets aside.
+
+    Raises:
+        BadInput: if it names none.
+        UnknownMethod: naming the first that there is not.
+    """
+    from polygraph.retrieve import METHODS, method
+
+    names = split_names(text)
+    if not names:
+        raise BadInput("-m names no method. List them with: polygraph methods")
+    if "all" in names:
+        bases = [name for name in METHODS if ":" not in name]
+        names = list(dict.fromkeys([*bases, *(name for name in names if name != "all")]))
+    for name in names:
+        method(name)
+    return names
 
 
 def extractor_of(name: str | None) -> Literal["nlp", "fast", "llm"] | None:

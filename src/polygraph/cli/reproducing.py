@@ -70,6 +70,7 @@ def reproduce(
     from polygraph.evaluate.questions_file import read_questions
     from polygraph.evaluate.reproduce import data_files, find_table, select
     from polygraph.evaluate.semantics import need_bert_score
+    from polygraph.evaluate.stats import require_extra
 
     if paper is None:
         _list(as_json)
@@ -94,6 +95,7 @@ def reproduce(
     if dry_run:
         _dry_run(found, corpus, questions, folder, settings, trials, limit, as_json)
         return
+    require_extra()
     figures = _run(found, corpus, questions, folder, settings, judge, seed, trials, limit, bertscore, as_json)
     _show(found, figures, settings.chat_model, bertscore, as_json)
 
@@ -235,27 +237,22 @@ def _typical_document(corpus: Path, questions: "list[Question]") -> "Iterator[Pa
 
     What a method reads for a question depends on the size of the index, and each document has its own.
     """
-    import gzip
     import json
     from tempfile import TemporaryDirectory
 
     from polygraph.evaluate.by_document import document_of
+    from polygraph.per_document import documents_of
 
     named = {document_of(q) for q in questions}
-    with (
-        gzip.open(corpus, "rt", encoding="utf-8")
-        if corpus.suffix == ".gz"
-        else corpus.open(encoding="utf-8") as f
-    ):
-        rows = [row for row in map(json.loads, filter(str.strip, f)) if str(row.get("id")) in named]
-    if not rows:
+    lines = [line for name, line in documents_of(corpus).items() if name in named]
+    if not lines:
         raise BadInput(
             f"{corpus} has none of the documents that the questions are about. Take both from one data set"
         )
-    rows.sort(key=lambda row: len(str(row.get("text", ""))))
+    lines.sort(key=lambda line: len(json.loads(line)["text"]))
     with TemporaryDirectory() as folder:
         place = Path(folder) / "corpus.jsonl"
-        place.write_text(json.dumps(rows[len(rows) // 2]) + "\n", encoding="utf-8")
+        place.write_text(lines[len(lines) // 2], encoding="utf-8")
         yield place
 
 

@@ -2,6 +2,7 @@
 
 import json
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
@@ -12,9 +13,12 @@ from rich.table import Table
 from rich.text import Text
 
 from polygraph.records import Answer, Citation, Usage
+from polygraph.words import quantity
 
-out = Console(highlight=False)
-err = Console(stderr=True, highlight=False)
+# What is not read on a screen has no width: lines are left whole for grep and for files.
+out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+err = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+_unbounded = Console(highlight=False, width=10_000)
 
 _QUOTE = 240
 """Characters of a quote that are shown."""
@@ -92,9 +96,8 @@ def calls_line(usage: Usage) -> str:
     """Calls, tokens and money."""
     cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
     cached = f" ({usage.cached_calls} more from cache)" if usage.cached_calls else ""
-    return (
-        f"{usage.calls} calls{cached}, {usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens, {cost}"
-    )
+    tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
+    return f"{quantity(usage.calls, 'call')}{cached}, {tokens}, {cost}"
 
 
 def show_table(
@@ -109,7 +112,7 @@ def show_table(
         )
     for row in rows:
         table.add_row(*(escape(plain(str(cell))) for cell in row))
-    out.print(table)
+    (out if out.is_terminal else _unbounded).print(table)
 
 
 def span(figure: Any, *, money: bool = False) -> str:

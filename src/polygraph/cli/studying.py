@@ -1,7 +1,7 @@
 """The commands of a study: `polygraph eval questions`, `answers`, `judge` and `run`."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
@@ -17,6 +17,7 @@ from polygraph.cli.options import (
     OfflineOption,
     SpendOption,
     caps,
+    methods_of,
     split_names,
 )
 from polygraph.errors import BadInput
@@ -89,11 +90,18 @@ def questions(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Make the questions of a study from the index, or take your own."""
-    flags = caps(max_cost, max_spend_tokens, batch, offline)
-    with open_study(index, output, as_json, **flags) as (_, study):
-        _questions(study, kind, n, seed, own)
-        found = study.questions()
+    """Make the questions of a study from the index, or take your own, which needs no index."""
+    from polygraph.evaluate.questions_file import read_questions
+    from polygraph.evaluate.study import Study
+    from polygraph.evaluate.study_questions import take
+
+    if own is not None:
+        found = take(Study(output), read_questions(own))
+    else:
+        flags = caps(max_cost, max_spend_tokens, batch, offline)
+        with open_study(index, output, as_json, **flags) as (_, study):
+            _questions(study, kind, n, seed, None)
+            found = study.questions()
     tell(as_json, {"questions": len(found), "types": _types(found), "study": str(output)})
 
 
@@ -111,8 +119,9 @@ def answers(
 ) -> None:
     """Answer the questions of a study with some methods; more methods may be added later."""
     flags = caps(max_cost, max_spend_tokens, batch, offline)
+    names = methods_of(methods)
     with open_study(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
-        found = _answer(opened, study, split_names(methods), per_document)
+        found = _answer(opened, study, names, per_document)
     tell(as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)})
 
 
@@ -137,13 +146,14 @@ def judge(
 ) -> None:
     """Judge the answers of a study pair by pair: equal lengths, both orders, repeats, ties, trials."""
     flags = caps(max_cost, max_spend_tokens, batch, offline)
-    with open_study(index, output, as_json, **flags) as (opened, study):
+    design = _design(protocol, trials, repeats)
+    with study_there(index, output, as_json, **flags) as (opened, study):
         _judge(
             opened,
             study,
             split_names(methods),
             judges,
-            _design(protocol, trials, repeats),
+            design,
             temperature,
             align,
             tolerance,
@@ -176,17 +186,25 @@ def run(
     as_json: JsonOption = False,
 ) -> None:
     """Questions, answers and judgements in one go; stopped anywhere, it goes on without paying again."""
+    from polygraph.evaluate.stats import require_extra
+
     flags = caps(max_cost, max_spend_tokens, batch, offline)
+    # All that can be wrong is found out before anything is paid.
+    names, design = methods_of(methods), _design(protocol, trials, repeats)
+    if len(names) < 2:
+        raise BadInput(
+            f"-m {methods} names one method, and judging takes two or more. List them with: polygraph methods"
+        )
+    require_extra()
     with open_study(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
         _questions(study, kind, n, seed, own)
-        names = split_names(methods)
         _answer(opened, study, names, per_document)
         _judge(
             opened,
             study,
             names,
             judges,
-            _design(protocol, trials, repeats),
+            design,
             temperature,
             align,
             tolerance,
@@ -223,7 +241,7 @@ def report(
     from polygraph.cli import show
     from polygraph.evaluate.report import json_report
 
-    with open_study(index, output, as_json, offline=True) as (_, study):
+    with study_there(index, output, as_json, offline=True) as (_, study):
         material = study.report(protocol=protocol, title=title, bert=bert)
     if as_json:
         show.as_json(json_report(material))
@@ -244,14 +262,25 @@ def open_study(
 ) -> "Iterator[tuple[Index, Experiment]]":
     """An index, a study over it, and bars that show how far it is."""
     from polygraph.cli.progress import Bars
+    from polygraph.config import load_settings
+    from polygraph.per_document import FOLDER
 
     # A folder of small indexes need not hold one of its own.
-    small = new or (index is not None and (index / "documents").is_dir())
+    small = new or ((index or load_settings({}).index) / FOLDER).is_dir()
     with (
         open_index(index, new=small, **flags) as opened,
         Bars(quiet=quiet, spent=lambda: opened.models.calls.spent) as bars,
     ):
         yield opened, opened.experiment(output, progress=bars)
+
+
+def study_there(
+    index: Path | None, output: Path, quiet: bool, **flags: Any
+) -> "AbstractContextManager[tuple[Index, Experiment]]":
+    """The same for a study that must be there; a name that was mistyped leaves no folder behind."""
+    from polygraph.evaluate.study import existing
+
+    return open_study(index, existing(output).folder, quiet, **flags)
 
 
 def _questions(study: "Experiment", kind: Any, n: int, seed: int, own: Path | None) -> None:
@@ -287,9 +316,10 @@ def _design(protocol: str, trials: int | None, repeats: int | None) -> "Design":
     from polygraph.evaluate.protocols import DESIGNS, Design
 
     design = DESIGNS.get(protocol) or Design(protocol=protocol, repeats=1, trials=1)
+    for name, n in (("trials", trials), ("repeats", repeats)):
+        if n is not None and n < 1:
+            raise BadInput(f"--{name} {n} asks for no judgement. Give at least 1")
     design = replace(design, trials=trials or design.trials, repeats=repeats or design.repeats)
-    if min(trials or 1, repeats or 1) < 1:
-        raise BadInput(f"--trials {trials} --repeats {repeats}: each must be at least 1")
     if design.orders == "alternate" and design.trials % 2:
         raise BadInput(
             f"--trials {design.trials} is odd, and {protocol} turns the order round in every other trial. Give an even "

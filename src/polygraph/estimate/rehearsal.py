@@ -171,11 +171,13 @@ def rehearse(
         return np.zeros((len(names), 1), dtype=np.float32)
 
     view = merge(extractions, resolve(mentions, similar=similar).entity_of, order)
-    found = communities(
-        view.graph(),
-        [e.id for e in view.entities],
-        [e.chunks for e in view.entities],
-        max_size=community_size,
+    found = list(
+        communities(
+            view.graph(),
+            [e.id for e in view.entities],
+            [e.chunks for e in view.entities],
+            max_size=community_size,
+        )
     )
     made: dict[str, Material] = {}
     if materials:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from polygraph.errors import BadInput
 from polygraph.evaluate.gold import Gold, gold_of
-from polygraph.evaluate.measured import Measured
+from polygraph.evaluate.measured import Measured, changes
 from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.retrieval import (
     Measuring,
@@ -23,6 +23,7 @@ from polygraph.evaluate.retrieval import (
     require_all,
     sample,
 )
+from polygraph.evaluate.retrieval_metrics import check_metric
 from polygraph.evaluate.retrieval_report import Counts, RetrievalReport, report
 from polygraph.evaluate.steps import Told, answer_questions
 from polygraph.evaluate.study import Study, StudyAnswer
@@ -57,12 +58,18 @@ def document_of(question: Question) -> str:
     named = question.more.get("document")
     if isinstance(named, str) and named:
         return named
-    if len(question.evidence) != 1:
+    if not names_document(question):
         raise BadInput(
             f"the question {question.id!r} names {len(question.evidence)} documents, and one is needed to ask it of "
             "that document alone. Give it in the field `document`, or as its only `evidence`"
         )
     return question.evidence[0]
+
+
+def names_document(question: Question) -> bool:
+    """Whether a question tells which document it is about."""
+    named = question.more.get("document")
+    return len(question.evidence) == 1 or (isinstance(named, str) and bool(named))
 
 
 def by_document(questions: Sequence[Question]) -> dict[str, list[Question]]:
@@ -104,10 +111,11 @@ def evaluate_by_document(
     within = [
         replace(q, more={**q.more, "document": document_of(q)}, evidence=()) for q in questions if not q.null
     ]
-    chosen = sample([q for q in within if _may_be_measured(q)], options)
+    if options.metric:
+        check_metric(options.metric, ("chunk", "answer", "fact"), options.ks)
+    chosen = sample([q for q in within if may_be_measured(q)], options)
     asked: list[Question] = []
     measured: list[Measured] = []
-    keys: set[str] = set()
     unplaced = 0
     with kept_in(options.output) as file:
         for document, mine in by_document(chosen).items():
@@ -118,24 +126,25 @@ def evaluate_by_document(
                 unplaced += sum(g.unplaced for g in gold.values())
                 run = Measuring(methods, small.retrieve, small.index, models, gold, options)
                 measured += run.all(some, _nowhere, file)
-                keys |= run.keys
                 asked += some
             progress("questions", len(asked), len(chosen))
-        stale = len(file.kept.keys() - keys) if file is not None else 0
+        stale, changed = changes(file.kept if file is not None else {}, measured)
     if not asked:
         raise BadInput(
             f"none of the {len(questions)} questions has a gold passage, a fact or an answer that can be looked for in "
-            "its document, so retrieval cannot be measured on them"
+            "its document, so retrieval cannot be measured on them. Add one of these, or compare answers instead: "
+            "polygraph eval questions --questions FILE --output STUDY"
         )
     counts = Counts(
         total=len(questions),
         asked=len(asked),
         null=sum(q.null for q in questions),
         incomplete=0,
-        without_gold=sum(not _may_be_measured(q) for q in within) + len(chosen) - len(asked),
+        without_gold=sum(not may_be_measured(q) for q in within) + len(chosen) - len(asked),
         gold_documents=0,
         unplaced=unplaced,
         stale=stale,
+        changed=changed,
         types=dict(Counter(q.type for q in asked)),
     )
     timed = {name: is_timed(method, models) for name, method in methods.items()}
@@ -168,7 +177,8 @@ def answer_by_document(
     return answer_questions(study, questions, methods, _nobody, map, told)
 
 
-def _may_be_measured(question: Question) -> bool:
+def may_be_measured(question: Question) -> bool:
+    """Whether a question has gold that can be looked for within its document."""
     return bool(question.answers or question.passages or question.facts or question.chunks)
 
 

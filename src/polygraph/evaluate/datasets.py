@@ -12,6 +12,8 @@ from pathlib import Path
 
 from polygraph.errors import BadInput, StorageFailed
 from polygraph.evaluate import raw_folders, raw_forms
+from polygraph.evaluate.by_document import may_be_measured, names_document
+from polygraph.evaluate.questions_file import read_questions
 from polygraph.evaluate.raw_files import Collected, Reader
 
 
@@ -193,6 +195,10 @@ class Converted:
     questions: int
     null: int
     folder: Path
+    per_document: bool
+    """Whether each question is to be asked of an index of its own document, as papers do with such sets."""
+    measurable: bool
+    """Whether some question has gold for `eval retrieval`, on such indexes or on one of all documents."""
 
 
 def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> Converted:
@@ -246,9 +252,13 @@ def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> Conve
         raise StorageFailed(
             f"{place} cannot be written: {problem}. Name another folder with --output"
         ) from problem
+    asked = read_questions(targets[1])
+    alone = found.scope == "single" and all(names_document(q) for q in asked if not q.null)
     return Converted(
         documents=len(collected.documents),
         questions=len(collected.questions),
-        null=sum(bool(q.get("null")) for q in collected.questions),
+        null=sum(q.null for q in asked),
         folder=place,
+        per_document=alone,
+        measurable=any(may_be_measured(q) or (q.evidence and not alone) for q in asked if not q.null),
     )

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -16,7 +16,7 @@ from polygraph.evaluate.judgements import Judgement, pairs_of
 from polygraph.evaluate.judges import ListJudge, ModelJudge
 from polygraph.evaluate.protocols import PEOPLE, UNBIASED, Design
 from polygraph.evaluate.questions import Posed, generator_of, grounded_questions, summary_questions
-from polygraph.evaluate.questions_file import Question, read_questions
+from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.report import Material, embed_answers, html_report, json_report, markdown_report
 from polygraph.evaluate.sentence_questions import sentence_questions
 from polygraph.evaluate.sheets import write_sheet
@@ -29,10 +29,12 @@ from polygraph.evaluate.steps import (
     unaligned,
 )
 from polygraph.evaluate.study import Study, StudyAnswer
+from polygraph.evaluate.study_questions import put, questions_of, take
 from polygraph.models import ChatModel, Models
 from polygraph.models.pool import in_turn
 from polygraph.records import Answer, Json
 from polygraph.store.layers import Snapshot
+from polygraph.words import quantity
 
 Kind: TypeAlias = Literal["grounded", "summary", "sentences"]
 
@@ -87,23 +89,12 @@ class Experiment:
             posed = summary_questions(self.index, self.models)
         else:
             posed = sentence_questions(self.index, n_single=n, n_double=n, seed=seed)
-        self._write(posed.questions)
+        put(self.study, posed.questions)
         return posed
 
     def take(self, questions: Sequence[Question]) -> None:
-        """Take questions of the user's own as those of the study.
-
-        Raises:
-            BadInput: if the study has other ones.
-        """
-        if self.study.path("questions").is_file():
-            if [q.question for q in self.questions()] != [q.question for q in questions]:
-                raise BadInput(
-                    f"the study at {self.study.folder} has other questions. Name another folder with --output"
-                )
-            return
-        self.study.settle("questions", {"kind": "own", "n": len(questions)})
-        self._write(questions)
+        """Take questions of the user's own as those of the study, see `study_questions.take`."""
+        take(self.study, questions)
 
     def questions(self) -> list[Question]:
         """The questions of the study.
@@ -111,13 +102,7 @@ class Experiment:
         Raises:
             BadInput: if it has none yet.
         """
-        path = self.study.path("questions")
-        if not path.is_file():
-            raise BadInput(
-                f"the study at {self.study.folder} has no questions. Make some with: polygraph eval questions "
-                f"--output {self.study.folder}, or put your own there as questions.jsonl"
-            )
-        return read_questions(path)
+        return questions_of(self.study)
 
     # --- answers ------------------------------------------------------------------------------------
 
@@ -342,8 +327,8 @@ class Experiment:
         missing = [m for m in chosen if any((q.id, m) not in answers for q in questions)]
         if missing or len(chosen) < 2:
             raise BadInput(
-                f"the study at {self.study.folder} has answers of {len(chosen) - len(missing)} methods to every "
-                "question, and two are needed. Get them with: polygraph eval answers -m METHOD,METHOD --output "
+                f"the study at {self.study.folder} has answers of {quantity(len(chosen) - len(missing), 'method')} to "
+                "every question, and two are needed. Get them with: polygraph eval answers -m METHOD,METHOD --output "
                 f"{self.study.folder}"
             )
         return questions, answers, chosen
@@ -361,9 +346,6 @@ class Experiment:
             )
         return [judgement for found in listed for judgement in found]
 
-    def _write(self, questions: Sequence[Question]) -> None:
-        self.study.append("questions", [_as_line(q) for q in questions])
-
 
 def n_judge_calls(n_questions: int, n_methods: int, n_judges: int, how: Design) -> int:
     """Calls of judges for a whole study at most, alignment aside.
@@ -375,24 +357,3 @@ def n_judge_calls(n_questions: int, n_methods: int, n_judges: int, how: Design) 
         return 2 * n_methods * n_questions * how.trials * n_judges
     calls = how.n_calls(n_questions * n_methods * (n_methods - 1) // 2) * n_judges
     return 2 * calls if how.protocol == "differential" else calls
-
-
-def _as_line(question: Question) -> dict[str, Json]:
-    """A question as `read_questions` reads it."""
-    row = asdict(question)
-    line: dict[str, Json] = {"id": question.id, "question": question.question, "type": question.type}
-    if question.answers:
-        line["answers"] = list(question.answers)
-    if question.references:
-        line["references"] = list(question.references)
-    if question.evidence:
-        line |= {"evidence": list(question.evidence), "evidence_rule": question.evidence_rule}
-    if question.chunks:
-        line["evidence_chunks"] = list(question.chunks)
-    if question.passages:
-        line["passages"] = row["passages"]
-    if question.facts:
-        line["facts"] = list(question.facts)
-    if question.null:
-        line["null"] = True
-    return {**line, **{key: value for key, value in question.more.items() if key not in line}}

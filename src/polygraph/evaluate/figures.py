@@ -132,9 +132,12 @@ def cost_scatter(
                     fontsize=8,
                     color=_INK,
                 )
-        if any(m.tokens > 1 for m in methods):
-            axis.set_xscale("log")
-            axis.xaxis.set_major_formatter(lambda x, _: f"{x:,.0f}")
+        spent = [max(m.tokens, 1.0) for m in methods if m.method in quality]
+        if max(spent, default=1.0) > 1:
+            # Within one power of ten the marks between are all that there is to read.
+            axis.set_xscale("log", subs=(2, 3, 5, 7) if max(spent) < 10 * min(spent) else (2, 5))
+            for formatter in (axis.xaxis.set_major_formatter, axis.xaxis.set_minor_formatter):
+                formatter(lambda x, _: f"{x:,.0f}")
         axis.margins(x=0.12, y=0.1)
         axis.set_xlabel("tokens per question, read and written")
         axis.set_ylabel(name)

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from polygraph.errors import BadInput, StorageFailed
 from polygraph.evaluate.gold import Found
+from polygraph.evaluate.grounds import NAMES
 from polygraph.records import Usage
 
 _BEGIN = b'{"question": "'
@@ -23,8 +24,10 @@ class Measured:
     question: str
     """Id of the question."""
     method: str
-    key: str
-    """Hash of everything that the result depends on: question and gold, method, layers, models, options."""
+    key: str = ""
+    """Hash of everything that the result depends on, see `evaluate.grounds`."""
+    rests_on: Mapping[str, str] = field(default_factory=dict)
+    """The same part by part; empty in files of earlier releases."""
     found: Found = field(default_factory=Found)
     ranking: tuple[str, ...] = ()
     """First chunk ids, to look at."""
@@ -66,6 +69,7 @@ class Measured:
             "cost": self.usage.cost,
             "empty_because": self.empty_because,
             "error": self.error,
+            "rests_on": dict(self.rests_on),
             "key": self.key,
         }
 
@@ -77,6 +81,7 @@ class Measured:
             question=str(line["question"]),
             method=str(line["method"]),
             key=str(line["key"]),
+            rests_on={str(part): str(value) for part, value in dict(line.get("rests_on", {})).items()},
             found=Found(
                 documents=ranks["document"],
                 chunks=ranks["chunk"],
@@ -99,6 +104,26 @@ class Measured:
             empty_because=str(line["empty_because"]),
             error=str(line["error"]),
         )
+
+
+def changes(kept: Mapping[str, Measured], asked: Sequence[Measured]) -> tuple[int, dict[str, int]]:
+    """Count the results of a file that are not those of a run, and what has changed since where they were asked again.
+
+    Args:
+        kept: of the file, by key.
+        asked: of the run.
+
+    Returns:
+        Their number; and by part of the grounds, in the order of these, how many were made on another.
+    """
+    keys = {m.key for m in asked}
+    former = [m for key, m in kept.items() if key not in keys]
+    now = {(m.question, m.method): m.rests_on for m in asked}
+    pairs = [(m.rests_on, now[m.question, m.method]) for m in former if (m.question, m.method) in now]
+    # A line without grounds was written by an earlier release: of it, only that is known.
+    told = [(old or {**new, "code": ""}, new) for old, new in pairs]
+    found = {part: sum(old.get(part) != new[part] for old, new in told) for part in NAMES}
+    return len(former), {part: n for part, n in found.items() if n}
 
 
 def _rank(value: Any) -> int | None:

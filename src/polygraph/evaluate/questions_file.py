@@ -118,7 +118,9 @@ def read_questions(path: str | Path, *, evidence: str = "evidence") -> list[Ques
             f'{file} holds no question. Write one JSON object a line: {{"id": "q1", "question": "..."}}'
         )
     if evidence != "evidence" and not has_field:
-        raise BadInput(f"no line of {file} has the field {evidence!r} that --evidence names")
+        raise BadInput(
+            f"no line of {file} has the field {evidence!r} that --evidence names. Name one that is there"
+        )
     return found
 
 
@@ -131,11 +133,15 @@ def _lines(file: Path) -> Iterator[tuple[int, str]]:
             while raw := opened.readline(MAX_LINE + 1):
                 number += 1
                 if len(raw) > MAX_LINE:
-                    raise BadInput(f"{file} has a line of more than {MAX_LINE:,} bytes, line {number}")
+                    raise BadInput(
+                        f"{file} has a line of more than {MAX_LINE:,} bytes, line {number}. Shorten it"
+                    )
                 try:
                     text = raw.decode("utf-8-sig" if number == 1 else "utf-8").strip()
                 except UnicodeDecodeError as problem:
-                    raise BadInput(f"{file} is not UTF-8: line {number}, byte {problem.start}") from problem
+                    raise BadInput(
+                        f"{file} is not UTF-8: line {number}, byte {problem.start}. Save it as UTF-8"
+                    ) from problem
                 if text:
                     yield number, text
     except (OSError, EOFError, zlib.error) as problem:

@@ -12,19 +12,18 @@ import numpy as np
 
 from polygraph.errors import BadInput, BudgetReached, MissingLayer, WorkFailed
 from polygraph.evaluate.gold import Gold, found_in, gold_of
-from polygraph.evaluate.measured import Measured, MeasuredFile
+from polygraph.evaluate.grounds import Grounds, code_of, short
+from polygraph.evaluate.measured import Measured, MeasuredFile, changes
 from polygraph.evaluate.questions_file import Question
-from polygraph.evaluate.retrieval_metrics import KS, depth_of, unit_of
+from polygraph.evaluate.retrieval_metrics import KS, UNITS, check_metric, depth_of, unit_of
 from polygraph.evaluate.retrieval_report import Counts, RetrievalReport, report
 from polygraph.models import Models
 from polygraph.models.pool import in_turn
 from polygraph.models.protocols import Embedder
-from polygraph.records import Json, Retrieval, Usage, digest
+from polygraph.records import Json, Retrieval, Usage
 from polygraph.retrieve.base import Method, require
 from polygraph.store.layers import BY_EMBEDDER, BY_NAME_EMBEDDER, Snapshot, with_below
 
-_FORMAT = "1"
-"""Changes when results of an older version must not be used any more."""
 _KEPT_RANKS = 20
 
 Retrieve = Callable[[str, str], Retrieval]
@@ -82,11 +81,15 @@ def evaluate_retrieval(
     gold = {q.id: gold_of(q, index) for q in questions}
     counts = _count(questions, gold, index)
     asked = _asked([q for q in questions if gold[q.id].measurable], gold, options)
+    if options.metric:
+        # Before anything is asked and paid for.
+        check_metric(options.metric, [u for u in UNITS if any(gold[q.id].has(u) for q in asked)], options.ks)
     counts = replace(counts, asked=len(asked), types=dict(Counter(q.type for q in asked)))
     run = Measuring(methods, retrieve, index, models, gold, options)
     with kept_in(options.output) as file:
         measured = run.all(asked, progress, file)
-        counts = replace(counts, stale=len(file.kept.keys() - run.keys) if file is not None else 0)
+        stale, changed = changes(file.kept if file is not None else {}, measured)
+        counts = replace(counts, stale=stale, changed=changed)
     timed = {name: is_timed(method, models) for name, method in methods.items()}
     return report(asked, timed, measured, counts, options.ks, options.metric, options.seed)
 
@@ -119,24 +122,23 @@ class Measuring:
         self._models = models
         self._gold = gold
         self._depth = depth_of(options.ks)
-        self._states = {
-            name: _state(name, m, index, models, options, self._depth) for name, m in methods.items()
+        self._grounds = {
+            name: _grounds(name, m, index, models, options, self._depth) for name, m in methods.items()
         }
         self._lock = threading.Lock()
-        self.keys: set[str] = set()
-        """Of all results asked for; others in the file belong to other questions, methods or states."""
 
     def all(
         self, questions: Sequence[Question], progress: Progress, file: MeasuredFile | None
     ) -> list[Measured]:
         """Measure every question with every method, as far as the file does not have it."""
-        keys = {
-            (q.id, n): digest(_what_is_asked(q), state)
+        grounds = {
+            (q.id, name): replace(common, question=short(_what_is_asked(q)))
             for q in questions
-            for n, state in self._states.items()
+            for name, common in self._grounds.items()
         }
-        self.keys = set(keys.values())
-        done = {key: file.kept[key] for key in self.keys & file.kept.keys()} if file is not None else {}
+        keys = {each: g.key for each, g in grounds.items()}
+        kept = file.kept if file is not None else {}
+        done = {key: kept[key] for key in keys.values() if key in kept}
         total, n_done = len(keys), sum(key in done for key in keys.values())
         progress("questions", n_done, total)
 
@@ -147,7 +149,11 @@ class Measuring:
             def one(name: str) -> None:
                 nonlocal n_done
                 key = keys[question.id, name]
-                measured = self._measure(question, name, key, embedded)
+                measured = replace(
+                    self._measure(question, name, embedded),
+                    key=key,
+                    rests_on=grounds[question.id, name].as_dict(),
+                )
                 with self._lock:
                     done[key] = measured
                     n_done += 1
@@ -180,9 +186,14 @@ class Measuring:
         ]
 
     def _warm_up(self, question: Question, names: Sequence[str]) -> None:
-        """Load models and layers before anything is timed."""
+        """Load models and layers before anything is timed; what fails here is counted where it is measured."""
         for name in names:
-            self._retrieve(f"{question.question} ?", name)
+            try:
+                self._retrieve(f"{question.question} ?", name)
+            except BudgetReached:
+                raise
+            except WorkFailed:
+                continue
 
     def _embed(self, text: str, names: Sequence[str]) -> dict[str, tuple[float, float, Usage]]:
         """Embed a question beforehand, so that not only the first method that needs its vector pays for it.
@@ -206,7 +217,7 @@ class Measuring:
         return (self._models.embedder, BY_EMBEDDER), (self._models.name_embedder, BY_NAME_EMBEDDER)
 
     def _measure(
-        self, question: Question, name: str, key: str, embedded: Mapping[str, tuple[float, float, Usage]]
+        self, question: Question, name: str, embedded: Mapping[str, tuple[float, float, Usage]]
     ) -> Measured:
         started, worked = time.perf_counter(), time.process_time()
         try:
@@ -214,7 +225,7 @@ class Measuring:
         except BudgetReached:
             raise
         except WorkFailed as problem:
-            return Measured(question=question.id, method=name, key=key, error=str(problem))
+            return Measured(question=question.id, method=name, error=str(problem))
         seconds, worked = time.perf_counter() - started, time.process_time() - worked
         usage = found.usage
         alone = is_timed(self._methods[name], self._models)
@@ -226,7 +237,6 @@ class Measuring:
         return Measured(
             question=question.id,
             method=name,
-            key=key,
             found=found_in(self._gold[question.id], found, self._index, self._depth),
             ranking=found.ranking[:_KEPT_RANKS],
             n_ranked=len(found.ranking),
@@ -267,14 +277,15 @@ def require_all(index: Snapshot, methods: Mapping[str, Method], models: Models) 
 def _count(questions: Sequence[Question], gold: Mapping[str, Gold], index: Snapshot) -> Counts:
     """How many questions there are of which kind, and whether their gold is of this index."""
     if not questions:
-        raise BadInput("there are no questions")
+        raise BadInput("there are no questions to measure. Give a list or a file that holds some")
     if len(gold) < len(questions):
         twice = next(i for i, n in Counter(q.id for q in questions).items() if n > 1)
         raise BadInput(f"two questions have the id {twice!r}. Give each its own")
     if not any(g.measurable for g in gold.values()):
         raise BadInput(
             f"none of the {len(questions)} questions has gold evidence (`evidence`: document ids) or an answer "
-            "that can be looked for in passages, so retrieval cannot be measured on them"
+            "that can be looked for in passages, so retrieval cannot be measured on them. Add one of these, or compare "
+            "answers instead: polygraph eval questions --questions FILE --output STUDY"
         )
     known = index.store.document_hashes().keys()
     named = dict.fromkeys(d for g in gold.values() for need in g.documents for d in sorted(need))
@@ -325,17 +336,19 @@ def _what_is_asked(question: Question) -> str:
     return repr(replace(question, id="", type="", references=(), more={}))
 
 
-def _state(name: str, method: Method, index: Snapshot, models: Models, options: Options, depth: int) -> str:
+def _grounds(
+    name: str, method: Method, index: Snapshot, models: Models, options: Options, depth: int
+) -> Grounds:
     """Everything else that a result depends on."""
     parameters = {f.name: getattr(method, f.name) for f in fields(method)}  # type: ignore[arg-type]
-    return digest(
-        _FORMAT,
-        name,
-        type(method).__qualname__,
-        repr(parameters),
-        *(f"{layer}={index.versions.get(layer, '')}" for layer in with_below(method.needs)),
-        models.chat.name if models.chat is not None else "",
-        models.reranker.name if models.reranker is not None else "",
-        repr(sorted((options.scope or {}).items(), key=lambda pair: pair[0])),
-        str(depth),
+    return Grounds(
+        question="",
+        method=short(name, type(method).__qualname__, repr(parameters)),
+        index=short(*(f"{layer}={index.versions.get(layer, '')}" for layer in with_below(method.needs))),
+        models=short(
+            models.chat.name if models.chat is not None else "",
+            models.reranker.name if models.reranker is not None else "",
+        ),
+        options=short(repr(sorted((options.scope or {}).items(), key=lambda pair: pair[0])), str(depth)),
+        code=code_of(method),
     )

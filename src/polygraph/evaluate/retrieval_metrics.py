@@ -8,9 +8,10 @@
 | fact | `facts` | ``fact_recall@k mhrag_hits@4 mhrag_hits@10 mhrag_map@10 mhrag_mrr@10`` |
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, TypeAlias, get_args
 
+from polygraph.errors import BadInput
 from polygraph.evaluate.gold import Found
 from polygraph.evaluate.ranks import Ranks, all_found, hit, mhrag_map, ndcg, recall, reciprocal_rank
 
@@ -58,6 +59,17 @@ def metrics_of(unit: Unit, ranks: Ranks, ks: Sequence[int] = KS) -> dict[str, fl
         f"{before}mrr": reciprocal_rank(ranks),
         **{f"{before}ndcg@{k}": ndcg(ranks, k) for k in ks},
     }
+
+
+def check_metric(metric: str, units: Collection[Unit], ks: Sequence[int]) -> None:
+    """Make sure that a metric is measured on questions with gold of these kinds.
+
+    Raises:
+        BadInput: naming those that are.
+    """
+    known = [name for unit in UNITS if unit in units for name in metrics_of(unit, (None,), ks)]
+    if metric not in known:
+        raise BadInput(f"--metric {metric!r} is not measured here. Choose one of: {', '.join(known)}")
 
 
 def depth_of(ks: Sequence[int]) -> int:

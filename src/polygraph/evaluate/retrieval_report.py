@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polygraph.errors import BadInput, WorkFailed
+from polygraph.errors import WorkFailed
 from polygraph.evaluate.bootstrap import Interval, bootstrap_means
 from polygraph.evaluate.compare import Comparison, Costs, compare_all, conclusions
 from polygraph.evaluate.measured import Measured
@@ -17,6 +17,7 @@ from polygraph.evaluate.questions_file import Question
 from polygraph.evaluate.retrieval_metrics import (
     UNITS,
     Unit,
+    check_metric,
     headline,
     metrics_of,
     ranks_by_unit,
@@ -25,6 +26,15 @@ from polygraph.evaluate.retrieval_metrics import (
 
 MAX_TYPES = 50
 """Types of question that get a table of their own."""
+_GROUNDS = {
+    "question": "question or gold",
+    "method": "the method's parameters",
+    "index": "the index",
+    "models": "models",
+    "options": "filter, budget or depths",
+    "code": "the code",
+}
+"""What a result rests on, in words."""
 _FEW = 30
 _MANY_PAIRS = 10
 """More pairs than those of five methods: the correction of p for all of them is worth a word."""
@@ -50,7 +60,9 @@ class Counts:
     unplaced: int = 0
     """Gold passages that are not in the index; they count as not found."""
     stale: int = 0
-    """Results in the output file that belong to other questions, methods or states of the index."""
+    """Results in the output file that belong to another run or an earlier state."""
+    changed: Mapping[str, int] = field(default_factory=dict)
+    """Of these, how many were asked again since a part of their grounds is another, by its name."""
     types: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -166,11 +178,15 @@ def report(
     common = [t for t, _ in sorted(Counter(types.values()).items(), key=lambda pair: (-pair[1], pair[0]))]
     shown = sorted(common[:MAX_TYPES]) if len(common) > 1 else []
     results = tuple(_result(name, rows[name], types, shown, ks, seed) for name in methods)
-    units: dict[Unit, int] = {u: max(r.scores.n.get(u, 0) for r in results) for u in UNITS}
+    # A method may have failed on every question of one kind.
+    units: dict[Unit, int] = {u: min(r.scores.n.get(u, 0) for r in results) for u in UNITS}
+    if not any(units.values()):
+        raise WorkFailed(
+            "no kind of gold was measured with every method: too many questions failed. Run the same command again, or "
+            "leave a method out"
+        )
     chosen = metric or headline(units, ks)
-    known = results[0].scores.metrics
-    if chosen not in known:
-        raise BadInput(f"--metric {chosen!r} is not measured here. Choose one of: {', '.join(known)}")
+    check_metric(chosen, [u for u in UNITS if units[u]], ks)
     unit = unit_of(chosen)
     values = {
         name: {
@@ -289,6 +305,9 @@ def _notes(
             (f"questions for which {r.name} found evidence and ranked no chunk", r.n_unranked),
         ]
     found = [f"{what}: {n:,}" for what, n in named if n]
+    if counts.changed:
+        told = ", ".join(f"{_GROUNDS[part]} ({n:,})" for part, n in counts.changed.items())
+        found.append(f"measured anew instead of taken from the output file, since something changed: {told}")
     found += [
         f"{r.name}: {r.cached_calls_per_question:.2f} calls a question came from the cache and cost nothing now"
         for r in results

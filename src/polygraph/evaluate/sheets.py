@@ -80,7 +80,10 @@ def write_sheet(
         raise BadInput(f"{file} is there already and may hold marks. Name another file with --sheet")
     usable = [p for p in pairs if p.how != "discarded"]
     if not usable:
-        raise BadInput("no pair of answers is left to judge: none could be brought to equal length")
+        raise BadInput(
+            "no pair of answers is left to judge: none could be brought to equal length. Allow more with --tolerance, "
+            "or take them as they are with --no-align"
+        )
     rng = np.random.default_rng(seed)
     rows = [usable[int(i)] for i in rng.permutation(len(usable))][:limit]
     turned = _turned(rows, rng)
@@ -103,7 +106,9 @@ def write_sheet(
         with file.open("xb") as out:
             out.write(written.getvalue().encode("utf-8-sig", "replace"))
     except OSError as error:
-        raise StorageFailed(f"{file} cannot be written: {error.strerror}") from error
+        raise StorageFailed(
+            f"{file} cannot be written: {error.strerror}. Name another file with --sheet"
+        ) from error
     return len(rows)
 
 

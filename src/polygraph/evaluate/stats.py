@@ -6,6 +6,7 @@
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from itertools import combinations
 from typing import Any, Literal, TypeAlias
 
@@ -18,6 +19,8 @@ from polygraph.evaluate.bootstrap import holm
 Test: TypeAlias = Literal["t", "wilcoxon", "mcnemar", "sign", "none"]
 _LARGEST_SHAPIRO = 5000
 """Values for which scipy vouches for Shapiro's p."""
+_EXTRA = ("matplotlib", "rouge_score", "sacrebleu", "scipy", "statsmodels")
+"""What the extra `eval` brings."""
 _EXACT = 25
 """Questions on which two methods differ, up to which McNemar's test is exact."""
 
@@ -155,6 +158,16 @@ def power_of(
 # --- parts ------------------------------------------------------------------------------------------------
 
 
+def require_extra() -> None:
+    """Make sure, before anything is paid, that what was answered and judged can also be reported on.
+
+    Raises:
+        MissingExtra: if part of the extra `eval` is not installed.
+    """
+    if any(find_spec(name) is None for name in _EXTRA):
+        raise MissingExtra("the report of a study", "eval")
+
+
 def library(name: str) -> Any:
     """A module of scipy or statsmodels, imported when it is needed.
 
@@ -164,7 +177,7 @@ def library(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as problem:
-        raise MissingExtra("this test", "eval") from problem
+        raise MissingExtra("the report of a study", "eval") from problem
 
 
 def _p_value(

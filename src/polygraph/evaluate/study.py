@@ -102,7 +102,9 @@ class Study:
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StorageFailed(f"the folder {folder} cannot be made: {error.strerror}") from error
+            raise StorageFailed(
+                f"the folder {folder} cannot be made: {error.strerror}. Name another with --output"
+            ) from error
 
     # --- settings -----------------------------------------------------------------------------------
 
@@ -116,7 +118,9 @@ class Study:
         except ValueError as error:
             raise BadInput(f"{path} is not JSON: {error}. Put it back or begin another study") from error
         if not isinstance(found, dict) or found.get("polygraph_study") != FORMAT:
-            raise BadInput(f"{path} is not of a study that this version reads (format {FORMAT})")
+            raise BadInput(
+                f"{path} is not of a study that this version reads (format {FORMAT}). Begin another with --output"
+            )
         return found
 
     def settle(self, step: str, values: Mapping[str, Json]) -> None:
@@ -137,12 +141,8 @@ class Study:
             )
         if before is None:
             known[step] = now
-            path = self.folder / MANIFEST
-            temporary = path.with_suffix(".tmp")
-            temporary.write_text(
-                json.dumps(known, ensure_ascii=False, indent=2, sort_keys=True) + "\n", "utf-8"
-            )
-            temporary.replace(path)
+            text = json.dumps(known, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
+            self._replace(self.folder / MANIFEST, text.encode("utf-8", "replace"))
 
     # --- lines --------------------------------------------------------------------------------------
 
@@ -167,18 +167,28 @@ class Study:
                     file.flush()
                     os.fsync(file.fileno())
             except OSError as error:
-                raise StorageFailed(f"{self.path(name)} cannot be written: {error.strerror}") from error
+                raise StorageFailed(
+                    f"{self.path(name)} cannot be written: {error.strerror}. Make room and go on"
+                ) from error
 
     def put_in_order(self, name: str, rows: Sequence[Mapping[str, Any]]) -> None:
         """Write a file anew, if its lines are not these."""
         text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows).encode("utf-8", "replace")
-        path = self.path(name)
         with self._lock:
-            if path.is_file() and path.read_bytes() == text:
-                return
-            temporary = path.with_suffix(".tmp")
-            temporary.write_bytes(text)
+            if not (self.path(name).is_file() and self.path(name).read_bytes() == text):
+                self._replace(self.path(name), text)
+
+    def _replace(self, path: Path, text: bytes) -> None:
+        """Write a file whole or not at all."""
+        temporary = path.with_suffix(".tmp")
+        try:
+            with temporary.open("wb") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
             temporary.replace(path)
+        except OSError as error:
+            raise StorageFailed(f"{path} cannot be written: {error.strerror}. Make room and go on") from error
 
     def lines(self, name: str) -> Iterator[dict[str, Any]]:
         """The lines of a file; one that is not JSON, as after a crash, is passed over."""
@@ -223,6 +233,20 @@ class Study:
                 raise BadInput(
                     f"{self.path(name)} holds a line that is not as it must be: {error}. Mend it or take it out"
                 ) from error
+
+
+def existing(folder: Path) -> Study:
+    """A study that was begun.
+
+    Raises:
+        BadInput: if there is none, or the folder holds something else.
+    """
+    if not (folder / MANIFEST).is_file():
+        raise BadInput(
+            f"there is no study at {folder}. Name one with --output, or begin it with: polygraph eval questions "
+            f"--output {folder}"
+        )
+    return Study(folder)
 
 
 def _last(records: Iterable[T], key: Callable[[T], Any]) -> list[T]:

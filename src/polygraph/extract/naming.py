@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from typing import Any
 from zlib import crc32
 
 import numpy as np
@@ -31,7 +32,10 @@ _SHORT = 3
 """A title of one word has so many characters at least."""
 
 Keys = NDArray[np.uint64]
-Pairs = NDArray[np.int64]
+Rows = NDArray[np.int32]
+Pairs = NDArray[np.int32]
+_BLOCK = 1 << 18
+"""Names that are looked up at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,11 +45,11 @@ class Naming:
     keys: Keys
     """Hash of each name, ascending, shape ``(n,)``; the place of a name here is its number."""
     titles: Pairs
-    """Pairs of a name and a passage of a document that is called so, ascending, shape ``(m, 2)``."""
+    """Pairs of a name and a passage of a document that is called so, by passage, then name, shape ``(m, 2)``."""
     links: Pairs
-    """Pairs of such a name and a passage of another document whose text has it."""
+    """Pairs of such a name and a passage of another document whose text has it, in the same order."""
     shared: Pairs
-    """Pairs of any other name and a passage that has it, for names that at least two passages have."""
+    """The same of any other name and a passage that has it, for names that at least two passages have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,29 +122,50 @@ def read_document(texts: Sequence[str], titles: Titles) -> Said:
     )
 
 
-def naming(titles: Keys, sizes: Pairs, said: tuple[Pairs, Keys], capitals: tuple[Pairs, Keys]) -> Naming:
+def naming(
+    titles: Keys, sizes: NDArray[np.int64], said: tuple[Rows, Keys], capitals: tuple[Rows, Keys]
+) -> Naming:
     """Find the names that passages share.
 
     Args:
         titles: hash of each document's title, 0 for one that is no name, shape ``(n_documents,)``.
         sizes: number of each document's passages.
-        said: passages and the titles in them, each pair once; passages are numbered through all documents.
-        capitals: passages and the names in them, each pair once.
+        said: passages and the titles in them, each pair once, ascending; passages are numbered through all documents.
+        capitals: passages and the names in them, each pair once, ascending.
     """
     own = np.repeat(titles, sizes)
-    titled = np.flatnonzero(own)
+    titled = np.flatnonzero(own).astype(np.int32)
     links = said[1] != own[said[0]]
-    others = ~np.isin(capitals[1], titles)
-    passages, names = capitals[0][others], capitals[1][others]
-    found, number, counts = np.unique(names, return_inverse=True, return_counts=True)
-    shared = counts[number] > 1
-    keys = np.union1d(titles[titles != 0], found[counts > 1])
+    known = np.unique(titles[titles != 0])
+    shared = _several(capitals[1])
+    shared = shared[~among(shared, known)]
+    keys = np.union1d(known, shared)
     return Naming(
         keys,
-        _numbered(own[titled], titled, keys),
-        _numbered(said[1][links], said[0][links], keys),
-        _numbered(names[shared], passages[shared], keys),
+        _numbered(own[titled], titled, known, keys),
+        _numbered(said[1][links], said[0][links], known, keys),
+        _numbered(capitals[1], capitals[0], shared, keys),
     )
+
+
+def among(some: NDArray[Any], others: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which of some numbers are among others, which ascend.
+
+    >>> among(np.array([3, 1]), np.array([1, 2])).tolist()
+    [False, True]
+    """
+    if not len(others):
+        return np.zeros(len(some), dtype=np.bool_)
+    found: NDArray[np.bool_] = others[np.minimum(np.searchsorted(others, some), len(others) - 1)] == some
+    return found
+
+
+def _several(names: Keys) -> Keys:
+    """Names that stand there twice at least, ascending."""
+    ordered = np.sort(names)
+    again = ordered[1:][ordered[1:] == ordered[:-1]]
+    del ordered
+    return np.unique(again)
 
 
 def title_key(title: str) -> int:
@@ -263,8 +288,20 @@ def _hash(words: tuple[str, ...]) -> int:
     return int.from_bytes(blake2b(" ".join(words).encode(), digest_size=8).digest(), "little")
 
 
-def _numbered(names: Keys, passages: Pairs, keys: Keys) -> Pairs:
-    """Hashes and passages as pairs of number and passage, ascending."""
-    numbers = np.searchsorted(keys, names).astype(np.int64)
-    order = np.lexsort((passages, numbers))
-    return np.stack([numbers[order], passages[order].astype(np.int64)], axis=1)
+def _numbered(names: Keys, passages: Rows, wanted: Keys, keys: Keys) -> Pairs:
+    """Those of some names that are wanted, and their passages, as pairs of number and passage, in the order given.
+
+    Args:
+        names: hashes.
+        passages: of each.
+        wanted: hashes of names, ascending.
+        keys: the same and others, ascending; the place of a name here is its number.
+    """
+    pairs, n = np.empty((len(names), 2), dtype=np.int32), 0
+    for at in range(0, len(names), _BLOCK):
+        some = names[at : at + _BLOCK]
+        rows = np.flatnonzero(among(some, wanted))
+        pairs[n : n + len(rows), 0] = np.searchsorted(keys, some[rows])
+        pairs[n : n + len(rows), 1] = passages[at : at + _BLOCK][rows]
+        n += len(rows)
+    return pairs[:n]

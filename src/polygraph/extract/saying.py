@@ -8,16 +8,21 @@ words      marks of all words of a document
 ```
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import os
+import struct
+import zipfile
+from array import array
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.columns import Table, interleaved
-from polygraph.extract.naming import Keys, Naming, Pairs, Said, marks, naming
+from polygraph.extract.naming import Keys, Naming, Rows, Said, among, marks, naming
 
 _COLUMNS: Mapping[str, Mapping[str, type]] = {
     "documents": {"mark": np.uint64, "title": np.uint64, "passages": np.int64},
@@ -26,8 +31,10 @@ _COLUMNS: Mapping[str, Mapping[str, type]] = {
     "words": {"mark": np.uint32},
 }
 _FILE = "said.npz"
-_BATCH = 50
-"""Documents that are collected as objects before they become arrays."""
+_BLOCK = 1 << 18
+"""Rows that are looked through at once."""
+_BEFORE_LENGTHS = 26
+"""Bytes at the beginning of a file in an archive, before the lengths of its name and of what else is said of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,15 +46,32 @@ class Sayings:
     @classmethod
     def of(cls, documents: Iterable[tuple[int, int, Said]]) -> "Sayings":
         """Collect documents, each as its mark, the hash of its title, and what it says."""
-        parts = [_collected([])]
-        batch: list[tuple[int, int, Said]] = []
-        for document in documents:
-            batch.append(document)
-            if len(batch) == _BATCH:
-                parts.append(_collected(batch))
-                batch = []
-        parts.append(_collected(batch))
-        return cls({name: _joined([part[name] for part in parts]) for name in _COLUMNS})
+        # Arrays that grow: of lists there would be one item for each row.
+        offsets = {name: array("q", [0]) for name in _COLUMNS}
+        columns = {
+            name: {c: array(np.dtype(kind).char) for c, kind in kinds.items()}
+            for name, kinds in _COLUMNS.items()
+        }
+        for mark, title, said in documents:
+            rows: dict[str, dict[str, Iterable[int]]] = {
+                "documents": {"mark": [mark], "title": [title], "passages": [len(said.titles)]},
+                "titles": _by_passage(said.titles),
+                "capitals": _by_passage(said.capitals),
+                "words": {"mark": said.words},
+            }
+            for name, some in rows.items():
+                for column, values in some.items():
+                    columns[name][column].extend(values)
+                    n = len(columns[name][column])
+                offsets[name].append(n)
+        return cls(
+            {
+                name: Table(
+                    _frozen(offsets[name], np.int64), {c: _frozen(columns[name][c], kinds[c]) for c in kinds}
+                )
+                for name, kinds in _COLUMNS.items()
+            }
+        )
 
     @property
     def n_documents(self) -> int:
@@ -68,9 +92,19 @@ class Sayings:
 
     def with_those(self, other: "Sayings", order: Sequence[tuple[str, int, int]]) -> "Sayings":
         """Documents of these and of others, in order (see `columns.interleaved`)."""
-        return Sayings(
-            {name: interleaved([table, other.tables[name]], order) for name, table in self.tables.items()}
-        )
+        tables = {}
+        for name, columns in _COLUMNS.items():
+            mine, theirs = self.tables[name], other.tables[name]
+            # Column by column, so that of those in files one at a time is in memory.
+            joined = {
+                c: interleaved(
+                    [Table(mine.offsets, {c: mine[c]}), Table(theirs.offsets, {c: theirs[c]})], order
+                )
+                for c in columns
+            }
+            offsets = next(iter(joined.values())).offsets
+            tables[name] = Table(offsets, {c: table[c] for c, table in joined.items()})
+        return Sayings(tables)
 
     def naming(self) -> Naming:
         """The names that the passages share."""
@@ -78,9 +112,11 @@ class Sayings:
         sizes = documents["passages"]
         first = np.cumsum(sizes) - sizes
 
-        def pairs(name: str) -> tuple[Pairs, Keys]:
+        def pairs(name: str) -> tuple[Rows, Keys]:
             table = self.tables[name]
-            return table["passage"] + np.repeat(first, np.diff(table.offsets)), table["name"]
+            passages = np.repeat(first.astype(np.int32), np.diff(table.offsets))
+            passages += table["passage"]
+            return passages, table["name"]
 
         return naming(self.titles, sizes, pairs("titles"), pairs("capitals"))
 
@@ -93,21 +129,22 @@ class Sayings:
         """
         found: NDArray[np.bool_] = np.zeros(self.n_documents, dtype=np.bool_)
         titles, words = self.tables["titles"], self.tables["words"]
-        found[titles.document()[np.isin(titles["name"], np.array(sorted(gone), dtype=np.uint64))]] = True
+        leaving = np.array(sorted(gone), dtype=np.uint64)
+        found[_documents(titles, _rows_of(titles["name"], leaving))] = True
         wanted = [np.array(sorted(marks(title)), dtype=np.uint32) for title in new]
         if not wanted:
             return found
-        rows = np.flatnonzero(np.isin(words["mark"], np.concatenate(wanted)))
+        rows = _rows_of(words["mark"], np.unique(np.concatenate(wanted)))
         # The documents that have each word, ascending, word by word.
-        document = np.searchsorted(words.offsets, rows, side="right") - 1
-        order = np.argsort(words["mark"][rows], kind="stable")
-        mark, document = words["mark"][rows][order], document[order]
+        mark, document = words["mark"][rows], _documents(words, rows)
+        order = np.argsort(mark, kind="stable")
+        mark, document = mark[order], document[order]
         for each in wanted:
             begin, end = np.searchsorted(mark, each, side="left"), np.searchsorted(mark, each, side="right")
             having = sorted((document[a:b] for a, b in zip(begin, end, strict=True)), key=len)
             with_all = having[0]
             for some in having[1:]:
-                with_all = with_all[_among(with_all, some)]
+                with_all = with_all[among(with_all, some)]
             found[with_all] = True
         return found
 
@@ -122,51 +159,81 @@ class Sayings:
 
     @classmethod
     def load(cls, folder: Path) -> "Sayings | None":
-        """Read what `save` wrote; None if there is nothing."""
+        """Open what `save` wrote; None if there is nothing. A column is mapped when it is asked for, and not kept."""
         if not (folder / _FILE).is_file():
             return None
-        with np.load(folder / _FILE) as arrays:
-            return cls(
-                {
-                    name: Table(
-                        arrays[f"{name}."], {column: arrays[f"{name}.{column}"] for column in columns}
-                    )
-                    for name, columns in _COLUMNS.items()
-                }
-            )
+        places = _places(folder / _FILE)
+        return cls(
+            {
+                name: Table(
+                    _mapped(places[f"{name}."]), _Columns({c: places[f"{name}.{c}"] for c in columns})
+                )
+                for name, columns in _COLUMNS.items()
+            }
+        )
 
 
-def _collected(documents: Sequence[tuple[int, int, Said]]) -> dict[str, Table]:
-    rows: dict[str, list[list[Any]]] = {name: [] for name in _COLUMNS}
-    for mark, title, said in documents:
-        rows["documents"].append([(mark, title, len(said.titles))])
-        rows["titles"].append([(i, name) for i, names in enumerate(said.titles) for name in names])
-        rows["capitals"].append([(i, name) for i, names in enumerate(said.capitals) for name in names])
-        rows["words"].append([(word,) for word in said.words])
-    tables = {}
-    for name, of_documents in rows.items():
-        offsets = np.cumsum([0, *map(len, of_documents)], dtype=np.int64)
-        tables[name] = Table(offsets, _arrays(name, [row for some in of_documents for row in some]))
-    return tables
+_Place: TypeAlias = tuple[Path, int, np.dtype[Any], tuple[int, ...]]
+"""File, first byte, type and shape of an array."""
 
 
-def _joined(parts: Sequence[Table]) -> Table:
-    """Tables one after the other."""
-    sizes = np.concatenate([np.diff(part.offsets) for part in parts])
-    columns = {c: np.concatenate([part[c] for part in parts]) for c in parts[0].columns}
-    return Table(np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64), columns)
+class _Columns(Mapping[str, NDArray[Any]]):
+    """Columns that are mapped each time that they are asked for."""
+
+    def __init__(self, places: Mapping[str, _Place]) -> None:
+        self._places = places
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        return _mapped(self._places[name])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
 
 
-def _among(some: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Which of some ascending numbers are among others, at least as many."""
-    if not len(some):
-        return np.zeros(0, dtype=np.bool_)
-    found: NDArray[np.bool_] = others[np.minimum(np.searchsorted(others, some), len(others) - 1)] == some
+def _places(path: Path) -> dict[str, _Place]:
+    """Where the arrays lie in a file that `numpy.savez` wrote, by name: in an archive, as they are."""
+    found = {}
+    with zipfile.ZipFile(path) as archive, path.open("rb") as file:
+        for info in archive.infolist():
+            file.seek(info.header_offset + _BEFORE_LENGTHS)
+            file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)  # name, and what else is said
+            np.lib.format.read_magic(file)
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+            found[info.filename.removesuffix(".npy")] = (path, file.tell(), dtype, shape)
     return found
 
 
-def _arrays(name: str, rows: Sequence[tuple[int, ...]]) -> dict[str, NDArray[Any]]:
+def _mapped(place: _Place) -> NDArray[Any]:
+    path, begin, dtype, shape = place
+    if not shape[0]:
+        return np.zeros(shape, dtype=dtype)
+    return np.asarray(np.memmap(path, dtype=dtype, mode="r", offset=begin, shape=shape))
+
+
+def _by_passage(names: Sequence[Sequence[int]]) -> dict[str, Iterable[int]]:
+    """Names of the passages of a document as rows."""
     return {
-        column: np.fromiter((row[i] for row in rows), dtype=kind, count=len(rows))
-        for i, (column, kind) in enumerate(_COLUMNS[name].items())
+        "passage": (i for i, some in enumerate(names) for _ in some),
+        "name": chain.from_iterable(names),
     }
+
+
+def _frozen(values: "array[int]", kind: type) -> NDArray[Any]:
+    return np.frombuffer(values, dtype=kind) if values else np.zeros(0, dtype=kind)
+
+
+def _rows_of(values: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
+    """Rows whose value is among some, given ascending."""
+    if not len(wanted):
+        return np.zeros(0, dtype=np.int64)
+    blocks = range(0, len(values), _BLOCK)
+    found = [at + np.flatnonzero(among(values[at : at + _BLOCK], wanted)) for at in blocks]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
+
+
+def _documents(table: Table, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number of the document of each of some rows."""
+    return np.searchsorted(table.offsets, rows, side="right") - 1

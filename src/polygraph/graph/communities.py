@@ -7,27 +7,29 @@ down to its last one, and "level L" of the hierarchy is, for each entity, the de
 whose level is at most L.
 """
 
+from array import array
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from pathlib import Path
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.columns import Array
+from polygraph.graph.chunk_ids import ChunkIds, ChunkOrder, chunk_key
 from polygraph.graph.csr import Graph
-from polygraph.graph.groups import distinct, stretches
+from polygraph.graph.groups import distinct
+from polygraph.graph.spill import Column
 from polygraph.records import Community, digest
-
-_BLOCK = 256
-"""Communities whose chunks are gathered together."""
 
 
 def communities(
     graph: Graph,
     entity_ids: Sequence[str],
-    entity_chunks: Sequence[Sequence[str]],
+    entity_chunks: Iterable[Sequence[str]],
     *,
     max_size: int = 10,
     seed: int = 42,
@@ -35,7 +37,8 @@ def communities(
     randomness: float = 0.001,
     iterations: int = 1,
     use_lcc: bool = False,
-) -> list[Community]:
+    folder: Path | None = None,
+) -> Iterator[Community]:
     """Divide the entities of a graph.
 
     Traag, Waltman and van Eck (2019), https://arxiv.org/abs/1810.08473, by the library `graspologic-native`;
@@ -54,32 +57,30 @@ def communities(
     Args:
         graph: vertex `i` is ``entity_ids[i]``.
         entity_ids: ascending, so that the result does not depend on the order of the documents.
-        entity_chunks: ids of the chunks that mention each entity, in order.
+        entity_chunks: ids of the chunks that mention each entity, in order; gone through once.
         max_size: see above; at least 2.
         seed: of the algorithm's random choices.
         resolution: of modularity; higher gives smaller communities at level 0.
         randomness: freedom in the refinement step.
         iterations: how often the whole algorithm runs, each time from the last result.
         use_lcc: leave out everything but the largest component, as Microsoft GraphRAG does.
+        folder: for what is put aside meanwhile, as for `Spill`.
 
     Returns:
-        Communities by level, then by their first entity; ids depend on level and members alone.
+        Communities by level, then by their first entity; ids depend on level and members alone. They come one
+        by one, since the chunks of all of them are several times those of the entities.
 
     Raises:
         ValueError: if the lengths differ, ids are not ascending, or `max_size` is less than 2.
     """
-    if not graph.n == len(entity_ids) == len(entity_chunks):
-        raise ValueError(
-            f"{graph.n} vertices, {len(entity_ids)} ids and {len(entity_chunks)} lists of chunks"
-        )
+    if graph.n != len(entity_ids):
+        raise ValueError(f"{graph.n} vertices and {len(entity_ids)} ids")
     if any(a >= b for a, b in pairwise(entity_ids)):
         raise ValueError("entity ids must be ascending, without duplicates")
     if max_size < 2:
         raise ValueError(f"max_size must be at least 2, not {max_size}")
-    if not graph.n:
-        return []
     component = graph.components()
-    sizes = np.bincount(component)
+    sizes = np.bincount(component, minlength=1)
     divided = component == int(np.argmax(sizes)) if use_lcc else sizes[component] >= max_size
     parts = _leiden(
         graph,
@@ -90,23 +91,16 @@ def communities(
         max_cluster_size=max_size,
         seed=seed,
     )
+    # Read when the library has given its memory back.
+    mentions = _Mentions(entity_chunks, folder)
+    if mentions.n != graph.n:
+        raise ValueError(f"{graph.n} vertices and {mentions.n} lists of chunks")
     if not use_lcc:
         small = np.flatnonzero((sizes[component] > 1) & (sizes[component] < max_size))
         parts += [_Part(0, None, group) for group in _by_label(small, component)]
         lone = np.flatnonzero(sizes[component] == 1).tolist()
-        parts += [_Part(0, None, group) for group in _by_document(lone, entity_chunks, max_size)]
-    return _records(parts, entity_ids, entity_chunks)
-
-
-def chunk_key(chunk: str) -> tuple[str, int]:
-    """Sort key of chunk ids: document, then position in it.
-
-    >>> sorted(["b.md:2", "b.md:10", "a:9"], key=chunk_key)
-    ['a:9', 'b.md:2', 'b.md:10']
-    """
-    document, _, ordinal = chunk.rpartition(":")
-    # Ids that are not ours (an imported graph) still sort, by their text.
-    return (document, int(ordinal)) if ordinal.isascii() and ordinal.isdigit() else (chunk, 0)
+        parts += [_Part(0, None, group) for group in _by_document(lone, mentions, max_size)]
+    return _records(parts, entity_ids, mentions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +112,45 @@ class _Part:
     """Ascending."""
 
 
+class _Edges(Sequence[tuple[str, str, float]]):
+    """The edges of some vertices, each once and ascending, as the library asks for them.
+
+    It goes through them once and makes its own of each; so they are made as it asks, and not all held beside.
+    """
+
+    def __init__(self, graph: Graph, wanted: NDArray[np.bool_]) -> None:
+        self._graph, self._wanted = graph, wanted
+        self._n = sum(int(np.count_nonzero(own)) for own, *_ in self._blocks())
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __iter__(self) -> Iterator[tuple[str, str, float]]:
+        names = [str(vertex) for vertex in range(self._graph.n)]
+        for own, source, target, weight in self._blocks():
+            for a, b, w in zip(source[own].tolist(), target[own].tolist(), weight[own].tolist(), strict=True):
+                yield names[a], names[b], w
+
+    @overload
+    def __getitem__(self, place: int) -> tuple[str, str, float]: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[tuple[str, str, float]]: ...
+    def __getitem__(self, place: int | slice) -> Any:
+        return list(self)[place]
+
+    def _blocks(self) -> Iterator[tuple[Array, Array, Array, Array]]:
+        for source, target, weight in self._graph.blocks():
+            yield (source < target) & self._wanted[source], source, target, weight
+
+
 def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> list[_Part]:
     """Divide the wanted vertices, which are whole components."""
-    sources, targets, weights = graph.edges()
-    inside = wanted[sources]
-    if not inside.any():
+    # The library numbers vertices as it meets them; edges are ascending, so the input is canonical.
+    edges = _Edges(graph, wanted)
+    if not edges:
         return []
     from graspologic_native import hierarchical_leiden
 
-    # Edges are ascending, and the library numbers vertices as it meets them: the input is canonical.
-    names = [str(vertex) for vertex in range(graph.n)]
-    edges = [
-        (names[source], names[target], weight)
-        for source, target, weight in zip(
-            sources[inside].tolist(), targets[inside].tolist(), weights[inside].tolist(), strict=True
-        )
-    ]
     members: dict[int, list[int]] = defaultdict(list)
     place: dict[int, tuple[int, int | None]] = {}
     for entry in hierarchical_leiden(edges, **options):
@@ -153,12 +170,34 @@ def _by_label(vertices: NDArray[np.int64], label: NDArray[np.int32]) -> list[lis
     return list(groups.values())
 
 
-def _by_document(
-    vertices: list[int], entity_chunks: Sequence[Sequence[str]], max_size: int
-) -> list[list[int]]:
+class _Mentions:
+    """The chunks of each entity, as places in the order of documents."""
+
+    def __init__(self, entity_chunks: Iterable[Sequence[str]], folder: Path | None) -> None:
+        ids, codes, ends = ChunkIds(), Column("q", folder), array("q", [0])
+        for chunks in entity_chunks:
+            codes.extend(ids.codes(chunks))
+            ends.append(len(codes))
+        self.chunks = ChunkOrder(ids, [codes])
+        """Ids of all chunks."""
+        self._places: Array = np.concatenate([np.zeros(0, dtype=np.int32), *self.chunks.places(codes)])
+        self._ends = ends
+
+    @property
+    def n(self) -> int:
+        """Number of entities."""
+        return len(self._ends) - 1
+
+    def of(self, vertex: int) -> Array:
+        """Chunks of one entity, in the order given."""
+        return self._places[self._ends[vertex] : self._ends[vertex + 1]]
+
+
+def _by_document(vertices: list[int], mentions: _Mentions, max_size: int) -> list[list[int]]:
     groups: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for vertex in vertices:
-        document, ordinal = chunk_key(entity_chunks[vertex][0]) if entity_chunks[vertex] else ("", 0)
+        chunks = mentions.of(vertex)
+        document, ordinal = chunk_key(mentions.chunks[chunks[0]]) if len(chunks) else ("", 0)
         groups[document].append((ordinal, vertex))
     found = []
     for group in groups.values():
@@ -170,42 +209,16 @@ def _by_document(
     return found
 
 
-def _records(
-    parts: list[_Part], entity_ids: Sequence[str], entity_chunks: Sequence[Sequence[str]]
-) -> list[Community]:
+def _records(parts: list[_Part], entity_ids: Sequence[str], mentions: _Mentions) -> Iterator[Community]:
     names = [tuple([entity_ids[vertex] for vertex in part.vertices]) for part in parts]
     ids = [f"{part.level}-{digest(*members)[:16]}" for part, members in zip(parts, names, strict=True)]
-    records = [
-        Community(
-            id=community,
+    for i in sorted(range(len(parts)), key=lambda i: (parts[i].level, names[i])):
+        part = parts[i]
+        chunks = distinct(np.concatenate([mentions.of(vertex) for vertex in part.vertices]))
+        yield Community(
+            id=ids[i],
             level=part.level,
             parent="" if part.parent is None else ids[part.parent],
-            entities=members,
-            chunks=chunks,
+            entities=names[i],
+            chunks=tuple(mentions.chunks.named(chunks)),
         )
-        for part, community, members, chunks in zip(
-            parts, ids, names, _chunks_of(parts, entity_chunks), strict=True
-        )
-    ]
-    return sorted(records, key=lambda record: (record.level, record.entities))
-
-
-def _chunks_of(parts: list[_Part], entity_chunks: Sequence[Sequence[str]]) -> Iterator[tuple[str, ...]]:
-    """Distinct chunks of the members of each part, in the order of documents."""
-    ordered = sorted(
-        {chunk for chunks in entity_chunks for chunk in chunks}, key=lambda chunk: (chunk_key(chunk), chunk)
-    )
-    number = {chunk: i for i, chunk in enumerate(ordered)}
-    ends = np.cumsum([0, *map(len, entity_chunks)])
-    flat = np.fromiter((number[chunk] for chunks in entity_chunks for chunk in chunks), dtype=np.int64)
-    width = max(len(ordered), 1)
-    for begin in range(0, len(parts), _BLOCK):
-        block = parts[begin : begin + _BLOCK]
-        vertices = np.array([vertex for part in block for vertex in part.vertices], dtype=np.int64)
-        of = np.repeat(np.arange(len(block)), [len(part.vertices) for part in block])
-        places, vertex = stretches(ends, vertices)
-        keys = distinct(of[vertex] * width + flat[places])
-        cuts = np.searchsorted(keys, np.arange(len(block) + 1) * width).tolist()
-        chunks = (keys % width).tolist()
-        for a, b in pairwise(cuts):
-            yield tuple([ordered[chunk] for chunk in chunks[a:b]])

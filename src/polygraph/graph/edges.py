@@ -3,10 +3,15 @@
 Entities are vertices ``0 .. n_entities - 1`` of every kind; passages follow, where a kind has them.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polygraph.graph.csr import Graph
+from polygraph.graph.csr import Graph, Vertices, Weights
+
+_ENTRIES = 1 << 18
+"""Entries of a graph that are ranked at once."""
 
 
 def mention_edges(n_entities: int, n_chunks: int, entities: ArrayLike, chunks: ArrayLike) -> Graph:
@@ -25,10 +30,9 @@ def mention_edges(n_entities: int, n_chunks: int, entities: ArrayLike, chunks: A
     >>> graph.neighbours(2).tolist(), graph.neighbours(1).tolist()
     ([0, 1], [2, 3])
     """
-    rows = np.asarray(entities, dtype=np.int64)
-    return Graph.from_edges(
-        n_entities + n_chunks, rows, np.asarray(chunks, dtype=np.int64) + n_entities, np.ones(len(rows))
-    )
+    rows = np.asarray(entities, dtype=np.int32)
+    passages = np.asarray(chunks, dtype=np.int32) + np.int32(n_entities)
+    return Graph.from_edges(n_entities + n_chunks, rows, passages, np.broadcast_to(1.0, len(rows)))
 
 
 def overwrite(under: Graph, over: Graph) -> Graph:
@@ -76,14 +80,39 @@ def strongest(graph: Graph, k: int) -> Graph:
     >>> strongest(star, 1).n_edges, strongest(Graph.from_edges(3, [0, 0, 1], [1, 2, 2], [3.0, 1.0, 2.0]), 1).n_edges
     (3, 2)
     """
-    rows = graph.rows()
-    order = np.lexsort((graph.indices, -graph.weights, rows))
-    rank = np.arange(len(order)) - np.repeat(graph.indptr[:-1], graph.degrees)
-    kept = order[rank < k]
-    a, b, weights = rows[kept], graph.indices[kept], graph.weights[kept]
-    # An edge that both ends keep is there twice, and its weights would add up.
-    _, first = np.unique(_keys(np.minimum(a, b), np.maximum(a, b), graph.n), return_index=True)
-    return Graph.from_edges(graph.n, a[first], b[first], weights[first])
+    # An edge that both ends keep is there twice.
+    return Graph.from_edges(graph.n, *begun(graph, k), parallel="heaviest")
+
+
+def begun(graph: Graph, k: int) -> tuple[Vertices, Vertices, Weights]:
+    """The `k` heaviest edges of each vertex, ties by neighbour: vertices, ascending, their neighbours and weights."""
+    kept = among_heaviest(graph, k)
+    rows = np.repeat(np.arange(graph.n, dtype=np.int32), np.minimum(graph.degrees, k))
+    return rows, graph.indices[kept], graph.weights[kept]
+
+
+def among_heaviest(graph: Graph, k: int) -> NDArray[np.bool_]:
+    """Of each entry of `indices` whether it is one of the `k` heaviest edges of its vertex, ties by neighbour."""
+    kept = np.zeros(len(graph.indices), dtype=np.bool_)
+    # What ranks take would be several times as long as the graph, so they are found for some vertices at a time.
+    for first, last in _stretches(graph):
+        begin, end = graph.indptr[first], graph.indptr[last]
+        starts, degrees = graph.indptr[first:last] - begin, graph.degrees[first:last]
+        rows = np.repeat(np.arange(last - first), degrees)
+        order = np.lexsort((graph.indices[begin:end], -graph.weights[begin:end], rows))
+        rank = np.arange(len(order)) - np.repeat(starts, degrees)
+        kept[begin + order[rank < k]] = True
+    return kept
+
+
+def _stretches(graph: Graph) -> Iterator[tuple[int, int]]:
+    """Divide the vertices: the first of each part, and the first behind it."""
+    first = 0
+    while first < graph.n:
+        last = int(np.searchsorted(graph.indptr, graph.indptr[first] + _ENTRIES, side="right")) - 1
+        last = min(max(last, first + 1), graph.n)
+        yield first, last
+        first = last
 
 
 def _keys(a: NDArray[np.integer], b: NDArray[np.integer], n: int) -> NDArray[np.int64]:

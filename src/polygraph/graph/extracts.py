@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 
 from polygraph.columns import Array
-from polygraph.graph.members import Members, inner_strength
+from polygraph.graph.members import Members, Outline, inner_strength
 from polygraph.graph.readable import LEGAL_NOTICE, cut, namely, pieces, quality, shown, tidy
 from polygraph.graph.told import Told
 from polygraph.graph.weighing import JOINING, LEAST, TOP, Candidates, Weighed, weigh
@@ -85,7 +85,7 @@ class Extracts:
         self._language = language
         self._words: dict[int, frozenset[str]] = {}
 
-    def of(self, communities: Iterable[Community]) -> Iterator[Extract]:
+    def of(self, communities: Iterable[Community | Outline]) -> Iterator[Extract]:
         """Compose the reports of some communities, in the order given.
 
         A sentence is worth the square roots of the weights that the entities it names have inside the
@@ -99,7 +99,7 @@ class Extracts:
             for weighed in weigh(block, self._members, self._told):
                 yield self._extract(weighed)
 
-    def _blocks(self, communities: Iterable[Community]) -> Iterator[list[Array]]:
+    def _blocks(self, communities: Iterable[Community | Outline]) -> Iterator[list[Array]]:
         """Members of communities that are weighed together: enough for arrays to pay, and no more."""
         block: list[Array] = []
         size = 0
@@ -153,7 +153,7 @@ class Extracts:
 
     def _from_passages(self, weighed: Weighed) -> list[_Sentence]:
         told, rows = self._told, weighed.rows
-        mentions = Counter(place for row in rows for place in self._chunks_of(row))
+        mentions = Counter(place for row in rows for place in told.chunks_of(row).tolist())
         places = sorted(mentions, key=lambda place: (-mentions[place], place))[:_PASSAGES]
         names = [told.names[row].casefold() for row in rows[:_LOOKED_FOR]]
         texts = self._chunk_text([told.chunks[place] for place in places])
@@ -171,19 +171,14 @@ class Extracts:
         picked = _choose(candidates, weighed.worth, words.__getitem__, 2 + _MAX_FINDINGS)
         return [found[candidates.sentence[i]] for i in picked]
 
-    def _chunks_of(self, row: int) -> list[int]:
-        told = self._told
-        found: list[int] = told.entity_chunks[told.chunk_ends[row] : told.chunk_ends[row + 1]].tolist()
-        return found
-
     def _grounds(self, chosen: Sequence[_Sentence], named: Sequence[int]) -> tuple[str, ...]:
         """Chunks of the sentences, and one for each name that none of them mentions."""
         places = {sentence.place for sentence in chosen if sentence.place >= 0}
         for row in named:
-            theirs = self._chunks_of(row)
-            if theirs and places.isdisjoint(theirs):
-                places.add(theirs[0])
-        return tuple([self._told.chunks[place] for place in sorted(places)])
+            theirs = self._told.chunks_of(row)
+            if len(theirs) and not any((theirs == place).any() for place in places):
+                places.add(int(theirs[0]))
+        return tuple(self._told.chunks.named(np.array(sorted(places), dtype=np.int64)))
 
     def _shown_name(self, row: int) -> str:
         return _shown_name(self._told.names[row], self._members.ids[row])
@@ -261,6 +256,8 @@ def _choose(
 ) -> list[int]:
     """Choose sentences, the best first; returns positions of candidates."""
     scores, places, sentences = candidates.score, candidates.place, candidates.sentence
+    qualities, factors, named = candidates.quality, candidates.factor, candidates.named
+    begins, counts = candidates.begin, candidates.count
     spoken: set[int] = set()
     # Scores only fall as members are spoken of, so the best is known once its own score is fresh.
     heap: list[tuple[float, int, int, int, int]] = []
@@ -276,23 +273,24 @@ def _choose(
             i, when = at, 0
             at += 1
             head = (-scores[at], places[at], sentences[at], at, 0) if at < n else None
-        begin = candidates.begin[i]
-        names = candidates.named[begin : begin + candidates.count[i]]
+        names = named[begins[i] : begins[i] + counts[i]]
         if when == len(chosen):
-            if not chosen and candidates.quality[i] >= LEGAL_NOTICE:
+            if not chosen and qualities[i] >= LEGAL_NOTICE:
                 least = _POOR
             chosen.append(i)
             said.append(words(sentences[i]))
             spoken.update(names)
         # What is poor, or repeats a chosen sentence, will never do; of the rest the score is made fresh.
-        elif candidates.quality[i] >= least and not _repeats(words(sentences[i]), said[when:]):
+        elif qualities[i] >= least and not _repeats(words(sentences[i]), said[when:]):
             value = _top([worth[name] * (_KNOWN if name in spoken else 1.0) for name in names])
-            fresh = (-candidates.factor[i] * value, places[i], sentences[i], i, len(chosen))
+            fresh = (-factors[i] * value, places[i], sentences[i], i, len(chosen))
             heapq.heappush(heap, fresh)
     return chosen
 
 
 def _top(values: list[float]) -> float:
+    if len(values) < TOP:
+        return sum(values)  # of two terms, in either order
     values.sort()
     return sum(values[-TOP:])
 

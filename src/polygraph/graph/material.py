@@ -61,7 +61,7 @@ class Materials:
         names = {entity.id: entity.name for entity in entities}
         shared = _shared_chunks(entities)
         whole = _Page(None, names, shared)
-        owner = self._owners(community)
+        owner = self._members.owners(community)
         cost: Counter[str] = Counter()
         for item, part in _in_order(entities, relations, owner):
             cost[part] += whole.put(item)
@@ -85,10 +85,6 @@ class Materials:
             if part not in gone:
                 page.put(item)
         return page.material()
-
-    def _owners(self, community: Community) -> dict[str, str]:
-        parts = self._members.parts.get(community.id, [])
-        return {entity: part.id for part in parts for entity in part.entities}
 
     def _passages(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> Material:
         names = {entity.id: entity.name for entity in entities}

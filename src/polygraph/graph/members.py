@@ -1,5 +1,6 @@
 """What each community holds: entities, the relations among them, and its parts."""
 
+from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -8,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from polygraph.columns import Array
-from polygraph.graph.groups import grouped, stretches
+from polygraph.graph.groups import stretches
 from polygraph.records import Community, Entity, Relation
 
 Descriptions: TypeAlias = Iterable[Sequence[str]]
@@ -37,6 +38,21 @@ class GraphRows(Protocol):
         """Descriptions of every relation, by number."""
 
 
+_BLOCK = 1 << 16
+"""Relations that are gone through together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outline:
+    """A community without its lists, which for all communities together are longer than what they are lists of."""
+
+    id: str
+    level: int
+    parent: str
+    n_entities: int
+    n_chunks: int
+
+
 @dataclass(frozen=True, slots=True)
 class Within:
     """Relations inside some communities, by community, then number."""
@@ -53,42 +69,60 @@ class Within:
 class Members:
     """The graph as seen from its communities, as arrays; records are read where they are asked for."""
 
-    def __init__(self, communities: Sequence[Community], graph: GraphRows) -> None:
+    def __init__(self, communities: Iterable[Community], graph: GraphRows) -> None:
+        """Read the communities, then the relations, each once."""
         self._graph = graph
         self.ids: list[str] = graph.entity_ids()
         """Of the entities, by number."""
         number = {entity: n for n, entity in enumerate(self.ids)}
-        edges = np.fromiter(graph.edges(), dtype=[("source", "i4"), ("target", "i4"), ("weight", "f8")])
-        self._targets = edges["target"]
-        self.weights: Array = edges["weight"]
-        """Of the relations, by number."""
-        self._by_source = grouped(edges["source"], len(self.ids))
-        # Both ends of a relation, then those of the next: each sum has its terms in the order of relations.
-        ends = np.stack((edges["source"], edges["target"]), axis=1).reshape(-1)
-        self.strength: Array = np.bincount(ends, weights=np.repeat(self.weights, 2), minlength=len(self.ids))
-        """Sum of the weights of each entity's relations, by number."""
+        self.outlines: dict[str, Outline] = {}
+        """Of the communities, by id, in the order given."""
         self._rows: dict[str, Array] = {}
-        self.parts: dict[str, list[Community]] = defaultdict(list)
-        """Communities that one was divided in, by its id, sorted by their first entity."""
-        for community in sorted(communities, key=lambda c: (c.level, c.entities)):
-            if community.parent:
-                self.parts[community.parent].append(community)
+        self._parts: dict[str, list[str]] = defaultdict(list)
+        for community in communities:
             known = [number[entity] for entity in community.entities if entity in number]
             self._rows[community.id] = np.array(known, dtype=np.int32)
+            self.outlines[community.id] = Outline(
+                community.id,
+                community.level,
+                community.parent,
+                len(community.entities),
+                len(community.chunks),
+            )
+            if community.parent:
+                self._parts[community.parent].append(community.id)
+        del number
+        sources, self._targets, self.weights = edges_of(graph)
+        n = len(self.ids)
+        self._ends: Array = np.zeros(n + 1, dtype=np.int64)
+        np.cumsum(np.bincount(sources, minlength=n), out=self._ends[1:])
+        # Stable, so that the relations of each source are in their order.
+        self._by_source: Array = np.argsort(sources, kind="stable").astype(np.int32)
+        self.strength: Array = np.zeros(n)
+        """Sum of the weights of each entity's relations, by number."""
+        for begin in range(0, len(sources), _BLOCK):
+            some = slice(begin, begin + _BLOCK)
+            # Both ends of a relation, then those of the next: each sum has its terms in the order of relations.
+            ends = np.stack((sources[some], self._targets[some]), axis=1).reshape(-1)
+            np.add.at(self.strength, ends, np.repeat(self.weights[some], 2))
 
-    def rows(self, community: Community) -> Array:
+    def rows(self, community: Community | Outline) -> Array:
         """Numbers of the members of a community, ascending."""
         return self._rows[community.id]
 
-    def entities(self, community: Community) -> list[Entity]:
+    def entities(self, community: Community | Outline) -> list[Entity]:
         """Members of a community, sorted by id."""
         return self._graph.entities_at(self.rows(community).tolist())
 
-    def relations(self, community: Community) -> list[Relation]:
+    def relations(self, community: Community | Outline) -> list[Relation]:
         """Every relation of which both ends are members, sorted by id."""
         rows = self.rows(community)
         found = self.within(np.zeros(len(rows), dtype=np.int64), rows)
         return self._graph.relations_at(found.relation.tolist())
+
+    def owners(self, community: Community | Outline) -> dict[str, str]:
+        """The part of a community that each member belongs to, by the ids of both; empty if it was not divided."""
+        return {self.ids[row]: part for part in self._parts.get(community.id, ()) for row in self._rows[part]}
 
     def within(self, community: Array, rows: Array) -> Within:
         """Find the relations inside of some communities.
@@ -99,8 +133,8 @@ class Members:
         """
         width = max(len(self.ids), 1)
         keys = community * width + rows
-        places, source = stretches(self._by_source.ends, rows)
-        relation = self._by_source.order[places]
+        places, source = stretches(self._ends, rows)
+        relation = self._by_source[places]
         wanted = community[source] * width + self._targets[relation]
         target = np.searchsorted(keys, wanted)
         inside = np.flatnonzero(keys[np.minimum(target, len(keys) - 1)] == wanted) if len(keys) else target
@@ -108,12 +142,22 @@ class Members:
         order = np.lexsort((relation, community[source]))
         return Within(community[source[order]], relation[order], source[order], target[order])
 
-    def volume(self, community: Community) -> float:
+    def volume(self, community: Community | Outline) -> float:
         """Weighted degree of the members, and one for each of them."""
         rows = self.rows(community)
         # Summed one after the other, so that every machine finds the same.
         known: list[float] = (self.strength[rows] + 1.0).tolist()
-        return sum(known) + len(community.entities) - len(rows)
+        return sum(known) + self.outlines[community.id].n_entities - len(rows)
+
+
+def edges_of(graph: GraphRows) -> tuple[Array, Array, Array]:
+    """Sources, targets (int32) and weights of all relations."""
+    sources, targets, weights = array("i"), array("i"), array("d")
+    for source, target, weight in graph.edges():
+        sources.append(source)
+        targets.append(target)
+        weights.append(weight)
+    return np.asarray(sources), np.asarray(targets), np.asarray(weights)
 
 
 def inner_strength(relations: Sequence[Relation]) -> dict[str, float]:

@@ -5,13 +5,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from math import log1p
+from pathlib import Path
 
 from polygraph.columns import Qualities
 from polygraph.errors import RequestsWaiting, UnusableReply
-from polygraph.graph.communities import chunk_key
+from polygraph.graph.chunk_ids import chunk_key
 from polygraph.graph.extracts import Extract, Extracts, title_of
 from polygraph.graph.material import Material, Materials
-from polygraph.graph.members import GraphRows, Members
+from polygraph.graph.members import GraphRows, Members, Outline
 from polygraph.graph.told import Told
 from polygraph.models import Models
 from polygraph.prompts import prompt
@@ -40,6 +41,7 @@ def write_reports(
     min_size: int = 1,
     language: str = "en",
     qualities: Qualities | None = None,
+    folder: Path | None = None,
     known: Callable[[str], Report | None] | None = None,
     keep: Callable[[str, Report], None] | None = None,
     on_done: Callable[[int], None] | None = None,
@@ -64,6 +66,7 @@ def write_reports(
         min_size: communities with fewer entities get no report.
         language: of the documents, ISO 639-1.
         qualities: what is known of texts; see `Told`.
+        folder: see `Told`.
         known: finds a report that was written for an input, by the hash of it. A report by another model
             than the one in use is not taken; without a model in use any is.
         keep: keeps a report that a model wrote, under the hash of its input. `known` and `keep` are
@@ -87,13 +90,17 @@ def write_reports(
     progress = on_done or (lambda _: None)
     if chat is None and known is None:
         extracted = extractive_reports(
-            wanted, graph, chunk_text, language=language, qualities=qualities, on_done=on_done
+            wanted, graph, chunk_text, language=language, qualities=qualities, folder=folder, on_done=on_done
         )
         reports.update((report.community, report) for report in extracted)
         return [reports[community.id] for community in wanted]
 
     members = Members(communities, graph)
-    writer = _Writer(wanted, members, graph, chunk_text, language, qualities)
+    # Read when a report is first made of sentences.
+    extracts = cache(
+        lambda: Extracts(members, Told(graph, language, qualities, folder=folder), chunk_text, language)
+    )
+    writer = _Writer([members.outlines[community.id] for community in wanted], members, extracts)
     materials = Materials(members, chunk_text, _room(max_input_tokens, max_words))
     for block in _blocks(wanted):
         missing: list[tuple[Community, Material, str]] = []
@@ -137,31 +144,37 @@ def write_reports(
 
 
 def extractive_reports(
-    communities: Sequence[Community],
+    communities: Iterable[Community],
     graph: GraphRows,
     chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
     *,
     language: str = "en",
     qualities: Qualities | None = None,
+    folder: Path | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> Iterator[Report]:
     """Write one report for each community without a model, one after the other.
 
     Args:
-        communities: as for `write_reports`, which gives the same reports.
+        communities: as for `write_reports`, which gives the same reports; gone through once.
         graph: the same.
         chunk_text: the same.
         language: the same.
         qualities: the same.
+        folder: the same.
         on_done: the same.
 
     Yields:
         A report on each community, followed by those on its parts.
     """
-    if not communities:
+    members = Members(communities, graph)
+    outlines = list(members.outlines.values())
+    if not outlines:
         return
-    writer = _Writer(communities, Members(communities, graph), graph, chunk_text, language, qualities)
-    for n, report in enumerate(writer.extractive(_with_parts(communities)), 1):
+    extracts = Extracts(members, Told(graph, language, qualities, folder=folder), chunk_text, language)
+    del qualities  # which are as many as there are texts
+    writer = _Writer(outlines, members, lambda: extracts)
+    for n, report in enumerate(writer.extractive(_with_parts(outlines)), 1):
         yield report
         if on_done is not None:
             on_done(n)
@@ -171,27 +184,17 @@ class _Writer:
     """Makes the records."""
 
     def __init__(
-        self,
-        communities: Sequence[Community],
-        members: Members,
-        graph: GraphRows,
-        chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
-        language: str,
-        qualities: Qualities | None,
+        self, communities: Sequence[Outline], members: Members, extracts: Callable[[], Extracts]
     ) -> None:
-        self._members = members
-        # Read when a report is first made of sentences.
-        self._extracts = cache(
-            lambda: Extracts(members, Told(graph, language, qualities), chunk_text, language)
-        )
+        self._members, self._extracts = members, extracts
         self._largest = max(members.volume(community) for community in communities)
-        self._most_chunks = max(1, *(len(community.chunks) for community in communities))
+        self._most_chunks = max(1, *(community.n_chunks for community in communities))
 
-    def extractive(self, communities: Sequence[Community]) -> Iterator[Report]:
+    def extractive(self, communities: Sequence[Community | Outline]) -> Iterator[Report]:
         for community, extract in zip(communities, self._extracts().of(communities), strict=True):
             yield self._extractive(community, extract)
 
-    def _extractive(self, community: Community, extract: Extract) -> Report:
+    def _extractive(self, community: Community | Outline, extract: Extract) -> Report:
         return Report(
             community=community.id,
             level=community.level,
@@ -234,12 +237,12 @@ class _Writer:
         weight = self._weight(community)
         return replace(report, community=community.id, level=community.level, weight=weight)
 
-    def _rating(self, community: Community, share: float = 1.0) -> float:
+    def _rating(self, community: Community | Outline, share: float = 1.0) -> float:
         """From 0 to 10 by the logarithm of the community's volume; the largest has 10."""
         return round(10.0 * share * log1p(self._members.volume(community)) / log1p(self._largest), 1)
 
-    def _weight(self, community: Community) -> float:
-        return len(community.chunks) / self._most_chunks
+    def _weight(self, community: Community | Outline) -> float:
+        return self._members.outlines[community.id].n_chunks / self._most_chunks
 
 
 class _Reports(dict[str, Report]):
@@ -302,13 +305,13 @@ def _blocks(communities: Sequence[Community]) -> list[list[Community]]:
     ]
 
 
-def _with_parts(communities: Sequence[Community]) -> list[Community]:
+def _with_parts(communities: Sequence[Outline]) -> list[Outline]:
     """Each community followed by its parts, so that what was read of it is still at hand."""
     known = {community.id for community in communities}
-    parts: dict[str, list[Community]] = defaultdict(list)
+    parts: dict[str, list[Outline]] = defaultdict(list)
     for community in communities:
         parts[community.parent if community.parent in known else ""].append(community)
-    found: list[Community] = []
+    found: list[Outline] = []
     open_ = parts[""][::-1]
     while open_:
         community = open_.pop()

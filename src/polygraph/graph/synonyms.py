@@ -6,7 +6,7 @@ share no cell are missed. Whether a name is a sample is decided by its own hash,
 come and go, and what was found between names whose cells are the same is taken over without comparing them.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.graph.csr import Graph
-from polygraph.graph.edges import strongest
+from polygraph.graph.edges import among_heaviest, begun
 from polygraph.models.protocols import Vectors
 
 REVISION = "2"
@@ -34,10 +34,16 @@ _CELLS = 8
 """Cells that a name is put in."""
 _ROWS = 128
 """Names that are compared at once."""
+_COSINES = 1 << 18
+"""Cosines that are looked through at once."""
 _PAIRS = 2_048
 """Pairs whose cosine is computed at once."""
-_HELD = 2_000_000
-"""Pairs that are held before all but the best of each name are dropped."""
+_HELD = 500_000
+"""Pairs that are taken in before all but the nearest of each name are dropped."""
+_MAPPED = 8_192
+"""Vectors after which a file is mapped anew: what was mapped before no longer counts as memory in use."""
+_BLOCK = 8_192
+"""Names whose cells are numbered at once."""
 _SLACK = 1e-3
 """How far a cosine in single precision may be off, and more."""
 _DECIMALS = 6
@@ -45,9 +51,10 @@ _GRID = 2_048
 """Steps of a coordinate in the choice of cells: products and sums of so few bits are exact in single precision."""
 _KEYS_FILE, _CELLS_FILE = "names.keys", "names.cells"
 
-Rows: TypeAlias = NDArray[np.int64]
+Rows: TypeAlias = NDArray[np.int32]
 Keys: TypeAlias = NDArray[np.uint64]
-Pairs: TypeAlias = tuple[Rows, Rows, NDArray[np.float64]]
+Pairs: TypeAlias = tuple[Rows, Rows, NDArray[np.float32]]
+"""Rows of two names, and their cosine: of six places, so that single precision tells it from any other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -80,9 +87,9 @@ class Synonyms:
 
 
 def find_synonyms(
-    ids: Sequence[str],
-    names: Sequence[str],
-    vectors: Vectors,
+    ids: Iterable[str],
+    names: Iterable[str],
+    vectors: Vectors | Path,
     *,
     former: Synonyms | None = None,
     neighbours: int = NEIGHBOURS,
@@ -96,7 +103,8 @@ def find_synonyms(
     Args:
         ids: of the entities, ascending.
         names: of each.
-        vectors: unit vectors of the names, shape ``(n, dimension)``, in memory or mapped.
+        vectors: unit vectors of the names, shape ``(n, dimension)``, or the file that holds them, as `numpy.save`
+            writes it. Of a file what was read lately counts as memory in use, at most the whole.
         former: what was found before, among whatever names; only names that are new are then compared with all,
             and those that may have lost one of their nearest.
         neighbours: edges that one name may begin.
@@ -104,31 +112,114 @@ def find_synonyms(
 
     Returns:
         A graph over the rows of the names. Cost for `n` names: up to `exact` of them time as ``n ** 2``, beyond as
-        ``n ** 1.5``; with a former one in proportion to the new names, but for the choice of cells. Memory as `n`.
+        ``n ** 1.5``; with a former one in proportion to the new names, but for the choice of cells. Memory: some
+        hundred bytes for each name, about 50 for each edge, and where all pairs are compared the vectors.
     """
-    n = len(names)
-    keys = _keys(ids, names, vectors, neighbours)
-    rows = np.flatnonzero(keys)
-    cells = _cells(rows, keys, vectors) if len(rows) > exact else _none(n)
-    begun, again = _kept(former, keys, cells, neighbours)
+    matrix = _Matrix(vectors)
+    keys = _keys(ids, names, matrix, neighbours)
+    rows = np.flatnonzero(keys).astype(np.int32)
+    cells = _cells(rows, keys, matrix) if len(rows) > exact else _none(len(keys))
+    nearest = _Nearest(len(keys), neighbours)
+    begun_before, again = _kept(former, keys, cells, neighbours)
+    del former
+    nearest.add(begun_before)
+    del begun_before
     blocks = _all_pairs(rows, again) if not cells.shape[1] else _within_cells(rows, again, cells)
-    found, held = [begun], 0
     for some, others in blocks:
-        for pairs in _near(some, others, vectors):
-            found.append(pairs)
-            held += len(pairs[0])
-            if held > _HELD:
-                found, held = [_pairs(_best(n, found, neighbours))], 0
-    return Synonyms(_best(n, found, neighbours), keys, cells)
+        for pairs in _near(some, others, matrix, nearest.least):
+            nearest.add(pairs)
+    return Synonyms(nearest.graph(), keys, cells)
 
 
-def _keys(ids: Sequence[str], names: Sequence[str], vectors: Vectors, neighbours: int) -> Keys:
+class _Matrix:
+    """Vectors by row, in memory or in a file that is mapped."""
+
+    def __init__(self, vectors: Vectors | Path) -> None:
+        self._source = vectors
+        self._map()
+
+    def _map(self) -> None:
+        source = self._source
+        self._vectors: Vectors = np.load(source, mmap_mode="r") if isinstance(source, Path) else source
+        self._n_read = 0
+
+    def __len__(self) -> int:
+        return len(self._vectors)
+
+    def __getitem__(self, rows: Rows) -> Vectors:
+        """A copy of some rows."""
+        found = np.empty((len(rows), self._vectors.shape[1]), dtype=self._vectors.dtype)
+        for at in range(0, len(rows), _MAPPED):
+            some = rows[at : at + _MAPPED]
+            if self._n_read + len(some) > _MAPPED:
+                self._map()
+            self._n_read += len(some)
+            found[at : at + _MAPPED] = self._vectors[some]
+        return found
+
+
+class _Nearest:
+    """Pairs of names; those that are among the nearest of neither are dropped from time to time."""
+
+    def __init__(self, n: int, neighbours: int) -> None:
+        self._n, self._neighbours = n, neighbours
+        self.least = np.zeros(n, dtype=np.float32)
+        """What a cosine must be to be among the nearest of a name, as far as that is known, shape ``(n,)``."""
+        self._size = 0
+        self._columns: Pairs = _room(_HELD)
+
+    def add(self, pairs: Pairs) -> None:
+        """Take in some pairs. A pair may come several times."""
+        if self._size + len(pairs[0]) > len(self._columns[0]):
+            self._make_room(len(pairs[0]))
+        end = self._size + len(pairs[0])
+        for column, values in zip(self._columns, pairs, strict=True):
+            column[self._size : end] = values
+        self._size = end
+
+    def graph(self) -> Graph:
+        """The pairs that one of both names begins."""
+        return self._joined(*begun(self._graph(), self._neighbours))
+
+    def _graph(self) -> Graph:
+        """All pairs, which are then no longer held."""
+        size, (a, b, cosines) = self._size, self._columns
+        self._size, self._columns = 0, _room(0)
+        return self._joined(a[:size], b[:size], cosines[:size])
+
+    def _joined(self, a: Rows, b: Rows, cosines: NDArray[np.float32]) -> Graph:
+        return Graph.from_edges(self._n, a, b, cosines, parallel="heaviest")
+
+    def _make_room(self, n: int) -> None:
+        """Hold the nearest of each name only, and have room for so many pairs, or `_HELD`."""
+        names, others, cosines = begun(self._graph(), self._neighbours)
+        degrees = np.bincount(names, minlength=self._n)
+        having = np.flatnonzero(degrees)
+        if len(having):
+            least = np.minimum.reduceat(cosines, (np.cumsum(degrees) - degrees)[having])
+            full = degrees[having] == self._neighbours
+            self.least[having[full]] = least[full]
+        # Once only, where both names begin the pair.
+        pairs = self._joined(names, others, cosines).edges()
+        del names, others, cosines
+        self._columns = _room(len(pairs[0]) + max(n, _HELD))
+        self.add(pairs)
+
+
+def _room(n: int) -> Pairs:
+    return np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float32)
+
+
+def _keys(ids: Iterable[str], names: Iterable[str], matrix: _Matrix, neighbours: int) -> Keys:
     settings = f"{REVISION}\n{COSINE}\n{neighbours}\n".encode()
-    keys, vectors = np.zeros(len(names), dtype=np.uint64), np.asarray(vectors)
+    keys = np.zeros(len(matrix), dtype=np.uint64)
     for row, (i, name) in enumerate(zip(ids, names, strict=True)):
+        at = row % _ROWS
+        if at == 0:
+            some = matrix[np.arange(row, min(row + _ROWS, len(keys)), dtype=np.int32)]
         if sum(map(str.isalnum, name)) > _LETTERS:
             told = blake2b(settings + i.encode("utf-8", "surrogatepass") + b"\n", digest_size=8)
-            told.update(np.ascontiguousarray(vectors[row]).data)
+            told.update(some[at].data)
             keys[row] = int.from_bytes(told.digest(), "little") or 1
     return keys
 
@@ -137,28 +228,25 @@ def _kept(
     former: Synonyms | None, keys: Keys, cells: Keys, neighbours: int
 ) -> tuple[Pairs, NDArray[np.bool_]]:
     """Edges of the former graph that hold as they are, and of each name whether it must be compared again."""
-    nothing: Pairs = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), np.zeros(0))
     if former is None or former.cells.shape[1] != cells.shape[1] or not len(former.keys) or not len(keys):
-        return nothing, keys != 0
+        return _room(0), keys != 0
     # The present row of each former name; -1 for one that is gone or is in other cells now.
     order = np.argsort(keys, kind="stable")
-    place = order[np.minimum(np.searchsorted(keys[order], former.keys), len(keys) - 1)]
+    place = order[np.minimum(np.searchsorted(keys, former.keys, sorter=order), len(keys) - 1)]
     same = (keys[place] == former.keys) & (former.keys != 0) & (cells[place] == former.cells).all(axis=1)
-    row = np.where(same, place, -1)
+    row = np.where(same, place, -1).astype(np.int32)
     # A name with fewer edges than it may begin has all that there are. One with as many, of which one is gone, may
     # begin an edge that was not among the best before.
-    ends, indices = former.edges.rows(), np.asarray(former.edges.indices)
-    ranked = np.lexsort((indices, -np.asarray(former.edges.weights), ends))
-    rank = np.arange(len(ranked)) - np.repeat(np.asarray(former.edges.indptr)[:-1], former.edges.degrees)
-    full, begins = former.edges.degrees >= neighbours, rank < neighbours
+    edges = former.edges
+    missed = among_heaviest(edges, neighbours) & (row < 0)[edges.indices]
     lost = np.zeros(len(row), dtype=np.bool_)
-    lost[ends[ranked[begins & (row[indices[ranked]] < 0)]]] = True
-    settled = (row >= 0) & ~(full & lost)
+    lost[np.searchsorted(edges.indptr, np.flatnonzero(missed), side="right") - 1] = True
+    settled = (row >= 0) & ~((edges.degrees >= neighbours) & lost)
     again = keys != 0
     again[row[settled]] = False
-    a, b, weights = _pairs(former.edges)
+    a, b, cosines = edges.edges()
     both = settled[a] & settled[b]
-    return (row[a[both]], row[b[both]], weights[both]), again
+    return (row[a[both]], row[b[both]], cosines[both]), again
 
 
 def _all_pairs(rows: Rows, again: NDArray[np.bool_]) -> Iterator[tuple[Rows, Rows]]:
@@ -167,49 +255,58 @@ def _all_pairs(rows: Rows, again: NDArray[np.bool_]) -> Iterator[tuple[Rows, Row
 
 def _within_cells(rows: Rows, again: NDArray[np.bool_], cells: Keys) -> Iterator[tuple[Rows, Rows]]:
     """Of each cell the names that are compared, and its other names."""
-    member = np.repeat(rows, cells.shape[1])
-    order = np.argsort(cells[rows].reshape(-1), kind="stable")
-    cell, member = cells[rows].reshape(-1)[order], member[order]
-    for some in np.split(member, np.flatnonzero(np.diff(cell)) + 1):
+    blocks = [rows[at : at + _BLOCK] for at in range(0, len(rows), _BLOCK)]
+    known: Keys = np.zeros(0, dtype=np.uint64)
+    for some in blocks:
+        known = np.union1d(known, cells[some])
+    # A cell by its number takes fewer bytes than by its key.
+    numbers = np.concatenate([np.searchsorted(known, cells[some]).astype(np.int32) for some in blocks])
+    numbers = numbers.reshape(-1)
+    member = np.argsort(numbers, kind="stable")
+    ends = np.searchsorted(numbers, np.arange(len(known)), side="right", sorter=member)
+    del numbers
+    member //= cells.shape[1]
+    begin = 0
+    for end in ends:
+        some = rows[member[begin:end]]
         yield some[again[some]], some[~again[some]]
+        begin = end
 
 
-def _near(some: Rows, others: Rows, vectors: Vectors) -> Iterator[Pairs]:
+def _near(some: Rows, others: Rows, matrix: _Matrix, least: NDArray[np.float32]) -> Iterator[Pairs]:
     """Pairs that are near enough, each once, of some names among themselves and with others."""
     if not len(some):
         return
     rows = np.concatenate([some, others])
-    near = np.asarray(vectors[rows])
-    for at in range(0, len(some), _ROWS):
-        part = near[at : min(at + _ROWS, len(some))]
-        cosines = part @ near[at:].T
-        i, j = np.divmod(np.flatnonzero(cosines >= COSINE - _SLACK), cosines.shape[1])
-        i, j = i[j > i] + at, j[j > i] + at
+    near = matrix[rows]
+    for i, j in _candidates(rows, len(some), near, least):
         for begin in range(0, len(i), _PAIRS):
             a, b = i[begin : begin + _PAIRS], j[begin : begin + _PAIRS]
             exact = np.einsum("ij,ij->i", near[a].astype(np.float64), near[b].astype(np.float64))
             # Cosines of one direction alone can be a little above 1.
-            weights = np.minimum(np.round(exact, _DECIMALS), 1.0)
-            enough = weights >= COSINE
-            yield rows[a[enough]], rows[b[enough]], weights[enough]
+            cosines = np.minimum(np.round(exact, _DECIMALS), 1.0)
+            enough = cosines >= COSINE
+            yield rows[a[enough]], rows[b[enough]], cosines[enough].astype(np.float32)
 
 
-def _best(n: int, found: Sequence[Pairs], neighbours: int) -> Graph:
-    """A graph of the pairs that one of both names begins."""
-    a, b = (np.concatenate([pairs[k] for pairs in found]).astype(np.int64) for k in (0, 1))
-    weights = np.concatenate([pairs[2] for pairs in found])
-    low, high = np.minimum(a, b), np.maximum(a, b)
-    # Names that share several cells meet several times.
-    _, first = np.unique(low * n + high, return_index=True)
-    return strongest(Graph.from_edges(n, low[first], high[first], weights[first]), neighbours)
+def _candidates(
+    rows: Rows, n: int, near: Vectors, least: NDArray[np.float32]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Pairs of which one is among the first `n`, by place, that may be near enough to be among the nearest of one."""
+    for at in range(0, n, _ROWS):
+        cosines = near[at : min(at + _ROWS, n)] @ near[at:].T
+        step = max(1, _COSINES // cosines.shape[1])
+        for top in range(0, len(cosines), step):
+            part = cosines[top : top + step]
+            i, j = np.divmod(np.flatnonzero(part >= COSINE - _SLACK), part.shape[1])
+            upper = j > i + top
+            i, j = i[upper], j[upper]
+            wanted = np.minimum(least[rows[i + top + at]], least[rows[j + at]]) - _SLACK
+            hopeful = part[i, j] >= wanted
+            yield i[hopeful] + top + at, j[hopeful] + at
 
 
-def _pairs(graph: Graph) -> Pairs:
-    a, b, weights = graph.edges()
-    return a.astype(np.int64), b.astype(np.int64), weights.astype(np.float64)
-
-
-def _cells(rows: Rows, keys: Keys, vectors: Vectors) -> Keys:
+def _cells(rows: Rows, keys: Keys, matrix: _Matrix) -> Keys:
     """Keys of the samples that are nearest to each name, ascending; of equally near ones any, by hash.
 
     Names with one and the same vector so spread over the samples that have it too. With too few samples all
@@ -221,21 +318,21 @@ def _cells(rows: Rows, keys: Keys, vectors: Vectors) -> Keys:
     if len(samples) <= _CELLS:
         return _none(len(keys))
     found = np.zeros((len(keys), _CELLS), dtype=np.uint64)
-    centres = _on_grid(vectors, samples).T
+    centres = _on_grid(matrix, samples).T
     for at in range(0, len(rows), _ROWS):
         part = rows[at : at + _ROWS]
-        near = (_on_grid(vectors, part) @ centres).astype(np.int64) << 38
+        near = (_on_grid(matrix, part) @ centres).astype(np.int64) << 38
         near |= _mixed(keys[part][:, None] ^ keys[samples][None, :])
         nearest = np.argpartition(near, -_CELLS, axis=1)[:, -_CELLS:]
         found[part] = np.sort(keys[samples][nearest], axis=1)
     return found
 
 
-def _on_grid(vectors: Vectors, rows: Rows) -> NDArray[np.float32]:
-    return np.round(np.asarray(vectors[rows], dtype=np.float32) * _GRID)
+def _on_grid(matrix: _Matrix, rows: Rows) -> NDArray[np.float32]:
+    return np.round(np.asarray(matrix[rows], dtype=np.float32) * _GRID)
 
 
-def _mixed(keys: Keys) -> Rows:
+def _mixed(keys: Keys) -> NDArray[np.int64]:
     """38 bits of each number that look drawn at random (the last steps of MurmurHash 3)."""
     mixed = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     return ((mixed ^ (mixed >> np.uint64(33))) >> np.uint64(26)).astype(np.int64)

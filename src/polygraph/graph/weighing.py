@@ -1,5 +1,6 @@
 """What members and sentences are worth in communities, for many communities at once."""
 
+from array import array
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -22,20 +23,20 @@ JOINING = 1.25
 class Candidates:
     """Sentences that compete for a place in a report, the best first; ties by chunk, then by number."""
 
-    sentence: list[int]
+    sentence: Sequence[int]
     """Numbers, as in `Told`."""
-    place: list[int]
+    place: Sequence[int]
     """Of the chunk of each."""
-    quality: list[float]
-    factor: list[float]
+    quality: Sequence[float]
+    factor: Sequence[float]
     """What the worth of the members that it names is multiplied by."""
-    score: list[float]
+    score: Sequence[float]
     """As long as none of them was spoken of."""
-    begin: list[int]
+    begin: Sequence[int]
     """Where the members that it names begin in `named`."""
-    count: list[int]
+    count: Sequence[int]
     """How many these are."""
-    named: list[int]
+    named: Sequence[int]
     """Positions among the members of the community."""
 
 
@@ -99,16 +100,25 @@ def weigh(communities: Sequence[Array], members: Members, told: Told) -> Iterato
             worth=worth[mine].tolist(),
             central=central[mine].tolist(),
             candidates=Candidates(
-                sentence=sentence[its].tolist(),
-                place=place[its].tolist(),
-                quality=value[its].tolist(),
-                factor=factor[its].tolist(),
-                score=score[its].tolist(),
-                begin=(begin[its] - name_cuts[i]).tolist(),
-                count=count[its].tolist(),
-                named=named[name_cuts[i] : name_cuts[i + 1]].tolist(),
+                sentence=_integers(sentence[its]),
+                place=_integers(place[its]),
+                quality=_floats(value[its]),
+                factor=_floats(factor[its]),
+                score=_floats(score[its]),
+                begin=_integers(begin[its] - name_cuts[i]),
+                count=_integers(count[its]),
+                named=_integers(named[name_cuts[i] : name_cuts[i + 1]]),
             ),
         )
+
+
+# Of a large community few candidates are ever looked at: arrays of Python make no object before.
+def _integers(values: Array) -> Sequence[int]:
+    return array("i", values.astype(np.int32).tobytes())
+
+
+def _floats(values: Array) -> Sequence[float]:
+    return array("d", values.tobytes())
 
 
 def _worth(rows: Array, of: Array, within: Within, members: Members, told: Told) -> Array:
@@ -117,7 +127,7 @@ def _worth(rows: Array, of: Array, within: Within, members: Members, told: Told)
     weights = np.repeat(members.weights[within.relation], 2)
     strength = np.bincount(ends, weights=weights, minlength=len(rows))
     joined = np.bincount(within.community, minlength=int(of[-1]) + 1 if len(of) else 0) > 0
-    worth = np.sqrt(np.where(joined[of], strength, np.diff(told.chunk_ends)[rows]))
+    worth = np.sqrt(np.where(joined[of], strength, told.n_chunks[rows]))
     return np.where(worth == 0.0, LEAST, worth)
 
 

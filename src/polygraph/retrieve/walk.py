@@ -7,7 +7,6 @@ its own match stays with it, so that names that lead nowhere do no harm. Persona
 steps and settings were chosen by the measurements of ``benchmarks/walk.py``.
 """
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,13 +23,13 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Json, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.hops import weigh_hops
+from polygraph.retrieve.seeds import DIGITS, by_match, by_rarity, matched, normalised, titled
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks, rerank
 from polygraph.store.layers import Snapshot
 from polygraph.store.vectors import Hit
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
-_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,11 +105,11 @@ class NameWalk:
         require(index, "walk", self.needs, models)
         graph, vector = index.names, embed_question(question, models)
         # 1. Seeds: titles in the question, and the passages that match it best by words and vectors together.
-        named = _titled(question, graph)
+        named = titled(question, graph)
         words = index.search_words(question, self.depth)
         dense = index.search_chunks(vector, self.depth)
-        seeds = _matched(words, dense, vector, index, self.word_weight)[: self.seeds + 1]
-        start = _normalised([*_by_rarity(named, self.name_weight), *_by_match(seeds, self.sharpness)])
+        seeds = matched(words, dense, vector, index, self.word_weight)[: self.seeds + 1]
+        start = normalised([*by_rarity(named, self.name_weight), *by_match(seeds, self.sharpness)])
         trace = [
             Step(name="names", value=[[name.text, n] for name, _, n in named]),
             Step(name="words", value=_with_ids(words[: self.k], index)),
@@ -133,12 +132,12 @@ class NameWalk:
             massed = _with_own(walked, start, self.own_share)
             ranked = self._ranked(massed, vector, index)
             hits = [
-                Hit(int(n), round(float(s), _DIGITS))
+                Hit(int(n), round(float(s), DIGITS))
                 for n, s in zip(ranked.chunks, ranked.scores, strict=True)
             ]
             reached = massed.top(self.k, last=graph.n_chunks)
             trace += [
-                Step(name="walk", value=_with_ids([Hit(v, round(s, _DIGITS)) for v, s in reached], index)),
+                Step(name="walk", value=_with_ids([Hit(v, round(s, DIGITS)) for v, s in reached], index)),
                 Step(name="missing", value=round(massed.missing, 6)),
                 Step(name="weighed", value=_with_ids(hits[: self.k], index)),
             ]
@@ -180,7 +179,7 @@ class NameWalk:
             # Against the best, so that no score is above its mass.
             scores[:n] *= np.exp(self.relevance * (worth - worth.max()))
             after[:n] = np.where(before >= 0, chunks[before], -1)
-            order[:n] = np.lexsort((chunks[:n], -np.round(scores[:n], _DIGITS)))
+            order[:n] = np.lexsort((chunks[:n], -np.round(scores[:n], DIGITS)))
             scores[n:] = np.minimum(scores[n:], scores[:n].min())
         return _Ranked(chunks[order], scores[order], mass[order], cosines[order], after[order])
 
@@ -216,62 +215,6 @@ class NameWalk:
                 said += f"; read after {labels[first]}"
             texts.append(said)
         return texts
-
-
-def _titled(question: str, graph: NameGraph) -> list[tuple[Named, int, int]]:
-    """Titles in the question, each with its vertex and how many passages bear or have it.
-
-    A name that is nobody's title says which passages have it, and their words and vectors have said so already.
-    """
-    names = names_in(question, lambda keys: graph.numbers(keys) >= 0)
-    numbers = graph.numbers(np.array([name.key for name in names], dtype=np.uint64))
-    counts, vertices = graph.n_passages(numbers).tolist(), numbers + graph.n_chunks
-    borne = Network((EdgeKind(graph.titles),)).degrees(vertices) > 0
-    found = zip(names, vertices.tolist(), counts, strict=True)
-    return [name for name, is_title in zip(found, borne.tolist(), strict=True) if is_title]
-
-
-def _by_rarity(named: Sequence[tuple[Named, int, int]], total: float) -> list[tuple[int, float]]:
-    """Divide a weight among names, to each by one over the number of passages that have it."""
-    shares = [1.0 / n for _, _, n in named]
-    return [(vertex, total * s / sum(shares)) for (_, vertex, _), s in zip(named, shares, strict=True)]
-
-
-def _matched(
-    words: Sequence[Hit], dense: Sequence[Hit], vector: Vectors, index: Snapshot, word_weight: float
-) -> list[Hit]:
-    """Passages by their cosine with the question plus a weight for each point of BM25; 0 points if not among `words`.
-
-    The sum takes from each what it is sure of. BM25's points add up over words, so they tell much of a long question
-    and little of a short one; a fusion by ranks loses that.
-    """
-    points = {hit.n: hit.score for hit in words}
-    ns = sorted(points.keys() | {hit.n for hit in dense})
-    cosines = index.chunk_similarities(vector, ns).tolist()
-    hits = [
-        Hit(n, round(c + word_weight * points.get(n, 0.0), _DIGITS)) for n, c in zip(ns, cosines, strict=True)
-    ]
-    return sorted(hits, key=lambda hit: (-hit.score, hit.n))
-
-
-def _by_match(hits: Sequence[Hit], sharpness: float) -> list[tuple[int, float]]:
-    """Divide a weight of 1 among passages, the best first.
-
-    Each weighs as ``exp(sharpness * how far its score is above the lowest) - 1``.
-    """
-    if not hits:
-        return []
-    # All divided by that of the best, so that nothing grows too large.
-    raised = [math.exp(sharpness * (hit.score - hits[0].score)) for hit in hits]
-    above = [value - raised[-1] for value in raised]
-    whole = math.fsum(above)
-    return [(h.n, a / whole if whole > 0 else 1.0 / len(hits)) for h, a in zip(hits, above, strict=True)]
-
-
-def _normalised(weights: Sequence[tuple[int, float]]) -> dict[int, float]:
-    """Those that weigh something, summing to 1, in the order given."""
-    whole = math.fsum(weight for _, weight in weights)
-    return {vertex: weight / whole for vertex, weight in weights if weight > 0}
 
 
 def _with_own(walked: Walk, start: Mapping[int, float], share: float) -> Walk:

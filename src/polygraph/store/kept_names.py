@@ -24,20 +24,17 @@ def say(store: Store, chunker: str, former: Sayings | None) -> Sayings:
         chunker: identifies how documents are cut.
         former: what was found before, in whatever documents. The result is the same without it.
     """
-    documents = store.rows(
-        "SELECT id, hash, title FROM documents d "
-        "WHERE EXISTS (SELECT 1 FROM chunks WHERE document = d.id) ORDER BY id"
-    )
-    titles = Titles(title for _, _, title in documents)
+    # Read row by row, and several times: of all documents only the titles are in memory.
+    titles = Titles(title for _, _, title in store.documents_cut())
     settings = digest(READER, chunker)
-    marks = np.array([_mark(settings, i, h) for i, h, _ in documents], dtype=np.uint64)
-    places = np.full(len(documents), -1) if former is None else _kept(former, titles, marks)
+    marks = np.fromiter((_mark(settings, i, h) for i, h, _ in store.documents_cut()), dtype=np.uint64)
+    places = np.full(len(marks), -1) if former is None else _kept(former, titles, marks)
 
     def anew() -> Iterator[tuple[int, int, Said]]:
-        for (document, _, title), mark, place in zip(documents, marks.tolist(), places.tolist(), strict=True):
+        for (document, _, title), mark, place in zip(store.documents_cut(), marks, places, strict=True):
             if place < 0:
                 texts = [chunk.text for chunk in store.chunks_of(document)]
-                yield mark, title_key(title), read_document(texts, titles)
+                yield int(mark), title_key(title), read_document(texts, titles)
 
     read = Sayings.of(anew())
     if former is None:
@@ -50,10 +47,11 @@ def say(store: Store, chunker: str, former: Sayings | None) -> Sayings:
 
 def _kept(former: Sayings, titles: Titles, marks: Keys) -> NDArray[np.int64]:
     """Where each document stands among the former; -1 for one that must be read."""
-    before = {key for key in former.titles.tolist() if key}
-    touched = former.touched(
-        before - titles.words.keys(), [words for key, words in titles.words.items() if key not in before]
-    )
+    before = former.titles
+    now = np.fromiter(titles.words, dtype=np.uint64)
+    new = np.setdiff1d(now, before).tolist()
+    gone = np.setdiff1d(before[before != 0], now).tolist()
+    touched = former.touched(gone, [titles.words[key] for key in new])
     order = np.argsort(former.marks, kind="stable")
     order = order[~touched[order]]
     if not len(order):

@@ -28,8 +28,8 @@ from polygraph.records import Extraction, digest
 from polygraph.store.files import damage, write_folder
 from polygraph.store.sqlite import ROWS, Store
 
-READING = "2"
-"""Names how rows become columns; raised whenever `read_names`, `read_rows` or `quality` may give something else."""
+READING = "3"
+"""Names how rows become columns; raised whenever these may hold something else, or are written another way."""
 _ROWS, _FORMER = "rows", "former"
 _MARKS = "marks.npz"
 _ABOUT = "about.json"

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Literal
 
@@ -33,7 +34,7 @@ from polygraph.graph.names import NameGraph
 from polygraph.graph.texts import RECIPES
 from polygraph.graph.texts import REVISION as TEXTS
 from polygraph.models.protocols import Vectors
-from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple, digest
+from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple, digest, digest_of
 from polygraph.store import lexical
 from polygraph.store.files import damage
 from polygraph.store.lexical import LexicalIndex
@@ -110,10 +111,8 @@ def above(layer: str) -> tuple[str, ...]:
 
 def versions(store: Store, manifest: Manifest) -> dict[str, str]:
     """The version that each layer would have if it were built now."""
-    documents = store.document_hashes()
-    found = {
-        "chunks": digest(manifest.chunker, *(f"{i}\n{h}" for i, (_, h) in documents.items())),
-    }
+    documents = (f"{i}\n{h}" for i, h in store.document_contents())
+    found = {"chunks": digest_of(chain([manifest.chunker], documents))}
     decisions = [
         f"{kind}\n{a}\n{b}" for kind in ("apart", "together") for a, b in sorted(store.decisions(kind))
     ]

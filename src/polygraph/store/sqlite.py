@@ -249,19 +249,34 @@ class Store:
         self._db.execute("INSERT OR REPLACE INTO meta VALUES ('manifest', ?)", (manifest.dumps(),))
 
     def notes(self) -> list[str]:
-        """What the last build had to say about weaker results."""
-        found = self.rows("SELECT value FROM meta WHERE key = 'notes'")
-        return list(load(found[0][0])) if found else []
+        """What is weaker than it could be in the layers as they are, each once, in alphabetical order."""
+        return sorted({note for notes in self._notes_by_layer().values() for note in notes})
 
-    def set_notes(self, notes: Sequence[str]) -> None:
-        """Replace the notes."""
-        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('notes', ?)", (dump(list(notes)),))
+    def set_notes(self, layer: str, notes: Iterable[str]) -> None:
+        """Replace what there was to say about a layer."""
+        found = {**self._notes_by_layer(), layer: sorted(set(notes))}
+        held = {name: found[name] for name in sorted(found) if found[name]}
+        self._db.execute("INSERT OR REPLACE INTO meta VALUES ('notes', ?)", (dump(held),))
+
+    def _notes_by_layer(self) -> dict[str, list[str]]:
+        found = self.rows("SELECT value FROM meta WHERE key = 'notes'")
+        held = load(found[0][0]) if found else {}
+        return (
+            held if isinstance(held, dict) else {"graph": list(held)}
+        )  # an index of before notes had layers
 
     # --- documents, chunks, windows -----------------------------------------------------------------
 
     def document_hashes(self) -> dict[str, tuple[str, str]]:
         """Root and hash of every document by id."""
-        return {i: (root, h) for i, root, h in self.rows("SELECT id, root, hash FROM documents ORDER BY id")}
+        # Many documents come from one root, which is in memory once.
+        once: dict[str, str] = {}
+        found = self._each("SELECT id, root, hash FROM documents ORDER BY id")
+        return {i: (once.setdefault(root, root), h) for i, root, h in found}
+
+    def document_contents(self) -> Iterator[tuple[str, str]]:
+        """Id and hash of every document, by id."""
+        yield from self._each("SELECT id, hash FROM documents ORDER BY id")
 
     def imported_alike(self, document: Document) -> bool:
         """Whether a graph was imported with this document's text, whatever its title and metadata are there.
@@ -356,6 +371,11 @@ class Store:
         """Row number of every chunk by id."""
         return dict(self.rows("SELECT id, n FROM chunks ORDER BY n"))
 
+    def chunk_ids(self) -> Iterator[str]:
+        """Id of every chunk, by row number."""
+        for (i,) in self._each("SELECT id FROM chunks ORDER BY n"):
+            yield i
+
     def chunk_counts(self) -> list[tuple[str, int]]:
         """Number of chunks of every document that has some, by its id."""
         query = "SELECT document, count(*) FROM chunks GROUP BY document ORDER BY document"
@@ -396,6 +416,13 @@ class Store:
         """Id, title and metadata of every document, sorted by id."""
         for i, title, metadata in self._each("SELECT id, title, metadata FROM documents ORDER BY id"):
             yield i, title, load(metadata)
+
+    def documents_cut(self) -> Iterator[tuple[str, str, str]]:
+        """Id, hash and title of every document that has chunks, by id."""
+        yield from self._each(
+            "SELECT id, hash, title FROM documents d "
+            "WHERE EXISTS (SELECT 1 FROM chunks WHERE document = d.id) ORDER BY id"
+        )
 
     def count(self, table: str) -> int:
         """Rows of a table."""
@@ -684,6 +711,10 @@ class Store:
         """Ids of all entities, by row."""
         return [i for (i,) in self.rows("SELECT id FROM entities ORDER BY n")]
 
+    def entity_names(self) -> Iterator[tuple[str, str]]:
+        """Id and name of every entity, by row."""
+        yield from self._each("SELECT id, name FROM entities ORDER BY n")
+
     def entity_numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Row numbers of some entities by id."""
         return dict(self._by_key("SELECT id, id, n FROM entities WHERE id IN", ids, lambda row: row[1:]))
@@ -694,9 +725,9 @@ class Store:
         for row in self._each("SELECT * FROM relations ORDER BY n"):
             yield relation_of(row, names[row[1]], names[row[2]])
 
-    def edges(self) -> Iterator[tuple[Any, ...]]:
-        """Every relation as ``(source row, target row, weight)``, in order."""
-        yield from self._each("SELECT source, target, weight FROM relations ORDER BY n")
+    def edges(self, table: Literal["relations", "triples"] = "relations") -> Iterator[tuple[Any, ...]]:
+        """Every relation or triple as ``(source row, target row, weight)``, in order."""
+        yield from self._each(f"SELECT source, target, weight FROM {table} ORDER BY n")  # noqa: S608
 
     def weighted_edges(
         self, table: Literal["relations", "triples"]
@@ -708,9 +739,8 @@ class Store:
 
     def mentions(self) -> Iterator[tuple[int, list[str]]]:
         """Chunk ids of every entity, by row."""
-        once: dict[str, str] = {}
         for n, chunks in self._each("SELECT n, chunks FROM entities ORDER BY n"):
-            yield n, [once.setdefault(chunk, chunk) for chunk in load(chunks)]
+            yield n, load(chunks)
 
     def told_of_entities(self) -> Iterator[tuple[str, list[str], list[tuple[str, str]]]]:
         """Name, chunk ids and descriptions (text and chunk id) of every entity, by row."""
@@ -783,19 +813,22 @@ class Store:
             )
         ]
 
-    def put_communities(self, communities: Sequence[Community]) -> None:
+    def put_communities(self, communities: Iterable[Community]) -> None:
         """Replace the communities."""
         db = self._db
         db.execute("DELETE FROM communities")
         db.execute("DELETE FROM members")
-        db.executemany(
-            "INSERT INTO communities VALUES (?, ?, ?, ?, ?)",
-            ((c.id, c.level, c.parent, dump(c.entities), dump(c.chunks)) for c in communities),
-        )
+        members: list[tuple[str, str]] = []
+
+        def rows() -> Iterator[tuple[Any, ...]]:
+            for c in communities:
+                members.extend((e, c.id) for e in c.entities)
+                yield c.id, c.level, c.parent, dump(c.entities), dump(c.chunks)
+
+        db.executemany("INSERT INTO communities VALUES (?, ?, ?, ?, ?)", rows())
         # In the order of the table, which is then filled from its beginning to its end.
-        db.executemany(
-            "INSERT INTO members VALUES (?, ?)", sorted((e, c.id) for c in communities for e in c.entities)
-        )
+        members.sort()
+        db.executemany("INSERT INTO members VALUES (?, ?)", members)
 
     def communities(self) -> list[Community]:
         """Every community, by level, then id."""
@@ -813,6 +846,20 @@ class Store:
                 "SELECT * FROM communities ORDER BY level, id"
             )
         ]
+
+    def each_community(self) -> Iterator[Community]:
+        """Every community, by level, then id, read one by one."""
+        for (i,) in self.rows("SELECT id FROM communities ORDER BY level, id"):
+            ((level, parent, entities, chunks),) = self.rows(
+                "SELECT level, parent, entities, chunks FROM communities WHERE id = ?", (i,)
+            )
+            yield Community(
+                id=i,
+                level=level,
+                parent=parent,
+                entities=tuple(load(entities)),
+                chunks=tuple(load(chunks)),
+            )
 
     def put_reports(self, reports: Iterable[Report]) -> None:
         """Replace the reports."""
@@ -884,6 +931,8 @@ class Store:
         """Empty the views of some layers, and forget that these were ever finished."""
         for name in names:
             self._db.execute("DELETE FROM layers WHERE name = ?", (name,))
+            if name in self._notes_by_layer():
+                self.set_notes(name, ())
             if name == "graph":
                 self.set_meta(ROWS, None)
             for table in _VIEWS.get(name, ()):

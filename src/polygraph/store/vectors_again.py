@@ -20,7 +20,7 @@ HASHES = "texts.hashes"
 """16 bytes for each row; zeros for a row that must not be taken over."""
 _BATCH = 512
 """Texts that are hashed, and texts that are embedded, at once."""
-_MAPPED = 16 * _BATCH
+_MAPPED = 8 * _BATCH
 """Rows after which the files are mapped anew: what was mapped before no longer counts as memory in use."""
 
 Hashes = NDArray[np.uint64]
@@ -62,7 +62,7 @@ def write_vectors(
             (place / HASHES).write_bytes(b"")
             return
         matrix = np.lib.format.open_memmap(place / MATRIX, mode="w+", dtype=np.float32, shape=shape)
-        hashes = np.zeros((shape[0], 2), dtype=np.uint64)
+        hashes = np.memmap(place / HASHES, mode="w+", dtype=np.uint64, shape=(shape[0], 2))
         waiting: list[tuple[int, str]] = []
         at = 0
 
@@ -88,14 +88,15 @@ def write_vectors(
                 settle()
             on_done(at - len(waiting))
             if at % _MAPPED == 0:
-                del matrix
+                del matrix, hashes
                 matrix = np.lib.format.open_memmap(place / MATRIX, mode="r+")
+                hashes = np.memmap(place / HASHES, mode="r+", dtype=np.uint64, shape=(shape[0], 2))
                 if known is not None:
                     known.map()
         settle()
         on_done(at)
         matrix.flush()
-        hashes.tofile(place / HASHES)
+        hashes.flush()
 
     write_folder(folder, fill, sealed=True)
     return n_embedded
@@ -106,26 +107,34 @@ class _Former:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
+        file = folder / HASHES
+        self._n = file.stat().st_size // 16 if file.is_file() else 0
+        # Half of a hash finds the row; the whole is read there.
+        halves = np.empty(self._n, dtype=np.uint64)
+        for at in range(0, self._n, _MAPPED):
+            some = np.fromfile(file, dtype=np.uint64, count=2 * _MAPPED, offset=16 * at)
+            halves[at : at + _MAPPED] = some[::2]
+        self._rows = np.argsort(halves, kind="stable").astype(np.int32)
+        halves.sort()
+        self._halves = halves
         self.map()
-        hashes = np.zeros((0, 2), dtype=np.uint64)
-        if (folder / HASHES).is_file():
-            hashes = np.fromfile(folder / HASHES, dtype=np.uint64).reshape(-1, 2)
-        self._order = np.lexsort((hashes[:, 1], hashes[:, 0]))
-        self._sorted = hashes[self._order]
 
     def map(self) -> None:
-        """Map the matrix, anew if it was mapped before."""
+        """Map the files, anew if they were mapped before."""
         self._matrix = np.load(self._folder / MATRIX, mmap_mode="r")
+        if self._n:
+            self._hashes = np.memmap(self._folder / HASHES, mode="r", dtype=np.uint64, shape=(self._n, 2))
 
     def rows(self, hashes: Hashes, matrix: Vectors, at: int) -> NDArray[np.bool_]:
         """Copy the rows that are known into a matrix from a row on; tell which they were."""
         found: NDArray[np.bool_] = np.zeros(len(hashes), dtype=np.bool_)
-        if not len(self._sorted) or self._matrix.shape[1] != matrix.shape[1]:
+        if not self._n or self._matrix.shape[1] != matrix.shape[1]:
             return found
-        place = np.minimum(np.searchsorted(self._sorted[:, 0], hashes[:, 0]), len(self._sorted) - 1)
-        found = (self._sorted[place] == hashes).all(axis=1)
+        place = np.minimum(np.searchsorted(self._halves, hashes[:, 0]), self._n - 1)
+        theirs = self._rows[place]
+        found = (self._hashes[theirs] == hashes).all(axis=1)
         rows = np.flatnonzero(found)
-        matrix[at + rows] = self._matrix[self._order[place[rows]]]
+        matrix[at + rows] = self._matrix[theirs[rows]]
         return found
 
 

@@ -1,0 +1,127 @@
+"""Bytes and numbers that are put aside in files until they are asked for."""
+
+import os
+import tempfile
+import weakref
+from array import array
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from polygraph.columns import Array
+
+_BLOCK = 1 << 14
+"""Numbers that are held in memory before they are written away."""
+_PART = 1 << 17
+"""Numbers that are read again at once."""
+
+
+# Half of the time that a file object takes; not on Windows.
+_PREAD: Callable[[int, int, int], bytes] | None = getattr(os, "pread", None)
+
+
+class Spill:
+    """Bytes in a file without a name, which is gone when nobody uses it any more, also after a crash.
+
+    Args:
+        folder: where it lies; None: where the system has its temporary files.
+
+    >>> spill = Spill()
+    >>> spill.add(b"lamp"), spill.add(b"oil")
+    (4, 7)
+    >>> spill.read(4, 7)
+    b'oil'
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed when this is gone
+        self._handle = self._file.fileno()
+        self._end = 0
+        self._written = True
+        weakref.finalize(self, self._file.close)
+
+    def add(self, data: bytes) -> int:
+        """Write something behind the rest; return where it ends."""
+        self._written = False
+        self._end += self._file.write(data)
+        return self._end
+
+    def read(self, begin: int, end: int) -> bytes:
+        """The bytes from one place to another."""
+        if not self._written:
+            self._file.flush()
+            self._written = True
+        if _PREAD is not None:
+            return _PREAD(self._handle, end - begin, begin)
+        self._file.seek(begin)
+        found = self._file.read(end - begin)
+        self._file.seek(self._end)
+        return found
+
+    def __len__(self) -> int:
+        return self._end
+
+
+class Column:
+    """Numbers that come one by one and are asked for all together: an array that grows would be held twice.
+
+    Args:
+        typecode: of `array.array`.
+        folder: as for `Spill`.
+
+    >>> column = Column("i")
+    >>> column.extend([3, 1]), column.append(2)
+    (None, None)
+    >>> column.array().tolist(), len(column)
+    ([3, 1, 2], 3)
+    """
+
+    def __init__(self, typecode: str, folder: Path | None = None) -> None:
+        self._last: array[Any] = array(typecode)
+        self._rest = Spill(folder)
+        self._n = 0
+        self.append: Callable[[float], None] = self._last.append
+        """Put one number behind the others; whoever does it often has to `settle` them."""
+
+    def extend(self, numbers: Iterable[float]) -> None:
+        """Put some numbers behind the others."""
+        self._last.extend(numbers)
+        if len(self._last) >= _BLOCK:
+            self.settle()
+
+    def put(self, numbers: Array) -> None:
+        """Put an array behind the others."""
+        self.settle()
+        self._n += len(numbers)
+        self._rest.add(numbers.astype(self._last.typecode, copy=False).tobytes())
+
+    def part(self, begin: int, end: int) -> Array:
+        """Those from one place to another; nothing can be added after anything was read."""
+        self.settle()
+        each = self._last.itemsize
+        return np.frombuffer(self._rest.read(begin * each, end * each), dtype=self._last.typecode)
+
+    def blocks(self) -> Iterator[Array]:
+        """All of them, some at a time."""
+        for begin in range(0, len(self), _PART):
+            yield self.part(begin, min(begin + _PART, len(self)))
+
+    def array(self) -> Array:
+        """All of them."""
+        found, at = np.empty(len(self), dtype=self._last.typecode), 0
+        for block in self.blocks():
+            found[at : at + len(block)] = block
+            at += len(block)
+        return found
+
+    def settle(self) -> None:
+        """Write away what is held in memory."""
+        if self._last:
+            self._n += len(self._last)
+            self._rest.add(self._last.tobytes())
+            del self._last[:]
+
+    def __len__(self) -> int:
+        return self._n + len(self._last)

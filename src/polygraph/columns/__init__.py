@@ -17,7 +17,18 @@ References between tables count from the first row of the document.
 from polygraph.columns.gathering import Gathering
 from polygraph.columns.qualities import Qualities, known_qualities, text_hash
 from polygraph.columns.stored import Columns
-from polygraph.columns.tables import POOLS, TABLES, Array, Draft, Table, interleaved, row_type
+from polygraph.columns.tables import (
+    POOLS,
+    TABLES,
+    Array,
+    Draft,
+    Mapped,
+    Place,
+    Table,
+    interleaved,
+    mapped,
+    row_type,
+)
 
 __all__ = [
     "POOLS",
@@ -26,10 +37,13 @@ __all__ = [
     "Columns",
     "Draft",
     "Gathering",
+    "Mapped",
+    "Place",
     "Qualities",
     "Table",
     "interleaved",
     "known_qualities",
+    "mapped",
     "row_type",
     "text_hash",
 ]

@@ -94,7 +94,10 @@ class Gathering:
                 held = self._columns[name]
                 columns = {c: np.array(held[c], dtype=dtype_of(kind)) for c, kind in kinds.items()}
             else:
-                columns = Mapped({c: (_place(folder, name, c), 0, int(offsets[-1])) for c in kinds}, kinds)
+                n = int(offsets[-1])
+                columns = Mapped(
+                    {c: (_place(folder, name, c), 0, dtype_of(kind), n) for c, kind in kinds.items()}
+                )
             tables[name] = Table(offsets, columns)
         pools = {pool: list(numbers) for pool, numbers in self._numbers.items()}
         blob = bytes(self._blob) if folder is None else folder / TEXTS

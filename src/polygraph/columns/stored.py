@@ -89,8 +89,11 @@ class Columns:
         for name, columns in TABLES.items():
             begins, n = about["tables"][name], len(about["documents"]) + 1
             offsets = np.fromfile(path, dtype=np.int64, count=n, offset=begins[_OFFSETS])
-            places = {column: (path, begins[column], int(offsets[-1])) for column in columns}
-            tables[name] = Table(offsets, Mapped(places, columns))
+            places = {
+                column: (path, begins[column], dtype_of(kind), int(offsets[-1]))
+                for column, kind in columns.items()
+            }
+            tables[name] = Table(offsets, Mapped(places))
         return cls(about["documents"], tables, about["pools"], folder / TEXTS)
 
 

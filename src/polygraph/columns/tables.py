@@ -51,24 +51,26 @@ Draft: TypeAlias = dict[str, dict[str, list[Any]]]
 """Rows of one document, by table and column; strings as they are, None for none."""
 
 
+Place: TypeAlias = tuple[Path, int, Any, int]
+"""Where a column lies: file, first byte, type, number of rows."""
+
+
+def mapped(place: Place) -> Array:
+    """A column in a file; what is read of it counts as memory in use until it is let go."""
+    path, begin, dtype, n = place
+    if not n:
+        return np.zeros(0, dtype=dtype)
+    return np.asarray(np.memmap(path, dtype=dtype, mode="r", offset=begin, shape=(n,)))
+
+
 class Mapped(Mapping[str, Array]):
     """Columns in files, mapped each time that they are asked for: what one step read is not held in the next."""
 
-    def __init__(self, places: Mapping[str, tuple[Path, int, int]], types: Mapping[str, str]) -> None:
-        """Note where columns lie.
-
-        Args:
-            places: of each column its file, the first byte and the number of rows.
-            types: of each column its kind, as in `TABLES`.
-        """
-        self._places, self._types = places, types
+    def __init__(self, places: Mapping[str, Place]) -> None:
+        self._places = places
 
     def __getitem__(self, name: str) -> Array:
-        path, begin, n = self._places[name]
-        dtype = dtype_of(self._types[name])
-        if not n:
-            return np.zeros(0, dtype=dtype)
-        return np.asarray(np.memmap(path, dtype=dtype, mode="r", offset=begin, shape=(n,)))
+        return mapped(self._places[name])
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)

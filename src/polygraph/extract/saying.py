@@ -12,16 +12,16 @@ import os
 import struct
 import zipfile
 from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columns import Table, interleaved
+from polygraph.columns import Mapped, Place, Table, interleaved, mapped
 from polygraph.extract.naming import Keys, Naming, Rows, Said, among, marks, naming
 
 _COLUMNS: Mapping[str, Mapping[str, type]] = {
@@ -165,35 +165,13 @@ class Sayings:
         places = _places(folder / _FILE)
         return cls(
             {
-                name: Table(
-                    _mapped(places[f"{name}."]), _Columns({c: places[f"{name}.{c}"] for c in columns})
-                )
+                name: Table(mapped(places[f"{name}."]), Mapped({c: places[f"{name}.{c}"] for c in columns}))
                 for name, columns in _COLUMNS.items()
             }
         )
 
 
-_Place: TypeAlias = tuple[Path, int, np.dtype[Any], tuple[int, ...]]
-"""File, first byte, type and shape of an array."""
-
-
-class _Columns(Mapping[str, NDArray[Any]]):
-    """Columns that are mapped each time that they are asked for."""
-
-    def __init__(self, places: Mapping[str, _Place]) -> None:
-        self._places = places
-
-    def __getitem__(self, name: str) -> NDArray[Any]:
-        return _mapped(self._places[name])
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._places)
-
-    def __len__(self) -> int:
-        return len(self._places)
-
-
-def _places(path: Path) -> dict[str, _Place]:
+def _places(path: Path) -> dict[str, Place]:
     """Where the arrays lie in a file that `numpy.savez` wrote, by name: in an archive, as they are."""
     found = {}
     with zipfile.ZipFile(path) as archive, path.open("rb") as file:
@@ -202,15 +180,8 @@ def _places(path: Path) -> dict[str, _Place]:
             file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)  # name, and what else is said
             np.lib.format.read_magic(file)
             shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-            found[info.filename.removesuffix(".npy")] = (path, file.tell(), dtype, shape)
+            found[info.filename.removesuffix(".npy")] = (path, file.tell(), dtype, shape[0])
     return found
-
-
-def _mapped(place: _Place) -> NDArray[Any]:
-    path, begin, dtype, shape = place
-    if not shape[0]:
-        return np.zeros(shape, dtype=dtype)
-    return np.asarray(np.memmap(path, dtype=dtype, mode="r", offset=begin, shape=shape))
 
 
 def _by_passage(names: Sequence[Sequence[int]]) -> dict[str, Iterable[int]]:

@@ -65,6 +65,8 @@ _MANY_WINDOWS = 10_000
 """Windows whose text is held in memory while they are read without a model; each time workers start anew."""
 _LONG_S = 1.0
 """After a layer that took longer, memory is given back at some expense."""
+_MANY_ROWS = 100_000
+"""Names of windows, from which on it pays to look for everything that can be given back."""
 _MARGIN = 2
 """Special tokens that an embedder puts around a text."""
 
@@ -324,7 +326,11 @@ class _Builder:
         with no_collection():
             rows = rows_of(store, version, apart, self._manifest.language, again="graph" in self._again)
             columns = rows.columns
+            # What reading leaves is as much as resolving takes, and the same again before rows are merged.
+            many = len(columns["names"]) > _MANY_ROWS
+            give_back(thorough=many)
             resolved = self._resolve(columns)
+            give_back(thorough=many)
             sizes = store.chunk_counts()
             merged = Merged(
                 columns,

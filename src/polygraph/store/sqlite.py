@@ -261,9 +261,8 @@ class Store:
     def _notes_by_layer(self) -> dict[str, list[str]]:
         found = self.rows("SELECT value FROM meta WHERE key = 'notes'")
         held = load(found[0][0]) if found else {}
-        return (
-            held if isinstance(held, dict) else {"graph": list(held)}
-        )  # an index of before notes had layers
+        # Earlier indexes have one list for all layers.
+        return held if isinstance(held, dict) else {"graph": list(held)}
 
     # --- documents, chunks, windows -----------------------------------------------------------------
 

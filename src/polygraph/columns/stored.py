@@ -16,6 +16,7 @@ from polygraph.columns.tables import (
     Array,
     Mapped,
     Table,
+    append,
     cumulated,
     dtype_of,
     runs_of,
@@ -103,21 +104,16 @@ def _write(folder: Path, sides: Sequence[Columns], order: Sequence[tuple[str, in
     pools, numbers = _joined(sides, runs)
     begins: dict[str, dict[str, int]] = {}
     with (folder / _FILE).open("wb") as file:
-
-        def begin() -> int:
-            file.write(bytes(-file.tell() % 8))
-            return file.tell()
-
         for name, columns in TABLES.items():
             tables = [side[name] for side in sides]
             sizes = [np.diff(tables[s].offsets[i : j + 1]) for s, i, j in runs]
-            begins[name] = {_OFFSETS: begin()}
-            cumulated(np.concatenate([*sizes, NO_ROWS])).tofile(file)
+            begins[name] = {_OFFSETS: append(file, [cumulated(np.concatenate([*sizes, NO_ROWS]))])}
             for column, kind in columns.items():
-                begins[name][column] = begin()
-                for s, part in _parts(tables, runs, column):
-                    found = numbers[kind][s][part] if kind in POOLS else part
-                    found.astype(dtype_of(kind), copy=False).tofile(file)
+                own = (
+                    (numbers[kind][s][part] if kind in POOLS else part).astype(dtype_of(kind), copy=False)
+                    for s, part in _parts(tables, runs, column)
+                )
+                begins[name][column] = append(file, own)
     ends = [side.text_ends()[side["texts"].offsets] for side in sides]
     with (folder / TEXTS).open("wb") as into:
         for s, i, j in runs:

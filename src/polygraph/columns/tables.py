@@ -1,9 +1,9 @@
 """Tables whose columns are arrays, in memory or in files."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +46,8 @@ _CODES: Mapping[str, type[np.generic]] = {
     "Q": np.uint64,
 }
 NO_ROWS = np.zeros(0, dtype=np.int64)
+_ALIGNMENT = 8
+"""Bytes, of which the place of a column is a multiple."""
 
 Draft: TypeAlias = dict[str, dict[str, list[Any]]]
 """Rows of one document, by table and column; strings as they are, None for none."""
@@ -53,6 +55,15 @@ Draft: TypeAlias = dict[str, dict[str, list[Any]]]
 
 Place: TypeAlias = tuple[Path, int, Any, int]
 """Where a column lies: file, first byte, type, number of rows."""
+
+
+def append(file: BinaryIO, parts: Iterable[Array]) -> int:
+    """Write a column behind the others of a file, part by part; return its first byte, where it can be mapped."""
+    file.write(bytes(-file.tell() % _ALIGNMENT))
+    begin = file.tell()
+    for part in parts:
+        part.tofile(file)
+    return begin
 
 
 def mapped(place: Place) -> Array:

@@ -8,9 +8,7 @@ words      marks of all words of a document
 ```
 """
 
-import os
-import struct
-import zipfile
+import json
 from array import array
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columns import Mapped, Place, Table, interleaved, mapped
+from polygraph.columns import Mapped, Place, Table, append, interleaved, mapped
 from polygraph.extract.naming import Keys, Naming, Rows, Said, among, marks, naming
 
 _COLUMNS: Mapping[str, Mapping[str, type]] = {
@@ -30,11 +28,11 @@ _COLUMNS: Mapping[str, Mapping[str, type]] = {
     "capitals": {"passage": np.int32, "name": np.uint64},
     "words": {"mark": np.uint32},
 }
-_FILE = "said.npz"
+_FILE, _ABOUT = "said.bin", "said.json"
+_OFFSETS = ""
+"""Stands for a column where it is said at which byte each begins, and how many rows it has."""
 _BLOCK = 1 << 18
 """Rows that are looked through at once."""
-_BEFORE_LENGTHS = 26
-"""Bytes at the beginning of a file in an archive, before the lengths of its name and of what else is said of it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,39 +147,28 @@ class Sayings:
         return found
 
     def save(self, folder: Path) -> None:
-        """Write one file into a folder."""
-        arrays: dict[str, Any] = {
-            f"{name}.{column}": values
-            for name, table in self.tables.items()
-            for column, values in (("", table.offsets), *table.columns.items())
-        }
-        np.savez(folder / _FILE, **arrays)
+        """Write the files into a folder."""
+        begins: dict[str, dict[str, list[int]]] = {}
+        with (folder / _FILE).open("wb") as file:
+            for name, table in self.tables.items():
+                columns = {_OFFSETS: table.offsets, **table.columns}
+                begins[name] = {c: [append(file, [values]), len(values)] for c, values in columns.items()}
+        (folder / _ABOUT).write_text(json.dumps(begins), encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "Sayings | None":
         """Open what `save` wrote; None if there is nothing. A column is mapped when it is asked for, and not kept."""
-        if not (folder / _FILE).is_file():
+        if not (folder / _ABOUT).is_file():
             return None
-        places = _places(folder / _FILE)
-        return cls(
-            {
-                name: Table(mapped(places[f"{name}."]), Mapped({c: places[f"{name}.{c}"] for c in columns}))
-                for name, columns in _COLUMNS.items()
+        begins = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
+        tables = {}
+        for name, columns in _COLUMNS.items():
+            kinds = {_OFFSETS: np.int64, **columns}
+            places: dict[str, Place] = {
+                c: (folder / _FILE, begin, kinds[c], n) for c, (begin, n) in begins[name].items()
             }
-        )
-
-
-def _places(path: Path) -> dict[str, Place]:
-    """Where the arrays lie in a file that `numpy.savez` wrote, by name: in an archive, as they are."""
-    found = {}
-    with zipfile.ZipFile(path) as archive, path.open("rb") as file:
-        for info in archive.infolist():
-            file.seek(info.header_offset + _BEFORE_LENGTHS)
-            file.seek(sum(struct.unpack("<HH", file.read(4))), os.SEEK_CUR)  # name, and what else is said
-            np.lib.format.read_magic(file)
-            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-            found[info.filename.removesuffix(".npy")] = (path, file.tell(), dtype, shape[0])
-    return found
+            tables[name] = Table(mapped(places.pop(_OFFSETS)), Mapped(places))
+        return cls(tables)
 
 
 def _by_passage(names: Sequence[Sequence[int]]) -> dict[str, Iterable[int]]:

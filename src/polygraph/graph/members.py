@@ -9,7 +9,7 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from polygraph.columns import Array
-from polygraph.graph.groups import stretches
+from polygraph.graph.groups import grouped, stretches
 from polygraph.records import Community, Entity, Relation
 
 Descriptions: TypeAlias = Iterable[Sequence[str]]
@@ -94,10 +94,7 @@ class Members:
         del number
         sources, self._targets, self.weights = edges_of(graph)
         n = len(self.ids)
-        self._ends: Array = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(np.bincount(sources, minlength=n), out=self._ends[1:])
-        # Stable, so that the relations of each source are in their order.
-        self._by_source: Array = np.argsort(sources, kind="stable").astype(np.int32)
+        self._by_source = grouped(sources, n, np.arange(len(sources), dtype=np.int32))
         self.strength: Array = np.zeros(n)
         """Sum of the weights of each entity's relations, by number."""
         for begin in range(0, len(sources), _BLOCK):
@@ -133,8 +130,8 @@ class Members:
         """
         width = max(len(self.ids), 1)
         keys = community * width + rows
-        places, source = stretches(self._ends, rows)
-        relation = self._by_source[places]
+        places, source = stretches(self._by_source.ends, rows)
+        relation = self._by_source.order[places]
         wanted = community[source] * width + self._targets[relation]
         target = np.searchsorted(keys, wanted)
         inside = np.flatnonzero(keys[np.minimum(target, len(keys) - 1)] == wanted) if len(keys) else target

@@ -5,9 +5,9 @@ import random
 import numpy as np
 import pytest
 
-from polygraph.graph import spill
+from polygraph.columns import spill
+from polygraph.columns.spill import Column
 from polygraph.graph.chunk_ids import ChunkIds, ChunkOrder, chunk_key
-from polygraph.graph.spill import Column
 
 OURS = ["b:0", "a:10", "a:9", "a#2:10", "a:b:1", "a:5000", "ü:1", ":3", "a:0"]
 OTHERS = ["strange", "x:¹", "a:09", "a:00", "a", "a:", "", "a:1234567890123", "b:-1", "b:0 "]

@@ -6,8 +6,9 @@ import os
 import numpy as np
 import pytest
 
-from polygraph.graph import spill
-from polygraph.graph.spill import Column, Spill
+from polygraph.columns import spill
+from polygraph.columns.spill import Column, Spill, room
+from polygraph.memory import let_go
 
 
 def test_bytes_come_back_from_anywhere(tmp_path):
@@ -52,3 +53,40 @@ def test_numbers_come_back_in_their_order_however_they_came(block, part, monkeyp
 def test_an_empty_column_is_an_empty_array():
     assert Column("d").array().tolist() == []
     assert Column("d").array().dtype == np.float64
+
+
+@pytest.mark.parametrize("n", [0, 1, 5000])
+def test_an_array_in_a_file_keeps_what_was_written_when_it_is_let_go(n, tmp_path):
+    numbers = room(n, np.int64, tmp_path)
+    assert numbers.tolist() == [0] * n
+    numbers[:] = np.arange(n)
+    let_go(numbers, numbers[n // 2 :], np.arange(3))
+    assert numbers.tolist() == list(range(n))
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not os.path.isfile("/proc/self/status"), reason="needs Linux's account of memory")
+def test_what_is_let_go_no_longer_counts_as_memory_in_use(tmp_path):
+    def in_use() -> int:
+        with open("/proc/self/status", encoding="ascii") as status:
+            return sum(int(line.split()[1]) for line in status if line.startswith(("RssFile", "RssShmem")))
+
+    column = Column("q", tmp_path)
+    column.put(np.arange(1 << 21))
+    read, written = column.mapped(), room(1 << 21, np.int64, tmp_path)
+    before = in_use()
+    written[:] = read
+    assert in_use() > before + 30_000
+    let_go(read, written)
+    assert in_use() < before + 1000
+    assert int(written[-1]) == (1 << 21) - 1
+
+
+@pytest.mark.skipif(not hasattr(os, "posix_fallocate"), reason="room is not made beforehand here")
+def test_a_full_disk_is_told_when_room_is_made(monkeypatch):
+    def full(*_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(spill, "_FALLOCATE", full)
+    with pytest.raises(OSError, match="No space"):
+        room(10, np.int32)

@@ -10,8 +10,8 @@ from typing import overload
 import numpy as np
 
 from polygraph.columns import Array
+from polygraph.columns.spill import Column
 from polygraph.graph.groups import distinct
-from polygraph.graph.spill import Column
 
 _SHIFT = 32
 _MASK = (1 << _SHIFT) - 1

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.columns import Array
+from polygraph.columns.spill import Column
 from polygraph.graph.chunk_ids import ChunkIds, ChunkOrder, chunk_key
 from polygraph.graph.csr import Graph
 from polygraph.graph.groups import distinct
-from polygraph.graph.spill import Column
 from polygraph.records import Community, digest
 
 

@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 
 from polygraph.columns import Array, Qualities, text_hash
+from polygraph.columns.spill import Column, Spill
 from polygraph.graph.chunk_ids import ChunkIds, ChunkOrder
 from polygraph.graph.groups import distinct
 from polygraph.graph.members import Descriptions, GraphRows, edges_of
 from polygraph.graph.readable import LEGAL_NOTICE, LEGAL_SHARE, namely, pieces, quality
-from polygraph.graph.spill import Column, Spill
 
 _RECENT = 1 << 13
 """Hashes that are held in a dictionary."""

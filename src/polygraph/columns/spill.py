@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polygraph.columns import Array
+from polygraph.columns.tables import Array
 
 _BLOCK = 1 << 14
 """Numbers that are held in memory before they are written away."""
@@ -20,6 +20,7 @@ _PART = 1 << 17
 
 # Half of the time that a file object takes; not on Windows.
 _PREAD: Callable[[int, int, int], bytes] | None = getattr(os, "pread", None)
+_FALLOCATE: Callable[[int, int, int], None] | None = getattr(os, "posix_fallocate", None)
 
 
 class Spill:
@@ -60,8 +61,36 @@ class Spill:
         self._file.seek(self._end)
         return found
 
+    def mapped(self, dtype: Any, n: int) -> Array:
+        """The first numbers of some type, in the file; it stays for as long as the array does."""
+        if not n:
+            return np.zeros(0, dtype=dtype)
+        self._file.flush()
+        self._written = True
+        return np.asarray(np.memmap(self._file, dtype=dtype, mode="r", shape=(n,)))
+
     def __len__(self) -> int:
         return self._end
+
+
+def room(n: int, dtype: Any, folder: Path | None = None) -> Array:
+    """An array of zeros in a file as of `Spill`, which counts as memory in use from being touched until `let_go`.
+
+    Raises:
+        OSError: if the disk is full; it is not found out later, where it would end the process.
+
+    >>> numbers = room(3, np.int32)
+    >>> numbers[1] = 7
+    >>> numbers.tolist()
+    [0, 7, 0]
+    """
+    size = n * np.dtype(dtype).itemsize
+    if not size:
+        return np.zeros(n, dtype=dtype)
+    with tempfile.TemporaryFile(dir=folder) as file:
+        if _FALLOCATE is not None:
+            _FALLOCATE(file.fileno(), 0, size)
+        return np.asarray(np.memmap(file, dtype=dtype, mode="r+" if _FALLOCATE else "w+", shape=(n,)))
 
 
 class Column:
@@ -115,6 +144,11 @@ class Column:
             found[at : at + len(block)] = block
             at += len(block)
         return found
+
+    def mapped(self) -> Array:
+        """All of them, in the file; nothing can be added afterwards."""
+        self.settle()
+        return self._rest.mapped(self._last.typecode, self._n)
 
     def settle(self) -> None:
         """Write away what is held in memory."""

@@ -9,16 +9,16 @@ import os
 import shutil
 import threading
 import time
-from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from polygraph.chunk import chunk, windows
 from polygraph.columns import Columns
+from polygraph.columns.spill import Column, room
 from polygraph.errors import NothingExtracted
 from polygraph.extract import fast, llm, nlp
 from polygraph.extract.resolve import Resolved, resolve_columns
@@ -58,7 +58,7 @@ T = TypeVar("T")
 _TITLE_CHARACTERS = 200
 """Of a title, so much is put before a chunk's text when it is embedded."""
 _BATCH = 512
-"""Texts embedded between two reports of progress, and windows read from the store at once."""
+"""Texts embedded between two reports of progress, and windows or triples read from the store at once."""
 _SMALL_BATCH = 32
 """Windows read without a model between two commits."""
 _MANY_WINDOWS = 10_000
@@ -366,18 +366,27 @@ class _Builder:
     def mentions(self) -> int:
         """Which passages name which entities."""
         store = self._store
-        edges = mention_edges(store.count("entities"), store.count("chunks"), *mention_rows(store))
+        edges = mention_edges(
+            store.count("entities"),
+            store.count("chunks"),
+            *mention_rows(store, store.folder / "derived"),
+            room=partial(room, folder=store.folder / "derived"),
+        )
         return self._save_edges("mentions", edges)
 
     def facts(self) -> int:
         """Pairs of entities that triples join, by how many rows state one."""
-        # Numbers as bytes: of lists there would be one item for each triple.
-        columns = sources, targets, weights = array("i"), array("i"), array("d")
-        for source, target, weight in self._store.edges("triples"):
-            sources.append(source)
-            targets.append(target)
-            weights.append(weight)
-        return self._save_edges("facts", Graph.from_edges(self._store.count("entities"), *columns))
+        folder = self._store.folder / "derived"
+        columns = [Column(code, folder) for code in "iid"]
+        for batch in _batches(self._store.edges("triples"), _BATCH):
+            for column, values in zip(columns, zip(*batch, strict=True), strict=True):
+                column.extend(values)
+        edges = Graph.from_edges(
+            self._store.count("entities"),
+            *(column.mapped() for column in columns),
+            room=partial(room, folder=folder),
+        )
+        return self._save_edges("facts", edges)
 
     def synonyms(self) -> int:
         """Pairs of entities with like names."""

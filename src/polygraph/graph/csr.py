@@ -3,15 +3,20 @@
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polygraph.memory import let_go
+
 Offsets: TypeAlias = NDArray[np.int64]
 Vertices: TypeAlias = NDArray[np.int32]
 Weights: TypeAlias = NDArray[np.float32]
+Room: TypeAlias = Callable[[int, Any], NDArray[Any]]
+"""Gives an array of some length and type, in memory (`numpy.empty`) or in a file (`columns.spill.room`)."""
 
 _ALIGNMENT = 64  # bytes; arrays in a file begin at multiples of it, so that they can be mapped
 _TYPES: tuple[np.dtype[Any], ...] = (np.dtype("<i8"), np.dtype("<i4"), np.dtype("<f4"))
@@ -20,8 +25,12 @@ _ENTRIES = 1 << 16
 """Entries of `Graph.indices` that are gone through together."""
 _BLOCK = 1 << 17
 """Edges that are worked on at once."""
-_PARTS = 16
+_STRETCH = 1 << 20
+"""Entries of a graph that are put in their places before what was written is let go."""
+_SORTED = 64
 """Edges are divided into no more parts to be sorted, so that the time for it grows as their number does."""
+_PLACED = 16
+"""The same to be put in their places, where a part takes more time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,12 +53,14 @@ class Graph:
         weights: ArrayLike,
         *,
         parallel: Literal["sum", "heaviest"] = "sum",
+        room: Room = np.empty,
     ) -> "Graph":
         """Build from edges in any order and direction; loops are dropped, parallel edges made one.
 
         The sums do not depend on the order of the edges. Beside the arguments and the graph itself, 13 bytes an edge
         are in memory; none if the edges come as `edges` gives them. Vertices and weights of 32 bits are taken as they
-        are.
+        are. With arguments and room in files, four bytes a vertex and some megabytes are in memory at once, and one
+        byte an edge if they have to be sorted.
 
         Args:
             n: number of vertices.
@@ -57,6 +68,7 @@ class Graph:
             targets: the other end, shape ``(m,)``.
             weights: positive, finite, shape ``(m,)``.
             parallel: what parallel edges weigh as one: their sum, or as much as the heaviest.
+            room: where the arrays of the graph lie, and what edges need to be sorted.
 
         Raises:
             ValueError: if shapes differ, an end lies outside ``[0, n)``, or a weight is not positive.
@@ -73,11 +85,14 @@ class Graph:
             )
         if not 0 <= n <= _LARGEST:
             raise ValueError(f"the number of vertices must lie in [0, {_LARGEST}], not {n}")
-        if len(a) and (min(a.min(), b.min()) < 0 or max(a.max(), b.max()) >= n):
-            raise ValueError(f"an edge ends outside the {n} vertices of the graph")
-        if len(w) and not (w.min() > 0 and np.isfinite(w.max())):  # not a number is neither
+        for ends in (a, b):
+            lowest, highest = _extent(ends)
+            if len(ends) and not 0 <= lowest <= highest < n:
+                raise ValueError(f"an edge ends outside the {n} vertices of the graph")
+        least, most = _extent(w)
+        if len(w) and not (least > 0 and np.isfinite(most)):  # not a number is neither
             raise ValueError("weights must be positive and finite")
-        return cls(*_both_ways(n, *_once(n, a, b, w, parallel)))
+        return cls(*_both_ways(n, *_once(n, a, b, w, parallel, alike=least == most, room=room), room))
 
     @property
     def n(self) -> int:
@@ -156,9 +171,10 @@ class Graph:
             with temporary.open("wb") as file:
                 for array, dtype in zip(arrays, _TYPES, strict=True):
                     file.write(b"\0" * (-file.tell() % _ALIGNMENT))
-                    np.lib.format.write_array(
-                        file, np.ascontiguousarray(array, dtype=dtype), allow_pickle=False
-                    )
+                    header = np.lib.format.header_data_from_array_1_0(np.empty(0, dtype=dtype))
+                    np.lib.format.write_array_header_1_0(file, {**header, "shape": array.shape})
+                    for block in _blocks(len(array), array):
+                        file.write(np.ascontiguousarray(array[block], dtype=dtype).data)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(path)
@@ -205,22 +221,34 @@ def _as(values: ArrayLike, usual: type, narrow: str) -> NDArray[Any]:
     return found if found.dtype == np.dtype(narrow) else found.astype(usual, copy=False)
 
 
+def _extent(values: NDArray[Any]) -> tuple[Any, Any]:
+    """The least and the largest of some numbers; not a number if one is none."""
+    found = [(values[block].min(), values[block].max()) for block in _blocks(len(values), values)]
+    return (np.min([low for low, _ in found]), np.max([high for _, high in found])) if found else (0, 0)
+
+
 def _once(
-    n: int, a: NDArray[Any], b: NDArray[Any], w: NDArray[Any], parallel: str
+    n: int,
+    a: NDArray[Any],
+    b: NDArray[Any],
+    w: NDArray[Any],
+    parallel: str,
+    *,
+    alike: bool,
+    room: Room,
 ) -> tuple[Vertices, Vertices, NDArray[Any]]:
     """Each edge that is no loop once, its lower end first, ascending."""
     if _ascending(a, b):
         return a.astype(np.int32, copy=False), b.astype(np.int32, copy=False), w
-    low, high = np.empty(len(a), dtype=np.int32), np.empty(len(a), dtype=np.int32)
-    weights, at = np.empty(len(a), dtype=np.float32), 0
-    # Where weights are alike, their order is no matter.
-    alike = bool(len(w)) and w.min() == w.max()
+    low, high = room(len(a), np.int32), room(len(a), np.int32)
+    weights, at = room(len(a), np.float32), 0
     for rows in _parts(n, a, b):
         one, other = a[rows].astype(np.int64), b[rows].astype(np.int64)
         proper = one != other
         one, other, some = one[proper], other[proper], w[rows][proper].astype(np.float64)
         pair = np.minimum(one, other) * n + np.maximum(one, other)
-        # Weights are the second key, because a sum of floats depends on the order of its terms.
+        # Weights are the second key, because a sum of floats depends on the order of its terms. Where all are
+        # alike, it does not.
         order = np.argsort(pair, kind="stable") if alike else np.lexsort((some, pair))
         pair, some = pair[order], some[order]
         first = np.flatnonzero(np.diff(pair, prepend=-1))
@@ -230,13 +258,14 @@ def _once(
             weights[at:end] = merged.reduceat(some, first)
             low[at:end], high[at:end] = np.divmod(pair[first], n)
         at = end
+        let_go(a, b, w, low, high, weights)
     return low[:at], high[:at], weights[:at]
 
 
 def _ascending(a: NDArray[Any], b: NDArray[Any]) -> bool:
     """Whether each edge has its lower end first, and comes after the one before."""
-    for at in range(0, len(a), _BLOCK):
-        one, other = a[at : at + _BLOCK + 1], b[at : at + _BLOCK + 1]
+    for block in _blocks(len(a), a, b):
+        one, other = a[block.start : block.stop + 1], b[block.start : block.stop + 1]
         after = (one[1:] > one[:-1]) | ((one[1:] == one[:-1]) & (other[1:] > other[:-1]))
         if not (after.all() and (one < other).all()):
             return False
@@ -245,56 +274,73 @@ def _ascending(a: NDArray[Any], b: NDArray[Any]) -> bool:
 
 def _parts(n: int, a: NDArray[Any], b: NDArray[Any]) -> Iterator[Any]:
     """Divide edges by their lower end: the rows of each part, those with the lowest ends first."""
-    n_parts = min(_PARTS, -(-len(a) // _BLOCK))
+    n_parts = min(_SORTED, -(-len(a) // _BLOCK))
     if n_parts <= 1:
         yield slice(None)
         return
-    ends = np.cumsum(_counts(n, len(a), lambda block: np.minimum(a[block], b[block])))
-    last = np.searchsorted(ends, np.arange(1, n_parts) * (len(a) / n_parts))
+    counts = np.zeros(n, dtype=np.int32)
+    for block in _blocks(len(a), a, b):
+        _count(counts, np.minimum(a[block], b[block]))
+    last = np.searchsorted(np.cumsum(counts), np.arange(1, n_parts) * (len(a) / n_parts))
     part = np.empty(len(a), dtype=np.uint8)
-    for block in _blocks(len(a)):
+    for block in _blocks(len(a), a, b):
         part[block] = np.searchsorted(last, np.minimum(a[block], b[block]))
     for i in range(n_parts):
         yield np.flatnonzero(part == i)
 
 
 def _both_ways(
-    n: int, low: Vertices, high: Vertices, weights: NDArray[Any]
+    n: int, low: Vertices, high: Vertices, weights: NDArray[Any], room: Room
 ) -> tuple[Offsets, Vertices, Weights]:
     """Edges, each once and ascending, as the neighbours of either end."""
-    n_lower = _counts(n, len(low), lambda block: high[block])
-    n_higher = _counts(n, len(low), lambda block: low[block])
-    indptr = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(n_lower + n_higher, out=indptr[1:])
-    indices = np.empty(2 * len(low), dtype=np.int32)
-    both = np.empty(2 * len(low), dtype=np.float32)
-    # The lower neighbours of a vertex come first. Its higher ones follow each other in the edges already: they
-    # only move, by as much as there are lower ones of this vertex and of those before it.
-    moved, filled = np.cumsum(n_lower), indptr[:-1].copy()
-    for block in _blocks(len(low)):
-        a, b, w = low[block], high[block], weights[block]
-        places = moved[a] + np.arange(block.start, block.start + len(a))
-        indices[places], both[places] = b, w
-        order = np.argsort(b, kind="stable")
-        a, b, w = a[order], b[order], w[order]
-        first = np.flatnonzero(np.diff(b, prepend=-1))
-        sizes = np.diff(first, append=len(b))
-        places = filled[b] + np.arange(len(b)) - np.repeat(first, sizes)
-        indices[places], both[places] = a, w
-        filled[b[first]] += sizes
+    degrees, m = np.zeros(n, dtype=np.int32), len(low)
+    for block in _blocks(m, low, high):
+        _count(degrees, low[block])
+        _count(degrees, high[block])
+    indptr = room(n + 1, np.int64)
+    indptr[0], indptr[1:] = 0, degrees
+    del degrees
+    np.cumsum(indptr, out=indptr)
+    indices, both = room(2 * m, np.int32), room(2 * m, np.float32)
+    # Entries of a vertex lie anywhere, as far as the order of the edges goes. So that not all of them are in memory,
+    # the edges are gone through several times, each time for some of the vertices.
+    n_parts = max(1, min(_PLACED, -(-2 * m // _STRETCH)))
+    ends = np.searchsorted(indptr, np.arange(1, n_parts) * (2 * m / n_parts)).clip(0, n)
+    for first, last in pairwise([0, *ends.tolist(), n]):
+        filled = np.array(indptr[first:last])
+        # The lower neighbours of a vertex come first; either kind is in ascending order among the edges already.
+        for vertices, others in ((high, low), (low, high)):
+            for block in _blocks(m, low, high, weights):
+                own = np.flatnonzero((vertices[block] >= first) & (vertices[block] < last))
+                vertex = vertices[block][own] - first
+                order = np.argsort(vertex, kind="stable")
+                vertex, own = vertex[order], own[order]
+                begin, sizes = _runs(vertex)
+                places = filled[vertex] + np.arange(len(vertex)) - np.repeat(begin, sizes)
+                indices[places], both[places] = others[block][own], weights[block][own]
+                filled[vertex[begin]] += sizes
+        let_go(indptr, indices, both)
     return indptr, indices, both
 
 
-def _counts(n: int, m: int, vertices: Callable[[slice], NDArray[Any]]) -> NDArray[np.int64]:
-    """How often each vertex stands among `m`, of which a block at a time is asked for."""
-    counts = np.zeros(n, dtype=np.int64)
-    for block in _blocks(m, max(_BLOCK, n)):
-        counts += np.bincount(vertices(block), minlength=n)
-    return counts
+def _count(counts: NDArray[np.int32], vertices: NDArray[Any]) -> None:
+    """Add how often each vertex stands among some."""
+    ordered = np.sort(vertices)
+    begin, sizes = _runs(ordered)
+    counts[ordered[begin]] += sizes.astype(np.int32)
 
 
-def _blocks(m: int, size: int = _BLOCK) -> Iterator[slice]:
-    return (slice(at, at + size) for at in range(0, m, size))
+def _runs(ordered: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Where each of the distinct ones of some numbers that ascend begins, and how often it stands there."""
+    begin = np.flatnonzero(np.diff(ordered, prepend=-1))
+    return begin, np.diff(begin, append=len(ordered))
+
+
+def _blocks(m: int, *read: NDArray[Any]) -> Iterator[slice]:
+    """Some of `m` items at a time; what was read for them of some arrays is let go."""
+    for at in range(0, m, _BLOCK):
+        yield slice(at, at + _BLOCK)
+        let_go(*read)
 
 
 def _read(file: IO[bytes], dtype: np.dtype[Any], *, mmap: bool) -> NDArray[Any]:

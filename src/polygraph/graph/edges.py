@@ -8,13 +8,16 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polygraph.graph.csr import Graph, Vertices, Weights
+from polygraph.graph.csr import Graph, Room, Vertices, Weights
+from polygraph.memory import let_go
 
 _ENTRIES = 1 << 18
 """Entries of a graph that are ranked at once."""
 
 
-def mention_edges(n_entities: int, n_chunks: int, entities: ArrayLike, chunks: ArrayLike) -> Graph:
+def mention_edges(
+    n_entities: int, n_chunks: int, entities: ArrayLike, chunks: ArrayLike, *, room: Room = np.empty
+) -> Graph:
     """Join entities to the passages that mention them: the incidence of both, readable from either side.
 
     Args:
@@ -22,6 +25,7 @@ def mention_edges(n_entities: int, n_chunks: int, entities: ArrayLike, chunks: A
         n_chunks: number of passages.
         entities: row of the entity of each mention, shape ``(m,)``.
         chunks: row of its passage.
+        room: as for `Graph.from_edges`.
 
     Returns:
         A graph of ``n_entities + n_chunks`` vertices: passage `c` is vertex ``n_entities + c``. Each weight is 1.
@@ -31,8 +35,11 @@ def mention_edges(n_entities: int, n_chunks: int, entities: ArrayLike, chunks: A
     ([0, 1], [2, 3])
     """
     rows = np.asarray(entities, dtype=np.int32)
-    passages = np.asarray(chunks, dtype=np.int32) + np.int32(n_entities)
-    return Graph.from_edges(n_entities + n_chunks, rows, passages, np.broadcast_to(1.0, len(rows)))
+    of, passages = np.asarray(chunks, dtype=np.int32), room(len(rows), np.int32)
+    for at in range(0, len(rows), _ENTRIES):
+        passages[at : at + _ENTRIES] = of[at : at + _ENTRIES] + np.int32(n_entities)
+        let_go(of, passages)
+    return Graph.from_edges(n_entities + n_chunks, rows, passages, np.broadcast_to(1.0, len(rows)), room=room)
 
 
 def overwrite(under: Graph, over: Graph) -> Graph:

@@ -1,36 +1,41 @@
 """Which passages mention which entities, as rows of both."""
 
-from array import array
 from collections.abc import Iterable, Sequence
 from itertools import repeat
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.columns.spill import Column
 from polygraph.store.sqlite import Store
 
-_BATCH = 1 << 16
+_BATCH = 1 << 14
 """Mentions whose passages are looked up at once."""
 
 
-def mention_rows(store: Store) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-    """Rows of the entity and of the passage of each mention, by entity.
+def mention_rows(store: Store, folder: Path | None = None) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Rows of the entity and of the passage of each mention, by entity, in files.
 
     Passages are looked up by hashes of their ids in an array: a dictionary of ids would take ten times the memory.
+
+    Args:
+        store: open.
+        folder: for the files, as for `Spill`.
 
     Raises:
         KeyError: if an entity rests on a passage that is not in the index.
     """
     passages = _Passages(store)
-    entities, chunks, waiting = array("i"), array("i"), list[str]()
+    entities, chunks, waiting = Column("i", folder), Column("i", folder), list[str]()
     for n, ids in store.mentions():
         entities.extend(repeat(n, len(ids)))
         waiting += ids
         if len(waiting) >= _BATCH:
-            chunks.frombytes(passages.rows(waiting).tobytes())
+            chunks.put(passages.rows(waiting))
             waiting.clear()
-    chunks.frombytes(passages.rows(waiting).tobytes())
-    return np.frombuffer(entities, dtype=np.int32), np.frombuffer(chunks, dtype=np.int32)
+    chunks.put(passages.rows(waiting))
+    return entities.mapped(), chunks.mapped()
 
 
 class _Passages:

@@ -308,13 +308,17 @@ class _Builder:
 
         def fill(place: Path) -> None:
             nonlocal n_names
-            said = say(self._store, self._manifest.chunker, Sayings.load(former) if former else None)
+            # Not in the folder of the layer, which is sealed with all that is in it.
+            before, folder = Sayings.load(former) if former else None, place.parent
+            said = say(self._store, self._manifest.chunker, before, folder)
             said.save(place)
-            # From here on in the file, of which the smaller part is needed.
-            said = Sayings.load(place) or said
-            found = said.naming()
+            # What does not fit into memory goes into files as well.
+            spacious = partial(room, folder=folder)
+            found = said.naming(spacious)
             n_names = len(found.keys)
-            NameGraph.of(n_chunks, found.keys, found.titles, found.links, found.shared).save(place)
+            NameGraph.of(n_chunks, found.keys, found.titles, found.links, found.shared, room=spacious).save(
+                place
+            )
 
         write_folder(self._folder("names"), fill, sealed=True)
         return n_names

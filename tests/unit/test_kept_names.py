@@ -49,7 +49,10 @@ def plain(sayings):
     }
 
 
-def test_after_any_changes_it_is_the_same_as_read_for_the_first_time(store, tmp_path):
+@pytest.mark.parametrize("block", [1 << 18, 3])
+def test_after_any_changes_it_is_the_same_as_read_for_the_first_time(store, tmp_path, block, monkeypatch):
+    for module in ("columns.tables", "extract.saying", "extract.naming"):
+        monkeypatch.setattr(f"polygraph.{module}._BLOCK", block)
     chance = random.Random(2)
     former, n_links = None, 0
     for _ in range(60):
@@ -64,7 +67,7 @@ def test_after_any_changes_it_is_the_same_as_read_for_the_first_time(store, tmp_
                     for _ in range(chance.randint(0, 2))
                 ]
                 put(store, document, chance.choice(TITLES), texts)
-        found = say(store, "so", former)
+        found = say(store, "so", former, tmp_path)
         assert plain(found) == plain(say(store, "so", None))
         found.save(tmp_path)
         former = Sayings.load(tmp_path)

@@ -4,6 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygraph.columns.spill import room
 from polygraph.extract.naming import Titles, names_in, read_document, title_key
 from polygraph.extract.saying import Sayings
 from polygraph.graph.names import NameGraph
@@ -17,10 +18,13 @@ ROWS = [
 ]
 
 
-def found(rows):
+def sayings(rows):
     titles = Titles(title for _, title, _ in rows)
-    documents = ((n + 1, title_key(title), read_document([text], titles)) for n, title, text in rows)
-    return Sayings.of(documents).naming()
+    return Sayings.of((n + 1, title_key(title), read_document([text], titles)) for n, title, text in rows)
+
+
+def found(rows):
+    return sayings(rows).naming()
 
 
 def graph_of(rows):
@@ -109,6 +113,26 @@ def test_saved_and_loaded_it_is_the_same(tmp_path):
     again = NameGraph.load(tmp_path, len(ROWS))
     assert again.keys.tolist() == graph.keys.tolist()
     assert all(pairs(again, kind) == pairs(graph, kind) for kind in ("titles", "links", "shared"))
+
+
+def test_in_small_parts_and_in_files_it_is_the_same(tmp_path, monkeypatch):
+    chance = np.random.default_rng(3)
+    titles = [f"Grey {'ABCDEFGH'[n % 8]} Reef" if n % 3 else "" for n in range(40)]
+    said = [" and ".join(f"Grey {'ABCDEFGHIJKL'[k]} Reef" for k in chance.integers(0, 12, 3)) for _ in titles]
+    rows = [(n, title, f"He saw {text}.") for n, (title, text) in enumerate(zip(titles, said, strict=True))]
+    (tmp_path / "whole").mkdir()
+    (tmp_path / "parts").mkdir()
+    graph_of(rows).save(tmp_path / "whole")
+    for name in ("extract.naming", "extract.saying", "graph.names", "graph.csr"):
+        monkeypatch.setattr(f"polygraph.{name}._BLOCK", 5)
+    for n_parts in (1, 64):
+        monkeypatch.setattr("polygraph.extract.naming._PARTS", n_parts)
+        n = sayings(rows).naming(room)
+        graph = NameGraph.of(len(rows), n.keys, n.titles, n.links, n.shared, room=room)
+        assert min(graph.titles.n_edges, graph.links.n_edges, graph.shared.n_edges) > 10
+        graph.save(tmp_path / "parts")
+        for file in (tmp_path / "whole").iterdir():
+            assert (tmp_path / "parts" / file.name).read_bytes() == file.read_bytes()
 
 
 def test_no_texts_make_no_names():

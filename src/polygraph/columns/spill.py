@@ -6,11 +6,14 @@ import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from polygraph.columns.tables import Array
+
+Room: TypeAlias = Callable[[int, Any], Array]
+"""Gives an array of some length and type: in memory (`numpy.empty`), or in a file (`room`)."""
 
 _BLOCK = 1 << 14
 """Numbers that are held in memory before they are written away."""

@@ -1,12 +1,14 @@
 """Tables whose columns are arrays, in memory or in files."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from polygraph.memory import let_go
 
 Array: TypeAlias = NDArray[Any]
 
@@ -48,6 +50,8 @@ _CODES: Mapping[str, type[np.generic]] = {
 NO_ROWS = np.zeros(0, dtype=np.int64)
 _ALIGNMENT = 8
 """Bytes, of which the place of a column is a multiple."""
+_BLOCK = 1 << 18
+"""Rows that are copied at once."""
 
 Draft: TypeAlias = dict[str, dict[str, list[Any]]]
 """Rows of one document, by table and column; strings as they are, None for none."""
@@ -132,23 +136,38 @@ def row_type(n: int) -> type[np.int32] | type[np.int64]:
     return np.int32 if n < 1 << 31 else np.int64
 
 
-def interleaved(sides: Sequence[Table], order: Sequence[tuple[str, int, int]]) -> Table:
+def interleaved(
+    sides: Sequence[Table],
+    order: Sequence[tuple[str, int, int]],
+    room: Callable[[int, Any], Array] = np.empty,
+) -> Table:
     """Rows of documents of two tables with the same columns.
 
     Args:
         sides: the tables.
         order: the documents wanted: id, number of the side that has it, number of the document there.
+        room: where the rows lie (see `spill.Room`).
     """
     runs = runs_of(order)
-    sizes = np.concatenate([np.diff(sides[s].offsets[i : j + 1]) for s, i, j in runs] or [NO_ROWS])
-    columns = {
-        column: np.concatenate(
-            [sides[s][column][sides[s].offsets[i] : sides[s].offsets[j]] for s, i, j in runs]
-            or [sides[0][column][:0]]
-        )
-        for column in sides[0].columns
-    }
-    return Table(cumulated(sizes), columns)
+    offsets = cumulated(
+        np.concatenate([np.diff(sides[s].offsets[i : j + 1]) for s, i, j in runs] or [NO_ROWS])
+    )
+    columns = {}
+    for name in sides[0].columns:
+        values = [side[name] for side in sides]
+        into, at, touched = room(int(offsets[-1]), values[0].dtype), 0, 0
+        for s, i, j in runs:
+            end = int(sides[s].offsets[j])
+            for begin in range(int(sides[s].offsets[i]), end, _BLOCK):
+                some = values[s][begin : min(begin + _BLOCK, end)]
+                into[at : at + len(some)] = some
+                at += len(some)
+                if at > touched + _BLOCK:
+                    let_go(into, *values)
+                    touched = at
+        let_go(into, *values)
+        columns[name] = into
+    return Table(offsets, columns)
 
 
 def runs_of(order: Sequence[tuple[str, int, int]]) -> list[tuple[int, int, int]]:

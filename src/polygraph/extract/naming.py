@@ -10,13 +10,16 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import pairwise
 from typing import Any
 from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.columns.spill import Room
 from polygraph.extract.capitals import capitalised_spans
+from polygraph.memory import let_go
 from polygraph.words import STOP
 
 READER = "titles-capitals-1"
@@ -36,6 +39,8 @@ Rows = NDArray[np.int32]
 Pairs = NDArray[np.int32]
 _BLOCK = 1 << 18
 """Names that are looked up at once."""
+_PARTS = 64
+"""Names are divided into no more parts to be sorted, so that the time for it grows as their number does."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,7 +128,12 @@ def read_document(texts: Sequence[str], titles: Titles) -> Said:
 
 
 def naming(
-    titles: Keys, sizes: NDArray[np.int64], said: tuple[Rows, Keys], capitals: tuple[Rows, Keys]
+    titles: Keys,
+    sizes: NDArray[np.int64],
+    said: tuple[Rows, Keys],
+    capitals: tuple[Rows, Keys],
+    *,
+    room: Room = np.empty,
 ) -> Naming:
     """Find the names that passages share.
 
@@ -132,19 +142,33 @@ def naming(
         sizes: number of each document's passages.
         said: passages and the titles in them, each pair once, ascending; passages are numbered through all documents.
         capitals: passages and the names in them, each pair once, ascending.
+        room: where the pairs lie.
     """
-    own = np.repeat(titles, sizes)
-    titled = np.flatnonzero(own).astype(np.int32)
-    links = said[1] != own[said[0]]
+    ends = np.cumsum(sizes)
+    n_passages = int(ends[-1]) if len(ends) else 0
+
+    def own(passages: Rows) -> Keys:
+        return titles[np.searchsorted(ends, passages, side="right")]
+
+    def titled() -> Iterator[tuple[Rows, Keys]]:
+        for at in range(0, n_passages, _BLOCK):
+            passages = np.arange(at, min(at + _BLOCK, n_passages), dtype=np.int32)
+            yield passages, own(passages)
+
+    def links() -> Iterator[tuple[Rows, Keys]]:
+        for passages, names in _blocks(*said):
+            others = names != own(passages)
+            yield passages[others], names[others]
+
     known = np.unique(titles[titles != 0])
     shared = _several(capitals[1])
     shared = shared[~among(shared, known)]
     keys = np.union1d(known, shared)
     return Naming(
         keys,
-        _numbered(own[titled], titled, known, keys),
-        _numbered(said[1][links], said[0][links], known, keys),
-        _numbered(capitals[1], capitals[0], shared, keys),
+        _numbered(titled(), room(2 * n_passages, np.int32), known, keys),
+        _numbered(links(), room(2 * len(said[0]), np.int32), known, keys),
+        _numbered(_blocks(*capitals), room(2 * len(capitals[0]), np.int32), shared, keys),
     )
 
 
@@ -162,10 +186,23 @@ def among(some: NDArray[Any], others: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _several(names: Keys) -> Keys:
     """Names that stand there twice at least, ascending."""
-    ordered = np.sort(names)
-    again = ordered[1:][ordered[1:] == ordered[:-1]]
-    del ordered
-    return np.unique(again)
+    # Hashes are spread evenly, so their range can be divided instead of them.
+    n_parts = max(1, min(_PARTS, -(-len(names) // _BLOCK)))
+    cuts = [(part << 64) // n_parts for part in range(n_parts + 1)]
+    found = [np.zeros(0, dtype=np.uint64)]
+    for first, last in pairwise(cuts):
+        low, high = np.uint64(first), np.uint64(last - 1)
+        own = [some[(some >= low) & (some <= high)] for (some,) in _blocks(names)]
+        ordered = np.sort(np.concatenate([found[0], *own]))
+        found.append(np.unique(ordered[1:][ordered[1:] == ordered[:-1]]))
+    return np.concatenate(found)
+
+
+def _blocks(*columns: NDArray[Any]) -> Iterator[Any]:
+    """Some rows at a time; what was read of them is let go."""
+    for at in range(0, len(columns[0]), _BLOCK):
+        yield tuple(column[at : at + _BLOCK] for column in columns)
+        let_go(*columns)
 
 
 def title_key(title: str) -> int:
@@ -288,20 +325,20 @@ def _hash(words: tuple[str, ...]) -> int:
     return int.from_bytes(blake2b(" ".join(words).encode(), digest_size=8).digest(), "little")
 
 
-def _numbered(names: Keys, passages: Rows, wanted: Keys, keys: Keys) -> Pairs:
-    """Those of some names that are wanted, and their passages, as pairs of number and passage, in the order given.
+def _numbered(some: Iterable[tuple[Rows, Keys]], into: Rows, wanted: Keys, keys: Keys) -> Pairs:
+    """Of names in passages those that are wanted, as pairs of number and passage, in the order given.
 
     Args:
-        names: hashes.
-        passages: of each.
+        some: passages and hashes of names, some at a time.
+        into: two numbers for each of them.
         wanted: hashes of names, ascending.
         keys: the same and others, ascending; the place of a name here is its number.
     """
-    pairs, n = np.empty((len(names), 2), dtype=np.int32), 0
-    for at in range(0, len(names), _BLOCK):
-        some = names[at : at + _BLOCK]
-        rows = np.flatnonzero(among(some, wanted))
-        pairs[n : n + len(rows), 0] = np.searchsorted(keys, some[rows])
-        pairs[n : n + len(rows), 1] = passages[at : at + _BLOCK][rows]
+    pairs, n = into.reshape(-1, 2), 0
+    for passages, names in some:
+        rows = np.flatnonzero(among(names, wanted))
+        pairs[n : n + len(rows), 0] = np.searchsorted(keys, names[rows])
+        pairs[n : n + len(rows), 1] = passages[rows]
         n += len(rows)
+        let_go(into)
     return pairs[:n]

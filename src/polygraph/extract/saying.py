@@ -10,7 +10,7 @@ words      marks of all words of a document
 
 import json
 from array import array
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -20,7 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.columns import Mapped, Place, Table, append, interleaved, mapped
+from polygraph.columns.spill import Column, Room
 from polygraph.extract.naming import Keys, Naming, Rows, Said, among, marks, naming
+from polygraph.memory import let_go
 
 _COLUMNS: Mapping[str, Mapping[str, type]] = {
     "documents": {"mark": np.uint64, "title": np.uint64, "passages": np.int64},
@@ -42,12 +44,16 @@ class Sayings:
     tables: Mapping[str, Table]
 
     @classmethod
-    def of(cls, documents: Iterable[tuple[int, int, Said]]) -> "Sayings":
-        """Collect documents, each as its mark, the hash of its title, and what it says."""
-        # Arrays that grow: of lists there would be one item for each row.
+    def of(cls, documents: Iterable[tuple[int, int, Said]], folder: Path | None = None) -> "Sayings":
+        """Collect documents, each as its mark, the hash of its title, and what it says.
+
+        Args:
+            documents: gone through once.
+            folder: for the files where they lie, as for `Spill`.
+        """
         offsets = {name: array("q", [0]) for name in _COLUMNS}
         columns = {
-            name: {c: array(np.dtype(kind).char) for c, kind in kinds.items()}
+            name: {c: Column(np.dtype(kind).char, folder) for c, kind in kinds.items()}
             for name, kinds in _COLUMNS.items()
         }
         for mark, title, said in documents:
@@ -65,9 +71,10 @@ class Sayings:
         return cls(
             {
                 name: Table(
-                    _frozen(offsets[name], np.int64), {c: _frozen(columns[name][c], kinds[c]) for c in kinds}
+                    np.frombuffer(offsets[name], dtype=np.int64),
+                    {c: column.mapped() for c, column in columns[name].items()},
                 )
-                for name, kinds in _COLUMNS.items()
+                for name in _COLUMNS
             }
         )
 
@@ -88,35 +95,33 @@ class Sayings:
         found: Keys = self.tables["documents"]["title"]
         return found
 
-    def with_those(self, other: "Sayings", order: Sequence[tuple[str, int, int]]) -> "Sayings":
+    def with_those(
+        self, other: "Sayings", order: Sequence[tuple[str, int, int]], room: Room = np.empty
+    ) -> "Sayings":
         """Documents of these and of others, in order (see `columns.interleaved`)."""
-        tables = {}
-        for name, columns in _COLUMNS.items():
-            mine, theirs = self.tables[name], other.tables[name]
-            # Column by column, so that of those in files one at a time is in memory.
-            joined = {
-                c: interleaved(
-                    [Table(mine.offsets, {c: mine[c]}), Table(theirs.offsets, {c: theirs[c]})], order
-                )
-                for c in columns
-            }
-            offsets = next(iter(joined.values())).offsets
-            tables[name] = Table(offsets, {c: table[c] for c, table in joined.items()})
-        return Sayings(tables)
+        sides = (self.tables, other.tables)
+        return Sayings({name: interleaved([side[name] for side in sides], order, room) for name in _COLUMNS})
 
-    def naming(self) -> Naming:
-        """The names that the passages share."""
+    def naming(self, room: Room = np.empty) -> Naming:
+        """The names that the passages share.
+
+        Args:
+            room: where their pairs lie, and what is needed to find them.
+        """
         documents = self.tables["documents"]
         sizes = documents["passages"]
         first = np.cumsum(sizes) - sizes
 
         def pairs(name: str) -> tuple[Rows, Keys]:
             table = self.tables[name]
-            passages = np.repeat(first.astype(np.int32), np.diff(table.offsets))
-            passages += table["passage"]
+            within, passages = table["passage"], room(len(table), np.int32)
+            for at in range(0, len(table), _BLOCK):
+                some = within[at : at + _BLOCK]
+                passages[at : at + _BLOCK] = first[_documents(table, np.arange(at, at + len(some)))] + some
+                let_go(within, passages)
             return passages, table["name"]
 
-        return naming(self.titles, sizes, pairs("titles"), pairs("capitals"))
+        return naming(self.titles, sizes, pairs("titles"), pairs("capitals"), room=room)
 
     def touched(self, gone: Collection[int], new: Iterable[tuple[str, ...]]) -> NDArray[np.bool_]:
         """Which documents may say other titles than before, when some titles are gone and others new.
@@ -152,7 +157,9 @@ class Sayings:
         with (folder / _FILE).open("wb") as file:
             for name, table in self.tables.items():
                 columns = {_OFFSETS: table.offsets, **table.columns}
-                begins[name] = {c: [append(file, [values]), len(values)] for c, values in columns.items()}
+                begins[name] = {
+                    c: [append(file, _blocks(values)), len(values)] for c, values in columns.items()
+                }
         (folder / _ABOUT).write_text(json.dumps(begins), encoding="utf-8")
 
     @classmethod
@@ -179,16 +186,18 @@ def _by_passage(names: Sequence[Sequence[int]]) -> dict[str, Iterable[int]]:
     }
 
 
-def _frozen(values: "array[int]", kind: type) -> NDArray[Any]:
-    return np.frombuffer(values, dtype=kind) if values else np.zeros(0, dtype=kind)
+def _blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
+    """Some rows at a time; what was read of them is let go."""
+    for at in range(0, len(values), _BLOCK):
+        yield values[at : at + _BLOCK]
+        let_go(values)
 
 
 def _rows_of(values: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
     """Rows whose value is among some, given ascending."""
     if not len(wanted):
         return np.zeros(0, dtype=np.int64)
-    blocks = range(0, len(values), _BLOCK)
-    found = [at + np.flatnonzero(among(values[at : at + _BLOCK], wanted)) for at in blocks]
+    found = [i * _BLOCK + np.flatnonzero(among(some, wanted)) for i, some in enumerate(_blocks(values))]
     return np.concatenate([np.zeros(0, dtype=np.int64), *found])
 
 

@@ -1,7 +1,7 @@
 """An undirected weighted graph as three arrays (compressed sparse rows)."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -10,13 +10,12 @@ from typing import IO, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polygraph.columns.spill import Room
 from polygraph.memory import let_go
 
 Offsets: TypeAlias = NDArray[np.int64]
 Vertices: TypeAlias = NDArray[np.int32]
 Weights: TypeAlias = NDArray[np.float32]
-Room: TypeAlias = Callable[[int, Any], NDArray[Any]]
-"""Gives an array of some length and type, in memory (`numpy.empty`) or in a file (`columns.spill.room`)."""
 
 _ALIGNMENT = 64  # bytes; arrays in a file begin at multiples of it, so that they can be mapped
 _TYPES: tuple[np.dtype[Any], ...] = (np.dtype("<i8"), np.dtype("<i4"), np.dtype("<f4"))

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polygraph.graph.csr import Graph, Room, Vertices, Weights
+from polygraph.columns.spill import Room
+from polygraph.graph.csr import Graph, Vertices, Weights
 from polygraph.memory import let_go
 
 _ENTRIES = 1 << 18

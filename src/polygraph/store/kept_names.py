@@ -5,24 +5,28 @@ that its passages are made of; titles that came or went since tell which of the 
 """
 
 from collections.abc import Iterator
+from functools import partial
 from hashlib import blake2b
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.columns.spill import room
 from polygraph.extract.naming import READER, Keys, Said, Titles, read_document, title_key
 from polygraph.extract.saying import Sayings
 from polygraph.records import digest
 from polygraph.store.sqlite import Store
 
 
-def say(store: Store, chunker: str, former: Sayings | None) -> Sayings:
+def say(store: Store, chunker: str, former: Sayings | None, folder: Path | None = None) -> Sayings:
     """What the documents of an index say.
 
     Args:
         store: open.
         chunker: identifies how documents are cut.
         former: what was found before, in whatever documents. The result is the same without it.
+        folder: for the files where the result lies, as for `Spill`.
     """
     # Read row by row, and several times: of all documents only the titles are in memory.
     titles = Titles(title for _, _, title in store.documents_cut())
@@ -36,13 +40,12 @@ def say(store: Store, chunker: str, former: Sayings | None) -> Sayings:
                 texts = [chunk.text for chunk in store.chunks_of(document)]
                 yield int(mark), title_key(title), read_document(texts, titles)
 
-    read = Sayings.of(anew())
+    read = Sayings.of(anew(), folder)
     if former is None:
         return read
     numbers = np.where(places < 0, np.cumsum(places < 0) - 1, places).tolist()
-    return former.with_those(
-        read, [("", int(place < 0), n) for place, n in zip(places.tolist(), numbers, strict=True)]
-    )
+    order = [("", int(place < 0), n) for place, n in zip(places.tolist(), numbers, strict=True)]
+    return former.with_those(read, order, partial(room, folder=folder))
 
 
 def _kept(former: Sayings, titles: Titles, marks: Keys) -> NDArray[np.int64]:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -429,7 +431,10 @@ class _Builder:
         found = communities(
             Graph.load(folder / GRAPH_FILE),
             self._store.entity_ids(),
-            (chunks for _, chunks in self._store.mentions()),
+            (
+                (chunk for _, some in parts for chunk in some)
+                for _, parts in groupby(self._store.mentions(), itemgetter(0))
+            ),
             max_size=self._manifest.community_size,
             folder=self._store.folder / "derived",
         )

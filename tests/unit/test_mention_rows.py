@@ -4,6 +4,7 @@ import pytest
 
 from polygraph.records import Chunk, Document, Entity
 from polygraph.store import mention_rows as module
+from polygraph.store import stored_records
 from polygraph.store.mention_rows import mention_rows
 from polygraph.store.sqlite import Store
 
@@ -46,6 +47,7 @@ ROWS = [(0, 1), (0, 2), (0, 3), (2, 0)]
 @pytest.mark.parametrize("batch", [1, 1 << 16])
 def test_mentions_are_pairs_of_rows_by_entity(store, batch, monkeypatch):
     monkeypatch.setattr(module, "_BATCH", batch)
+    monkeypatch.setattr(stored_records, "_PART", batch)
     put(store, MENTIONED)
     assert listed(store) == ROWS
 

@@ -1,5 +1,6 @@
 """`index.sqlite`: whatever is put in comes out again, and goes when its document goes."""
 
+import random
 import sqlite3
 import threading
 
@@ -22,10 +23,11 @@ from polygraph.records import (
     Triple,
     Window,
 )
+from polygraph.store import stored_records
 from polygraph.store.manifest import Manifest
 from polygraph.store.opening import explain_storage, is_begun
 from polygraph.store.sqlite import Store
-from polygraph.store.stored_records import report_from_json, report_to_json
+from polygraph.store.stored_records import dump, load_strings, report_from_json, report_to_json
 
 MANIFEST = Manifest(
     chunk_tokens=300, window_tokens=1200, language="en", embedder="e", dimension=4, name_embedder="n",
@@ -346,3 +348,24 @@ def test_errors_of_the_storage_say_what_to_do(error, kind, part, tmp_path):
     assert isinstance(told, kind)
     assert part in str(told)
     assert str(tmp_path) in str(told)
+
+
+@pytest.mark.parametrize("part", [1, 4, 11, 1 << 16])
+def test_a_list_of_strings_is_read_in_parts_whatever_they_hold(part, monkeypatch):
+    monkeypatch.setattr(stored_records, "_PART", part)
+    chance, n_parts = random.Random(1), 0
+    for _ in range(500):
+        strings = [
+            "".join(chance.choices('",\\[]aü\n', k=chance.randint(0, 4))) for _ in range(chance.randint(0, 9))
+        ]
+        found = list(load_strings(dump(strings)))
+        assert [string for some in found for string in some] == strings
+        n_parts = max(n_parts, len(found))
+    assert (n_parts > 1) == (part < 1 << 16)
+
+
+@pytest.mark.parametrize("text", ['["a","b"', '["a","b"]]', '["a""b","c"]', None])
+def test_a_damaged_list_of_strings_is_an_error_that_says_so(text, monkeypatch):
+    monkeypatch.setattr(stored_records, "_PART", 2)
+    with pytest.raises(IndexUnreadable, match="damaged"):
+        list(load_strings(text))

@@ -10,8 +10,7 @@ whose level is at most L.
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import Any, overload
 
@@ -23,13 +22,18 @@ from polygraph.columns.spill import Column
 from polygraph.graph.chunk_ids import ChunkIds, ChunkOrder, chunk_key
 from polygraph.graph.csr import Graph
 from polygraph.graph.groups import distinct
+from polygraph.memory import give_back, let_go
 from polygraph.records import Community, digest
+
+_NO_PARENT = -1
+_SOME = 1 << 12
+"""Chunks that are given codes at once."""
 
 
 def communities(
     graph: Graph,
     entity_ids: Sequence[str],
-    entity_chunks: Iterable[Sequence[str]],
+    entity_chunks: Iterable[Iterable[str]],
     *,
     max_size: int = 10,
     seed: int = 42,
@@ -57,7 +61,7 @@ def communities(
     Args:
         graph: vertex `i` is ``entity_ids[i]``.
         entity_ids: ascending, so that the result does not depend on the order of the documents.
-        entity_chunks: ids of the chunks that mention each entity, in order; gone through once.
+        entity_chunks: ids of the chunks that mention each entity, in order; all are gone through once.
         max_size: see above; at least 2.
         seed: of the algorithm's random choices.
         resolution: of modularity; higher gives smaller communities at level 0.
@@ -92,24 +96,41 @@ def communities(
         seed=seed,
     )
     # Read when the library has given its memory back.
+    let_go(graph.indptr, graph.indices, graph.weights)
+    give_back()
     mentions = _Mentions(entity_chunks, folder)
     if mentions.n != graph.n:
         raise ValueError(f"{graph.n} vertices and {mentions.n} lists of chunks")
     if not use_lcc:
         small = np.flatnonzero((sizes[component] > 1) & (sizes[component] < max_size))
-        parts += [_Part(0, None, group) for group in _by_label(small, component)]
         lone = np.flatnonzero(sizes[component] == 1).tolist()
-        parts += [_Part(0, None, group) for group in _by_document(lone, mentions, max_size)]
+        for group in (*_by_label(small, component), *_by_document(lone, mentions, max_size)):
+            parts.add(0, _NO_PARENT, group)
     return _records(parts, entity_ids, mentions)
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
-    level: int
-    parent: int | None
-    """Index of another part."""
-    vertices: list[int]
-    """Ascending."""
+class _Parts:
+    """What the vertices are divided in, as numbers: of objects there would be one for each vertex and level."""
+
+    def __init__(self) -> None:
+        self.level, self.parent = array("i"), array("i")
+        """`parent` is the number of another part, or `_NO_PARENT`."""
+        self._vertices, self._ends = array("i"), array("q", [0])
+
+    def add(self, level: int, parent: int, vertices: Iterable[int]) -> None:
+        """Add one with its vertices, ascending."""
+        self.level.append(level)
+        self.parent.append(parent)
+        self._vertices.extend(vertices)
+        self._ends.append(len(self._vertices))
+
+    def vertices(self, part: int) -> "array[int]":
+        """Vertices of one, ascending."""
+        return self._vertices[self._ends[part] : self._ends[part + 1]]
+
+    def in_order(self) -> list[int]:
+        """All of them by level, then by their first vertex; those of one level have none in common."""
+        return sorted(range(len(self.level)), key=lambda i: (self.level[i], self._vertices[self._ends[i]]))
 
 
 class _Edges(Sequence[tuple[str, str, float]]):
@@ -141,26 +162,33 @@ class _Edges(Sequence[tuple[str, str, float]]):
     def _blocks(self) -> Iterator[tuple[Array, Array, Array, Array]]:
         for source, target, weight in self._graph.blocks():
             yield (source < target) & self._wanted[source], source, target, weight
+            let_go(self._graph.indices, self._graph.weights)
 
 
-def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> list[_Part]:
+def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> _Parts:
     """Divide the wanted vertices, which are whole components."""
     # The library numbers vertices as it meets them; edges are ascending, so the input is canonical.
-    edges = _Edges(graph, wanted)
+    parts, edges = _Parts(), _Edges(graph, wanted)
     if not edges:
-        return []
+        return parts
     from graspologic_native import hierarchical_leiden
 
-    members: dict[int, list[int]] = defaultdict(list)
-    place: dict[int, tuple[int, int | None]] = {}
-    for entry in hierarchical_leiden(edges, **options):
-        members[entry.cluster].append(int(entry.node))
-        place[entry.cluster] = (entry.level, entry.parent_cluster)
-    index = {cluster: i for i, cluster in enumerate(place)}
-    return [
-        _Part(level, None if parent is None else index[parent], sorted(members[cluster]))
-        for cluster, (level, parent) in place.items()
-    ]
+    give_back()
+    entries = hierarchical_leiden(edges, **options)
+    give_back()
+    number: dict[int, int] = {}
+    about: list[tuple[int, int | None]] = []
+    part_of, vertices = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int32)
+    for i, entry in enumerate(entries):
+        part = number.setdefault(entry.cluster, len(about))
+        if part == len(about):
+            about.append((entry.level, entry.parent_cluster))
+        part_of[i], vertices[i] = part, int(entry.node)
+    order = np.lexsort((vertices, part_of))
+    ends = np.cumsum(np.bincount(part_of))
+    for (level, parent), some in zip(about, np.split(vertices[order], ends[:-1]), strict=True):
+        parts.add(level, _NO_PARENT if parent is None else number[parent], some.tolist())
+    return parts
 
 
 def _by_label(vertices: NDArray[np.int64], label: NDArray[np.int32]) -> list[list[int]]:
@@ -173,15 +201,19 @@ def _by_label(vertices: NDArray[np.int64], label: NDArray[np.int32]) -> list[lis
 class _Mentions:
     """The chunks of each entity, as places in the order of documents."""
 
-    def __init__(self, entity_chunks: Iterable[Sequence[str]], folder: Path | None) -> None:
+    def __init__(self, entity_chunks: Iterable[Iterable[str]], folder: Path | None) -> None:
         ids, codes, ends = ChunkIds(), Column("q", folder), array("q", [0])
         for chunks in entity_chunks:
-            codes.extend(ids.codes(chunks))
+            left = iter(chunks)
+            while some := list(islice(left, _SOME)):
+                codes.extend(ids.codes(some))
             ends.append(len(codes))
         self.chunks = ChunkOrder(ids, [codes])
         """Ids of all chunks."""
-        self._places: Array = np.concatenate([np.zeros(0, dtype=np.int32), *self.chunks.places(codes)])
-        self._ends = ends
+        places = Column("i", folder)
+        for block in self.chunks.places(codes):
+            places.put(block)
+        self._places, self._ends = places.mapped(), ends
 
     @property
     def n(self) -> int:
@@ -191,6 +223,12 @@ class _Mentions:
     def of(self, vertex: int) -> Array:
         """Chunks of one entity, in the order given."""
         return self._places[self._ends[vertex] : self._ends[vertex + 1]]
+
+    def distinct(self, vertices: Iterable[int]) -> list[str]:
+        """Ids of the chunks of some entities, each once, in the order of documents."""
+        found = distinct(np.concatenate([self.of(vertex) for vertex in vertices]))
+        let_go(self._places)
+        return self.chunks.named(found)
 
 
 def _by_document(vertices: list[int], mentions: _Mentions, max_size: int) -> list[list[int]]:
@@ -209,16 +247,16 @@ def _by_document(vertices: list[int], mentions: _Mentions, max_size: int) -> lis
     return found
 
 
-def _records(parts: list[_Part], entity_ids: Sequence[str], mentions: _Mentions) -> Iterator[Community]:
-    names = [tuple([entity_ids[vertex] for vertex in part.vertices]) for part in parts]
-    ids = [f"{part.level}-{digest(*members)[:16]}" for part, members in zip(parts, names, strict=True)]
-    for i in sorted(range(len(parts)), key=lambda i: (parts[i].level, names[i])):
-        part = parts[i]
-        chunks = distinct(np.concatenate([mentions.of(vertex) for vertex in part.vertices]))
+def _records(parts: _Parts, entity_ids: Sequence[str], mentions: _Mentions) -> Iterator[Community]:
+    ids: dict[int, str] = {_NO_PARENT: ""}
+    for i in parts.in_order():
+        vertices, level = parts.vertices(i), parts.level[i]
+        names = tuple([entity_ids[vertex] for vertex in vertices])
+        ids[i] = f"{level}-{digest(*names)[:16]}"
         yield Community(
             id=ids[i],
-            level=part.level,
-            parent="" if part.parent is None else ids[part.parent],
-            entities=names[i],
-            chunks=tuple(mentions.chunks.named(chunks)),
+            level=level,
+            parent=ids[parts.parent[i]],  # which came before, on the level above
+            entities=names,
+            chunks=tuple(mentions.distinct(vertices)),
         )

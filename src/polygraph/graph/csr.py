@@ -20,11 +20,11 @@ Weights: TypeAlias = NDArray[np.float32]
 _ALIGNMENT = 64  # bytes; arrays in a file begin at multiples of it, so that they can be mapped
 _TYPES: tuple[np.dtype[Any], ...] = (np.dtype("<i8"), np.dtype("<i4"), np.dtype("<f4"))
 _LARGEST = np.iinfo(np.int32).max
-_ENTRIES = 1 << 16
+_ENTRIES = 1 << 14
 """Entries of `Graph.indices` that are gone through together."""
-_BLOCK = 1 << 17
+_BLOCK = 1 << 16
 """Edges that are worked on at once."""
-_STRETCH = 1 << 20
+_STRETCH = 1 << 19
 """Entries of a graph that are put in their places before what was written is let go."""
 _SORTED = 64
 """Edges are divided into no more parts to be sorted, so that the time for it grows as their number does."""
@@ -203,12 +203,13 @@ class Graph:
         return graph
 
     def _check(self, name: str) -> None:
+        lowest, highest = _extent(self.indices)
         sound = (
             len(self.indptr) > 0
             and self.indptr[0] == 0
             and self.indptr[-1] == len(self.indices) == len(self.weights)
             and bool(np.all(np.diff(self.indptr) >= 0))
-            and (not len(self.indices) or 0 <= self.indices.min() <= self.indices.max() < self.n)
+            and (not len(self.indices) or 0 <= lowest <= highest < self.n)
         )
         if not sound:
             raise ValueError(f"{name} is damaged: its arrays do not fit each other")

@@ -38,6 +38,7 @@ from polygraph.store.stored_records import (
     dump,
     entity_of,
     load,
+    load_strings,
     relation_of,
     report_from_json,
     report_of,
@@ -737,9 +738,10 @@ class Store:
             yield source, target, weight, load(chunks)
 
     def mentions(self) -> Iterator[tuple[int, list[str]]]:
-        """Chunk ids of every entity, by row."""
+        """Chunk ids of every entity, by row; of one with many they come in several parts."""
         for n, chunks in self._each("SELECT n, chunks FROM entities ORDER BY n"):
-            yield n, load(chunks)
+            for some in load_strings(chunks):
+                yield n, some
 
     def told_of_entities(self) -> Iterator[tuple[str, list[str], list[tuple[str, str]]]]:
         """Name, chunk ids and descriptions (text and chunk id) of every entity, by row."""

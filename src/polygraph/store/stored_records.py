@@ -1,12 +1,17 @@
 """Records as they stand in the rows of `index.sqlite`."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from polygraph.errors import IndexUnreadable
 from polygraph.records import Chunk, Description, Entity, Finding, Relation, Report, Triple
 from polygraph.store.opening import FILE_NAME
+
+_PART = 1 << 16
+"""Characters of a list that are read at once."""
+_BETWEEN = '","'
+"""What stands between two strings of a list."""
 
 # Values are many and short: what `json.loads` does beside this takes twice as long.
 _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
@@ -30,6 +35,25 @@ def load(text: str) -> Any:
         f"a row of {FILE_NAME} is damaged ({error}). Build the index again in another folder with: polygraph "
         "index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already paid for)"
     ) from error
+
+
+def load_strings(text: str) -> Iterator[list[str]]:
+    """Read a list of strings that `dump` wrote, some at a time: in memory they take many times what they take here.
+
+    >>> list(load_strings('["a","b"]')), list(load_strings("[]"))
+    ([['a', 'b']], [[]])
+    """
+    begin = 1
+    while isinstance(text, str) and len(text) - begin > _PART:
+        cut = text.find(_BETWEEN, begin + _PART)
+        # Not where the first quotation mark stands in a string, or begins one that has a comma alone.
+        while cut > 0 and text[cut - 1] in "\\,":
+            cut = text.find(_BETWEEN, cut + 1)
+        if cut < 0:
+            break
+        yield load(f"[{text[begin : cut + 1]}]")
+        begin = cut + 2
+    yield load(text if begin == 1 else f"[{text[begin:]}")
 
 
 def chunk_of(row: tuple[Any, ...]) -> Chunk:

@@ -50,7 +50,7 @@ _CODES: Mapping[str, type[np.generic]] = {
 NO_ROWS = np.zeros(0, dtype=np.int64)
 _ALIGNMENT = 8
 """Bytes, of which the place of a column is a multiple."""
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 """Rows that are copied at once."""
 
 Draft: TypeAlias = dict[str, dict[str, list[Any]]]

@@ -37,7 +37,7 @@ _SHORT = 3
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.int32]
 Pairs = NDArray[np.int32]
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 """Names that are looked up at once."""
 _PARTS = 64
 """Names are divided into no more parts to be sorted, so that the time for it grows as their number does."""

@@ -33,7 +33,7 @@ _COLUMNS: Mapping[str, Mapping[str, type]] = {
 _FILE, _ABOUT = "said.bin", "said.json"
 _OFFSETS = ""
 """Stands for a column where it is said at which byte each begins, and how many rows it has."""
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 """Rows that are looked through at once."""
 
 

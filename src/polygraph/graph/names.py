@@ -12,7 +12,7 @@ from polygraph.graph.csr import Graph
 from polygraph.memory import let_go
 
 _KEYS = "keys.npy"
-_BLOCK = 1 << 18
+_BLOCK = 1 << 16
 """Pairs that are worked on at once."""
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from polygraph.columns import spill
 from polygraph.columns.spill import Column
+from polygraph.graph import chunk_ids
 from polygraph.graph.chunk_ids import ChunkIds, ChunkOrder, chunk_key
 
 OURS = ["b:0", "a:10", "a:9", "a#2:10", "a:b:1", "a:5000", "ü:1", ":3", "a:0"]
@@ -25,6 +26,7 @@ def ordered(ids, *lists):
 @pytest.mark.parametrize("part", [2, 1000])
 def test_chunks_are_numbered_in_the_order_of_documents_however_they_are_written(pool, part, monkeypatch):
     monkeypatch.setattr(spill, "_PART", part)
+    monkeypatch.setattr(chunk_ids, "_BLOCK", part)
     for seed in range(20):
         chance = random.Random(seed)
         first, second = chance.choices(pool, k=30), chance.sample(pool, 3)

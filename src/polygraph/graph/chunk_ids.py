@@ -5,19 +5,23 @@ id of a document and a place in it; so documents are looked up, and a chunk is e
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import overload
 
 import numpy as np
 
 from polygraph.columns import Array
-from polygraph.columns.spill import Column
+from polygraph.columns.spill import Column, room
 from polygraph.graph.groups import distinct
+from polygraph.memory import let_go
 
 _SHIFT = 32
 _MASK = (1 << _SHIFT) - 1
 _DIGITS = 9  # of a place at most; an id with more is one of those held as they are
 _KNOWN = 1 << 12
 """Places whose digits are looked up; longer documents are rare."""
+_BLOCK = 1 << 16
+"""Chunks that are put in their places at once."""
 
 
 def chunk_key(chunk: str) -> tuple[str, int]:
@@ -89,7 +93,10 @@ class ChunkIds:
         documents[[self._documents[document] for document in sorted(self._documents)]] = np.arange(
             len(self._documents)
         )
-        keys: Array = documents[codes >> _SHIFT] << _SHIFT | codes & _MASK
+        keys = np.empty(len(codes), dtype=np.int64)
+        for at in range(0, len(codes), _BLOCK):
+            some = codes[at : at + _BLOCK]
+            keys[at : at + _BLOCK] = documents[some >> _SHIFT] << _SHIFT | some & _MASK
         return keys
 
 
@@ -104,12 +111,13 @@ class ChunkOrder(Sequence[str]):
     (['a:9', 'a:10', 'b:0'], [[2, 1, 0, 2]])
     """
 
-    def __init__(self, ids: ChunkIds, columns: Iterable[Column]) -> None:
+    def __init__(self, ids: ChunkIds, columns: Iterable[Column], folder: Path | None = None) -> None:
         """Find the distinct ones.
 
         Args:
             ids: that gave the codes.
             columns: of codes.
+            folder: for the files where they lie from then on, as for `Spill`.
         """
         known = np.zeros(0, dtype=np.int64)
         for column in columns:
@@ -119,23 +127,31 @@ class ChunkOrder(Sequence[str]):
                 new = new[known[np.minimum(at, len(known) - 1)] != new] if len(known) else new
                 if len(new):
                     known = np.insert(known, np.searchsorted(known, new), new)
-        self._known = known
-        """Codes, ascending."""
         order = np.argsort(ids.ranks(known))
-        self._codes = known[order]
+        self._known = room(len(known), np.int64, folder)
+        """Codes, ascending."""
+        self._known[:] = known
+        self._codes = room(len(known), np.int64, folder)
         """Codes by place."""
-        self._place = np.empty(len(known), dtype=np.int32)
-        self._place[order] = np.arange(len(known), dtype=np.int32)
+        self._place = room(len(known), np.int32, folder)
+        for begin in range(0, len(order), _BLOCK):
+            some = order[begin : begin + _BLOCK]
+            self._codes[begin : begin + _BLOCK] = known[some]
+            self._place[some] = np.arange(begin, begin + len(some))
+        let_go(self._known, self._codes, self._place)
         self._ids = ids
 
     def places(self, column: Column) -> Iterator[Array]:
         """Places of the chunks of a column, some at a time."""
         for block in column.blocks():
             yield self._place[np.searchsorted(self._known, block)]
+        let_go(self._known, self._place)
 
     def named(self, places: Array) -> list[str]:
         """Ids of the chunks at some places."""
-        return list(self._ids.ids(self._codes[places].tolist()))
+        codes = self._codes[places].tolist()
+        let_go(self._codes)
+        return list(self._ids.ids(codes))
 
     @overload
     def __getitem__(self, place: int) -> str: ...
@@ -144,7 +160,8 @@ class ChunkOrder(Sequence[str]):
     def __getitem__(self, place: int | slice) -> str | list[str]:
         if isinstance(place, slice):
             return self.named(np.arange(len(self))[place])
-        return self.named(np.array([place]))[0]
+        (found,) = self._ids.ids([int(self._codes[place])])
+        return found
 
     def __len__(self) -> int:
         return len(self._codes)

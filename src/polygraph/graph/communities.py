@@ -208,7 +208,7 @@ class _Mentions:
             while some := list(islice(left, _SOME)):
                 codes.extend(ids.codes(some))
             ends.append(len(codes))
-        self.chunks = ChunkOrder(ids, [codes])
+        self.chunks = ChunkOrder(ids, [codes], folder)
         """Ids of all chunks."""
         places = Column("i", folder)
         for block in self.chunks.places(codes):

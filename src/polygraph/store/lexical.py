@@ -26,7 +26,8 @@ _ASCII = str.maketrans({c: c.lower() if c.isalnum() or c == "'" else " " for c i
 """Letters in lower case, digits and apostrophes as they are, anything else a space."""
 _MAX_TERMS = 256
 """Distinct terms of a question that are searched; the rarest matter, and no real question has more."""
-_HEAP_BYTES = 64_000_000
+_HEAP_BYTES = 32_000_000
+"""What the writer collects before it writes a segment; neither ranks nor scores depend on how many there are."""
 
 
 def terms(text: str) -> list[str]:

@@ -344,6 +344,7 @@ class _Builder:
                 resolved.ids,
                 [f"{document}:{n}" for document, size in sizes for n in range(size)],
                 first_chunk=first_chunks(columns.documents, sizes),
+                folder=store.folder / "derived",
             )
             pruned = self._join(view_of(merged)) if self._manifest.extractor.startswith("fast:") else None
             write_former(store, rows, None if pruned else merged)
@@ -558,6 +559,7 @@ class _Builder:
             similar=self._similar,
             apart=self._store.decisions("apart"),
             together=self._store.decisions("together"),
+            folder=self._store.folder / "derived",
         )
         self._progress("resolution", 1, 1)
         return resolved

@@ -24,7 +24,7 @@ STOP = frozenset(_STOP.split())
 """English words that carry no content of a question."""
 
 
-@lru_cache(maxsize=100_000)
+@lru_cache(maxsize=16_384)
 def stem(word: str) -> str:
     """Take off the commonest English endings, so that forms of a word meet; no dictionary.
 

@@ -89,4 +89,4 @@ def test_a_full_disk_is_told_when_room_is_made(monkeypatch):
 
     monkeypatch.setattr(spill, "_FALLOCATE", full)
     with pytest.raises(OSError, match="No space"):
-        room(10, np.int32)
+        room(10_000, np.int32)

@@ -15,7 +15,9 @@ References between tables count from the first row of the document.
 """
 
 from polygraph.columns.gathering import Gathering
+from polygraph.columns.order import blocks, by_item, whole_groups
 from polygraph.columns.qualities import Qualities, known_qualities, text_hash
+from polygraph.columns.spill import Column, Spill, room
 from polygraph.columns.stored import Columns
 from polygraph.columns.tables import (
     POOLS,
@@ -26,6 +28,7 @@ from polygraph.columns.tables import (
     Place,
     Table,
     append,
+    cumulated,
     interleaved,
     mapped,
     row_type,
@@ -35,17 +38,24 @@ __all__ = [
     "POOLS",
     "TABLES",
     "Array",
+    "Column",
     "Columns",
     "Draft",
     "Gathering",
     "Mapped",
     "Place",
     "Qualities",
+    "Spill",
     "Table",
     "append",
+    "blocks",
+    "by_item",
+    "cumulated",
     "interleaved",
     "known_qualities",
     "mapped",
+    "room",
     "row_type",
     "text_hash",
+    "whole_groups",
 ]

@@ -12,7 +12,7 @@ from polygraph.columns.qualities import hash_of
 from polygraph.columns.stored import TEXTS, Columns
 from polygraph.columns.tables import POOLS, TABLES, Array, Draft, Mapped, Table, code_of, dtype_of
 
-_HELD = 16 << 20
+_HELD = 4 << 20
 """Bytes that are collected in memory before they are written away."""
 
 

@@ -19,6 +19,8 @@ _BLOCK = 1 << 14
 """Numbers that are held in memory before they are written away."""
 _PART = 1 << 17
 """Numbers that are read again at once."""
+_SMALL = 1 << 14
+"""Bytes for which no file is made."""
 
 
 # Half of the time that a file object takes; not on Windows.
@@ -79,6 +81,8 @@ class Spill:
 def room(n: int, dtype: Any, folder: Path | None = None) -> Array:
     """An array of zeros in a file as of `Spill`, which counts as memory in use from being touched until `let_go`.
 
+    One of some pages lies in memory.
+
     Raises:
         OSError: if the disk is full; it is not found out later, where it would end the process.
 
@@ -88,7 +92,7 @@ def room(n: int, dtype: Any, folder: Path | None = None) -> Array:
     [0, 7, 0]
     """
     size = n * np.dtype(dtype).itemsize
-    if not size:
+    if size <= _SMALL:
         return np.zeros(n, dtype=dtype)
     with tempfile.TemporaryFile(dir=folder) as file:
         if _FALLOCATE is not None:

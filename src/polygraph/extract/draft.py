@@ -36,7 +36,7 @@ class _Relation:
     places: list[int] = field(default_factory=list)
 
 
-@lru_cache(maxsize=50_000)
+@lru_cache(maxsize=8_192)
 def key_of(name: str) -> str:
     """Normalise a name, remembering the answer."""
     return normalise(name)

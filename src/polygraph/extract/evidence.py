@@ -2,7 +2,6 @@
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 from polygraph.extract.lexicon import (
     FEMALE_TITLES,
@@ -163,7 +162,6 @@ class Evidence:
         return polite[0] if polite else {"m": "a man", "f": "a woman"}.get(self.gender, "")
 
 
-@lru_cache(maxsize=200_000)
 def take_apart(name: str) -> Name:
     """Split a name in titles, base and suffix.
 

@@ -70,7 +70,7 @@ def read_names(
     return [(item.mention.window, item.mention.name) for item in items], told
 
 
-@lru_cache(maxsize=200_000)
+@lru_cache(maxsize=8_192)
 def name_of(written: str, kind: str) -> Name:
     """Take a name apart as its type allows.
 

@@ -3,11 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
-from polygraph.columns import Array, row_type
+from polygraph.columns import Array
 from polygraph.extract.aliases import is_full
 from polygraph.extract.evidence import Evidence, Name, gender_of
 from polygraph.extract.named import Names
@@ -18,7 +18,7 @@ _MAX_COMPARED = 40
 """Different things told of bearers of one name, up to which all pairs are compared."""
 _PARTED = frozenset(["person", "", "ship"])
 """Types of which evidence is asked for."""
-_NONE: frozenset[str] = frozenset()
+_NOTHING = Evidence()
 
 
 @dataclass(slots=True)
@@ -67,30 +67,21 @@ def cluster_names(names: Names) -> tuple[list[Cluster], dict[str, str]]:
     Returns:
         The clusters in order of base; and per base that was parted, why.
     """
-    keyed = np.flatnonzero(names.base >= 0).astype(row_type(len(names)))
-    grouped = keyed[np.argsort(names.base[keyed], kind="stable")]
-    del keyed
-    starts = np.flatnonzero(np.diff(names.base[grouped], prepend=-1))
-    ends = np.append(starts[1:], len(grouped))
-    speaks = (names.told >= 0)[grouped]
-    n_speaking = np.cumsum(np.append(False, speaks), dtype=grouped.dtype)
-    parted = np.isin(names.type, [i for i, kind in enumerate(names.types) if kind in _PARTED])[grouped]
-    n_parted = np.cumsum(np.append(False, parted), dtype=grouped.dtype)
-    bases = [names.strings[number] for number in names.base[grouped[starts]].tolist()]
+    parted = np.array([kind in _PARTED for kind in names.types], dtype=np.bool_)
     clusters: list[Cluster] = []
     reasons: dict[str, str] = {}
-    for i in sorted(range(len(bases)), key=bases.__getitem__):
-        begin, end, base = int(starts[i]), int(ends[i]), bases[i]
-        group = grouped[begin:end]
+    for base, (begin, end) in zip(names.bases, pairwise(names.ends.tolist()), strict=False):
+        group = names.rows[begin:end]
         # Of a name that stands once, or of a thing, nothing need be known.
-        told = end - begin > 1 and n_parted[end] > n_parted[begin] and n_speaking[end] > n_speaking[begin]
+        told = end - begin > 1 and parted[names.type[begin:end]].any() and (names.told[begin:end] >= 0).any()
         if not told and not names.decisions:
-            clusters.append(Cluster(base, names, group, Evidence(), around=group, sides=frozenset()))
-            continue
-        found, reason = _part(base, group, names, told=bool(told))
-        clusters += found
-        if reason:
-            reasons[base] = reason
+            clusters.append(Cluster(base, names, group, _NOTHING, around=group))
+        else:
+            found, reason = _part(base, group, names, told=bool(told))
+            clusters += found
+            if reason:
+                reasons[base] = reason
+        names.rest(end - begin)
     return clusters, reasons
 
 
@@ -99,19 +90,21 @@ def _part(base: str, group: Array, names: Names, *, told: bool) -> tuple[list[Cl
     numbers = names.told[group] if told else np.full(len(group), -1)
     if not names.decisions and (evidence := _agreed(numbers, names)) is not None:
         # Those of which something is known come first, as below.
-        rows = np.concatenate((group[numbers >= 0], group[numbers < 0]))
-        return [Cluster(base, names, rows, evidence, around=rows, sides=frozenset())], ""
+        group[:] = np.concatenate((group[numbers >= 0], group[numbers < 0]))
+        return [Cluster(base, names, group, evidence, around=group)], ""
     items = [
         _Item(
             row,
-            int(names.document[row]),
+            document,
             names.name(row),
             names.evidence(number),
             bool(names.several[row]),
             names.company(row) - {base},
             names.sides(row),
         )
-        for row, number in zip(group.tolist(), numbers.tolist(), strict=True)
+        for row, document, number in zip(
+            group.tolist(), names.document(group).tolist(), numbers.tolist(), strict=True
+        )
     ]
     bearers, reason = _bearers(base, items, names)
     return [bearer.cluster(base, names) for bearer in bearers], reason
@@ -205,7 +198,7 @@ def join_surnames(clusters: list[Cluster], names: Names) -> list[Cluster]:
     for cluster in clusters:
         candidates = bearers.get(cluster.base, [])
         single = len(cluster.base.split()) == 1 and cluster.kind() == "person" and cluster.told.kind != "ship"
-        if not (single and len(candidates) == 1 and not names.low[cluster.rows[0]]):
+        if not (single and len(candidates) == 1 and not names.low(cluster.rows[:1])):
             kept.append(cluster)
             continue
         bearer = candidates[0]

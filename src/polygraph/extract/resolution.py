@@ -1,8 +1,7 @@
 """The records of entity resolution: what goes in, what comes out, and what its steps work on."""
 
-from collections import Counter
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -16,6 +15,8 @@ if TYPE_CHECKING:
 Rule: TypeAlias = Literal["same name", "alias in document", "spelling", "embedding", "user"]
 RULES: tuple[Rule, ...] = ("same name", "alias in document", "spelling", "embedding", "user")
 """The rules by number."""
+
+_NONE = np.zeros(0, dtype=np.int32)
 
 Side: TypeAlias = tuple[str, str]
 """One side of a user's decision: normalised name, and document or nothing."""
@@ -91,10 +92,18 @@ class Resolved:
 class Cluster:
     """Names of windows that are one entity; `rows` of a table of `Names`, in the order in which they came in."""
 
-    __slots__ = ("_around", "_company", "_names", "_parts", "_types", "base", "n", "sides", "told")
+    # There is one for each different name, so what most of them do not need is made when it is asked for.
+    __slots__ = ("_around", "_company", "_kind", "_names", "_parts", "base", "n", "sides", "told")
 
     def __init__(
-        self, base: str, names: "Names", rows: Array, told: Evidence, *, around: Array, sides: Set[Side]
+        self,
+        base: str,
+        names: "Names",
+        rows: Array,
+        told: Evidence,
+        *,
+        around: Array,
+        sides: Set[Side] = frozenset(),
     ) -> None:
         """Make a cluster.
 
@@ -102,49 +111,51 @@ class Cluster:
             base: name under which its rows met.
             names: the table.
             rows: numbers of rows.
-            told: what is known of the bearer.
-            around: those of the rows whose windows tell its company.
+            told: what is known of the bearer; not changed.
+            around: those of the rows, all of its base, whose windows tell its company.
             sides: of the user's decisions that it matches.
         """
         self._names = names
-        self._parts = [rows]
-        self._around = [(base, around)]
-        self._company: set[str] = set()
-        self._types: Counter[str] | None = None
-        self.base, self.told, self.sides = base, told, set(sides)
+        self._parts: tuple[Array, ...] = (rows,)
+        self._around: tuple[Array, ...] = (around,)
+        self._company: Array = _NONE
+        self._kind: str | None = None
+        self.base, self.told, self.sides = base, told, frozenset(sides)
         self.n = len(rows)
 
     @property
     def rows(self) -> Array:
         """All rows."""
         if len(self._parts) > 1:
-            self._parts = [np.concatenate(self._parts)]
+            self._parts = (np.concatenate(self._parts),)
         return self._parts[0]
 
     def join(self, other: "Cluster") -> None:
         """Take over another cluster whole."""
         self._parts += other._parts
         self._around += other._around
-        self._company |= other._company
+        self._company = np.union1d(self._company, other._company)
+        self.told = replace(self.told)
         self.told.add(other.told)
         self.sides |= other.sides
         self.n += other.n
-        self._types = None
+        self._kind = None
 
     def kind(self) -> str:
         """The commonest known type; ties in alphabetical order."""
-        if self._types is None:
-            self._types = self._names.type_counts(self.rows)
-        types = self._types
-        return min(types, key=lambda t: (t == "", -types[t], t)) if types else ""
+        if self._kind is None:
+            types = self._names.type_counts(self.rows)
+            self._kind = min(types, key=lambda t: (t == "", -types[t], t)) if types else ""
+        return self._kind
 
-    def company(self) -> set[str]:
-        """Names that stand around it, without its own."""
-        while self._around:  # most clusters are never asked
-            base, rows = self._around.pop()
-            self._company |= self._names.company_of(rows) - {base}
+    def company(self) -> Array:
+        """Names that stand around it, without its own, by number; ascending."""
+        for rows in self._around:  # most clusters are never asked
+            self._company = np.union1d(self._company, self._names.company_of(rows))
+        self._around = ()
         return self._company
 
     def written_low(self) -> bool:
         """Say whether none of its names has a capital."""
-        return bool(self._names.low[self.rows].all())
+        self._names.rest(self.n)
+        return self._names.low(self.rows)

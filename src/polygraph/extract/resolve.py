@@ -17,10 +17,12 @@ A pure function of the mentions, whatever their order. The rules, from certain t
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 
-from polygraph.columns import Columns, Gathering
+from polygraph.columns import Array, Columns, Gathering, blocks, room
 from polygraph.extract.decisions import Decisions
 from polygraph.extract.mentioned import read_names
 from polygraph.extract.named import Names
@@ -28,6 +30,7 @@ from polygraph.extract.namesakes import cluster_names, join_surnames
 from polygraph.extract.resolution import RULES, Apart, Cluster, Mention, Merge, Resolution, Resolved, Rule
 from polygraph.extract.together import join_together
 from polygraph.extract.variants import join_variants
+from polygraph.memory import let_go
 from polygraph.models.protocols import Vectors
 from polygraph.names import normalise
 
@@ -87,13 +90,21 @@ def resolve_columns(
     similar: Callable[[Sequence[str]], Vectors] | None = None,
     apart: frozenset[tuple[str, str]] = frozenset(),
     together: frozenset[tuple[str, str]] = frozenset(),
+    folder: Path | None = None,
 ) -> Resolved:
     """The same for names that `read_names` has read, with the same `apart`, document by document.
 
     What was read of a document need not be read again when others come and go. The rest is done for all names,
     by arrays where there are as many as mentions, one by one where there are as many as different names.
+
+    Args:
+        columns: of all documents.
+        similar: see `resolve`, as the next two.
+        apart: see there.
+        together: see there.
+        folder: for what is put aside meanwhile, and for the result, as for `spill.room`.
     """
-    names = Names(columns, Decisions(apart))
+    names = Names(columns, Decisions(apart), folder)
     clusters, reasons = cluster_names(names)
     clusters = join_surnames(clusters, names)
     clusters = join_variants(clusters, similar, names)
@@ -101,7 +112,7 @@ def resolve_columns(
     if together:
         clusters = join_together(clusters, ids, together, names)
         ids = _identify(clusters, names)
-    return _result(names, clusters, ids, reasons)
+    return _result(names, clusters, ids, reasons, folder)
 
 
 def _identify(clusters: list[Cluster], names: Names) -> list[str]:
@@ -125,8 +136,10 @@ def _identify(clusters: list[Cluster], names: Names) -> list[str]:
             continue
         words = {i: clusters[i].told.descriptor() for i in group}
         often = Counter(words.values())
-        # Rows are in the order of documents, so that the first document comes first.
-        group.sort(key=lambda i: (words[i] != "" and often[words[i]] == 1, int(clusters[i].rows.min())))
+        # The table is in the order of documents, so that the first document comes first.
+        group.sort(
+            key=lambda i: (words[i] != "" and often[words[i]] == 1, int(names.place(clusters[i].rows).min()))
+        )
         n = 0
         for i in group:
             if words[i] and often[words[i]] == 1:
@@ -142,26 +155,34 @@ def _identify(clusters: list[Cluster], names: Names) -> list[str]:
     return ids
 
 
-def _result(names: Names, clusters: list[Cluster], ids: list[str], reasons: Mapping[str, str]) -> Resolved:
+def _result(
+    names: Names, clusters: list[Cluster], ids: list[str], reasons: Mapping[str, str], folder: Path | None
+) -> Resolved:
     number: dict[str, int] = {}
-    entity = np.full(len(names), -1, dtype=np.int32)
     merges: list[Merge] = []
+    found = room(len(names), np.int32, folder)
     for cluster, name in zip(clusters, ids, strict=True):
-        entity[cluster.rows] = number.setdefault(name, len(number))
+        found[cluster.rows] = number.setdefault(name, len(number))
         merges += _merges(names, cluster, name)
-    for row in np.flatnonzero(entity < 0).tolist():
+        names.rest(cluster.n)
+    for row in range(int(names.ends[-2]), len(names)):
         # A name of punctuation only has no key; it is its own entity under what was written.
         written = names.strings[names.written[row]]
-        entity[row] = number.setdefault(written.strip() or written, len(number))
+        found[row] = number.setdefault(written.strip() or written, len(number))
     ascending = sorted(number)
-    place = np.zeros(len(number), dtype=np.int32)
-    place[[number[name] for name in ascending]] = np.arange(len(number))
-    entity = place[entity]
+    rank = np.zeros(len(number), dtype=np.int32)
+    rank[[number[name] for name in ascending]] = np.arange(len(number))
+    entity = room(len(names), np.int32, folder)
+    for rows in blocks(len(names)):
+        found[rows] = rank[found[rows]]
+        entity[names.place(rows)] = found[rows]
+        names.rest(len(rows))
+        let_go(found, entity)
     return Resolved(
         ids=ascending,
         entity=entity,
         merges=tuple(sorted(merges, key=lambda merge: (merge.entity, merge.name, merge.document))),
-        kept_apart=_kept_apart(names, [ascending[i] for i in entity.tolist()] if reasons else [], reasons),
+        kept_apart=_kept_apart(names, ascending, found, reasons),
     )
 
 
@@ -175,7 +196,7 @@ def _merges(names: Names, cluster: Cluster, entity: str) -> list[Merge]:
     chief = {names.strings[i]: n for i, n in zip(numbers.tolist(), counts.tolist(), strict=True)}
     name = min(chief, key=lambda n: (normalise(n) != cluster.base, -chief[n], -len(n), n))
     # An alias is one of its document, any other name of the corpus; the first of each says how certain it is.
-    document = np.where(names.rule[rows] == _ALIAS, names.document[rows], -1)
+    document = np.where(names.rule[rows] == _ALIAS, names.document(rows), -1)
     _, first = np.unique(
         written.astype(np.int64) * (len(names.documents) + 1) + document + 1, return_index=True
     )
@@ -191,19 +212,21 @@ def _merges(names: Names, cluster: Cluster, entity: str) -> list[Merge]:
                     document=names.documents[where] if where >= 0 else "",
                     rule=rule,
                     score=float(names.score[row]),
-                    other=names.strings[names.base[row]] if rule == "same name" else cluster.base,
+                    other=names.base(row) if rule == "same name" else cluster.base,
                 )
             )
     return found
 
 
-def _kept_apart(names: Names, entities: Sequence[str], reasons: Mapping[str, str]) -> tuple[Apart, ...]:
-    sharing: dict[str, set[str]] = defaultdict(set)
-    parted = [i for i, string in enumerate(names.strings) if string in reasons]
-    for row in np.flatnonzero(np.isin(names.base, parted)).tolist():
-        sharing[names.strings[names.base[row]]].add(entities[row])
-    return tuple(
-        Apart(name=base, entities=tuple(sorted(found)), reason=reasons[base])
-        for base, found in sorted(sharing.items())
-        if len(found) > 1
-    )
+def _kept_apart(
+    names: Names, ids: Sequence[str], entity: Array, reasons: Mapping[str, str]
+) -> tuple[Apart, ...]:
+    found = []
+    for base, (begin, end) in zip(names.bases, pairwise(names.ends.tolist()), strict=False):
+        entities = np.unique(entity[begin:end]) if base in reasons else ()
+        if len(entities) > 1:
+            # Entities are numbered in the order of their ids.
+            found.append(
+                Apart(name=base, entities=tuple([ids[number] for number in entities]), reason=reasons[base])
+            )
+    return tuple(found)

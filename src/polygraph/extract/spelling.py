@@ -2,11 +2,15 @@
 
 import re
 import unicodedata
+from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
 from itertools import combinations
 
+import numpy as np
+
+from polygraph.columns import Array
 from polygraph.extract.lexicon import COMPANY_FORMS, MEN, WOMEN
 
 MAX_BLOCK = 30
@@ -142,37 +146,47 @@ def near_spelling(keys: Iterable[str], *, min_length: int = 7) -> Iterator[tuple
     >>> list(near_spelling(["ebenezer fezziwig", "ebenezer fezziwigg", "anna vane", "anne vane"]))
     [('ebenezer fezziwig', 'ebenezer fezziwigg')]
     """
-    # Nearly all files hold one name, so a list is made for the others only.
-    filed: dict[str, str] = {}
-    shared: dict[str, list[str]] = {}
-
-    def put(form: str, key: str) -> None:
-        first = filed.setdefault(form, key)
-        if first != key:
-            shared.setdefault(form, [first]).append(key)
-
-    for key in sorted(set(keys)):
-        if len(key) > 60:
-            continue
-        at, whole = 0, False
-        for word in key.split(" "):
-            end = at + len(word)
-            if len(word) >= min_length:
-                whole = True
-                for i in range(at, end):
-                    if i == at or key[i] != key[i - 1]:
-                        put(key[:i] + key[i + 1 :], key)
-            at = end + 1
-        if whole:
-            put(key, key)
+    ordered = sorted({key for key in keys if len(key) <= 60})
+    # Forms are ten for each name, and nearly all of one name alone: held as hashes, not as strings.
+    forms, of = array("q"), array("i")
+    for n, key in enumerate(ordered):
+        for form in dict.fromkeys(_one_less(key, min_length)):
+            forms.append(hash(form))
+            of.append(n)
     seen: set[tuple[str, str]] = set()
     distance = _osa()
-    for group in shared.values():
+    for group in _sharing(np.asarray(forms), np.asarray(of)):
         if len(group) <= MAX_BLOCK:
-            for pair in combinations(group, 2):
+            for pair in combinations([ordered[n] for n in group], 2):
                 if pair not in seen and distance(*pair) == 1 and _long_word_differs(*pair, min_length):
                     seen.add(pair)
     yield from sorted(seen)
+
+
+def _one_less(key: str, min_length: int) -> Iterator[str]:
+    """A name with each letter of its long words left out once, and itself, if it has such words."""
+    at, whole = 0, False
+    for word in key.split(" "):
+        end = at + len(word)
+        if len(word) >= min_length:
+            whole = True
+            for i in range(at, end):
+                if i == at or key[i] != key[i - 1]:
+                    yield key[:i] + key[i + 1 :]
+        at = end + 1
+    if whole:
+        yield key
+
+
+def _sharing(values: Array, of: Array) -> Iterator[list[int]]:
+    """Owners of each value that several have, ascending."""
+    order = np.lexsort((of, values))
+    values = values[order]
+    same = np.flatnonzero(values[1:] == values[:-1])
+    begins = same[np.diff(same, prepend=-2) > 1]
+    ends = same[np.diff(same, append=len(values) + 1) > 1] + 2
+    for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
+        yield of[order[begin:end]].tolist()
 
 
 def _long_word_differs(a: str, b: str, min_length: int) -> bool:

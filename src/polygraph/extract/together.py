@@ -54,5 +54,5 @@ def join_together(
 
 def _matching(row: int, names: Names, wanted: Set[Side]) -> list[Side]:
     key = names.name(row).key
-    sides = ((key, ""), (key, names.documents[names.document[row]]))
+    sides = ((key, ""), (key, names.documents[int(names.document(row))]))
     return [side for side in sides if side in wanted]

@@ -3,6 +3,8 @@
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from polygraph.extract.named import Names
 from polygraph.extract.resolution import Cluster, Rule
 from polygraph.extract.spelling import (
@@ -61,7 +63,7 @@ def join_variants(
     ]
     for a, b in near_spelling(named):
         plural = a + "s" == b or b + "s" == a  # a family is not its member
-        if not plural and not contradict(a, b) and single[root(a)].company() & single[root(b)].company():
+        if not plural and not contradict(a, b) and _meet(single[root(a)], single[root(b)]):
             meet(a, b, "spelling", similarity(a, b))
     if similar is not None:
         pairs = [p for p in sharing_words(single) if root(p[0]) != root(p[1]) and not contradict(*p)]
@@ -79,3 +81,8 @@ def _compatible(a: Cluster, b: Cluster) -> bool:
     """Whether types and evidence allow one entity."""
     left, right = a.kind(), b.kind()
     return (left == right or "" in (left, right)) and not a.told.conflict(b.told, strangers=False)
+
+
+def _meet(a: Cluster, b: Cluster) -> bool:
+    """Whether some name stands beside both."""
+    return len(np.intersect1d(a.company(), b.company(), assume_unique=True)) > 0

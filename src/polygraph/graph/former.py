@@ -22,7 +22,7 @@ class FormerGraph:
     triple_sources: Array
     triple_targets: Array
     predicates: list[str]
-    """Those of the triples, each once."""
+    """Those of the triples, and maybe others, each once."""
     triple_predicates: Array
     """Positions in `predicates`."""
     triple_marks: Array
@@ -30,8 +30,6 @@ class FormerGraph:
     @classmethod
     def of(cls, merged: Merged) -> "FormerGraph":
         """What the tables will show when a graph was written."""
-        predicates = list(dict.fromkeys(merged.triple_predicates))
-        number = {predicate: i for i, predicate in enumerate(predicates)}
         return cls(
             ids=merged.ids,
             entity_marks=merged.entity_marks,
@@ -40,8 +38,8 @@ class FormerGraph:
             relation_marks=merged.relation_marks,
             triple_sources=merged.triple_sources,
             triple_targets=merged.triple_targets,
-            predicates=predicates,
-            triple_predicates=np.array([number[p] for p in merged.triple_predicates], dtype=np.int64),
+            predicates=merged.predicates,
+            triple_predicates=merged.triple_predicates,
             triple_marks=merged.triple_marks,
         )
 
@@ -78,8 +76,11 @@ def moves(former: FormerGraph, merged: Merged) -> GraphMoves:
     new = merged.sources * width + merged.targets
     relations = _moves(_places(old, new), former.relation_marks, merged.relation_marks)
 
-    strings = {p: i for i, p in enumerate(sorted({*former.predicates, *merged.triple_predicates}))}
-    translated = np.array([strings[p] for p in former.predicates], dtype=np.int64)
+    strings = {p: i for i, p in enumerate(sorted({*former.predicates, *merged.predicates}))}
+    translated, said = (
+        np.array([strings[p] for p in predicates], dtype=np.int64)
+        for predicates in (former.predicates, merged.predicates)
+    )
     old_pairs = _key(entities, former.triple_sources, former.triple_targets, width)
     new_pairs = merged.triple_sources * width + merged.triple_targets
     # Pairs by number, so that a pair and a predicate together still fit 64 bits.
@@ -87,8 +88,7 @@ def moves(former: FormerGraph, merged: Merged) -> GraphMoves:
     old = np.searchsorted(pairs, old_pairs) * len(strings)
     if len(old):
         old = np.where(old_pairs < 0, -1, old + translated[former.triple_predicates])
-    said = np.array([strings[p] for p in merged.triple_predicates], dtype=np.int64)
-    new = np.searchsorted(pairs, new_pairs) * len(strings) + said
+    new = np.searchsorted(pairs, new_pairs) * len(strings) + said[merged.triple_predicates]
     return GraphMoves(
         merged.ids,
         _moves(entities, former.entity_marks, merged.entity_marks),

@@ -8,8 +8,8 @@ import numpy as np
 
 from polygraph.columns import Array
 
-_PART = 1 << 16
-"""Rows that are looked at together."""
+PART = 1 << 15
+"""Rows of which records are made together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,10 +142,10 @@ def in_parts(ends: Array, items: Array) -> Iterator[Array]:
         ends: where the rows of each item begin, and the last ones end, shape ``(n + 1,)``.
         items: in ``[0, n)``.
 
-    >>> [part.tolist() for part in in_parts(np.array([0, 1, 70_000, 70_002]), np.array([0, 1, 2]))]
+    >>> [part.tolist() for part in in_parts(np.array([0, 1, 40_000, 40_002]), np.array([0, 1, 2]))]
     [[0], [1, 2]]
     """
-    which = np.cumsum(ends[items + 1] - ends[items]) // _PART
+    which = np.cumsum(ends[items + 1] - ends[items]) // PART
     for part in np.split(items, np.flatnonzero(np.diff(which)) + 1):
         if len(part):
             yield part

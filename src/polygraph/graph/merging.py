@@ -1,29 +1,41 @@
 """Merging rows by arrays: entities, relations and triples, of which records are made only where they are wanted."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from json import loads
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from polygraph.columns import Array, Columns, Table, row_type
+from polygraph.columns import (
+    Array,
+    Column,
+    Columns,
+    Table,
+    blocks,
+    by_item,
+    cumulated,
+    room,
+    row_type,
+    whole_groups,
+)
 from polygraph.graph.csr import Graph
 from polygraph.graph.groups import (
+    PART,
+    Groups,
     Pairs,
-    distinct,
     distinct_pairs,
     exact_sums,
-    grouped,
     in_parts,
-    ranks,
     stretches,
 )
 from polygraph.graph.marks import mark_of, marks, string_marks
 from polygraph.graph.said import Said, Texts
+from polygraph.memory import let_go
 from polygraph.records import Description, Entity, Relation, Triple
 
 if TYPE_CHECKING:
@@ -72,6 +84,7 @@ class Merged:
         chunks: id of every chunk, by position.
         first_chunk: position of the first chunk of each document.
         max_descriptions: see `view.merge`.
+        folder: for what is put aside, as for `spill.room`; it is needed for as long as this is in use.
     """
 
     def __init__(
@@ -83,13 +96,14 @@ class Merged:
         *,
         first_chunk: Array,
         max_descriptions: int = MAX_DESCRIPTIONS,
+        folder: Path | None = None,
     ) -> None:
         if max_descriptions < 1:
             raise ValueError(f"max_descriptions must be at least 1, not {max_descriptions}")
-        self._columns, self._chunks, self._first_chunk = columns, chunks, first_chunk
-        self._texts = Texts(columns, max_descriptions)
+        self._columns, self._chunks, self._first_chunk, self._folder = columns, chunks, first_chunk, folder
+        self._texts = Texts(columns, max_descriptions, folder)
         self._place_ends = {
-            name: _place_ends(columns[name].shifted(of, columns[table]), len(columns[table]))
+            name: self._ends_of_places(columns[name], of, columns[table])
             for name, of, table in (("places", "mention", "mentions"), ("link_places", "link", "links"))
         }
         """Where the places of each row begin, and the last ones end."""
@@ -99,18 +113,29 @@ class Merged:
     # --- entities -----------------------------------------------------------------------------------
 
     def _merge_mentions(self, entity: Array, ids: Sequence[str]) -> None:
-        table = self._columns["mentions"]
-        item = self._entity_of("name", table, entity)
-        item[np.diff(self._place_ends["places"]) == 0] = -1
-        rows = np.flatnonzero(item >= 0).astype(row_type(len(table)))
-        item = item[rows]
-        present = distinct(item)
-        self.unplaced = len(table) - len(rows)
-        self.ids: list[str] = [ids[i] for i in present]
+        table, there = self._columns["mentions"], np.zeros(len(ids), dtype=np.bool_)
+
+        def placed() -> Iterator[tuple[Array, Array]]:
+            for rows in blocks(len(table)):
+                item = self._entity_of("name", table, entity, rows)
+                known = (item >= 0) & self._have_places("places", rows)
+                yield item[known], rows[known]
+                let_go(entity, self._place_ends["places"])
+
+        self.unplaced = len(table)
+        for item, rows in placed():
+            there[item] = True
+            self.unplaced -= len(rows)
+        present = np.flatnonzero(there)
+        self.ids: list[str] = [ids[i] for i in present.tolist()]
         """Of the entities, ascending."""
         self._number = np.full(len(ids) + 1, -1, dtype=np.int32)  # the last one for -1
         self._number[present] = np.arange(len(present))
-        self._mentions = grouped(self._number[item], len(self.ids), rows)
+        self._mentions = Groups(
+            *by_item(
+                len(self.ids), lambda: ((self._number[item], rows) for item, rows in placed()), self._folder
+            )
+        )
 
     def _entities(self, items: Array) -> _Entities:
         columns, n = self._columns, len(items)
@@ -133,8 +158,7 @@ class Merged:
     def entities(self, rows: Sequence[int] | None = None) -> Iterator[Entity]:
         """Some entities or all, in the order of `rows`."""
         names, types = self._columns.pools["names"], self._columns.pools["types"]
-        wanted = np.arange(len(self.ids)) if rows is None else np.asarray(rows, dtype=np.int64)
-        for items in in_parts(self._mentions.ends, wanted):
+        for items in self._some(self._mentions, rows):
             some = self._entities(items)
             descriptions = self._descriptions(some.said)
             for i, n in enumerate(items.tolist()):
@@ -156,7 +180,7 @@ class Merged:
         """A number for each entity that changes when its record changes, uint64."""
         names, types = self._pool_marks("names"), self._pool_marks("types")
         found = self.degrees.astype(np.uint64)
-        for items in in_parts(self._mentions.ends, np.arange(len(self.ids))):
+        for items in self._some(self._mentions):
             some, n = self._entities(items), len(items)
             found[items] += (
                 marks(some.names, names, n, 1)
@@ -168,44 +192,74 @@ class Merged:
 
     # --- relations ----------------------------------------------------------------------------------
 
-    def _joined_rows(self, entity: Array) -> tuple[Array, Array, Array]:
-        """Rows that join two entities, and the numbers of both."""
+    def _joined_rows(self, entity: Array) -> Iterator[tuple[Array, Array, Array]]:
+        """Rows that join two entities, and the numbers of both, some at a time."""
         table = self._columns["links"]
-        source, target = (self._entity_of(end, table, entity) for end in ("source", "target"))
-        known = (source >= 0) & (target >= 0) & (np.diff(self._place_ends["link_places"]) > 0)
-        loop = known & (source == target)
-        source, target = self._number[source], self._number[target]
-        joined = known & ~loop & (source >= 0) & (target >= 0)
-        self.loops = int(loop.sum())
-        self.dropped = int(len(table) - loop.sum() - joined.sum())
-        rows = np.flatnonzero(joined).astype(row_type(len(table)))
-        return rows, source[rows], target[rows]
+        self.loops = self.dropped = 0
+        for rows in blocks(len(table)):
+            source, target = (self._entity_of(end, table, entity, rows) for end in ("source", "target"))
+            known = (source >= 0) & (target >= 0) & self._have_places("link_places", rows)
+            loop = known & (source == target)
+            source, target = self._number[source], self._number[target]
+            joined = known & ~loop & (source >= 0) & (target >= 0)
+            self.loops += int(loop.sum())
+            self.dropped += int(len(rows) - loop.sum() - joined.sum())
+            yield rows[joined], source[joined], target[joined]
+            let_go(entity, self._place_ends["link_places"])
 
     def _merge_links(self, entity: Array) -> None:
-        rows, source, target = self._joined_rows(entity)
-        width = max(len(self.ids), 1)
-        key = np.minimum(source, target).astype(np.int64) * width + np.maximum(source, target)
-        keys = distinct(key)
-        order = self._by_id(keys // width, keys % width)
-        self.sources, self.targets = keys[order] // width, keys[order] % width
+        """Relations in the order of their ids: of the lower entity, as the id begins, then of the higher one."""
+        n, links, folder = len(self.ids), self._columns["links"], self._folder
+        lower = np.array(sorted(range(n), key=[f"{i} | " for i in self.ids].__getitem__), dtype=np.int64)
+        rank = np.empty(n, dtype=np.int32)
+        rank[lower] = np.arange(n)
+        self._forward = room(len(links), np.bool_, folder)
+        other = room(len(links), np.int32, folder)
+
+        def by_lower() -> Iterator[tuple[Array, Array]]:
+            for rows, source, target in self._joined_rows(entity):
+                self._forward[rows] = source < target
+                other[rows] = np.maximum(source, target)
+                yield rank[np.minimum(source, target)], rows
+                let_go(self._forward, other)
+
+        begins, order = by_item(n, by_lower, folder)
+        sources, targets, ends = (Column("q", folder) for _ in range(3))
+        ends.append(0)
+        for i, j in whole_groups(begins):
+            part = slice(int(begins[i]), int(begins[j]))
+            key = np.repeat(np.arange(i, j), np.diff(begins[i : j + 1])) * n + other[order[part]]
+            by_key = np.argsort(key, kind="stable")
+            order[part], key = order[part][by_key], key[by_key]
+            first = np.flatnonzero(np.diff(key, prepend=-1))
+            sources.put(lower[key[first] // n])
+            targets.put(key[first] % n)
+            ends.put(part.start + np.append(first[1:], len(key)))
+            let_go(order, other)
+        self.sources, self.targets = sources.mapped(), targets.mapped()
         """Numbers of the two entities of each relation; relations are in the order of their ids."""
-        n = len(keys)
-        place = np.empty(n, dtype=np.int32)
-        place[order] = np.arange(n)
-        item = place[np.searchsorted(keys, key)]
-        del key, keys, order, place
-        self._links = grouped(item, n, rows)
-        self._forward = np.zeros(len(self._columns["links"]), dtype=np.bool_)
-        self._forward[rows[source < target]] = True
-        self.degrees: Array = np.bincount(self.sources, minlength=len(self.ids)) + np.bincount(
-            self.targets, minlength=len(self.ids)
-        )
+        self._links = Groups(ends.mapped(), order)
+        if any(" | " in i for i in self.ids):
+            self._order_links()
+        self.degrees: Array = np.bincount(self.sources, minlength=n) + np.bincount(self.targets, minlength=n)
         """Number of neighbours of each entity."""
-        self.weights: Array = exact_sums(
-            self._links.ends, self._columns["links"]["strength"][self._links.order]
-        )
+        self.weights: Array = room(len(self.sources), np.float64, folder)
         """Sum of the strengths of each relation."""
-        self._merge_triples(rows, source, target)
+        for i, j in whole_groups(self._links.ends):
+            own = self._links.ends[i : j + 1]
+            strengths = links["strength"][self._links.order[own[0] : own[-1]]]
+            self.weights[i:j] = exact_sums(own - own[0], strengths)
+            self._rest()
+        self._merge_triples(entity)
+
+    def _order_links(self) -> None:
+        """Put relations in the order of their ids where an entity's own may hold what stands between two."""
+        ends = zip(self.sources.tolist(), self.targets.tolist(), strict=True)
+        names = [f"{self.ids[a]} | {self.ids[b]}" for a, b in ends]
+        order = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+        at, _ = stretches(self._links.ends, order)
+        self.sources, self.targets = self.sources[order], self.targets[order]
+        self._links = Groups(cumulated(np.diff(self._links.ends)[order]), self._links.order[at])
 
     def _relations(self, items: Array) -> _Relations:
         columns, n = self._columns, len(items)
@@ -226,8 +280,7 @@ class Merged:
     def relations(self, rows: Sequence[int] | None = None) -> Iterator[Relation]:
         """Some relations or all, in the order of `rows`."""
         phrases = self._columns.pools["phrases"]
-        wanted = np.arange(len(self.sources)) if rows is None else np.asarray(rows, dtype=np.int64)
-        for items in in_parts(self._links.ends, wanted):
+        for items in self._some(self._links, rows):
             some = self._relations(items)
             descriptions = self._descriptions(some.said)
             for i, n in enumerate(items.tolist()):
@@ -257,10 +310,10 @@ class Merged:
         phrases = self._pool_marks("phrases")
         directed = np.repeat(phrases, 2)
         directed[1::2] = mark_of(directed[1::2], 4)
-        found = mark_of(np.ascontiguousarray(self.weights).view(np.uint64), 8)
-        for items in in_parts(self._links.ends, np.arange(len(self.sources))):
+        found = room(len(self.sources), np.uint64, self._folder)
+        for items in self._some(self._links):
             some, n = self._relations(items), len(items)
-            found[items] += (
+            found[items] = mark_of(self.weights[items].view(np.uint64), 8) + (
                 marks(some.predicates, directed, n, 5)
                 + marks(some.keywords, phrases, n, 6)
                 + marks(some.chunks, self._chunk_marks, n, 7)
@@ -284,65 +337,91 @@ class Merged:
 
     # --- triples ------------------------------------------------------------------------------------
 
-    def _merge_triples(self, rows: Array, source: Array, target: Array) -> None:
-        said, strings = self._predicates_of(rows)
-        # Without a predicate nothing says which end is the subject.
-        backward = (self._columns["links"]["predicate"][rows] >= 0) & (source > target)
-        low, high = np.minimum(source, target), np.maximum(source, target)
-        stated = said >= 0
-        subject, object_ = np.where(backward, high, low)[stated], np.where(backward, low, high)[stated]
-        width, n_strings = max(len(self.ids), 1), max(len(strings), 1)
-        pair = subject.astype(np.int64) * width + object_
-        del low, high, backward, subject, object_
-        ends = distinct(pair)
-        # Pairs by number, so that a pair and a predicate together still fit 64 bits.
-        key = np.searchsorted(ends, pair) * n_strings + said[stated]
-        del pair
-        keys = distinct(key)
-        ends = ends[keys // n_strings] if len(keys) else keys
-        self.triple_sources, self.triple_targets = ends // width, ends % width
+    def _merge_triples(self, entity: Array) -> None:
+        n, links, folder = len(self.ids), self._columns["links"], self._folder
+        stated = self._predicates(entity)
+        other, said = room(len(links), np.int32, folder), room(len(links), np.int32, folder)
+
+        def by_subject() -> Iterator[tuple[Array, Array]]:
+            for rows, source, target in self._joined_rows(entity):
+                predicate = stated(rows)
+                # Without a predicate nothing says which end is the subject.
+                backward = (links["predicate"][rows] >= 0) & (source > target)
+                low, high = np.minimum(source, target), np.maximum(source, target)
+                other[rows], said[rows] = np.where(backward, low, high), predicate
+                yield np.where(backward, high, low)[predicate >= 0], rows[predicate >= 0]
+                let_go(other, said)
+
+        begins, order = by_item(n, by_subject, folder)
+        sources, targets, predicates, ends = (Column("q", folder) for _ in range(4))
+        ends.append(0)
+        for i, j in whole_groups(begins):
+            part = slice(int(begins[i]), int(begins[j]))
+            keys = (
+                said[order[part]],
+                other[order[part]],
+                np.repeat(np.arange(i, j), np.diff(begins[i : j + 1])),
+            )
+            by_key = np.lexsort(keys)
+            order[part] = order[part][by_key]
+            predicate, target, source = (key[by_key] for key in keys)
+            differs = np.ones(len(by_key), dtype=np.bool_)
+            differs[1:] = (np.diff(predicate) != 0) | (np.diff(target) != 0) | (np.diff(source) != 0)
+            first = np.flatnonzero(differs)
+            for column, values in ((sources, source), (targets, target), (predicates, predicate)):
+                column.put(values[first])
+            ends.put(part.start + np.append(first[1:], len(by_key)))
+            let_go(order, other, said)
+        self.triple_sources, self.triple_targets = sources.mapped(), targets.mapped()
         """Numbers of subject and object of each triple; triples are by subject, object, predicate."""
-        self.triple_predicates: list[str] = [strings[i] for i in (keys % n_strings).tolist()]
-        """Predicate of each triple."""
-        item = np.searchsorted(keys, key).astype(np.int32)
-        del key
-        self._stated = grouped(item, len(keys), rows[stated])
+        self.triple_predicates = predicates.mapped()
+        """Predicate of each triple, as a place in `predicates`."""
+        self._stated = Groups(ends.mapped(), order)
 
     def _triple_chunks(self, items: Array) -> Pairs:
         at, of = stretches(self._stated.ends, items)
         chunk, of_place, _ = self._places_of("link_places", self._stated.order[at])
         return distinct_pairs(of[of_place], chunk, len(items), len(self._chunks))
 
-    def _predicates_of(self, rows: Array) -> tuple[Array, list[str]]:
-        """What each row states as a number (-1: nothing), and the strings, ascending."""
+    def _predicates(self, entity: Array) -> Callable[[Array], Array]:
+        """Find the predicates; give what tells for rows what each states, as a place among them (-1: nothing)."""
         table, phrases = self._columns["links"], self._columns.pools["phrases"]
-        predicate, keywords = table["predicate"][rows], table["keywords"][rows]
+        as_predicate = np.zeros(len(phrases) + 1, dtype=np.bool_)  # the last one for none
+        as_keywords = as_predicate.copy()
+        for rows, _, _ in self._joined_rows(entity):
+            predicate, keywords = table["predicate"][rows], table["keywords"][rows]
+            as_predicate[predicate] = True
+            as_keywords[keywords[predicate < 0]] = True
+        used = np.flatnonzero(as_predicate[:-1]).tolist()
         by_keywords = {
-            i: ", ".join(loads(phrases[i])[:_KEYWORDS])
-            for i in np.unique(keywords[(predicate < 0) & (keywords >= 0)]).tolist()
+            i: ", ".join(loads(phrases[i])[:_KEYWORDS]) for i in np.flatnonzero(as_keywords[:-1]).tolist()
         }
-        used = [phrases[i] for i in np.unique(predicate[predicate >= 0]).tolist()]
-        strings = sorted({*used, *by_keywords.values(), UNSAID} - {""})
-        number = {string: i for i, string in enumerate(strings)}
-        of_predicate = np.full(len(phrases) + 1, -1, dtype=np.int64)
+        self.predicates = sorted({*(phrases[i] for i in used), *by_keywords.values(), UNSAID} - {""})
+        """What triples state, and rows that state nothing of their own; ascending."""
+        number = {string: i for i, string in enumerate(self.predicates)}
+        of_predicate = np.full(len(phrases) + 1, -1, dtype=np.int32)
         of_keywords = of_predicate.copy()
-        for i in np.unique(predicate[predicate >= 0]).tolist():
+        for i in used:
             of_predicate[i] = number[phrases[i]]
         for i, string in by_keywords.items():
             of_keywords[i] = number.get(string, -1)
-        said = np.where(predicate >= 0, of_predicate[predicate], of_keywords[keywords])
-        # Of what is weaker, the two names only stand together.
-        unsaid = (said < 0) & (table["strength"][rows] >= 1)
-        return np.where(unsaid, number[UNSAID], said), strings
+
+        def stated(rows: Array) -> Array:
+            predicate = table["predicate"][rows]
+            said = np.where(predicate >= 0, of_predicate[predicate], of_keywords[table["keywords"][rows]])
+            # Of what is weaker, the two names only stand together.
+            unsaid = (said < 0) & (table["strength"][rows] >= 1)
+            return np.where(unsaid, number[UNSAID], said)
+
+        return stated
 
     def triples(self, rows: Sequence[int] | None = None) -> Iterator[Triple]:
         """Some triples or all, in the order of `rows`."""
-        wanted = np.arange(len(self.triple_sources)) if rows is None else np.asarray(rows, dtype=np.int64)
-        for items in in_parts(self._stated.ends, wanted):
+        for items in self._some(self._stated, rows):
             chunks = self._triple_chunks(items)
             for i, n in enumerate(items.tolist()):
                 source, target = self.ids[self.triple_sources[n]], self.ids[self.triple_targets[n]]
-                predicate = self.triple_predicates[n]
+                predicate = self.predicates[self.triple_predicates[n]]
                 yield Triple(
                     id=f"{source} | {predicate} | {target}",
                     source=source,
@@ -355,36 +434,64 @@ class Merged:
     @cached_property
     def triple_marks(self) -> Array:
         """The same as `entity_marks` for triples."""
-        found = mark_of(np.diff(self._stated.ends).astype(np.uint64), 10)
-        for items in in_parts(self._stated.ends, np.arange(len(self.triple_sources))):
-            found[items] += marks(self._triple_chunks(items), self._chunk_marks, len(items), 9)
+        found = room(len(self.triple_sources), np.uint64, self._folder)
+        for items in self._some(self._stated):
+            often = (self._stated.ends[items + 1] - self._stated.ends[items]).astype(np.uint64)
+            found[items] = mark_of(often, 10) + marks(
+                self._triple_chunks(items), self._chunk_marks, len(items), 9
+            )
         return found
 
     # --- parts --------------------------------------------------------------------------------------
 
-    def _entity_of(self, name: str, table: Table, entity: Array) -> Array:
+    def _some(self, groups: Groups, items: Sequence[int] | None = None) -> Iterator[Array]:
+        """Some items or all, so many at once that their rows fit into memory."""
+        if items is None:
+            parts: Iterator[Array] = (np.arange(i, j) for i, j in whole_groups(groups.ends, PART))
+        else:
+            parts = in_parts(groups.ends, np.asarray(items, dtype=np.int64))
+        for part in parts:
+            yield part
+            self._rest()
+
+    def _rest(self) -> None:
+        """Let go of what was read of the rows."""
+        for groups in (self._mentions, self._links):
+            let_go(groups.ends, groups.order)
+        let_go(self.sources, self.targets, self.weights, self._forward, *self._place_ends.values())
+
+    def _entity_of(self, name: str, table: Table, entity: Array, rows: Array) -> Array:
         """Position in the given ids of what a column of names means, -1 if nothing."""
-        row = table.shifted(name, self._columns["names"])
+        row = table.shifted(name, self._columns["names"], rows)
         found = entity[row] if len(entity) else np.full(len(row), -1, dtype=np.int32)
         found[row < 0] = -1
         return np.asarray(found)
+
+    def _have_places(self, name: str, rows: Array) -> Array:
+        ends = self._place_ends[name]
+        return np.asarray(ends[rows + 1] > ends[rows])
+
+    def _ends_of_places(self, places: Table, of: str, owners: Table) -> Array:
+        ends = room(len(owners) + 1, row_type(len(places)), self._folder)
+        for rows in blocks(len(places)):
+            found, often = np.unique(places.shifted(of, owners, rows), return_counts=True)
+            ends[found + 1] += often.astype(ends.dtype)
+        total = 0
+        for rows in blocks(len(ends)):
+            ends[rows] = np.cumsum(ends[rows]) + total
+            total = int(ends[rows[-1]])
+        let_go(ends)
+        return ends
 
     def _places_of(self, name: str, rows: Array) -> tuple[Array, Array, Array]:
         """Chunks of some rows that have places: by position; of which of the rows each is; where each row's begin."""
         ends, places = self._place_ends[name], self._columns[name]
         at, of = stretches(ends, rows)
-        document = np.searchsorted(places.offsets, at, side="right") - 1
         counts = ends[rows + 1] - ends[rows]
+        # Rows of some items lie all over the corpus: not more than one column at a time is held.
+        let_go(ends)
+        document = np.searchsorted(places.offsets, at, side="right") - 1
         return places["chunk"][at] + self._first_chunk[document], of, np.cumsum(counts) - counts
-
-    def _by_id(self, low: Array, high: Array) -> Array:
-        """The order of relations by their ids, which are two ids of entities with a bar between."""
-        if any(" | " in entity for entity in self.ids):
-            names = [
-                f"{self.ids[a]} | {self.ids[b]}" for a, b in zip(low.tolist(), high.tolist(), strict=True)
-            ]
-            return np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
-        return np.lexsort((high, ranks([f"{entity} | " for entity in self.ids])[low]))
 
     def _descriptions(self, said: Said) -> Iterator[tuple[Description, ...]]:
         """Of one item after the other."""
@@ -424,12 +531,6 @@ def first_chunks(documents: Sequence[str], counts: Sequence[tuple[str, int]]) ->
         first[document] = at
         at += n
     return np.array([first.get(document, at) for document in documents], dtype=np.int64)
-
-
-def _place_ends(owner: Array, n: int) -> Array:
-    ends = np.zeros(n + 1, dtype=row_type(len(owner)))
-    np.cumsum(np.bincount(owner, minlength=n), out=ends[1:])
-    return ends
 
 
 def _by_frequency(counts: dict[str, int]) -> tuple[str, ...]:

@@ -1,12 +1,14 @@
 """Which texts are kept of what was said of an item."""
 
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 
-from polygraph.columns import Array, Columns
+from polygraph.columns import Array, Columns, blocks, room
 from polygraph.graph.groups import ranks, summed
 from polygraph.graph.marks import mark_of
+from polygraph.memory import let_go
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,15 +36,23 @@ class Texts:
     Args:
         columns: the rows.
         most: so many are kept for one item.
+        folder: for what is put aside, as for `spill.room`.
     """
 
-    def __init__(self, columns: Columns, most: int) -> None:
+    def __init__(self, columns: Columns, most: int, folder: Path | None = None) -> None:
         self._columns, self._most = columns, most
-        self._ends = columns.text_ends()
+        lengths, total = columns["texts"]["length"], 0
+        self._ends = room(len(lengths) + 1, np.int64, folder)
+        for rows in blocks(len(lengths)):
+            self._ends[rows + 1] = np.cumsum(lengths[rows], dtype=np.int64) + total
+            total = int(self._ends[rows[-1] + 1])
+        let_go(self._ends)
 
     def read(self, rows: Array) -> list[str]:
         """Texts by row."""
-        return self._columns.texts(rows.tolist(), self._ends)
+        found = self._columns.texts(rows.tolist(), self._ends)
+        let_go(self._ends)
+        return found
 
     @property
     def hashes(self) -> Array:

@@ -29,7 +29,7 @@ from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
 from polygraph.graph.former import moves
-from polygraph.graph.merging import Merged, first_chunks
+from polygraph.graph.merging import Chunks, Merged
 from polygraph.graph.names import NameGraph
 from polygraph.graph.pruning import Pruning, join_and_prune
 from polygraph.graph.reports import extractive_reports, write_reports
@@ -63,7 +63,7 @@ _BATCH = 512
 """Texts embedded between two reports of progress, and windows or triples read from the store at once."""
 _SMALL_BATCH = 32
 """Windows read without a model between two commits."""
-_MANY_WINDOWS = 10_000
+_MANY_WINDOWS = 2_000
 """Windows whose text is held in memory while they are read without a model; each time workers start anew."""
 _LONG_S = 1.0
 """After a layer that took longer, memory is given back at some expense."""
@@ -327,6 +327,7 @@ class _Builder:
 
     def graph(self) -> int:
         self._extract()
+        give_back()
         store, apart = self._store, self._store.decisions("apart")
         version = versions(store, self._manifest)["graph"]
         with no_collection():
@@ -337,20 +338,22 @@ class _Builder:
             give_back(thorough=many)
             resolved = self._resolve(columns)
             give_back(thorough=many)
-            sizes = store.chunk_counts()
+            chunks = Chunks(store.chunk_counts())
             merged = Merged(
                 columns,
                 resolved.entity,
                 resolved.ids,
-                [f"{document}:{n}" for document, size in sizes for n in range(size)],
-                first_chunk=first_chunks(columns.documents, sizes),
+                chunks,
+                first_chunk=chunks.first_of(columns.documents),
                 folder=store.folder / "derived",
             )
             pruned = self._join(view_of(merged)) if self._manifest.extractor.startswith("fast:") else None
             write_former(store, rows, None if pruned else merged)
             graph = (pruned or merged).graph()
             write_folder(self._folder("graph"), lambda place: graph.save(place / GRAPH_FILE), sealed=True)
-            kept = moves(rows.former, merged) if rows.former and not pruned else None
+            kept = (
+                moves(rows.former, merged, store.folder / "derived") if rows.former and not pruned else None
+            )
             view = pruned or merged.changed(kept)
             with store.transaction():
                 store.put_graph(

@@ -26,19 +26,19 @@ def blocks(n: int) -> Iterator[Array]:
         yield np.arange(begin, min(begin + BLOCK, n), dtype=row_type(n))
 
 
-def whole_groups(ends: Array, size: int = BLOCK) -> Iterator[tuple[int, int]]:
+def whole_groups(ends: Array, size: int | None = None) -> Iterator[tuple[int, int]]:
     """Divide groups of rows in parts of so many rows, or of one group: the first group, and the one behind the last.
 
     Args:
         ends: where the rows of each group begin, and the last ones end, shape ``(n + 1,)``.
-        size: most rows of a part of several groups.
+        size: most rows of a part of several groups; some ten thousand if not given.
 
     >>> list(whole_groups(np.array([0, 2, 5, 6]), size=4))
     [(0, 1), (1, 3)]
     """
     first, n = 0, len(ends) - 1
     while first < n:
-        last = int(np.searchsorted(ends, ends[first] + size, side="right")) - 1
+        last = int(np.searchsorted(ends, ends[first] + (size or BLOCK), side="right")) - 1
         last = min(max(last, first + 1), n)
         yield first, last
         first = last

@@ -1,11 +1,15 @@
 """What a former graph was, as far as the next one is compared with it."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 
-from polygraph.columns import Array
-from polygraph.graph.merging import Merged
+from polygraph.columns import Array, Column, blocks, room
+from polygraph.graph.merging import BETWEEN, Merged
+from polygraph.memory import let_go
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +56,13 @@ class Moves:
     """New number of each former row, -1 if it is gone."""
     same: Array
     """Which former rows are still as they were, number aside."""
-    made: Array
-    """Numbers of the rows that must be made, ascending."""
+    still: Array
+    """Which new rows are one of those."""
+
+    @property
+    def made(self) -> Array:
+        """Numbers of the rows that must be made, ascending."""
+        return np.flatnonzero(~self.still)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,54 +76,129 @@ class GraphMoves:
     triples: Moves
 
 
-def moves(former: FormerGraph, merged: Merged) -> GraphMoves:
-    """Compare two graphs, table by table."""
+def moves(former: FormerGraph, merged: Merged, folder: Path | None = None) -> GraphMoves | None:
+    """Compare two graphs, table by table; memory as for the different names.
+
+    None if ids hold what stands between the two of a relation: then relations of one entity do not follow each other,
+    and all records are made anew.
+
+    Args:
+        former: what the tables show.
+        merged: what they are to show.
+        folder: for what is put aside, as for `spill.room`; it is needed for as long as the result.
+    """
+    if any(BETWEEN in entity for entity in merged.ids):
+        return None
     number = {entity: n for n, entity in enumerate(merged.ids)}
     entities = np.array([number.get(entity, -1) for entity in former.ids], dtype=np.int64)
-    width = max(len(merged.ids), 1)
-    old = _key(entities, former.sources, former.targets, width)
-    new = merged.sources * width + merged.targets
-    relations = _moves(_places(old, new), former.relation_marks, merged.relation_marks)
-
-    strings = {p: i for i, p in enumerate(sorted({*former.predicates, *merged.predicates}))}
-    translated, said = (
-        np.array([strings[p] for p in predicates], dtype=np.int64)
-        for predicates in (former.predicates, merged.predicates)
+    strings = {predicate: i for i, predicate in enumerate(merged.predicates)}
+    said = np.array([strings.get(predicate, -1) for predicate in former.predicates], dtype=np.int64)
+    relations = _Places((merged.sources, merged.targets), (entities, entities), folder)
+    triples = _Places(
+        (merged.triple_sources, merged.triple_targets, merged.triple_predicates),
+        (entities, entities, said),
+        folder,
     )
-    old_pairs = _key(entities, former.triple_sources, former.triple_targets, width)
-    new_pairs = merged.triple_sources * width + merged.triple_targets
-    # Pairs by number, so that a pair and a predicate together still fit 64 bits.
-    pairs = np.unique(np.concatenate((old_pairs, new_pairs)))
-    old = np.searchsorted(pairs, old_pairs) * len(strings)
-    if len(old):
-        old = np.where(old_pairs < 0, -1, old + translated[former.triple_predicates])
-    new = np.searchsorted(pairs, new_pairs) * len(strings) + said[merged.triple_predicates]
     return GraphMoves(
         merged.ids,
-        _moves(entities, former.entity_marks, merged.entity_marks),
-        relations,
-        _moves(_places(old, new), former.triple_marks, merged.triple_marks),
+        _moves(lambda rows: entities[rows], former.entity_marks, merged.entity_marks, folder),
+        _moves(
+            relations.of((former.sources, former.targets)),
+            former.relation_marks,
+            merged.relation_marks,
+            folder,
+        ),
+        _moves(
+            triples.of((former.triple_sources, former.triple_targets, former.triple_predicates)),
+            former.triple_marks,
+            merged.triple_marks,
+            folder,
+        ),
     )
 
 
-def _key(entities: Array, sources: Array, targets: Array, width: int) -> Array:
-    source, target = entities[sources], entities[targets]
-    return np.where((source < 0) | (target < 0), -1, source * width + target)
+class _Places:
+    """Where rows of several columns stand among the present rows.
+
+    Args:
+        columns: the present rows. Those with one value of the first column follow each other, ascending by the next
+            columns: so a row is found from left to right, in what has the same values so far.
+        numbers: of former values of each column the present ones, -1 for those that are gone.
+        folder: as for `spill.room`.
+    """
+
+    def __init__(self, columns: Sequence[Array], numbers: Sequence[Array], folder: Path | None) -> None:
+        self._n, self._numbers = len(columns[0]), numbers
+        self._run = np.full(_width(columns[0], numbers[0]), -1, dtype=np.int64)
+        """Number of the stretch with a value of the first column."""
+        self._steps: list[tuple[int, Array]] = []
+        """Of each further column: how many values there may be, and the distinct keys so far, ascending."""
+        run = room(self._n, np.int64, folder)
+        self._count(run, lambda rows: columns[0][rows])
+        for rows in blocks(self._n):
+            self._run[columns[0][rows]] = run[rows]
+        for column, given in zip(columns[1:], numbers[1:], strict=True):
+            width = _width(column, given)
+            keys = Column("q", folder)
+            last = -1
+            for rows in blocks(self._n):
+                key = _joined(run, width, column, rows)
+                keys.put(key[np.diff(key, prepend=last) != 0])
+                last = int(key[-1])
+            self._count(run, partial(_joined, run, width, column))
+            let_go(run, column)
+            self._steps.append((width, keys.mapped()))
+
+    def _count(self, run: Array, values: Callable[[Array], Array]) -> None:
+        """Number the stretches of equal values."""
+        before, last = None, -1
+        for rows in blocks(self._n):
+            own = values(rows)
+            begins = np.ones(len(own), dtype=np.bool_)
+            begins[1:] = np.diff(own) != 0
+            begins[0] = before is None or own[0] != before
+            before = own[-1]
+            run[rows] = np.cumsum(begins) + last
+            last = int(run[rows[-1]])
+            let_go(run)
+
+    def of(self, columns: Sequence[Array]) -> Callable[[Array], Array]:
+        """Tell where former rows stand, -1 for those that are gone; for columns without equal rows."""
+
+        def places(rows: Array) -> Array:
+            value = self._numbers[0][columns[0][rows]]
+            found = np.where(value >= 0, self._run[value], -1)
+            for (width, keys), column, number in zip(
+                self._steps, columns[1:], self._numbers[1:], strict=True
+            ):
+                value = number[column[rows]]
+                key = np.where((found >= 0) & (value >= 0), found * width + value, -1)
+                at = np.minimum(np.searchsorted(keys, key), max(len(keys) - 1, 0))
+                found = np.where(keys[at] == key, at, -1) if len(keys) else np.full(len(rows), -1)
+                let_go(keys, column)
+            return found
+
+        return places
 
 
-def _places(old: Array, new: Array) -> Array:
-    """Position in `new` of each value of `old`, -1 if it is not there."""
-    if not len(new):
-        return np.full(len(old), -1, dtype=np.int64)
-    order = np.argsort(new, kind="stable")
-    at = np.minimum(np.searchsorted(new[order], old), len(new) - 1)
-    return np.where(new[order][at] == old, order[at], -1)
+def _joined(run: Array, width: int, column: Array, rows: Array) -> Array:
+    return np.asarray(run[rows] * width + column[rows])
 
 
-def _moves(new: Array, former_marks: Array, marks: Array) -> Moves:
-    there = np.flatnonzero(new >= 0)
-    same = np.zeros(len(new), dtype=np.bool_)
-    same[there] = former_marks[there] == marks[new[there]]
-    made = np.ones(len(marks), dtype=np.bool_)
-    made[new[same]] = False
-    return Moves(new, same, np.flatnonzero(made))
+def _width(*columns: Array) -> int:
+    width = max(int(column.max(initial=0)) for column in columns) + 1
+    let_go(*columns)
+    return width
+
+
+def _moves(new: Callable[[Array], Array], former_marks: Array, marks: Array, folder: Path | None) -> Moves:
+    n = len(former_marks)
+    found = Moves(room(n, np.int64, folder), room(n, np.bool_, folder), room(len(marks), np.bool_, folder))
+    for rows in blocks(n):
+        place = new(rows)
+        same = place >= 0
+        same[same] = former_marks[rows[same]] == marks[place[same]]
+        found.new[rows], found.same[rows] = place, same
+        found.still[place[same]] = True
+        let_go(found.new, found.same, found.still, former_marks, marks)
+    return found

@@ -1,13 +1,15 @@
 """Merging rows by arrays: entities, relations and triples, of which records are made only where they are wanted."""
 
+from array import array
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from json import loads
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
@@ -45,6 +47,8 @@ MAX_DESCRIPTIONS = 50
 """Most descriptions kept for one entity or relation."""
 UNSAID = "related to"
 """Predicate of a triple whose row has a strength of at least 1 but neither predicate nor keywords."""
+BETWEEN = " | "
+"""Stands between the parts of an id."""
 _BACKWARD = "<-"
 _KEYWORDS = 3
 """Keywords that stand for a predicate where there is none."""
@@ -155,7 +159,7 @@ class Merged:
             said=self._texts.chosen(of, chunk[first], table["start"][rows], text, n),
         )
 
-    def entities(self, rows: Sequence[int] | None = None) -> Iterator[Entity]:
+    def entities(self, rows: Sequence[int] | Array | None = None) -> Iterator[Entity]:
         """Some entities or all, in the order of `rows`."""
         names, types = self._columns.pools["names"], self._columns.pools["types"]
         for items in self._some(self._mentions, rows):
@@ -210,7 +214,7 @@ class Merged:
     def _merge_links(self, entity: Array) -> None:
         """Relations in the order of their ids: of the lower entity, as the id begins, then of the higher one."""
         n, links, folder = len(self.ids), self._columns["links"], self._folder
-        lower = np.array(sorted(range(n), key=[f"{i} | " for i in self.ids].__getitem__), dtype=np.int64)
+        lower = np.array(sorted(range(n), key=[i + BETWEEN for i in self.ids].__getitem__), dtype=np.int64)
         rank = np.empty(n, dtype=np.int32)
         rank[lower] = np.arange(n)
         self._forward = room(len(links), np.bool_, folder)
@@ -228,6 +232,8 @@ class Merged:
         ends.append(0)
         for i, j in whole_groups(begins):
             part = slice(int(begins[i]), int(begins[j]))
+            if part.start == part.stop:
+                continue
             key = np.repeat(np.arange(i, j), np.diff(begins[i : j + 1])) * n + other[order[part]]
             by_key = np.argsort(key, kind="stable")
             order[part], key = order[part][by_key], key[by_key]
@@ -239,7 +245,7 @@ class Merged:
         self.sources, self.targets = sources.mapped(), targets.mapped()
         """Numbers of the two entities of each relation; relations are in the order of their ids."""
         self._links = Groups(ends.mapped(), order)
-        if any(" | " in i for i in self.ids):
+        if any(BETWEEN in i for i in self.ids):
             self._order_links()
         self.degrees: Array = np.bincount(self.sources, minlength=n) + np.bincount(self.targets, minlength=n)
         """Number of neighbours of each entity."""
@@ -255,7 +261,7 @@ class Merged:
     def _order_links(self) -> None:
         """Put relations in the order of their ids where an entity's own may hold what stands between two."""
         ends = zip(self.sources.tolist(), self.targets.tolist(), strict=True)
-        names = [f"{self.ids[a]} | {self.ids[b]}" for a, b in ends]
+        names = [BETWEEN.join((self.ids[a], self.ids[b])) for a, b in ends]
         order = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
         at, _ = stretches(self._links.ends, order)
         self.sources, self.targets = self.sources[order], self.targets[order]
@@ -277,7 +283,7 @@ class Merged:
             said=self._texts.chosen(of, chunk[first], np.zeros(len(rows), dtype=np.int32), text, n),
         )
 
-    def relations(self, rows: Sequence[int] | None = None) -> Iterator[Relation]:
+    def relations(self, rows: Sequence[int] | Array | None = None) -> Iterator[Relation]:
         """Some relations or all, in the order of `rows`."""
         phrases = self._columns.pools["phrases"]
         for items in self._some(self._links, rows):
@@ -294,7 +300,7 @@ class Merged:
                     for keyword in loads(phrases[k]):
                         keywords[keyword] += count
                 yield Relation(
-                    id=f"{source} | {target}",
+                    id=BETWEEN.join((source, target)),
                     source=source,
                     target=target,
                     predicates=_by_frequency(predicates),
@@ -326,9 +332,9 @@ class Merged:
         if kept is None:
             return Parts(self.entities(), self.relations(), self.triples())
         return Parts(
-            self.entities(kept.entities.made.tolist()),
-            self.relations(kept.relations.made.tolist()),
-            self.triples(kept.triples.made.tolist()),
+            self.entities(kept.entities.made),
+            self.relations(kept.relations.made),
+            self.triples(kept.triples.made),
         )
 
     def graph(self) -> Graph:
@@ -357,6 +363,8 @@ class Merged:
         ends.append(0)
         for i, j in whole_groups(begins):
             part = slice(int(begins[i]), int(begins[j]))
+            if part.start == part.stop:
+                continue
             keys = (
                 said[order[part]],
                 other[order[part]],
@@ -415,7 +423,7 @@ class Merged:
 
         return stated
 
-    def triples(self, rows: Sequence[int] | None = None) -> Iterator[Triple]:
+    def triples(self, rows: Sequence[int] | Array | None = None) -> Iterator[Triple]:
         """Some triples or all, in the order of `rows`."""
         for items in self._some(self._stated, rows):
             chunks = self._triple_chunks(items)
@@ -423,7 +431,7 @@ class Merged:
                 source, target = self.ids[self.triple_sources[n]], self.ids[self.triple_targets[n]]
                 predicate = self.predicates[self.triple_predicates[n]]
                 yield Triple(
-                    id=f"{source} | {predicate} | {target}",
+                    id=BETWEEN.join((source, predicate, target)),
                     source=source,
                     target=target,
                     predicate=predicate,
@@ -444,7 +452,7 @@ class Merged:
 
     # --- parts --------------------------------------------------------------------------------------
 
-    def _some(self, groups: Groups, items: Sequence[int] | None = None) -> Iterator[Array]:
+    def _some(self, groups: Groups, items: Sequence[int] | Array | None = None) -> Iterator[Array]:
         """Some items or all, so many at once that their rows fit into memory."""
         if items is None:
             parts: Iterator[Array] = (np.arange(i, j) for i, j in whole_groups(groups.ends, PART))
@@ -520,17 +528,42 @@ class Parts:
     triples: Iterator[Triple]
 
 
-def first_chunks(documents: Sequence[str], counts: Sequence[tuple[str, int]]) -> Array:
-    """Position of the first chunk of some documents, of the number of chunks of all, by document.
+class Chunks(Sequence[str]):
+    """Ids of all chunks, by position; made as they are asked for, since all of them are several megabytes.
 
-    >>> first_chunks(["b"], [("a", 3), ("b", 2)]).tolist()
-    [3]
+    Args:
+        counts: number of chunks of each document that has some, by document.
+
+    >>> chunks = Chunks([("a", 3), ("b", 2)])
+    >>> list(chunks), chunks.first_of(["b"]).tolist()
+    (['a:0', 'a:1', 'a:2', 'b:0', 'b:1'], [3])
     """
-    at, first = 0, {}
-    for document, n in counts:
-        first[document] = at
-        at += n
-    return np.array([first.get(document, at) for document in documents], dtype=np.int64)
+
+    def __init__(self, counts: Iterable[tuple[str, int]]) -> None:
+        self._documents, self._begins = list[str](), array("q", [0])
+        for document, n in counts:
+            self._documents.append(document)
+            self._begins.append(self._begins[-1] + n)
+
+    def first_of(self, documents: Sequence[str]) -> Array:
+        """Position of the first chunk of some documents."""
+        first = dict(zip(self._documents, self._begins, strict=False))
+        return np.array([first.get(document, len(self)) for document in documents], dtype=np.int64)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self[n] for n in range(*place.indices(len(self)))]
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        document = bisect_right(self._begins, place) - 1
+        return f"{self._documents[document]}:{place - self._begins[document]}"
+
+    def __len__(self) -> int:
+        return self._begins[-1]
 
 
 def _by_frequency(counts: dict[str, int]) -> tuple[str, ...]:

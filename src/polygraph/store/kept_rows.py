@@ -17,13 +17,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from polygraph.columns import Columns, Gathering, Qualities, known_qualities
+from polygraph.columns import Columns, Gathering, Qualities, append, known_qualities, mapped
 from polygraph.extract.decisions import Decisions
 from polygraph.extract.mentioned import read_names
 from polygraph.extract.resolution import Mention
 from polygraph.graph.former import FormerGraph
 from polygraph.graph.merging import Merged
 from polygraph.graph.rows import read_rows
+from polygraph.memory import let_go
 from polygraph.records import Extraction, digest
 from polygraph.store.files import damage, write_folder
 from polygraph.store.sqlite import ROWS, Store
@@ -31,7 +32,7 @@ from polygraph.store.sqlite import ROWS, Store
 READING = "3"
 """Names how rows become columns; raised whenever these may hold something else, or are written another way."""
 _ROWS, _FORMER = "rows", "former"
-_MARKS = "marks.npz"
+_MARKS = "marks.bin"
 _ABOUT = "about.json"
 
 
@@ -108,11 +109,15 @@ def write_former(store: Store, rows: Rows, merged: Merged | None) -> None:
     """
 
     def fill(place: Path) -> None:
-        about: dict[str, object] = {"graph": merged is not None}
+        about: dict[str, object] = {}
         if merged is not None:
-            former = FormerGraph.of(merged)
-            np.savez(place / _MARKS, **{name: getattr(former, name) for name in _ARRAYS})
-            about |= {"ids": former.ids, "predicates": former.predicates}
+            former, begins = FormerGraph.of(merged), {}
+            with (place / _MARKS).open("wb") as file:
+                for name in _ARRAYS:
+                    column = getattr(former, name)
+                    begins[name] = (append(file, [column]), str(column.dtype), len(column))
+                    let_go(column)
+            about |= {"ids": former.ids, "predicates": former.predicates, "columns": begins}
         (place / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
 
     write_folder(_place(store, rows.version, _FORMER), fill, sealed=True)
@@ -156,12 +161,13 @@ def _former(store: Store) -> FormerGraph | None:
     if folder is None or damage(folder, thorough=True):
         return None
     about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
-    if not about["graph"]:
+    if "columns" not in about:
         return None
-    with np.load(folder / _MARKS) as arrays:
-        return FormerGraph(
-            ids=about["ids"], predicates=about["predicates"], **{name: arrays[name] for name in _ARRAYS}
-        )
+    arrays = {
+        name: mapped((folder / _MARKS, begin, np.dtype(dtype), n))
+        for name, (begin, dtype, n) in about["columns"].items()
+    }
+    return FormerGraph(ids=about["ids"], predicates=about["predicates"], **arrays)
 
 
 def qualities(store: Store, apart: Collection[tuple[str, str]], language: str) -> Qualities | None:

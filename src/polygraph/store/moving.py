@@ -6,10 +6,9 @@ tenth of the time of making them from records.
 
 import sqlite3
 
-import numpy as np
-
-from polygraph.columns import Array
+from polygraph.columns import Array, blocks
 from polygraph.graph.former import GraphMoves, Moves
+from polygraph.memory import let_go
 
 
 def move_graph(db: sqlite3.Connection, where: GraphMoves) -> None:
@@ -19,7 +18,7 @@ def move_graph(db: sqlite3.Connection, where: GraphMoves) -> None:
         db: in a transaction.
         where: everything goes.
     """
-    _mark(db, "moved", np.flatnonzero(where.entities.new >= 0), where.entities)
+    _mark(db, "moved", where.entities.new >= 0, where.entities)
     ends = "s.new, t.new"
     _move(
         db,
@@ -29,7 +28,7 @@ def move_graph(db: sqlite3.Connection, where: GraphMoves) -> None:
     )
     _move(db, "triples", f"{ends}, r.predicate, r.weight, r.chunks", where.triples)
     db.execute("DROP TABLE temp.moved")
-    _mark(db, "kept", np.flatnonzero(where.entities.same), where.entities)
+    _mark(db, "kept", where.entities.same, where.entities)
     _replace(
         db,
         "names",
@@ -42,7 +41,7 @@ def move_graph(db: sqlite3.Connection, where: GraphMoves) -> None:
 
 
 def _move(db: sqlite3.Connection, table: str, columns: str, where: Moves) -> None:
-    _mark(db, "kept", np.flatnonzero(where.same), where)
+    _mark(db, "kept", where.same, where)
     ends = ""
     if "s.new" in columns:
         ends = "JOIN temp.moved s ON s.old = r.source JOIN temp.moved t ON t.old = r.target"
@@ -55,13 +54,16 @@ def _move(db: sqlite3.Connection, table: str, columns: str, where: Moves) -> Non
     db.execute("DROP TABLE temp.kept")
 
 
-def _mark(db: sqlite3.Connection, name: str, rows: Array, where: Moves) -> None:
+def _mark(db: sqlite3.Connection, name: str, wanted: Array, where: Moves) -> None:
     """Put down the new numbers of some rows."""
     db.execute(f"CREATE TEMP TABLE {name} (old INTEGER PRIMARY KEY, new INTEGER NOT NULL)")
-    db.executemany(
-        f"INSERT INTO temp.{name} VALUES (?, ?)",  # noqa: S608
-        zip(rows.tolist(), where.new[rows].tolist(), strict=True),
-    )
+    for rows in blocks(len(wanted)):
+        own = rows[wanted[rows]]
+        db.executemany(
+            f"INSERT INTO temp.{name} VALUES (?, ?)",  # noqa: S608
+            zip(own.tolist(), where.new[own].tolist(), strict=True),
+        )
+        let_go(wanted, where.new)
 
 
 def _replace(db: sqlite3.Connection, table: str, rows: str) -> None:

@@ -1,11 +1,14 @@
 import random
 import time
+from itertools import combinations
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from rapidfuzz.distance import OSA
 
 from polygraph.extract.resolve import Mention, Resolution, resolve
+from polygraph.extract.spelling import near_spelling
 
 
 def mention(
@@ -421,3 +424,26 @@ def test_a_lower_case_junior_after_the_name_tells_the_younger():
 def test_a_firm_or_an_office_is_no_bearer_of_a_surname():
     rows = [mention("Messrs. Lodd"), mention("Lodd"), mention("Town Clerk"), mention("Clerk")]
     assert set(resolve(rows).entity_of.values()) >= {"lodd", "clerk"}
+
+
+def test_names_one_letter_apart_are_found_as_if_all_pairs_were_compared():
+    chance = random.Random(7)
+    names = set()
+    for word in ("ebenezer", "fezziwig", "harbour", "skerrylight"):
+        for _ in range(25):
+            letters = list(word)
+            for _ in range(chance.randrange(3)):
+                place = chance.randrange(len(letters))
+                letters[place : place + 1] = chance.choice(["", "x", letters[place] * 2, "ab"])
+            names.add(f"{chance.choice(['anna', 'anne', 'old'])} {''.join(letters)}")
+    wanted = [
+        (a, b)
+        for a, b in combinations(sorted(names), 2)
+        if OSA.distance(a, b) == 1
+        and [
+            min(map(len, pair)) >= 7 for pair in zip(a.split(), b.split(), strict=True) if len(set(pair)) > 1
+        ]
+        == [True]
+    ]
+    assert len(wanted) > 20
+    assert list(near_spelling(names)) == wanted

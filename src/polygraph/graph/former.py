@@ -85,7 +85,7 @@ def moves(former: FormerGraph, merged: Merged, folder: Path | None = None) -> Gr
     Args:
         former: what the tables show.
         merged: what they are to show.
-        folder: for what is put aside, as for `spill.room`; it is needed for as long as the result.
+        folder: for what is put aside, as for `spill.room`.
     """
     if any(BETWEEN in entity for entity in merged.ids):
         return None

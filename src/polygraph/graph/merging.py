@@ -78,8 +78,8 @@ class _Relations:
 class Merged:
     """The graph, as arrays: which rows are of which entity, relation and triple.
 
-    Everything else is gathered from the rows for some items at a time, so that what is in memory is a few numbers
-    for each row and item.
+    That lies in files. Everything else is gathered from the rows for some items at a time, so that in memory is what
+    belongs to these, or to the one with the most rows, and some numbers for each entity.
 
     Args:
         columns: the rows.
@@ -88,7 +88,7 @@ class Merged:
         chunks: id of every chunk, by position.
         first_chunk: position of the first chunk of each document.
         max_descriptions: see `view.merge`.
-        folder: for what is put aside, as for `spill.room`; it is needed for as long as this is in use.
+        folder: for these files, as for `spill.room`.
     """
 
     def __init__(

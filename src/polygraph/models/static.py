@@ -151,7 +151,7 @@ def _words(text: str) -> list[str]:
     return re.findall(r"\w+", text[:LONGEST].lower())
 
 
-@lru_cache(maxsize=8_192)
+@lru_cache(maxsize=16_384)
 def _features(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the places and signed weights of a word and its letter groups."""
     padded = f"<{word[:40]}>"

@@ -21,6 +21,8 @@ _POINTS = 6
 """Points of an extractive answer about the whole collection."""
 _PER_DOCUMENT = 2
 """Of them from one document, at most."""
+_CLOSING = re.compile(r"(?:\*{1,3}|_{1,3})\s+")
+"""Closes what stood in bold before a sentence."""
 _MARKS = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
 _OPENING = 40
@@ -274,7 +276,9 @@ def _best_sentence(claim: str, evidence: Evidence, chunks: dict[str, Chunk]) -> 
             continue
         if wanted and len(wanted & set(content(chunk.text))) / len(wanted) < _SUPPORT:
             continue
-        for start, end in sentences(chunk.text):
+        for begin, end in sentences(chunk.text):
+            closing = _CLOSING.match(chunk.text, begin, end)
+            start = closing.end() if closing else begin
             shared = len(wanted & set(content(chunk.text[start:end]))) / (len(wanted) or 1)
             if best is None or shared > best[0]:
                 best = (shared, chunk, start, end)

@@ -238,3 +238,22 @@ def test_a_draft_counts_for_nothing_without_evidence_or_without_a_model(retrieva
     without = answer(QUESTION, replace(retrieval, draft="Mara [1]."), index, models())
     assert without.extractive
     assert "Mara [1]." not in without.text
+
+
+@pytest.mark.parametrize("heading", ["**Smoke.**", "_The bees._", "***Smoke.***", "* Smoke."])
+def test_a_quote_begins_behind_the_marks_that_close_a_bold_heading(heading, tmp_path, write_files):
+    text = f"{heading} A memorial was read about the boilers in the yard."
+    papers = write_files(tmp_path / "papers", {"minutes.md": text})
+    with Index.open(tmp_path / "index", models=models()) as opened:
+        opened.add(papers, methods=["bm25"])
+    snapshot = Snapshot(tmp_path / "index")
+    found = answer(
+        "What was read?",
+        BM25()("memorial boilers", snapshot, models()),
+        snapshot,
+        models(ScriptedChat(replies={"answer": lambda _: "A memorial was read about the boilers [1]."})),
+    )
+    snapshot.close()
+    (citation,) = found.citations
+    assert citation.quote == "A memorial was read about the boilers in the yard."
+    assert text[citation.start : citation.end] == citation.quote

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from polygraph.columns import Qualities, text_hash
+from polygraph.columns import Qualities, aside, text_hash
 from polygraph.graph import told as module
 from polygraph.graph.readable import LEGAL_SHARE, quality
 from polygraph.graph.told import Told
@@ -85,7 +85,7 @@ def test_what_is_known_of_a_description_is_not_judged_again_and_that_it_is_one_s
     told = Told(VIEW, "en", known)
     assert [told.text(i) for i in range(len(told.quality))] == [PILOT, BOTH, REEF]
     assert told.quality.tolist() == [quality(PILOT), 0.123, quality(REEF)]
-    assert known.of(7) is None
+    assert np.isnan(known.of([7])).all()
 
 
 def test_sentences_among_legal_notices_count_as_such():
@@ -122,8 +122,10 @@ def test_what_is_told_does_not_depend_on_how_much_is_held_at_once(monkeypatch):
     relations = tuple(relation(f"e{a:02}", f"e{b:02}", *said()) for a, b in pairs)
     view = GraphView(entities=entities, relations=relations)
     whole = Told(view, "en")
-    for name, size in (("_RECENT", 2), ("_PAIRS", 5), ("_HELD", 3)):
+    for name, size in (("_RECENT", 2), ("_GROWTH", 2), ("_DESCRIPTIONS", 3), ("_PAIRS", 5), ("_HELD", 3)):
         monkeypatch.setattr(module, name, size)
+    for name, size in (("_WINDOW", 16), ("_BLOCK", 3)):
+        monkeypatch.setattr(aside, name, size)
     parts = Told(view, "en")
     named = {}
     for item in (*entities, *relations):

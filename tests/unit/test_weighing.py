@@ -7,6 +7,9 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from polygraph.columns import aside
+from polygraph.graph import extracts, weighing
+from polygraph.graph import members as members_module
 from polygraph.graph.extracts import Extracts, _repeats, _telling_words
 from polygraph.graph.members import Members
 from polygraph.graph.readable import LEGAL_NOTICE, quality, shown
@@ -182,6 +185,52 @@ def test_members_weigh_what_their_relations_inside_weigh(seed):
         assert members.volume(community) == pytest.approx(volume + len(community.entities))
         scores = weighed.candidates.score
         assert all(a >= b for a, b in pairwise(scores))
+
+
+def unlike():
+    """Many sentences of which none repeats another."""
+    entities = tuple(
+        Entity(
+            id=f"n{i:02}",
+            name=f"N{i}",
+            type="",
+            aliases=(),
+            descriptions=(Description(f"Harbour{i} was lit by lamp{i} in March{i}.", f"a:{i}"),),
+            chunks=(f"a:{i}",),
+        )
+        for i in range(30)
+    )
+    ids = tuple(entity.id for entity in entities)
+    return GraphView(entities=entities, relations=()), [Community(id="0-x", level=0, parent="", entities=ids)]
+
+
+@pytest.mark.parametrize(("candidates", "enough"), [(3, False), (9, True)])
+def test_reports_do_not_depend_on_how_much_is_looked_at_at_once(candidates, enough, monkeypatch):
+    """Communities are weighed alone and in parts; with few candidates those left out are needed."""
+    worlds = [*(world(seed) for seed in range(60)), unlike()]
+
+    def reports():
+        return [list(extractive_reports(found, view, lambda _: {})) for view, found in worlds]
+
+    whole = reports()
+    for module, sizes in (
+        (aside, {"_WINDOW": 16, "_BLOCK": 2}),
+        (members_module, {"_BLOCK": 3}),
+        (weighing, {"_BLOCK": 2, "_SENTENCES": 3}),
+        (extracts, {"_BLOCK": 1, "_CANDIDATES": candidates}),
+    ):
+        for name, size in sizes.items():
+            monkeypatch.setattr(module, name, size)
+    choose, outcomes = extracts._choose, set()
+
+    def noted(candidates, *arguments):
+        picked = choose(candidates, *arguments)
+        outcomes.add((candidates.n_left_out > 0, picked is not None))
+        return picked
+
+    monkeypatch.setattr(extracts, "_choose", noted)
+    assert reports() == whole
+    assert outcomes == {(False, True), (True, False), *([(True, True)] if enough else [])}
 
 
 def test_members_that_the_graph_lacks_are_passed_over():

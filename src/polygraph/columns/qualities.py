@@ -1,14 +1,22 @@
 """How well sentences read by themselves, under what tells texts from others."""
 
-from array import array
-from bisect import bisect_left
+from collections.abc import Iterator
 from hashlib import blake2b
+from math import nan
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from polygraph.columns.aside import ByHash, by_group, parts
+from polygraph.columns.spill import Column
 from polygraph.columns.stored import Columns
 from polygraph.columns.tables import Array
+from polygraph.memory import let_go
+
+_PART = 1 << 16
+"""Texts that are sorted together."""
+_PAIR = np.dtype([("hash", np.uint64), ("value", np.float64)])
 
 
 def text_hash(text: str) -> int:
@@ -17,36 +25,49 @@ def text_hash(text: str) -> int:
 
 
 class Qualities:
-    """How well texts read by themselves, for some that are one sentence each.
+    """How well texts read by themselves, for some that are one sentence each; it lies in files.
 
     >>> known = Qualities(np.array([text_hash("Fog.")], dtype=np.uint64), np.array([0.3]))
-    >>> known.of(text_hash("Fog.")), known.of(text_hash("Rain."))
-    (0.3, None)
+    >>> known.of([text_hash("Fog."), text_hash("Rain.")]).tolist()
+    [0.3, nan]
     """
 
-    def __init__(self, hashes: Array, values: Array) -> None:
+    def __init__(self, hashes: Array, values: Array, folder: Path | None = None) -> None:
         """Keep what is known.
 
         Args:
             hashes: of texts, by `text_hash`, uint64.
             values: how well each reads; those that are no number are left out.
+            folder: for the files, as in `Spill`.
         """
-        known = ~np.isnan(values)
-        distinct, first = np.unique(hashes[known].astype(np.uint64), return_index=True)
-        # Arrays of Python, of which one number at a time is read faster.
-        self._hashes = array("Q", distinct.tobytes())
-        self._values = array("d", values[known][first].astype(np.float64).tobytes())
+        # Hashes are spread evenly, so each part holds about as many.
+        bits = max(1, (len(hashes) // _PART).bit_length())
 
-    def of(self, hash_: int) -> float | None:
-        """What is known of a text."""
-        place = bisect_left(self._hashes, hash_)
-        return self._values[place] if place < len(self._hashes) and self._hashes[place] == hash_ else None
+        def blocks() -> Iterator[tuple[Array, Array]]:
+            for begin in range(0, len(hashes), _PART):
+                some = slice(begin, begin + _PART)
+                known = np.flatnonzero(~np.isnan(values[some]))
+                pairs = np.empty(len(known), dtype=_PAIR)
+                pairs["hash"], pairs["value"] = hashes[some][known], values[some][known]
+                let_go(hashes, values)
+                yield (pairs["hash"] >> np.uint64(64 - bits)).astype(np.int64), pairs
+
+        distinct, first_values = Column("Q", folder), Column("d", folder)
+        for part in parts(*by_group(blocks, 1 << bits, _PAIR, folder)):
+            found, first = np.unique(part["hash"], return_index=True)
+            distinct.put(found)
+            first_values.put(part["value"][first])
+        self._known = ByHash(distinct.mapped(), first_values.mapped())
+
+    def of(self, hashes: ArrayLike) -> Array:
+        """What is known of some texts; not a number where nothing is."""
+        return self._known.of(np.asarray(hashes, dtype=np.uint64), nan)
 
 
 def known_qualities(folder: Path) -> Qualities:
     """The column `quality`, of what `Columns.save` wrote."""
     texts = Columns.load(folder)["texts"]
-    return Qualities(texts["hash"], texts["quality"])
+    return Qualities(texts["hash"], texts["quality"], folder.parent)
 
 
 def hash_of(encoded: bytes) -> int:

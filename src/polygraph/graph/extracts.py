@@ -32,7 +32,8 @@ _POOR = 0.25  # sentences of lower quality are shown only where there is no bett
 _MAX_NAMES = 8  # in a report of names alone
 _PASSAGES = 4  # chunks that are read where nothing is described
 _LOOKED_FOR = 100  # members whose names are looked for in them
-_BLOCK = 50_000  # members and their sentences, of communities that are weighed together
+_BLOCK = 50_000  # members, their sentences and relations, of communities that are weighed together
+_CANDIDATES = 30_000  # of a large community; of more than some hundred few are ever looked at
 _WORDS = 5_000  # sentences whose words are kept at hand
 
 _SPACED = 12  # characters of a word at most, on the average, in a script with spaces
@@ -96,21 +97,22 @@ class Extracts:
         documents. Ties are broken by that order too, then by the order in which sentences are told.
         """
         for block in self._blocks(communities):
-            for weighed in weigh(block, self._members, self._told):
+            for weighed in weigh(block, self._members, self._told, most=_CANDIDATES):
                 yield self._extract(weighed)
 
     def _blocks(self, communities: Iterable[Community | Outline]) -> Iterator[list[Array]]:
         """Members of communities that are weighed together: enough for arrays to pay, and no more."""
         block: list[Array] = []
         size = 0
-        n_said = np.diff(self._told.entity_ends)
+        n_said = 1 + np.diff(self._told.entity_ends) + self._members.n_relations()
         for community in communities:
             rows = self._members.rows(community)
-            block.append(rows)
-            size += len(rows) + int(n_said[rows].sum())
-            if size >= _BLOCK:
+            own = int(n_said[rows].sum())
+            if block and size + own > _BLOCK:
                 yield block
                 block, size = [], 0
+            block.append(rows)
+            size += own
         if block:
             yield block
 
@@ -118,6 +120,10 @@ class Extracts:
         told = self._told
         rows, worth, candidates = weighed.rows, weighed.worth, weighed.candidates
         picked = _choose(candidates, worth, self._words_of, 2 + _MAX_FINDINGS)
+        if picked is None:
+            (weighed,) = weigh([np.array(rows)], self._members, told)
+            candidates = weighed.candidates
+            picked = _choose(candidates, worth, self._words_of, 2 + _MAX_FINDINGS) or []
         chosen = [
             _Sentence(told.text(candidates.sentence[i]), candidates.place[i], candidates.quality[i])
             for i in picked
@@ -169,7 +175,7 @@ class Extracts:
         candidates = _as_candidates(found, named, weighed.worth)
         words = [_telling_words(sentence.text) for sentence in found]
         picked = _choose(candidates, weighed.worth, words.__getitem__, 2 + _MAX_FINDINGS)
-        return [found[candidates.sentence[i]] for i in picked]
+        return [found[candidates.sentence[i]] for i in picked or ()]
 
     def _grounds(self, chosen: Sequence[_Sentence], named: Sequence[int]) -> tuple[str, ...]:
         """Chunks of the sentences, and one for each name that none of them mentions."""
@@ -253,8 +259,8 @@ def _as_candidates(
 
 def _choose(
     candidates: Candidates, worth: Sequence[float], words: Callable[[int], frozenset[str]], most: int
-) -> list[int]:
-    """Choose sentences, the best first; returns positions of candidates."""
+) -> list[int] | None:
+    """Choose sentences, the best first; returns positions of candidates, None if it takes those that were left out."""
     scores, places, sentences = candidates.score, candidates.place, candidates.sentence
     qualities, factors, named = candidates.quality, candidates.factor, candidates.named
     begins, counts = candidates.begin, candidates.count
@@ -272,6 +278,8 @@ def _choose(
         else:
             i, when = at, 0
             at += 1
+            if at == n and candidates.n_left_out:
+                return None
             head = (-scores[at], places[at], sentences[at], at, 0) if at < n else None
         names = named[begins[i] : begins[i] + counts[i]]
         if when == len(chosen):

@@ -1,15 +1,18 @@
 """What each community holds: entities, the relations among them, and its parts."""
 
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
 from polygraph.columns import Array
-from polygraph.graph.groups import grouped, stretches
+from polygraph.columns.aside import by_group, listed, taken
+from polygraph.columns.spill import Column
+from polygraph.memory import let_go
 from polygraph.records import Community, Entity, Relation
 
 Descriptions: TypeAlias = Iterable[Sequence[str]]
@@ -40,6 +43,7 @@ class GraphRows(Protocol):
 
 _BLOCK = 1 << 16
 """Relations that are gone through together."""
+_NONE = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +59,7 @@ class Outline:
 
 @dataclass(frozen=True, slots=True)
 class Within:
-    """Relations inside some communities, by community, then number."""
+    """Relations inside some communities, by community, then number; all int32."""
 
     community: Array
     """Position of the community."""
@@ -67,10 +71,15 @@ class Within:
 
 
 class Members:
-    """The graph as seen from its communities, as arrays; records are read where they are asked for."""
+    """The graph as seen from its communities, as arrays; records are read where they are asked for.
 
-    def __init__(self, communities: Iterable[Community], graph: GraphRows) -> None:
-        """Read the communities, then the relations, each once."""
+    Of relations all lies in files.
+    """
+
+    def __init__(
+        self, communities: Iterable[Community], graph: GraphRows, *, folder: Path | None = None
+    ) -> None:
+        """Read the communities, then the relations, each once; `folder`: for files, as in `Spill`."""
         self._graph = graph
         self.ids: list[str] = graph.entity_ids()
         """Of the entities, by number."""
@@ -92,16 +101,25 @@ class Members:
             if community.parent:
                 self._parts[community.parent].append(community.id)
         del number
-        sources, self._targets, self.weights = edges_of(graph)
+        self._sources, self._targets, self.weights = edges_of(graph, folder)
         n = len(self.ids)
-        self._by_source = grouped(sources, n, np.arange(len(sources), dtype=np.int32))
+        self._by_source = by_group(self._each_source, n, np.int32, folder)
+        """Where the relations of each source begin, and the last ones end; and the relations."""
         self.strength: Array = np.zeros(n)
         """Sum of the weights of each entity's relations, by number."""
-        for begin in range(0, len(sources), _BLOCK):
+        for begin in range(0, len(self.weights), _BLOCK):
             some = slice(begin, begin + _BLOCK)
             # Both ends of a relation, then those of the next: each sum has its terms in the order of relations.
-            ends = np.stack((sources[some], self._targets[some]), axis=1).reshape(-1)
+            ends = np.stack((self._sources[some], self._targets[some]), axis=1).reshape(-1)
             np.add.at(self.strength, ends, np.repeat(self.weights[some], 2))
+            let_go(self._sources, self._targets, self.weights)
+
+    def _each_source(self) -> Iterator[tuple[Array, Array]]:
+        """Sources of relations, some at a time, and the relations."""
+        for begin in range(0, len(self._sources), _BLOCK):
+            some = self._sources[begin : begin + _BLOCK]
+            yield some, np.arange(begin, begin + len(some))
+            let_go(self._sources)
 
     def rows(self, community: Community | Outline) -> Array:
         """Numbers of the members of a community, ascending."""
@@ -130,14 +148,33 @@ class Members:
         """
         width = max(len(self.ids), 1)
         keys = community * width + rows
-        places, source = stretches(self._by_source.ends, rows)
-        relation = self._by_source.order[places]
-        wanted = community[source] * width + self._targets[relation]
-        target = np.searchsorted(keys, wanted)
-        inside = np.flatnonzero(keys[np.minimum(target, len(keys) - 1)] == wanted) if len(keys) else target
-        relation, source, target = relation[inside], source[inside], target[inside]
-        order = np.lexsort((relation, community[source]))
-        return Within(community[source[order]], relation[order], source[order], target[order])
+        found: list[tuple[Array, ...]] = [(_NONE, _NONE, _NONE, _NONE)]
+        for some in self._stretches(rows):
+            relation, source = listed(*self._by_source, rows[some])
+            source += some.start
+            wanted = community[source] * width + taken(self._targets, relation)
+            target = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+            inside = np.flatnonzero(keys[target] == wanted)
+            source = source[inside]
+            parts = (community[source], relation[inside], source, target[inside])
+            found.append(tuple([part.astype(np.int32) for part in parts]))
+        columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
+        of, relation = columns[:2]
+        # As a rule they are in order already, for relations are so by their sources.
+        if not ((of[1:] > of[:-1]) | (relation[1:] > relation[:-1])).all():
+            order = np.lexsort((relation, of))
+            columns = [column[order] for column in columns]
+        return Within(*columns)
+
+    def n_relations(self) -> Array:
+        """How many relations begin at each entity, by number."""
+        return np.diff(self._by_source[0])
+
+    def _stretches(self, rows: Array) -> Iterator[slice]:
+        """Divide some entities, so that not too many relations begin at those of each part."""
+        which = np.cumsum(self.n_relations()[rows]) // _BLOCK
+        cuts = [0, *(np.flatnonzero(np.diff(which)) + 1).tolist(), len(rows)]
+        return (slice(begin, end) for begin, end in pairwise(cuts) if begin < end)
 
     def volume(self, community: Community | Outline) -> float:
         """Weighted degree of the members, and one for each of them."""
@@ -147,14 +184,17 @@ class Members:
         return sum(known) + self.outlines[community.id].n_entities - len(rows)
 
 
-def edges_of(graph: GraphRows) -> tuple[Array, Array, Array]:
-    """Sources, targets (int32) and weights of all relations."""
-    sources, targets, weights = array("i"), array("i"), array("d")
-    for source, target, weight in graph.edges():
+def edges_of(graph: GraphRows, folder: Path | None = None) -> tuple[Array, Array, Array]:
+    """Sources, targets (int32) and weights of all relations, in files; see `Spill` for `folder`."""
+    sources, targets, weights = Column("i", folder), Column("i", folder), Column("d", folder)
+    for n, (source, target, weight) in enumerate(graph.edges(), 1):
         sources.append(source)
         targets.append(target)
         weights.append(weight)
-    return np.asarray(sources), np.asarray(targets), np.asarray(weights)
+        if n % _BLOCK == 0:
+            for column in (sources, targets, weights):
+                column.settle()
+    return sources.mapped(), targets.mapped(), weights.mapped()
 
 
 def inner_strength(relations: Sequence[Relation]) -> dict[str, float]:

@@ -95,7 +95,7 @@ def write_reports(
         reports.update((report.community, report) for report in extracted)
         return [reports[community.id] for community in wanted]
 
-    members = Members(communities, graph)
+    members = Members(communities, graph, folder=folder)
     # Read when a report is first made of sentences.
     extracts = cache(
         lambda: Extracts(members, Told(graph, language, qualities, folder=folder), chunk_text, language)
@@ -167,7 +167,7 @@ def extractive_reports(
     Yields:
         A report on each community, followed by those on its parts.
     """
-    members = Members(communities, graph)
+    members = Members(communities, graph, folder=folder)
     outlines = list(members.outlines.values())
     if not outlines:
         return

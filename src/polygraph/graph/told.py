@@ -1,35 +1,48 @@
 """The sentences that are told of entities and relations, as arrays.
 
-Sentences are those of the descriptions; one that stands in several is one. Each takes some dozen bytes in memory; what
-it says lies in a file, and the records that sentences come from are read one after the other.
+Sentences are those of the descriptions; one that stands in several is one. What there is for each lies in files, and
+the records that sentences come from are read one after the other.
 """
 
+import sys
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from itertools import accumulate
+from math import isnan, nan
 from pathlib import Path
+from struct import Struct
 
 import numpy as np
 
 from polygraph.columns import Array, Qualities, text_hash
-from polygraph.columns.spill import Column, Spill
+from polygraph.columns.aside import ByHash, by_group, parts
+from polygraph.columns.spill import Column, Spill, room
 from polygraph.graph.chunk_ids import ChunkIds, ChunkOrder
 from polygraph.graph.groups import distinct
 from polygraph.graph.members import Descriptions, GraphRows, edges_of
 from polygraph.graph.readable import LEGAL_NOTICE, LEGAL_SHARE, namely, pieces, quality
+from polygraph.memory import let_go
 
 _RECENT = 1 << 13
 """Hashes that are held in a dictionary."""
+_GROWTH = 8
+"""Sorted hashes so many times as long as those that come after are not merged with them yet."""
+_DESCRIPTIONS = 1 << 12
+"""Descriptions that are looked up together."""
 _HELD = 1 << 10
-"""Descriptions that are looked up together, and sentences that are held in memory before they are written away."""
-_PAIRS = 1 << 17
+"""Sentences that are held in memory before they are written away."""
+_PAIRS = 1 << 16
 """Pairs of a sentence and a name that are sorted together."""
-_MOST_PASSES = 64
-"""In how many passes all pairs are sorted at most."""
-_NONE = np.zeros(0, dtype=np.int32)
+_ENDS = Struct("=qq")
+"""Where a text ends, and the next one."""
 
 
 class Told:
-    """Read once; then only looked at. Entities and relations are told by their numbers, as in `GraphRows`."""
+    """Read once; then only looked at. Entities and relations are told by their numbers, as in `GraphRows`.
+
+    Of sentences and relations all lies in files, and whoever has looked at it lets it go.
+    """
 
     def __init__(
         self, graph: GraphRows, language: str, known: Qualities | None = None, *, folder: Path | None = None
@@ -42,7 +55,8 @@ class Told:
             known: how well descriptions read that are one sentence each.
             folder: for the files that hold texts and lists while this is in use; None: as in `Spill`.
         """
-        self._folder = folder
+        self.folder = folder
+        """For files that are in use for a moment, as for these."""
         self._texts = Spill(folder)
         read = _Reading(language, known, self._texts, folder)
         self.names: list[str] = []
@@ -70,14 +84,14 @@ class Told:
         """Where the sentences of each entity begin, and the last ones end; and the sentences."""
         self.relation_ends, self.said_of_relations = said_of_relations.arrays()
         """The same for relations."""
-        self.chunk: Array = np.concatenate([_NONE, *self.chunks.places(read.chunk)])
+        chunk = Column("i", folder)
+        for places in self.chunks.places(read.chunk):
+            chunk.put(places)
+        self.chunk: Array = chunk.mapped()
         """Where each sentence was read first."""
-        self.quality: Array = _without_legal_chunks(read.quality.array(), self.chunk)
+        self.quality: Array = _without_legal_chunks(read.quality, self.chunk, len(self.chunks), folder)
         """How well each sentence reads by itself."""
-        # An array of Python, of which one number at a time is read faster.
-        self._text_ends = array("q" if len(self._texts) >> 31 else "i")
-        for ends in read.text_ends.blocks():
-            self._text_ends.extend(ends.tolist())
+        self._text_ends = read.text_ends
         del read
         self.name_ends, self.named = self._names(graph)
         """Where the names of each sentence begin, and the last ones end; and whom it is known to name, ascending."""
@@ -94,7 +108,9 @@ class Told:
 
     def text(self, sentence: int) -> str:
         """What a sentence says."""
-        found = self._texts.read(self._text_ends[sentence], self._text_ends[sentence + 1])
+        place = sentence * _ENDS.size // 2
+        begin, end = _ENDS.unpack(self._text_ends.read(place, place + _ENDS.size))
+        found = self._texts.read(begin, end)
         return found.decode("utf-8", "surrogatepass")
 
     def chunks_of(self, entity: int) -> Array:
@@ -103,29 +119,34 @@ class Told:
 
     def _names(self, graph: GraphRows) -> tuple[Array, Array]:
         """The entities that a sentence is told of, and both ends of the relations that it is told of."""
-        sources, targets, _ = edges_of(graph)
+        edges = edges_of(graph, self.folder)
         width, n = max(len(self.names), 1), len(self.quality)
         n_pairs = len(self.said_of_entities) + 2 * len(self.said_of_relations)
-        ends = np.zeros(n + 1, dtype=np.int32 if n_pairs < 1 << 31 else np.int64)
-        named = Column("i", self._folder)
-        step = -(-n // min(_MOST_PASSES, n_pairs // _PAIRS + 1)) or 1
-        for begin in range(0, n, step):
-            of_entities, entity = _within(self.said_of_entities, self.entity_ends, begin, begin + step)
-            of_relations, relation = _within(self.said_of_relations, self.relation_ends, begin, begin + step)
-            keys = distinct(
-                np.concatenate(
-                    (
-                        of_entities * width + entity,
-                        of_relations * width + sources[relation],
-                        of_relations * width + targets[relation],
-                    )
-                )
-            )
-            counts = np.bincount(keys // width, minlength=min(step, n - begin))
+        n_parts = n_pairs // _PAIRS + 1
+        step = -(-n // n_parts) or 1
+        blocks = partial(self._pairs, edges, width, step)
+        ends = room(n + 1, np.int32 if n_pairs < 1 << 31 else np.int64, self.folder)
+        named = Column("i", self.folder)
+        for i, part in enumerate(parts(*by_group(blocks, n_parts, np.int64, self.folder))):
+            begin, keys = i * step, distinct(part)
+            counts = np.bincount(keys // width - begin, minlength=max(min(step, n - begin), 0))
             ends[begin + 1 : begin + 1 + len(counts)] = len(named) + np.cumsum(counts)
             keys %= width
             named.put(keys)
-        return ends, named.array()
+            let_go(ends)
+        return ends, named.mapped()
+
+    def _pairs(
+        self, edges: tuple[Array, Array, Array], width: int, step: int
+    ) -> Iterator[tuple[Array, Array]]:
+        """Some pairs of a sentence and an entity, each as one number, and which part of the sentences it is of."""
+        sources, targets, _ = edges
+        for sentence, entity in _said(self.said_of_entities, self.entity_ends):
+            yield sentence // step, sentence * width + entity
+        for sentence, relation in _said(self.said_of_relations, self.relation_ends):
+            for end in (sources, targets):
+                yield sentence // step, sentence * width + end[relation]
+                let_go(end)
 
 
 class _Reading:
@@ -134,125 +155,147 @@ class _Reading:
     def __init__(self, language: str, known: Qualities | None, texts: Spill, folder: Path | None) -> None:
         self._language, self._known, self._texts = language, known, texts
         self.ids = ChunkIds()
-        self.text_ends, self.quality, self.chunk = (Column(code, folder) for code in "qdq")
-        self.text_ends.append(0)
-        self._end = 0
+        self.quality, self.chunk = Column("d", folder), Column("q", folder)
+        self.text_ends = Spill(folder)
+        self.text_ends.add(array("q", [0]).tobytes())
+        self._n = 0
         self._held: list[tuple[bytes, str]] = []
         """The last sentences, each with its chunk."""
-        self._number = _Numbers()
-        """Of each sentence, by the hash of its text."""
-        self._whole = bytearray()
-        """Whether a description that is this sentence is known to be no more than that."""
-        self._place, self._parts, self._part_ends = _Numbers(), array("i"), array("q", [0])
-        """Sentences of the other descriptions, and which of these lists by the hash of the text."""
+        self._marks = _Numbers(folder)
+        """Of each sentence, by its hash: twice its number, and one more if a description of this text is known to be no
+        more than this sentence."""
+        self._places, self._lists = _Numbers(folder), Spill(folder)
+        """Of each other description, by its hash: where it is listed how many sentences it has, and which."""
+        self._cut: dict[int, list[tuple[int, str]]] = {}
+        """Sentences of new descriptions, each with its hash, by the hash of the description."""
+        self._marks_of_cut: dict[int, int] = {}
 
     def sentences(self, rows: Iterable[Descriptions]) -> Iterator[list[int]]:
         """Numbers of the sentences of each row's descriptions, those of new ones included."""
-        whole, recent, recent_places = self._whole, self._number.recent, self._place.recent
+        marks, places = self._marks.recent, self._places.recent
         for batch in _batches(rows):
-            codes = [text_hash(text) for row in batch for text, _ in row]
-            known = zip(codes, self._number.before(codes), self._place.before(codes), strict=True)
+            known = self._looked_up([text for row in batch for text, _ in row])
             for row in batch:
                 found: list[int] = []
                 for text, chunk in row:
-                    code, number, place = next(known)
-                    if number < 0:
-                        number = recent.get(code, -1)
-                    if number >= 0 and whole[number]:
-                        found.append(number)
+                    code, mark, place, value = next(known)
+                    if mark < 0:
+                        mark = marks.get(code, -1)
+                    if mark >= 0 and mark & 1:
+                        found.append(mark >> 1)
                         continue
                     if place < 0:
-                        place = recent_places.get(code, -1)
+                        place = places.get(code, -1)
                     if place >= 0:
-                        found += self._parts[self._part_ends[place] : self._part_ends[place + 1]]
+                        found += self._listed(place)
                     else:
-                        found += self._read(text, code, number, chunk)
+                        found += self._read(text, code, mark, value, chunk)
                 yield found
-            self._number.settle()
-            self._place.settle()
+            self._marks.settle()
+            self._places.settle()
 
     def settle(self) -> None:
         """Write away what was read last."""
+        ends = accumulate([len(text) for text, _ in self._held], initial=len(self._texts))
+        self.text_ends.add(array("q", ends)[1:].tobytes())
         self._texts.add(b"".join([text for text, _ in self._held]))
         self.chunk.extend(self.ids.codes([chunk for _, chunk in self._held]))
-        for column in (self.text_ends, self.quality):
-            column.settle()
+        self.quality.settle()
         self._held.clear()
 
     def forget(self) -> None:
         """Drop what is needed for reading alone."""
         self.settle()
-        self._number, self._place, self._known = _Numbers(), _Numbers(), None
+        self._marks, self._places, self._known = _Numbers(None), _Numbers(None), None
+        self._cut, self._marks_of_cut = {}, {}
 
-    def _read(self, text: str, code: int, number: int, chunk: str) -> list[int]:
-        value = self._known.of(code) if self._known is not None else None
-        if value is not None:
-            number = self._sentence(text, code, number, chunk, value)
-            self._whole[number] = True
-            return [number]
-        parts = []
-        for part in pieces(text, self._language):
-            hash_ = text_hash(part)
-            parts.append(self._sentence(part, hash_, self._number.get(hash_), chunk))
-        if len(parts) == 1 and parts[0] == self._number.get(code):
-            self._whole[parts[0]] = True
+    def _looked_up(self, texts: Sequence[str]) -> Iterator[tuple[int, int, int, float]]:
+        """Hash, mark, place and quality of descriptions, as far as they are known; new ones are cut in sentences."""
+        codes = list(map(text_hash, texts))
+        hashes = np.array(codes, dtype=np.uint64)
+        marks, places, values = (
+            self._marks.before(hashes),
+            self._places.before(hashes),
+            np.full(len(codes), nan),
+        )
+        new = np.flatnonzero((places < 0) & ((marks < 0) | (marks & 1 == 0)))
+        if self._known is not None:
+            values[new] = self._known.of(hashes[new])
+        self._cut = {}
+        for i in new[np.isnan(values[new])].tolist():
+            code = codes[i]
+            if not (code in self._cut or code in self._places.recent or self._marks.recent.get(code, 0) & 1):
+                self._cut[code] = [(text_hash(part), part) for part in pieces(texts[i], self._language)]
+        parts = list({code for cut in self._cut.values() for code, _ in cut})
+        before = self._marks.before(np.array(parts, dtype=np.uint64)).tolist()
+        self._marks_of_cut = dict(zip(parts, before, strict=True))
+        return zip(codes, marks.tolist(), places.tolist(), values.tolist(), strict=True)
+
+    def _read(self, text: str, code: int, mark: int, value: float, chunk: str) -> list[int]:
+        cut = self._cut[code] if isnan(value) else [(code, text)]
+        if len(cut) == 1 and cut[0][0] == code:
+            if mark < 0:
+                return [self._sentence(*cut[0], chunk, value, whole=True)]
+            found = [mark >> 1]
         else:
-            self._place.recent[code] = len(self._part_ends) - 1
-            self._parts.extend(parts)
-            self._part_ends.append(len(self._parts))
-        return parts
+            found = [self._part(*part, chunk) for part in cut]
+        listed = array("i", (len(found), *found)).tobytes()
+        self._places.recent[code] = self._lists.add(listed) - len(listed)
+        return found
 
-    def _sentence(self, text: str, code: int, number: int, chunk: str, value: float | None = None) -> int:
-        if number >= 0:
-            return number
-        number = len(self._whole)
-        self._number.recent[code] = number
-        self._whole.append(False)
-        encoded = text.encode("utf-8", "surrogatepass")
-        self._end += len(encoded)
-        self.text_ends.append(self._end)
-        self.quality.append(quality(text, self._language) if value is None else value)
-        self._held.append((encoded, chunk))
+    def _listed(self, place: int) -> "array[int]":
+        found, size = array("i"), array("i").itemsize
+        n = int.from_bytes(self._lists.read(place, place + size), sys.byteorder)
+        found.frombytes(self._lists.read(place + size, place + (1 + n) * size))
+        return found
+
+    def _part(self, code: int, text: str, chunk: str) -> int:
+        mark = self._marks.recent.get(code, -1)
+        if mark < 0:
+            mark = self._marks_of_cut.get(code, -1)
+        return self._sentence(code, text, chunk, nan, whole=False) if mark < 0 else mark >> 1
+
+    def _sentence(self, code: int, text: str, chunk: str, value: float, *, whole: bool) -> int:
+        number = self._n
+        self._n += 1
+        self._marks.recent[code] = 2 * number + whole
+        self.quality.append(quality(text, self._language) if isnan(value) else value)
+        self._held.append((text.encode("utf-8", "surrogatepass"), chunk))
         if len(self._held) >= _HELD:
             self.settle()
         return number
 
 
 class _Numbers:
-    """A number for each hash: of the last ones in a dictionary, of those before in sorted arrays, an eighth as long."""
+    """A number for each hash: of the last ones in a dictionary, of those before in files, a few of growing length."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None) -> None:
         self.recent: dict[int, int] = {}
         """The last ones; to give a hash a number, put it here."""
-        self._hashes, self._numbers = np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int32)
+        self._folder = folder
+        self._before: list[ByHash] = []
 
-    def before(self, hashes: Sequence[int]) -> list[int]:
+    def before(self, hashes: Array) -> Array:
         """The numbers of some hashes among those before the last; -1 for one that has none there."""
-        if not len(self._hashes):
-            return [-1] * len(hashes)
-        wanted = np.array(hashes, dtype=np.uint64)
-        place = np.minimum(np.searchsorted(self._hashes, wanted), len(self._hashes) - 1)
-        found: list[int] = np.where(self._hashes[place] == wanted, self._numbers[place], -1).tolist()
+        found = np.full(len(hashes), -1, dtype=np.int64)
+        for some in self._before:
+            np.maximum(found, some.of(hashes, -1), out=found)
         return found
-
-    def get(self, hash_: int) -> int:
-        """The number of a hash; -1 if it has none."""
-        found = self.recent.get(hash_)
-        return self.before((hash_,))[0] if found is None else found
 
     def settle(self) -> None:
         """Move the last ones to those before, if they are many."""
         n = len(self.recent)
-        # A share of all, so that the arrays are not copied more and more often.
-        if n < max(_RECENT, len(self._hashes) // 32):
+        if n < _RECENT:
             return
         hashes = np.fromiter(self.recent.keys(), dtype=np.uint64, count=n)
-        numbers = np.fromiter(self.recent.values(), dtype=np.int32, count=n)
+        numbers = np.fromiter(self.recent.values(), dtype=np.int64, count=n)
         self.recent.clear()
         order = np.argsort(hashes)
-        places = np.searchsorted(self._hashes, hashes[order])
-        self._hashes = np.insert(self._hashes, places, hashes[order])
-        self._numbers = np.insert(self._numbers, places, numbers[order])
+        last = ByHash(hashes[order], numbers[order])
+        # All in one would be copied more and more often.
+        while self._before and len(self._before[-1]) < _GROWTH * len(last):
+            last = self._before.pop().merged(last, self._folder)
+        self._before.append(last)
 
 
 class _Said:
@@ -268,33 +311,50 @@ class _Said:
 
     def arrays(self) -> tuple[Array, Array]:
         """Where each list begins, and the last one ends; and the sentences."""
-        return self._ends.array(), self._sentences.array()
+        return self._ends.mapped(), self._sentences.mapped()
 
 
 def _batches(rows: Iterable[Descriptions]) -> Iterator[list[list[Sequence[str]]]]:
-    """Rows with some hundred descriptions together."""
+    """Rows with some thousand descriptions together."""
     batch: list[list[Sequence[str]]] = []
     n = 0
     for row in rows:
         batch.append(list(row))
         n += len(batch[-1])
-        if n >= _HELD:
+        if n >= _DESCRIPTIONS:
             yield batch
             batch, n = [], 0
     yield batch
 
 
-def _within(said: Array, ends: Array, begin: int, end: int) -> tuple[Array, Array]:
-    """Where sentences of a range are told: each, counted from the first, and the number of what it is told of."""
-    places = np.flatnonzero((said >= begin) & (said < end))
-    return said[places].astype(np.int64) - begin, np.searchsorted(ends, places, side="right") - 1
+def _said(said: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
+    """Sentences, some at a time, each with the number of what it is told of."""
+    for begin in range(0, len(said), _PAIRS):
+        some = said[begin : begin + _PAIRS].astype(np.int64)
+        # Of the same type as `ends`, which would be copied otherwise.
+        places = np.arange(begin, begin + len(some), dtype=ends.dtype)
+        of = np.searchsorted(ends, places, side="right") - 1
+        let_go(said, ends)
+        yield some, of
 
 
-def _without_legal_chunks(values: Array, chunk: Array) -> Array:
+def _without_legal_chunks(values: Column, chunk: Array, n_chunks: int, folder: Path | None) -> Array:
     """Extend the verdict on legal notices to the sentences that stand among them."""
-    if not len(values):
-        return values
-    legal = values < LEGAL_NOTICE
-    n_all, n_legal = np.bincount(chunk), np.bincount(chunk[legal], minlength=int(chunk.max()) + 1)
-    among = (n_legal > 1) & (n_legal > 0.25 * n_all)
-    return np.where(among[chunk] & ~legal, values * LEGAL_SHARE, values)
+    n_all, n_legal = room(n_chunks, np.int32, folder), room(n_chunks, np.int32, folder)
+    at = 0
+    for some in values.blocks():
+        chunks = chunk[at : at + len(some)]
+        at += len(some)
+        np.add.at(n_all, chunks, 1)
+        np.add.at(n_legal, chunks[some < LEGAL_NOTICE], 1)
+        let_go(chunk, n_all, n_legal)
+    found = Column("d", folder)
+    at = 0
+    for some in values.blocks():
+        chunks = chunk[at : at + len(some)]
+        at += len(some)
+        n = n_legal[chunks]
+        among = (n > 1) & (n > 0.25 * n_all[chunks])
+        found.put(np.where(among & (some >= LEGAL_NOTICE), some * LEGAL_SHARE, some))
+        let_go(chunk, n_all, n_legal)
+    return found.mapped()

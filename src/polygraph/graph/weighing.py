@@ -2,11 +2,14 @@
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
 
 from polygraph.columns import Array
+from polygraph.columns.aside import by_group, listed, parts, taken
+from polygraph.columns.spill import Column
+from polygraph.columns.tables import cumulated
 from polygraph.graph.groups import distinct, stretches
 from polygraph.graph.members import Members, Within
 from polygraph.graph.told import Told
@@ -17,6 +20,10 @@ LEAST = 0.1
 """Worth of a member that has no relation inside while others have: it still counts a little."""
 JOINING = 1.25
 """What a sentence gains if it names two members or more."""
+_BLOCK = 1 << 14
+"""Members, or relations inside, that are looked at together."""
+_SENTENCES = 1 << 14
+"""Sentences that are scored together."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +45,8 @@ class Candidates:
     """How many these are."""
     named: Sequence[int]
     """Positions among the members of the community."""
+    n_left_out: int = 0
+    """How many more there are, none of them better."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +62,40 @@ class Weighed:
     candidates: Candidates
 
 
-def weigh(communities: Sequence[Array], members: Members, told: Told) -> Iterator[Weighed]:
+@dataclass(frozen=True, slots=True)
+class _Scored:
+    """Sentences of some communities, as arrays."""
+
+    community: Array
+    """Position of the community."""
+    sentence: Array
+    place: Array
+    quality: Array
+    factor: Array
+    score: Array
+    count: Array
+    named: Array
+
+
+def _best(found: Sequence[_Scored], most: int | None = None) -> _Scored:
+    """So many of them or all, by community, then as in `Candidates`."""
+    columns = [np.concatenate([getattr(some, field.name) for some in found]) for field in fields(_Scored)]
+    scored = _Scored(*columns)
+    order = np.lexsort((scored.sentence, scored.place, -scored.score, scored.community))[:most]
+    places, _ = stretches(cumulated(scored.count), order)
+    return _Scored(*[*(column[order] for column in columns[:-1]), scored.named[places]])
+
+
+def weigh(
+    communities: Sequence[Array], members: Members, told: Told, *, most: int | None = None
+) -> Iterator[Weighed]:
     """Weigh some communities; the result does not depend on which of them are weighed together.
 
     Args:
         communities: numbers of the members of each, ascending.
         members: finds relations.
         told: what is said.
+        most: candidates that are given of a community that is weighed alone; all if not given.
     """
     sizes = [len(rows) for rows in communities]
     ends = np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
@@ -69,45 +105,38 @@ def weigh(communities: Sequence[Array], members: Members, told: Told) -> Iterato
     worth = _worth(rows, of, within, members, told)
     central = np.lexsort((rows, -worth * told.namely[rows], of)) - ends[of]
 
-    # Sentences of each community, once.
-    width, n_entities = max(len(told.quality), 1), max(len(told.names), 1)
-    keys = distinct(_said(rows, of, within, told, width))
-    community, sentence = keys // width, keys % width
-    # Whom they name, as far as these are members.
-    places, candidate = stretches(told.name_ends, sentence)
-    wanted = community[candidate] * n_entities + told.named[places]
-    known = of * n_entities + rows
-    member = np.searchsorted(known, wanted)
-    inside = np.flatnonzero(known[np.minimum(member, len(known) - 1)] == wanted) if len(known) else member
-    candidate, member = candidate[inside], member[inside]
-    count = np.bincount(candidate, minlength=len(keys))
-    value = told.quality[sentence]
-    n_names = np.maximum(np.diff(told.name_ends)[sentence], 1)
-    factor = value * np.sqrt(value) * (0.5 + 0.5 * count / n_names) * np.where(count > 1, JOINING, 1.0)
-    score = factor * _sum_of_top(candidate, worth[member], count)
-    place = told.chunk[sentence]
-    order = np.lexsort((sentence, place, -score, community))
+    known = of * max(len(told.names), 1) + rows
+    most = most if len(sizes) == 1 else None
+    found: list[_Scored] = []
+    n = 0
+    for keys in _said(rows, of, within, told, len(sizes)):
+        found.append(_scored(keys, known, ends, worth, told))
+        n += len(keys)
+        if most is not None:
+            found = [_best(found, most)]
+    scored = _best(found)
+    del found
 
     # Cut all of it by community.
-    begin = np.cumsum(count) - count
-    cuts = np.searchsorted(community, np.arange(len(sizes) + 1))
-    name_cuts = np.concatenate((begin, [len(candidate)]))[cuts]
-    named = member - ends[community[candidate]]
+    cuts = np.searchsorted(scored.community, np.arange(len(sizes) + 1))
+    name_ends = cumulated(scored.count)
     for i in range(len(sizes)):
-        mine, its = slice(int(ends[i]), int(ends[i + 1])), order[cuts[i] : cuts[i + 1]]
+        mine, its = slice(int(ends[i]), int(ends[i + 1])), slice(int(cuts[i]), int(cuts[i + 1]))
+        first = name_ends[its.start]
         yield Weighed(
             rows=rows[mine].tolist(),
             worth=worth[mine].tolist(),
             central=central[mine].tolist(),
             candidates=Candidates(
-                sentence=_integers(sentence[its]),
-                place=_integers(place[its]),
-                quality=_floats(value[its]),
-                factor=_floats(factor[its]),
-                score=_floats(score[its]),
-                begin=_integers(begin[its] - name_cuts[i]),
-                count=_integers(count[its]),
-                named=_integers(named[name_cuts[i] : name_cuts[i + 1]]),
+                sentence=_integers(scored.sentence[its]),
+                place=_integers(scored.place[its]),
+                quality=_floats(scored.quality[its]),
+                factor=_floats(scored.factor[its]),
+                score=_floats(scored.score[its]),
+                begin=_integers(name_ends[its] - first),
+                count=_integers(scored.count[its]),
+                named=_integers(scored.named[first : name_ends[its.stop]]),
+                n_left_out=n - len(scored.sentence),
             ),
         )
 
@@ -122,21 +151,73 @@ def _floats(values: Array) -> Sequence[float]:
 
 
 def _worth(rows: Array, of: Array, within: Within, members: Members, told: Told) -> Array:
-    # Both ends of a relation, then those of the next, as when relations are gone through.
-    ends = np.stack((within.source, within.target), axis=1).reshape(-1)
-    weights = np.repeat(members.weights[within.relation], 2)
-    strength = np.bincount(ends, weights=weights, minlength=len(rows))
-    joined = np.bincount(within.community, minlength=int(of[-1]) + 1 if len(of) else 0) > 0
+    strength = np.zeros(len(rows))
+    for some in _blocks(len(within.relation)):
+        # Both ends of a relation, then those of the next, as when relations are gone through.
+        ends = np.stack((within.source[some], within.target[some]), axis=1).reshape(-1)
+        np.add.at(strength, ends, np.repeat(taken(members.weights, within.relation[some]), 2))
+    joined = np.zeros(int(of[-1]) + 1 if len(of) else 0, dtype=np.bool_)
+    joined[within.community] = True
     worth = np.sqrt(np.where(joined[of], strength, told.n_chunks[rows]))
     return np.where(worth == 0.0, LEAST, worth)
 
 
-def _said(rows: Array, of: Array, within: Within, told: Told, width: int) -> Array:
-    """A number for each pair of a community and a sentence that is told of it."""
-    places, relation = stretches(told.relation_ends, within.relation)
-    of_relations = within.community[relation] * width + told.said_of_relations[places]
-    places, member = stretches(told.entity_ends, rows)
-    return np.concatenate((of_relations, of[member] * width + told.said_of_entities[places]))
+def _said(rows: Array, of: Array, within: Within, told: Told, n_communities: int) -> Iterator[Array]:
+    """A number for each pair of a community and a sentence that is told of it, ascending, some at a time."""
+    width = max(len(told.quality), 1)
+    keys = Column("q", told.folder)
+    for some in _blocks(len(within.relation)):
+        said, relation = listed(told.relation_ends, told.said_of_relations, within.relation[some])
+        keys.put(within.community[some].astype(np.int64)[relation] * width + said)
+    for some in _blocks(len(rows)):
+        said, member = listed(told.entity_ends, told.said_of_entities, rows[some])
+        keys.put(of[some][member] * width + said)
+    n_parts = len(keys) // _SENTENCES + 1
+    step = -(-n_communities * width // n_parts)
+    for part in parts(
+        *by_group(lambda: ((block // step, block) for block in keys.blocks()), n_parts, np.int64, told.folder)
+    ):
+        yield distinct(part)
+
+
+def _scored(keys: Array, known: Array, ends: Array, worth: Array, told: Told) -> _Scored:
+    """Score sentences of communities.
+
+    Args:
+        keys: as of `_said`.
+        known: the community and number of each member as one number.
+        ends: where the members of each community begin, and the last ones end.
+        worth: of each member.
+        told: what is said.
+    """
+    community, sentence = np.divmod(keys, max(len(told.quality), 1))
+    # Whom they name, as far as these are members.
+    named, candidate = listed(told.name_ends, told.named, sentence)
+    n_names = np.maximum(np.bincount(candidate, minlength=len(keys)), 1)
+    wanted = community[candidate] * max(len(told.names), 1) + named
+    member = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    inside = np.flatnonzero(known[member] == wanted)
+    candidate, member = candidate[inside], member[inside]
+    count = np.bincount(candidate, minlength=len(keys))
+    value = taken(told.quality, sentence)
+    factor = value * np.sqrt(value) * (0.5 + 0.5 * count / n_names) * np.where(count > 1, JOINING, 1.0)
+    score = factor * _sum_of_top(candidate, worth[member], count)
+    place = taken(told.chunk, sentence)
+    positions = (member - ends[community[candidate]]).astype(np.int32)
+    return _Scored(
+        community.astype(np.int32),
+        sentence.astype(np.int32),
+        place,
+        value,
+        factor,
+        score,
+        count.astype(np.int32),
+        positions,
+    )
+
+
+def _blocks(n: int) -> Iterator[slice]:
+    return (slice(begin, begin + _BLOCK) for begin in range(0, n, _BLOCK))
 
 
 def _sum_of_top(item: Array, values: Array, count: Array) -> Array:

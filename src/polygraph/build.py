@@ -453,7 +453,7 @@ class _Builder:
             with store.transaction():
                 store.put_reports(
                     extractive_reports(
-                        store.each_community(),
+                        store.each_counted(),
                         StoredGraph(store),
                         store.chunk_texts_of,
                         language=language,

@@ -7,6 +7,7 @@ import threading
 import pytest
 
 from polygraph.errors import IndexUnreadable, StorageFailed
+from polygraph.graph.members import Counted
 from polygraph.records import (
     Chunk,
     Community,
@@ -23,7 +24,7 @@ from polygraph.records import (
     Triple,
     Window,
 )
-from polygraph.store import stored_records
+from polygraph.store import sqlite, stored_records
 from polygraph.store.manifest import Manifest
 from polygraph.store.opening import explain_storage, is_begun
 from polygraph.store.sqlite import Store
@@ -161,9 +162,10 @@ def test_entities_and_relations_come_back_as_they_were(store):
     assert list(store.edges()) == []
 
 
-def test_communities_and_reports_come_back_as_they_were(store):
+def test_communities_and_reports_come_back_as_they_were(store, monkeypatch):
+    chunks = ("d:0", TRICKY, "\\", '"', '","', "\\\\", "")
     communities = [
-        Community(id="0-a", level=0, parent="", entities=("ada", "bo"), chunks=("d:0",)),
+        Community(id="0-a", level=0, parent="", entities=("ada", "bo"), chunks=chunks),
         Community(id="1-b", level=1, parent="0-a", entities=("bo",)),
     ]
     report = Report(
@@ -173,7 +175,11 @@ def test_communities_and_reports_come_back_as_they_were(store):
     with store.transaction():
         store.put_communities(iter(communities))
         store.put_reports([report])
-    assert store.communities() == list(store.each_community()) == communities
+    assert store.communities() == communities
+    counted = [Counted(c.id, c.level, c.parent, [*c.entities], len(c.chunks)) for c in communities]
+    for size in (1, 2, 3, 1000):
+        monkeypatch.setattr(sqlite, "_PIECE", size)
+        assert list(store.each_counted()) == counted
     assert store.communities_of(["bo", "none"]) == [("bo", "0-a"), ("bo", "1-b")]
     assert store.reports() == store.reports(["none", "0-a"]) == [report]
     assert report_from_json(report_to_json(report)) == report

@@ -47,6 +47,18 @@ _NONE = np.zeros(0, dtype=np.int32)
 
 
 @dataclass(frozen=True, slots=True)
+class Counted:
+    """A community whose chunks are counted and not listed: they are nearly all chunks, on each level once more."""
+
+    id: str
+    level: int
+    parent: str
+    entities: Sequence[str]
+    """Ids, sorted."""
+    n_chunks: int
+
+
+@dataclass(frozen=True, slots=True)
 class Outline:
     """A community without its lists, which for all communities together are longer than what they are lists of."""
 
@@ -77,7 +89,7 @@ class Members:
     """
 
     def __init__(
-        self, communities: Iterable[Community], graph: GraphRows, *, folder: Path | None = None
+        self, communities: Iterable[Community | Counted], graph: GraphRows, *, folder: Path | None = None
     ) -> None:
         """Read the communities, then the relations, each once; `folder`: for files, as in `Spill`."""
         self._graph = graph
@@ -96,7 +108,7 @@ class Members:
                 community.level,
                 community.parent,
                 len(community.entities),
-                len(community.chunks),
+                len(community.chunks) if isinstance(community, Community) else community.n_chunks,
             )
             if community.parent:
                 self._parts[community.parent].append(community.id)

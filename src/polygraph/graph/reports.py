@@ -12,7 +12,7 @@ from polygraph.errors import RequestsWaiting, UnusableReply
 from polygraph.graph.chunk_ids import chunk_key
 from polygraph.graph.extracts import Extract, Extracts, title_of
 from polygraph.graph.material import Material, Materials
-from polygraph.graph.members import GraphRows, Members, Outline
+from polygraph.graph.members import Counted, GraphRows, Members, Outline
 from polygraph.graph.told import Told
 from polygraph.models import Models
 from polygraph.prompts import prompt
@@ -144,7 +144,7 @@ def write_reports(
 
 
 def extractive_reports(
-    communities: Iterable[Community],
+    communities: Iterable[Community | Counted],
     graph: GraphRows,
     chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
     *,

@@ -8,11 +8,13 @@ import json
 import sqlite3
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from polygraph.errors import IndexUnreadable
 from polygraph.graph.former import GraphMoves, Moves
+from polygraph.graph.members import Counted
 from polygraph.names import normalise
 from polygraph.records import (
     Chunk,
@@ -39,6 +41,7 @@ from polygraph.store.stored_records import (
     entity_of,
     load,
     load_strings,
+    n_strings,
     relation_of,
     report_from_json,
     report_of,
@@ -46,6 +49,8 @@ from polygraph.store.stored_records import (
 )
 
 _BATCH = 500
+_PIECE = 1 << 16
+"""Bytes of a long value that are read at once."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -848,19 +853,18 @@ class Store:
             )
         ]
 
-    def each_community(self) -> Iterator[Community]:
-        """Every community, by level, then id, read one by one."""
-        for (i,) in self.rows("SELECT id FROM communities ORDER BY level, id"):
-            ((level, parent, entities, chunks),) = self.rows(
-                "SELECT level, parent, entities, chunks FROM communities WHERE id = ?", (i,)
-            )
-            yield Community(
-                id=i,
-                level=level,
-                parent=parent,
-                entities=tuple(load(entities)),
-                chunks=tuple(load(chunks)),
-            )
+    def each_counted(self) -> Iterator[Counted]:
+        """Every community, by level, then id, read one by one; its chunks are only counted."""
+        for row, i, level, parent in self.rows(
+            "SELECT rowid, id, level, parent FROM communities ORDER BY level, id"
+        ):
+            ((entities,),) = self.rows("SELECT entities FROM communities WHERE id = ?", (i,))
+            try:
+                with self._db.blobopen("communities", "chunks", row, readonly=True) as chunks:
+                    n_chunks = n_strings(iter(partial(chunks.read, _PIECE), b""))
+            except sqlite3.DatabaseError as error:
+                raise explain_storage(error, self.folder) from error
+            yield Counted(i, level, parent, load(entities), n_chunks)
 
     def put_reports(self, reports: Iterable[Report]) -> None:
         """Replace the reports."""

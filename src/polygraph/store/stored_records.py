@@ -1,7 +1,8 @@
 """Records as they stand in the rows of `index.sqlite`."""
 
 import json
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from polygraph.errors import IndexUnreadable
@@ -15,6 +16,8 @@ _BETWEEN = '","'
 
 # Values are many and short: what `json.loads` does beside this takes twice as long.
 _scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
 
 
 def dump(value: object) -> str:
@@ -54,6 +57,23 @@ def load_strings(text: str) -> Iterator[list[str]]:
         yield load(f"[{text[begin : cut + 1]}]")
         begin = cut + 2
     yield load(text if begin == 1 else f"[{text[begin:]}")
+
+
+def n_strings(pieces: Iterable[bytes]) -> int:
+    r"""Count the strings of a list of strings that `dump` wrote, and of which some bytes come at a time.
+
+    >>> n_strings([b'["a\\', b'"b","c', b'"]'])
+    2
+    """
+    n_quotes, rest = 0, b""
+    for piece in pieces:
+        text = rest + piece
+        # What stands behind a backslash is part of a string, and may be in the next piece.
+        rest = text[-1:] if (len(text) - len(text.rstrip(b"\\"))) % 2 else b""
+        if b"\\" in text:
+            text = _ESCAPED.sub(b"", text[: len(text) - len(rest)])
+        n_quotes += text.count(b'"')
+    return n_quotes // 2
 
 
 def chunk_of(row: tuple[Any, ...]) -> Chunk:

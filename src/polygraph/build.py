@@ -406,6 +406,7 @@ class _Builder:
             (name for _, name in self._store.entity_names()),
             self._folder("name_vectors") / MATRIX,
             former=Synonyms.load(former, GRAPH_FILE) if former else None,
+            folder=self._store.folder / "derived",
         )
         write_folder(self._folder("synonyms"), lambda place: found.save(place, GRAPH_FILE), sealed=True)
         return found.edges.n_edges

@@ -180,7 +180,7 @@ def test_looked_for_in_small_parts_the_edges_are_the_same(monkeypatch, tmp_path)
     np.save(tmp_path / "matrix.npy", vectors)
     for exact in (0, 400):
         at_once = find_synonyms(ids, ids, vectors, neighbours=6, exact=exact)
-        for name, size in (("_HELD", 50), ("_COSINES", 500), ("_MAPPED", 30), ("_BLOCK", 60)):
+        for name, size in (("_HELD", 50), ("_TILE", 30), ("_ROWS", 7), ("_PAIRS", 5), ("_BLOCK", 60)):
             monkeypatch.setattr(f"polygraph.graph.synonyms.{name}", size)
         monkeypatch.setattr("polygraph.graph.edges._ENTRIES", 30)
         # Of a file, too, and of names that come one by one.

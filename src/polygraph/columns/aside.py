@@ -12,7 +12,7 @@ from polygraph.columns.spill import room
 from polygraph.columns.tables import Array, cumulated
 from polygraph.memory import let_go
 
-_WINDOW = 1 << 22
+_WINDOW = 1 << 20
 """Bytes of an array that are looked at together."""
 _BLOCK = 1 << 16
 """Numbers that are merged at once."""

@@ -7,16 +7,21 @@ come and go, and what was found between names whose cells are the same is taken 
 """
 
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from hashlib import blake2b
+from io import FileIO
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.columns.aside import by_group, parts
+from polygraph.columns.spill import room
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import among_heaviest, begun
+from polygraph.memory import let_go
 from polygraph.models.protocols import Vectors
 
 REVISION = "2"
@@ -34,14 +39,12 @@ _CELLS = 8
 """Cells that a name is put in."""
 _ROWS = 128
 """Names that are compared at once."""
-_COSINES = 1 << 18
-"""Cosines that are looked through at once."""
-_PAIRS = 2_048
+_TILE = 2_048
+"""Names that they are compared with at once."""
+_PAIRS = 512
 """Pairs whose cosine is computed at once."""
 _HELD = 500_000
 """Pairs that are taken in before all but the nearest of each name are dropped."""
-_MAPPED = 8_192
-"""Vectors after which a file is mapped anew: what was mapped before no longer counts as memory in use."""
 _BLOCK = 8_192
 """Names whose cells are numbered at once."""
 _SLACK = 1e-3
@@ -80,8 +83,8 @@ class Synonyms:
         if not (folder / _KEYS_FILE).is_file() or not (folder / _CELLS_FILE).is_file():
             return None
         keys = np.fromfile(folder / _KEYS_FILE, dtype=np.uint64)
-        cells = np.fromfile(folder / _CELLS_FILE, dtype=np.uint64)
-        # Not mapped, since its place may be taken by what follows from it.
+        # Neither is mapped where it lies, since its place may be taken by what follows from it.
+        cells = _copied(folder / _CELLS_FILE, folder.parent)
         edges = Graph.load(folder / name, mmap=False)
         return cls(edges, keys, cells.reshape(len(keys), -1) if len(keys) else _none(0))
 
@@ -94,6 +97,7 @@ def find_synonyms(
     former: Synonyms | None = None,
     neighbours: int = NEIGHBOURS,
     exact: int = _EXACT,
+    folder: Path | None = None,
 ) -> Synonyms:
     """Join names whose cosine is at least `COSINE`, each with its nearest, ties by row.
 
@@ -104,58 +108,72 @@ def find_synonyms(
         ids: of the entities, ascending.
         names: of each.
         vectors: unit vectors of the names, shape ``(n, dimension)``, or the file that holds them, as `numpy.save`
-            writes it. Of a file what was read lately counts as memory in use, at most the whole.
+            writes it, of which some thousand are read at a time.
         former: what was found before, among whatever names; only names that are new are then compared with all,
             and those that may have lost one of their nearest.
         neighbours: edges that one name may begin.
         exact: up to so many names, all pairs are compared.
+        folder: for files that are in use meanwhile; None: as in `Spill`.
 
     Returns:
         A graph over the rows of the names. Cost for `n` names: up to `exact` of them time as ``n ** 2``, beyond as
         ``n ** 1.5``; with a former one in proportion to the new names, but for the choice of cells. Memory: some
-        hundred bytes for each name, about 50 for each edge, and where all pairs are compared the vectors.
+        dozen bytes for each name, and about 50 for each edge.
     """
-    matrix = _Matrix(vectors)
-    keys = _keys(ids, names, matrix, neighbours)
-    rows = np.flatnonzero(keys).astype(np.int32)
-    cells = _cells(rows, keys, matrix) if len(rows) > exact else _none(len(keys))
-    nearest = _Nearest(len(keys), neighbours)
-    begun_before, again = _kept(former, keys, cells, neighbours)
-    del former
-    nearest.add(begun_before)
-    del begun_before
-    blocks = _all_pairs(rows, again) if not cells.shape[1] else _within_cells(rows, again, cells)
-    for some, others in blocks:
-        for pairs in _near(some, others, matrix, nearest.least):
-            nearest.add(pairs)
-    return Synonyms(nearest.graph(), keys, cells)
+    with closing(_Matrix(vectors)) as matrix:
+        keys = _keys(ids, names, matrix, neighbours)
+        rows = np.flatnonzero(keys).astype(np.int32)
+        cells = _cells(rows, keys, matrix, folder) if len(rows) > exact else _none(len(keys))
+        nearest = _Nearest(len(keys), neighbours)
+        begun_before, again = _kept(former, keys, cells, neighbours)
+        del former
+        nearest.add(begun_before)
+        del begun_before
+        blocks = _all_pairs(rows, again) if not cells.shape[1] else _within_cells(rows, again, cells, folder)
+        for some, others in blocks:
+            for pairs in _near(some, others, matrix, nearest.least):
+                nearest.add(pairs)
+        return Synonyms(nearest.graph(), keys, cells)
 
 
 class _Matrix:
-    """Vectors by row, in memory or in a file that is mapped."""
+    """Vectors by row, in memory or in a file.
+
+    The file is read and not mapped: of vectors that lie far apart each would bring the pages around it into memory.
+    """
 
     def __init__(self, vectors: Vectors | Path) -> None:
-        self._source = vectors
-        self._map()
-
-    def _map(self) -> None:
-        source = self._source
-        self._vectors: Vectors = np.load(source, mmap_mode="r") if isinstance(source, Path) else source
-        self._n_read = 0
+        self._vectors = vectors if isinstance(vectors, np.ndarray) else np.load(vectors, mmap_mode="r")
+        self._file: FileIO | None = None
+        if isinstance(vectors, Path) and isinstance(self._vectors, np.memmap):
+            self._file = FileIO(vectors)
+            self._begin = self._vectors.offset
 
     def __len__(self) -> int:
         return len(self._vectors)
 
     def __getitem__(self, rows: Rows) -> Vectors:
         """A copy of some rows."""
+        if self._file is None:
+            return self._vectors[rows]
         found = np.empty((len(rows), self._vectors.shape[1]), dtype=self._vectors.dtype)
-        for at in range(0, len(rows), _MAPPED):
-            some = rows[at : at + _MAPPED]
-            if self._n_read + len(some) > _MAPPED:
-                self._map()
-            self._n_read += len(some)
-            found[at : at + _MAPPED] = self._vectors[some]
+        into, size = (
+            found.reshape(-1).view(np.uint8).data,
+            self._vectors.dtype.itemsize * self._vectors.shape[1],
+        )
+        # Rows that follow each other are read together.
+        cuts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
+        ends = [*cuts[1:].tolist(), len(rows)]
+        for row, first, end in zip(rows[cuts].tolist(), cuts.tolist(), ends, strict=False):
+            self._file.seek(self._begin + row * size)
+            if self._file.readinto(into[first * size : end * size]) != (end - first) * size:
+                raise ValueError("the vectors of names end too early")
         return found
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            self._file.close()
 
 
 class _Nearest:
@@ -224,6 +242,16 @@ def _keys(ids: Iterable[str], names: Iterable[str], matrix: _Matrix, neighbours:
     return keys
 
 
+def _copied(path: Path, folder: Path) -> Keys:
+    """A copy of an array of keys, in a file."""
+    found = room(path.stat().st_size // 8, np.uint64, folder)
+    for at in range(0, len(found), _BLOCK):
+        part = found[at : at + _BLOCK]
+        part[:] = np.fromfile(path, dtype=np.uint64, count=len(part), offset=8 * at)
+    let_go(found)
+    return found
+
+
 def _kept(
     former: Synonyms | None, keys: Keys, cells: Keys, neighbours: int
 ) -> tuple[Pairs, NDArray[np.bool_]]:
@@ -233,7 +261,11 @@ def _kept(
     # The present row of each former name; -1 for one that is gone or is in other cells now.
     order = np.argsort(keys, kind="stable")
     place = order[np.minimum(np.searchsorted(keys, former.keys, sorter=order), len(keys) - 1)]
-    same = (keys[place] == former.keys) & (former.keys != 0) & (cells[place] == former.cells).all(axis=1)
+    same = (keys[place] == former.keys) & (former.keys != 0)
+    for at in range(0, len(same), _BLOCK):
+        part = slice(at, at + _BLOCK)
+        same[part] &= (cells[place[part]] == former.cells[part]).all(axis=1)
+        let_go(cells, former.cells)
     row = np.where(same, place, -1).astype(np.int32)
     # A name with fewer edges than it may begin has all that there are. One with as many, of which one is gone, may
     # begin an edge that was not among the best before.
@@ -253,61 +285,70 @@ def _all_pairs(rows: Rows, again: NDArray[np.bool_]) -> Iterator[tuple[Rows, Row
     yield rows[again[rows]], rows[~again[rows]]
 
 
-def _within_cells(rows: Rows, again: NDArray[np.bool_], cells: Keys) -> Iterator[tuple[Rows, Rows]]:
+def _within_cells(
+    rows: Rows, again: NDArray[np.bool_], cells: Keys, folder: Path | None
+) -> Iterator[tuple[Rows, Rows]]:
     """Of each cell the names that are compared, and its other names."""
-    blocks = [rows[at : at + _BLOCK] for at in range(0, len(rows), _BLOCK)]
     known: Keys = np.zeros(0, dtype=np.uint64)
-    for some in blocks:
-        known = np.union1d(known, cells[some])
-    # A cell by its number takes fewer bytes than by its key.
-    numbers = np.concatenate([np.searchsorted(known, cells[some]).astype(np.int32) for some in blocks])
-    numbers = numbers.reshape(-1)
-    member = np.argsort(numbers, kind="stable")
-    ends = np.searchsorted(numbers, np.arange(len(known)), side="right", sorter=member)
-    del numbers
-    member //= cells.shape[1]
-    begin = 0
-    for end in ends:
-        some = rows[member[begin:end]]
+    for at in range(0, len(rows), _BLOCK):
+        known = np.union1d(known, cells[rows[at : at + _BLOCK]])
+        let_go(cells)
+
+    def blocks() -> Iterator[tuple[NDArray[np.int64], Rows]]:
+        for at in range(0, len(rows), _BLOCK):
+            part = rows[at : at + _BLOCK]
+            # A cell by its number.
+            yield np.searchsorted(known, cells[part].reshape(-1)), np.repeat(part, cells.shape[1])
+            let_go(cells)
+
+    for some in parts(*by_group(blocks, len(known), np.int32, folder)):
         yield some[again[some]], some[~again[some]]
-        begin = end
 
 
 def _near(some: Rows, others: Rows, matrix: _Matrix, least: NDArray[np.float32]) -> Iterator[Pairs]:
     """Pairs that are near enough, each once, of some names among themselves and with others."""
-    if not len(some):
-        return
     rows = np.concatenate([some, others])
-    near = matrix[rows]
-    for i, j in _candidates(rows, len(some), near, least):
+    for at in range(0, len(some), _TILE):
+        mine = some[at : at + _TILE]
+        near = matrix[mine]
+        yield from _near_in(mine, mine, near, near, least, same=True)
+        for first in range(at + len(mine), len(rows), _TILE):
+            theirs = rows[first : first + _TILE]
+            yield from _near_in(mine, theirs, near, matrix[theirs], least, same=False)
+
+
+def _near_in(
+    mine: Rows, theirs: Rows, near: Vectors, others: Vectors, least: NDArray[np.float32], *, same: bool
+) -> Iterator[Pairs]:
+    """The same of one tile: pairs of a name with one of others, or, if both are the same, with those behind it."""
+    for i, j in _candidates(mine, theirs, near, others, least, same=same):
         for begin in range(0, len(i), _PAIRS):
             a, b = i[begin : begin + _PAIRS], j[begin : begin + _PAIRS]
-            exact = np.einsum("ij,ij->i", near[a].astype(np.float64), near[b].astype(np.float64))
+            exact = np.einsum("ij,ij->i", near[a].astype(np.float64), others[b].astype(np.float64))
             # Cosines of one direction alone can be a little above 1.
             cosines = np.minimum(np.round(exact, _DECIMALS), 1.0)
             enough = cosines >= COSINE
-            yield rows[a[enough]], rows[b[enough]], cosines[enough].astype(np.float32)
+            yield mine[a[enough]], theirs[b[enough]], cosines[enough].astype(np.float32)
 
 
 def _candidates(
-    rows: Rows, n: int, near: Vectors, least: NDArray[np.float32]
+    mine: Rows, theirs: Rows, near: Vectors, others: Vectors, least: NDArray[np.float32], *, same: bool
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pairs of which one is among the first `n`, by place, that may be near enough to be among the nearest of one."""
-    for at in range(0, n, _ROWS):
-        cosines = near[at : min(at + _ROWS, n)] @ near[at:].T
-        step = max(1, _COSINES // cosines.shape[1])
-        for top in range(0, len(cosines), step):
-            part = cosines[top : top + step]
-            i, j = np.divmod(np.flatnonzero(part >= COSINE - _SLACK), part.shape[1])
-            upper = j > i + top
+    """Pairs, by place, that may be near enough to be among the nearest of one."""
+    for at in range(0, len(mine), _ROWS):
+        first = at if same else 0
+        cosines = near[at : at + _ROWS] @ others[first:].T
+        i, j = np.divmod(np.flatnonzero(cosines >= COSINE - _SLACK), cosines.shape[1])
+        if same:
+            upper = j > i
             i, j = i[upper], j[upper]
-            wanted = np.minimum(least[rows[i + top + at]], least[rows[j + at]]) - _SLACK
-            hopeful = part[i, j] >= wanted
-            yield i[hopeful] + top + at, j[hopeful] + at
+        wanted = np.minimum(least[mine[i + at]], least[theirs[j + first]]) - _SLACK
+        hopeful = cosines[i, j] >= wanted
+        yield i[hopeful] + at, j[hopeful] + first
 
 
-def _cells(rows: Rows, keys: Keys, matrix: _Matrix) -> Keys:
-    """Keys of the samples that are nearest to each name, ascending; of equally near ones any, by hash.
+def _cells(rows: Rows, keys: Keys, matrix: _Matrix, folder: Path | None) -> Keys:
+    """Keys of the samples that are nearest to each name, ascending, in a file; of equally near ones any, by hash.
 
     Names with one and the same vector so spread over the samples that have it too. With too few samples all
     names are compared.
@@ -317,7 +358,7 @@ def _cells(rows: Rows, keys: Keys, matrix: _Matrix) -> Keys:
     samples = samples[np.argsort(keys[samples])]
     if len(samples) <= _CELLS:
         return _none(len(keys))
-    found = np.zeros((len(keys), _CELLS), dtype=np.uint64)
+    found = room(len(keys) * _CELLS, np.uint64, folder).reshape(-1, _CELLS)
     centres = _on_grid(matrix, samples).T
     for at in range(0, len(rows), _ROWS):
         part = rows[at : at + _ROWS]
@@ -325,6 +366,9 @@ def _cells(rows: Rows, keys: Keys, matrix: _Matrix) -> Keys:
         near |= _mixed(keys[part][:, None] ^ keys[samples][None, :])
         nearest = np.argpartition(near, -_CELLS, axis=1)[:, -_CELLS:]
         found[part] = np.sort(keys[samples][nearest], axis=1)
+        if at % _BLOCK == 0:
+            let_go(found)
+    let_go(found)
     return found
 
 

@@ -113,7 +113,8 @@ class Members:
             if community.parent:
                 self._parts[community.parent].append(community.id)
         del number
-        self._sources, self._targets, self.weights = edges_of(graph, folder)
+        self.edges = self._sources, self._targets, self.weights = edges_of(graph, folder)
+        """Sources, targets and weights of all relations."""
         n = len(self.ids)
         self._by_source = by_group(self._each_source, n, np.int32, folder)
         """Where the relations of each source begin, and the last ones end; and the relations."""

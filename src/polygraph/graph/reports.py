@@ -97,9 +97,7 @@ def write_reports(
 
     members = Members(communities, graph, folder=folder)
     # Read when a report is first made of sentences.
-    extracts = cache(
-        lambda: Extracts(members, Told(graph, language, qualities, folder=folder), chunk_text, language)
-    )
+    extracts = cache(lambda: _extracts(members, graph, chunk_text, language, qualities, folder))
     writer = _Writer([members.outlines[community.id] for community in wanted], members, extracts)
     materials = Materials(members, chunk_text, _room(max_input_tokens, max_words))
     for block in _blocks(wanted):
@@ -171,13 +169,24 @@ def extractive_reports(
     outlines = list(members.outlines.values())
     if not outlines:
         return
-    extracts = Extracts(members, Told(graph, language, qualities, folder=folder), chunk_text, language)
-    del qualities  # which are as many as there are texts
+    extracts = _extracts(members, graph, chunk_text, language, qualities, folder)
     writer = _Writer(outlines, members, lambda: extracts)
     for n, report in enumerate(writer.extractive(_with_parts(outlines)), 1):
         yield report
         if on_done is not None:
             on_done(n)
+
+
+def _extracts(
+    members: Members,
+    graph: GraphRows,
+    chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
+    language: str,
+    qualities: Qualities | None,
+    folder: Path | None,
+) -> Extracts:
+    told = Told(graph, language, qualities, edges=members.edges, folder=folder)
+    return Extracts(members, told, chunk_text, language)
 
 
 class _Writer:

@@ -45,7 +45,13 @@ class Told:
     """
 
     def __init__(
-        self, graph: GraphRows, language: str, known: Qualities | None = None, *, folder: Path | None = None
+        self,
+        graph: GraphRows,
+        language: str,
+        known: Qualities | None = None,
+        *,
+        edges: tuple[Array, Array, Array] | None = None,
+        folder: Path | None = None,
     ) -> None:
         """Read all descriptions: those of entities, then those of relations.
 
@@ -53,6 +59,7 @@ class Told:
             graph: whose.
             language: of the documents.
             known: how well descriptions read that are one sentence each.
+            edges: of the graph, as `edges_of` gives them; read if not given.
             folder: for the files that hold texts and lists while this is in use; None: as in `Spill`.
         """
         self.folder = folder
@@ -93,7 +100,7 @@ class Told:
         """How well each sentence reads by itself."""
         self._text_ends = read.text_ends
         del read
-        self.name_ends, self.named = self._names(graph)
+        self.name_ends, self.named = self._names(edges or edges_of(graph, folder))
         """Where the names of each sentence begin, and the last ones end; and whom it is known to name, ascending."""
 
     def _of_entities(
@@ -117,9 +124,8 @@ class Told:
         """The chunks that mention an entity, in its own order."""
         return self._mentioning.part(int(self._mentions[entity]), int(self._mentions[entity + 1]))
 
-    def _names(self, graph: GraphRows) -> tuple[Array, Array]:
+    def _names(self, edges: tuple[Array, Array, Array]) -> tuple[Array, Array]:
         """The entities that a sentence is told of, and both ends of the relations that it is told of."""
-        edges = edges_of(graph, self.folder)
         width, n = max(len(self.names), 1), len(self.quality)
         n_pairs = len(self.said_of_entities) + 2 * len(self.said_of_relations)
         n_parts = n_pairs // _PAIRS + 1

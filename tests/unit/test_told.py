@@ -127,12 +127,15 @@ def test_what_is_told_does_not_depend_on_how_much_is_held_at_once(monkeypatch):
     for name, size in (("_WINDOW", 16), ("_BLOCK", 3)):
         monkeypatch.setattr(aside, name, size)
     parts = Told(view, "en")
+    # Known of some sentences, most of which are read first as parts of a longer text.
+    hashes = np.array([text_hash(text) for text in sentences[::2]], dtype=np.uint64)
+    known = Told(view, "en", Qualities(hashes, np.array([quality(text) for text in sentences[::2]])))
     named = {}
     for item in (*entities, *relations):
         ends = {int(end[1:]) for end in item.id.split(" | ")}
         for sentence in (s for d in item.descriptions for s in sentences if s in d.text):
             named.setdefault(sentence, set()).update(ends)
-    for told in (whole, parts):
+    for told in (whole, parts, known):
         spoken = [told.text(i) for i in range(len(told.quality))]
         assert len(set(spoken)) == len(spoken)
         found = zip(spoken, lists(told.name_ends, told.named), strict=True)
@@ -140,6 +143,7 @@ def test_what_is_told_does_not_depend_on_how_much_is_held_at_once(monkeypatch):
     for name, value in vars(whole).items():
         if isinstance(value, np.ndarray):
             assert np.array_equal(getattr(parts, name), value), name
+            assert np.array_equal(getattr(known, name), value), name
 
 
 def test_the_tables_tell_what_the_records_tell(tmp_path):

@@ -143,24 +143,23 @@ class _Matrix:
     """
 
     def __init__(self, vectors: Vectors | Path) -> None:
-        self._vectors = vectors if isinstance(vectors, np.ndarray) else np.load(vectors, mmap_mode="r")
-        self._file: FileIO | None = None
-        if isinstance(vectors, Path) and isinstance(self._vectors, np.memmap):
-            self._file = FileIO(vectors)
-            self._begin = self._vectors.offset
+        found = np.load(vectors, mmap_mode="r") if isinstance(vectors, Path) else vectors
+        self._shape, self._dtype = found.shape, found.dtype
+        self._held: Vectors | None = None
+        if isinstance(vectors, Path) and isinstance(found, np.memmap):
+            self._begin, self._file = found.offset, FileIO(vectors)
+        else:
+            self._held = found
 
     def __len__(self) -> int:
-        return len(self._vectors)
+        return int(self._shape[0])
 
     def __getitem__(self, rows: Rows) -> Vectors:
         """A copy of some rows."""
-        if self._file is None:
-            return self._vectors[rows]
-        found = np.empty((len(rows), self._vectors.shape[1]), dtype=self._vectors.dtype)
-        into, size = (
-            found.reshape(-1).view(np.uint8).data,
-            self._vectors.dtype.itemsize * self._vectors.shape[1],
-        )
+        if self._held is not None:
+            return self._held[rows]
+        found = np.empty((len(rows), self._shape[1]), dtype=self._dtype)
+        into, size = found.reshape(-1).view(np.uint8).data, self._dtype.itemsize * self._shape[1]
         # Rows that follow each other are read together.
         cuts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
         ends = [*cuts[1:].tolist(), len(rows)]
@@ -172,7 +171,7 @@ class _Matrix:
 
     def close(self) -> None:
         """Close the file."""
-        if self._file is not None:
+        if self._held is None:
             self._file.close()
 
 

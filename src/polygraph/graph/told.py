@@ -28,7 +28,7 @@ _RECENT = 1 << 13
 """Hashes that are held in a dictionary."""
 _GROWTH = 8
 """Sorted hashes so many times as long as those that come after are not merged with them yet."""
-_DESCRIPTIONS = 1 << 11
+_DESCRIPTIONS = 1 << 12
 """Descriptions that are looked up together."""
 _HELD = 1 << 10
 """Sentences that are held in memory before they are written away."""

@@ -33,7 +33,7 @@ _MAX_NAMES = 8  # in a report of names alone
 _PASSAGES = 4  # chunks that are read where nothing is described
 _LOOKED_FOR = 100  # members whose names are looked for in them
 _BLOCK = 50_000  # members, their sentences and relations, of communities that are weighed together
-_CANDIDATES = 30_000  # of a large community; of more than some hundred few are ever looked at
+_CANDIDATES = 20_000  # of a large community; of more than some hundred few are ever looked at
 _WORDS = 2_000  # sentences whose words are kept at hand
 
 _SPACED = 12  # characters of a word at most, on the average, in a script with spaces

@@ -24,7 +24,7 @@ from polygraph.graph.members import Descriptions, GraphRows, edges_of
 from polygraph.graph.readable import LEGAL_NOTICE, LEGAL_SHARE, namely, pieces, quality
 from polygraph.memory import let_go
 
-_RECENT = 1 << 13
+_RECENT = 1 << 14
 """Hashes that are held in a dictionary."""
 _GROWTH = 8
 """Sorted hashes so many times as long as those that come after are not merged with them yet."""

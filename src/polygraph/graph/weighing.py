@@ -108,13 +108,14 @@ def weigh(
     known = of * max(len(told.names), 1) + rows
     most = most if len(sizes) == 1 else None
     found: list[_Scored] = []
-    n = 0
+    n = n_held = 0
     for keys in _said(rows, of, within, told, len(sizes)):
         found.append(_scored(keys, known, ends, worth, told))
         n += len(keys)
-        if most is not None:
-            found = [_best(found, most)]
-    scored = _best(found)
+        n_held += len(keys)
+        if most is not None and n_held > 2 * most:
+            found, n_held = [_best(found, most)], most
+    scored = _best(found, most)
     del found
 
     # Cut all of it by community.

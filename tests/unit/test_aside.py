@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from polygraph.columns import Qualities, aside, qualities
-from polygraph.columns.aside import ByHash, by_group, listed, parts, taken
+from polygraph.columns.aside import ByHash, listed, parts, taken
+from polygraph.columns.order import by_group
 from polygraph.columns.spill import room
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.columns import blocks, by_item, order, whole_groups
+from polygraph.columns import blocks, by_group, order, whole_groups
 
 
 @given(st.lists(st.integers(0, 6), max_size=40), st.integers(1, 9))
@@ -18,15 +18,15 @@ def test_rows_of_one_item_stay_in_the_order_in_which_they_are_given(items, size)
         for at in range(0, len(item), size):
             yield item[at : at + size], np.arange(at, min(at + size, len(item))) + 100
 
-    ends, rows = by_item(7, given_in_parts)
+    ends, rows = by_group(given_in_parts, 7, np.int64)
     assert rows.tolist() == (np.argsort(item, kind="stable") + 100).tolist()
     assert np.diff(ends).tolist() == np.bincount(item, minlength=7).tolist()
 
 
 def test_items_without_rows_and_no_items_at_all():
-    ends, rows = by_item(2, lambda: iter([(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))]))
+    ends, rows = by_group(lambda: iter([(np.zeros(0, dtype=np.int64), [])]), 2, np.int32)
     assert (ends.tolist(), rows.tolist()) == ([0, 0, 0], [])
-    assert by_item(0, lambda: iter(()))[0].tolist() == [0]
+    assert by_group(lambda: iter(()), 0, np.int32)[0].tolist() == [0]
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 100])

@@ -15,7 +15,7 @@ References between tables count from the first row of the document.
 """
 
 from polygraph.columns.gathering import Gathering
-from polygraph.columns.order import blocks, by_item, whole_groups
+from polygraph.columns.order import blocks, by_group, whole_groups
 from polygraph.columns.qualities import Qualities, known_qualities, text_hash
 from polygraph.columns.spill import Column, Spill, room
 from polygraph.columns.stored import Columns
@@ -49,7 +49,7 @@ __all__ = [
     "Table",
     "append",
     "blocks",
-    "by_item",
+    "by_group",
     "cumulated",
     "interleaved",
     "known_qualities",

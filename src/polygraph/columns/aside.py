@@ -1,10 +1,9 @@
 """Arrays in files: sorted, grouped and picked from with a few megabytes of them in memory at a time."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -60,41 +59,6 @@ def listed(ends: Array, items: Array, groups: Array) -> tuple[Array, Array]:
     of = np.repeat(np.arange(len(groups)), counts)
     begins -= np.cumsum(counts) - counts
     return taken(items, np.arange(len(of)) + begins[of]), of
-
-
-def by_group(
-    blocks: Callable[[], Iterable[tuple[Array, Array]]], n: int, dtype: Any, folder: Path | None = None
-) -> tuple[Array, Array]:
-    """Put items that come a block at a time in the order of the groups that they belong to.
-
-    Args:
-        blocks: gives the group, in ``[0, n)``, and the item of some at a time; asked twice, for the same.
-        n: number of groups.
-        dtype: of the items.
-        folder: for the file where they lie.
-
-    Returns:
-        Where each group begins, and the last one ends, shape ``(n + 1,)``; and the items, those of one group in the
-        order in which they came.
-
-    >>> ends, items = by_group(lambda: [(np.array([1, 0, 1]), np.array([7, 8, 9]))], 3, np.int32)
-    >>> ends.tolist(), items.tolist()
-    ([0, 1, 3, 3], [8, 7, 9])
-    """
-    sizes = np.zeros(n, dtype=np.int64)
-    for group, _ in blocks():
-        sizes += np.bincount(group, minlength=n)
-    ends = cumulated(sizes)
-    items, filled = room(int(ends[-1]), dtype, folder), ends[:-1].copy()
-    for groups, some in blocks():
-        order = np.argsort(groups, kind="stable")
-        group = groups[order]
-        first = np.flatnonzero(np.diff(group, prepend=-1))
-        counts = np.diff(first, append=len(group))
-        items[filled[group] + np.arange(len(group)) - np.repeat(first, counts)] = some[order]
-        filled[group[first]] += counts
-        let_go(items)
-    return ends, items
 
 
 def parts(ends: Array, items: Array) -> Iterator[Array]:

@@ -1,7 +1,8 @@
 """Rows in the order of what they belong to, sorted in parts."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +13,8 @@ from polygraph.memory import let_go
 BLOCK = 1 << 17
 """Rows that are worked on at once, where there are as many as the corpus gives."""
 
-Blocks = Callable[[], Iterator[tuple[Array, Array]]]
-"""Gives items and the rows that belong to them, some at a time, the same each time that it is called."""
+Blocks = Callable[[], Iterable[tuple[Array, Any]]]
+"""Gives groups and the items that belong to them, some at a time, the same each time that it is called."""
 
 
 def blocks(n: int) -> Iterator[Array]:
@@ -44,38 +45,37 @@ def whole_groups(ends: Array, size: int | None = None) -> Iterator[tuple[int, in
         first = last
 
 
-def by_item(n: int, given: Blocks, folder: Path | None = None) -> tuple[Array, Array]:
-    """Sort rows by the item that they belong to; rows of one item stay in the order in which they are given.
+def by_group(given: Blocks, n: int, dtype: Any, folder: Path | None = None) -> tuple[Array, Array]:
+    """Put items in the order of the groups that they belong to; those of one group stay as they are given.
 
-    A counting sort: rows are counted first, and then put in their places. Memory: some numbers for each item.
+    A counting sort: items are counted first, and then put in their places. Memory: some numbers for each group.
 
     Args:
-        n: number of items.
-        given: items, in ``[0, n)``, and rows; asked for twice.
+        given: groups, in ``[0, n)``, and items; asked for twice.
+        n: number of groups.
+        dtype: of the items.
         folder: where the result lies, as for `spill.room`.
 
     Returns:
-        Where the rows of each item begin, and the last ones end, shape ``(n + 1,)``; and the rows.
+        Where each group begins, and the last one ends, shape ``(n + 1,)``; and the items.
 
-    >>> ends, rows = by_item(3, lambda: iter([(np.array([2, 0]), np.array([4, 5])), (np.array([2]), np.array([6]))]))
-    >>> ends.tolist(), rows.tolist()
+    >>> ends, items = by_group(lambda: iter([(np.array([2, 0]), [4, 5]), (np.array([2]), [6])]), 3, np.int32)
+    >>> ends.tolist(), items.tolist()
     ([0, 1, 1, 3], [5, 4, 6])
     """
-    counts, last = np.zeros(n, dtype=np.int64), 0
-    for item, rows in given():
-        found, often = np.unique(item, return_counts=True)
+    counts = np.zeros(n, dtype=np.int64)
+    for group, _ in given():
+        found, often = np.unique(group, return_counts=True)
         counts[found] += often
-        last = max(last, int(rows.max(initial=0)))
     ends = cumulated(counts)
-    sorted_rows = room(int(ends[-1]), row_type(last + 1), folder)
-    filled = ends[:-1].copy()
-    for item, rows in given():
-        order = np.argsort(item, kind="stable")
-        ascending = item[order]
+    items, filled = room(int(ends[-1]), dtype, folder), ends[:-1].copy()
+    for group, some in given():
+        order = np.argsort(group, kind="stable")
+        ascending = group[order]
         first = np.flatnonzero(np.diff(ascending, prepend=-1))
         sizes = np.diff(first, append=len(ascending))
         place = filled[ascending] + np.arange(len(ascending)) - np.repeat(first, sizes)
-        sorted_rows[place] = rows[order]
+        items[place] = np.asarray(some)[order]
         filled[ascending[first]] += sizes
-        let_go(sorted_rows)
-    return ends, sorted_rows
+        let_go(items)
+    return ends, items

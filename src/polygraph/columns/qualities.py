@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from polygraph.columns.aside import ByHash, by_group, parts
+from polygraph.columns.aside import ByHash, parts
+from polygraph.columns.order import by_group
 from polygraph.columns.spill import Column
 from polygraph.columns.stored import Columns
 from polygraph.columns.tables import Array

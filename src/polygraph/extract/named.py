@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polygraph.columns import Array, Columns, blocks, by_item, room, row_type, whole_groups
+from polygraph.columns import Array, Columns, blocks, by_group, room, row_type, whole_groups
 from polygraph.extract.decisions import Decisions
 from polygraph.extract.evidence import Evidence, Name
 from polygraph.extract.mentioned import evidence_from_text, name_of
@@ -52,8 +52,11 @@ class Names:
 
         self.bases, rank = self._ranked()
         """Each base once, ascending."""
-        self.ends, self._place = by_item(
-            len(self.bases) + 1, lambda: ((rank[self._bases[rows]], rows) for rows in self._blocks()), folder
+        self.ends, self._place = by_group(
+            lambda: ((rank[self._bases[rows]], rows) for rows in self._blocks()),
+            len(self.bases) + 1,
+            row_type(self._n),
+            folder,
         )
         """Where the rows of each base begin, of those without one, and where the last ones end."""
         self.rows = room(self._n, row_type(self._n), folder)

@@ -10,7 +10,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from polygraph.columns import Array
-from polygraph.columns.aside import by_group, listed, taken
+from polygraph.columns.aside import listed, taken
+from polygraph.columns.order import by_group
 from polygraph.columns.spill import Column
 from polygraph.memory import let_go
 from polygraph.records import Community, Entity, Relation

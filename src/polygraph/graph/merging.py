@@ -19,7 +19,7 @@ from polygraph.columns import (
     Columns,
     Table,
     blocks,
-    by_item,
+    by_group,
     cumulated,
     room,
     row_type,
@@ -136,8 +136,11 @@ class Merged:
         self._number = np.full(len(ids) + 1, -1, dtype=np.int32)  # the last one for -1
         self._number[present] = np.arange(len(present))
         self._mentions = Groups(
-            *by_item(
-                len(self.ids), lambda: ((self._number[item], rows) for item, rows in placed()), self._folder
+            *by_group(
+                lambda: ((self._number[item], rows) for item, rows in placed()),
+                len(self.ids),
+                row_type(len(table)),
+                self._folder,
             )
         )
 
@@ -227,7 +230,7 @@ class Merged:
                 yield rank[np.minimum(source, target)], rows
                 let_go(self._forward, other)
 
-        begins, order = by_item(n, by_lower, folder)
+        begins, order = by_group(by_lower, n, row_type(len(links)), folder)
         sources, targets, ends = (Column("q", folder) for _ in range(3))
         ends.append(0)
         for i, j in whole_groups(begins):
@@ -358,7 +361,7 @@ class Merged:
                 yield np.where(backward, high, low)[predicate >= 0], rows[predicate >= 0]
                 let_go(other, said)
 
-        begins, order = by_item(n, by_subject, folder)
+        begins, order = by_group(by_subject, n, row_type(len(links)), folder)
         sources, targets, predicates, ends = (Column("q", folder) for _ in range(4))
         ends.append(0)
         for i, j in whole_groups(begins):

@@ -17,7 +17,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columns.aside import by_group, parts
+from polygraph.columns.aside import parts
+from polygraph.columns.order import by_group
 from polygraph.columns.spill import room
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import among_heaviest, begun

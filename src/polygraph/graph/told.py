@@ -16,7 +16,8 @@ from struct import Struct
 import numpy as np
 
 from polygraph.columns import Array, Qualities, text_hash
-from polygraph.columns.aside import ByHash, by_group, parts
+from polygraph.columns.aside import ByHash, parts
+from polygraph.columns.order import by_group
 from polygraph.columns.spill import Column, Spill, room
 from polygraph.graph.chunk_ids import ChunkIds, ChunkOrder
 from polygraph.graph.groups import distinct
@@ -77,7 +78,7 @@ class Told:
             said_of_relations.add(sentences)
         read.forget()
 
-        self.chunks = ChunkOrder(read.ids, (mentioning, read.chunk))
+        self.chunks = ChunkOrder(read.ids, (mentioning, read.chunk), folder)
         """Ids of all chunks, in the order of documents; elsewhere a chunk is its place here."""
         self._mentioning, self._mentions = Column("i", folder), np.asarray(mentions)
         for places in self.chunks.places(mentioning):

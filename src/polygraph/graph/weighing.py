@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from polygraph.columns import Array
-from polygraph.columns.aside import by_group, listed, parts, taken
+from polygraph.columns.aside import listed, parts, taken
+from polygraph.columns.order import by_group
 from polygraph.columns.spill import Column
 from polygraph.columns.tables import cumulated
 from polygraph.graph.groups import distinct, stretches

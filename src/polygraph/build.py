@@ -49,6 +49,7 @@ from polygraph.store.layers import FILES, GRAPH_FILE, above, current, folder_of,
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
 from polygraph.store.mention_rows import mention_rows
+from polygraph.store.opening import with_room
 from polygraph.store.sqlite import Store
 from polygraph.store.stored_records import report_from_json, report_to_json
 from polygraph.store.unfinished import BEFORE
@@ -230,7 +231,7 @@ def build(
         NothingExtracted: if the graph was asked for and no entity came out of any text.
         RequestsWaiting: with a batch, when nothing goes on without replies; what is done is kept.
     """
-    with models.calls.round(), models.calls.meter() as meter:
+    with models.calls.round(), models.calls.meter() as meter, with_room(store.folder):
         builder = _Builder(store, manifest, models, progress, processes, again)
         if store.manifest() not in (None, manifest):
             on_change()

@@ -17,7 +17,7 @@ References between tables count from the first row of the document.
 from polygraph.columns.gathering import Gathering
 from polygraph.columns.order import blocks, by_group, whole_groups
 from polygraph.columns.qualities import Qualities, known_qualities, text_hash
-from polygraph.columns.spill import Column, Spill, room
+from polygraph.columns.spill import Column, Spill, claim, room
 from polygraph.columns.stored import Columns
 from polygraph.columns.tables import (
     POOLS,
@@ -50,6 +50,7 @@ __all__ = [
     "append",
     "blocks",
     "by_group",
+    "claim",
     "cumulated",
     "interleaved",
     "known_qualities",

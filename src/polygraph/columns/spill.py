@@ -6,7 +6,7 @@ import weakref
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
@@ -95,9 +95,21 @@ def room(n: int, dtype: Any, folder: Path | None = None) -> Array:
     if size <= _SMALL:
         return np.zeros(n, dtype=dtype)
     with tempfile.TemporaryFile(dir=folder) as file:
-        if _FALLOCATE is not None:
-            _FALLOCATE(file.fileno(), 0, size)
-        return np.asarray(np.memmap(file, dtype=dtype, mode="r+" if _FALLOCATE else "w+", shape=(n,)))
+        file.truncate(size)
+        claim(file, size)
+        return np.asarray(np.memmap(file, dtype=dtype, mode="r+", shape=(n,)))
+
+
+def claim(file: IO[bytes], size: int) -> None:
+    """Have the system set aside the bytes of a file that is about to be mapped and written.
+
+    Of a file that was only made longer they are found when they are written; on a full disk that ends the process.
+
+    Raises:
+        OSError: if the disk is full.
+    """
+    if _FALLOCATE is not None:
+        _FALLOCATE(file.fileno(), 0, size)
 
 
 class Column:

@@ -1,14 +1,19 @@
 """Opening the file of an index, and telling what is wrong if it does not open."""
 
+import errno
 import os
+import re
 import sqlite3
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from polygraph.errors import IndexUnreadable, StorageFailed
 
 FILE_NAME = "index.sqlite"
 _BUSY_MS = 30_000
+_FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
+_FULL_TEXT = re.compile(r"(?i)no space left|\bos error 28\b|^\d+ requested and \d+ written$")
 
 
 def connect(path: Path) -> sqlite3.Connection:
@@ -51,10 +56,26 @@ def is_begun(folder: Path) -> bool:
         raise explain_storage(error, folder) from error
 
 
+@contextmanager
+def with_room(folder: Path) -> Iterator[None]:
+    """Say it as `StorageFailed` if what is written meanwhile finds no room; other errors stay as they are."""
+    try:
+        yield
+    except (OSError, ValueError) as error:
+        if not _no_room(error):
+            raise
+        raise explain_storage(error, folder) from error
+
+
+def _no_room(error: Exception) -> bool:
+    """Whether a disk or quota is full; numpy and tantivy give only the text."""
+    return getattr(error, "errno", None) in _FULL or bool(_FULL_TEXT.search(str(error)))
+
+
 def explain_storage(error: Exception, folder: Path) -> Exception:
     """Turn an error of the file system or of SQLite into one that says what to do."""
     text = str(error).lower()
-    if "full" in text or getattr(error, "errno", None) == 28:
+    if "full" in text or _no_room(error):
         return StorageFailed(
             f"the disk that holds {folder} is full. Free some space and run the same command again."
         )

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.columns import claim
 from polygraph.models.protocols import Vectors
 from polygraph.store.files import damage, write_folder
 from polygraph.store.vectors import MATRIX
@@ -63,6 +64,9 @@ def write_vectors(
             return
         matrix = np.lib.format.open_memmap(place / MATRIX, mode="w+", dtype=np.float32, shape=shape)
         hashes = np.memmap(place / HASHES, mode="w+", dtype=np.uint64, shape=(shape[0], 2))
+        for path in (place / MATRIX, place / HASHES):
+            with path.open("r+b") as file:
+                claim(file, path.stat().st_size)
         waiting: list[tuple[int, str]] = []
         at = 0
 

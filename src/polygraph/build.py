@@ -25,11 +25,12 @@ from polygraph.errors import NothingExtracted
 from polygraph.extract import fast, llm, nlp
 from polygraph.extract.resolve import Resolved, resolve_columns
 from polygraph.extract.saying import Sayings
+from polygraph.graph.chunk_ids import Chunks
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
 from polygraph.graph.former import moves
-from polygraph.graph.merging import Chunks, Merged
+from polygraph.graph.merging import Merged
 from polygraph.graph.names import NameGraph
 from polygraph.graph.pruning import Pruning, join_and_prune
 from polygraph.graph.reports import extractive_reports, write_reports

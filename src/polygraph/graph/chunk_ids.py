@@ -4,6 +4,8 @@ There are as many chunks as there is text, and an id takes two hundred bytes whe
 id of a document and a place in it; so documents are looked up, and a chunk is eight bytes.
 """
 
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import overload
@@ -165,3 +167,41 @@ class ChunkOrder(Sequence[str]):
 
     def __len__(self) -> int:
         return len(self._codes)
+
+
+class Chunks(Sequence[str]):
+    """Ids of all chunks, by position; made as they are asked for, since all of them are several megabytes.
+
+    Args:
+        counts: number of chunks of each document that has some, by document.
+
+    >>> chunks = Chunks([("a", 3), ("b", 2)])
+    >>> list(chunks), chunks.first_of(["b"]).tolist()
+    (['a:0', 'a:1', 'a:2', 'b:0', 'b:1'], [3])
+    """
+
+    def __init__(self, counts: Iterable[tuple[str, int]]) -> None:
+        self._documents, self._begins = list[str](), array("q", [0])
+        for document, n in counts:
+            self._documents.append(document)
+            self._begins.append(self._begins[-1] + n)
+
+    def first_of(self, documents: Sequence[str]) -> Array:
+        """Position of the first chunk of some documents."""
+        first = dict(zip(self._documents, self._begins, strict=False))
+        return np.array([first.get(document, len(self)) for document in documents], dtype=np.int64)
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return [self[n] for n in range(*place.indices(len(self)))]
+        if not 0 <= place < len(self):
+            raise IndexError(place)
+        document = bisect_right(self._begins, place) - 1
+        return f"{self._documents[document]}:{place - self._begins[document]}"
+
+    def __len__(self) -> int:
+        return self._begins[-1]

@@ -31,7 +31,7 @@ def let_go(*arrays: Any) -> None:
     """Have the system take back what was read or written of mapped files; the arrays can be used as before.
 
     What is read of a file counts as memory in use until it is let go, and what is then read again comes from the
-    system's copy of the file, at some microseconds for a megabyte. Nothing is done where the system cannot be asked,
+    system's copy of the file, at some fifty microseconds for a megabyte. Nothing is done where the system cannot be asked,
     nor for arrays that lie in memory.
 
     Args:

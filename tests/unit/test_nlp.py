@@ -404,7 +404,7 @@ def test_an_interrupt_ends_the_workers():
         "hire = workers._Crew._hire\n"
         "def note(self):\n"
         "    worker = hire(self)\n"
-        "    print(worker._process.pid, flush=True)\n"
+        "    os.write(1, b'%d\\n' % worker._process.pid)\n"
         "    return worker\n"
         "workers._Crew._hire = note\n"
         "for _ in reading: pass\n"

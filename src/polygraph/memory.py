@@ -31,11 +31,11 @@ def let_go(*arrays: Any) -> None:
     """Have the system take back what was read or written of mapped files; the arrays can be used as before.
 
     What is read of a file counts as memory in use until it is let go, and what is then read again comes from the
-    system's copy of the file, at some fifty microseconds for a megabyte. Nothing is done where the system cannot be
-    asked, nor for arrays that lie in memory.
+    system's copy of the file. Nothing is done where the system cannot be asked, nor for arrays that lie in memory.
 
     Args:
-        arrays: of numpy, mapped or not, or views of such; each mapping is let go whole.
+        arrays: of numpy, mapped or not, or views of such; each mapping is let go whole. Not such as are mapped to be
+            changed without the file: their changes would be gone.
     """
     advice = getattr(mmap, "MADV_DONTNEED", None)
     if advice is None:

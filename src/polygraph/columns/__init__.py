@@ -15,7 +15,7 @@ References between tables count from the first row of the document.
 """
 
 from polygraph.columns.gathering import Gathering
-from polygraph.columns.order import blocks, by_group, whole_groups
+from polygraph.columns.order import blocks, by_group, running, whole_groups
 from polygraph.columns.qualities import Qualities, known_qualities, text_hash
 from polygraph.columns.spill import Column, Spill, claim, room
 from polygraph.columns.stored import Columns
@@ -57,6 +57,7 @@ __all__ = [
     "mapped",
     "room",
     "row_type",
+    "running",
     "text_hash",
     "whole_groups",
 ]

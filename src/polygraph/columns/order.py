@@ -27,6 +27,20 @@ def blocks(n: int) -> Iterator[Array]:
         yield np.arange(begin, min(begin + BLOCK, n), dtype=row_type(n))
 
 
+def running(values: Array, into: Array) -> Array:
+    """The running sums of some numbers, written part by part; `into` may be the same array.
+
+    >>> running(np.array([2, 0, 3]), np.zeros(3, dtype=np.int64)).tolist()
+    [2, 2, 5]
+    """
+    total = 0
+    for rows in blocks(len(values)):
+        into[rows] = np.cumsum(values[rows], dtype=into.dtype) + total
+        total = int(into[rows[-1]])
+        let_go(values, into)
+    return into
+
+
 def whole_groups(ends: Array, size: int | None = None) -> Iterator[tuple[int, int]]:
     """Divide groups of rows in parts of so many rows, or of one group: the first group, and the one behind the last.
 

@@ -9,6 +9,8 @@ from typing import BinaryIO
 
 import numpy as np
 
+from polygraph.columns.order import running
+from polygraph.columns.spill import room
 from polygraph.columns.tables import (
     NO_ROWS,
     POOLS,
@@ -60,9 +62,11 @@ class Columns:
         # Read and not mapped: of texts that lie far apart each would bring its whole page into memory.
         return self.blob.open("rb", buffering=0) if isinstance(self.blob, Path) else BytesIO(self.blob)
 
-    def text_ends(self) -> Array:
-        """Where each text begins, and the last one ends, shape ``(n_texts + 1,)``."""
-        return cumulated(self["texts"]["length"])
+    def text_ends(self, folder: Path | None = None) -> Array:
+        """Where each text begins, and the last one ends, shape ``(n_texts + 1,)``; `folder` as for `spill.room`."""
+        ends = room(len(self["texts"]) + 1, np.int64, folder)
+        running(self["texts"]["length"], ends[1:])
+        return ends
 
     def replaced(self, gone: Collection[str], new: "Columns", folder: Path) -> "Columns":
         """Take some documents out and put others in.

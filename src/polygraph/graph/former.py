@@ -76,24 +76,24 @@ class GraphMoves:
     triples: Moves
 
 
-def moves(former: FormerGraph, merged: Merged, folder: Path | None = None) -> GraphMoves | None:
+def moves(former: FormerGraph, merged: Merged, folder: Path | None = None) -> GraphMoves:
     """Compare two graphs, table by table; memory as for the different names.
-
-    None if ids hold what stands between the two of a relation: then relations of one entity do not follow each other,
-    and all records are made anew.
 
     Args:
         former: what the tables show.
         merged: what they are to show.
         folder: for what is put aside, as for `spill.room`.
     """
-    if any(BETWEEN in entity for entity in merged.ids):
-        return None
     number = {entity: n for n, entity in enumerate(merged.ids)}
     entities = np.array([number.get(entity, -1) for entity in former.ids], dtype=np.int64)
     strings = {predicate: i for i, predicate in enumerate(merged.predicates)}
     said = np.array([strings.get(predicate, -1) for predicate in former.predicates], dtype=np.int64)
-    relations = _Places((merged.sources, merged.targets), (entities, entities), folder)
+    ends, order = (merged.sources, merged.targets), None
+    if any(BETWEEN in entity for entity in merged.ids):
+        # Relations of one entity do not follow each other where ids hold what stands between two.
+        order = np.lexsort(ends[::-1])
+        ends = ends[0][order], ends[1][order]
+    relations = _Places(ends, (entities, entities), folder, order)
     triples = _Places(
         (merged.triple_sources, merged.triple_targets, merged.triple_predicates),
         (entities, entities, said),
@@ -125,10 +125,17 @@ class _Places:
             columns: so a row is found from left to right, in what has the same values so far.
         numbers: of former values of each column the present ones, -1 for those that are gone.
         folder: as for `spill.room`.
+        order: where each of these rows stands, if not as given.
     """
 
-    def __init__(self, columns: Sequence[Array], numbers: Sequence[Array], folder: Path | None) -> None:
-        self._n, self._numbers = len(columns[0]), numbers
+    def __init__(
+        self,
+        columns: Sequence[Array],
+        numbers: Sequence[Array],
+        folder: Path | None,
+        order: Array | None = None,
+    ) -> None:
+        self._n, self._numbers, self._order = len(columns[0]), numbers, order
         self._run = np.full(_width(columns[0], numbers[0]), -1, dtype=np.int64)
         """Number of the stretch with a value of the first column."""
         self._steps: list[tuple[int, Array]] = []
@@ -176,6 +183,8 @@ class _Places:
                 at = np.minimum(np.searchsorted(keys, key), max(len(keys) - 1, 0))
                 found = np.where(keys[at] == key, at, -1) if len(keys) else np.full(len(rows), -1)
                 let_go(keys, column)
+            if self._order is not None and self._n:
+                return np.where(found >= 0, self._order[found], -1)
             return found
 
         return places

@@ -21,6 +21,7 @@ from polygraph.columns import (
     cumulated,
     room,
     row_type,
+    running,
     whole_groups,
 )
 from polygraph.graph.csr import Graph
@@ -461,13 +462,13 @@ class Merged:
             parts = in_parts(groups.ends, np.asarray(items, dtype=np.int64))
         for part in parts:
             yield part
+            let_go(groups.ends, groups.order)
             self._rest()
 
     def _rest(self) -> None:
-        """Let go of what was read of the rows."""
-        for groups in (self._mentions, self._links):
-            let_go(groups.ends, groups.order)
-        let_go(self.sources, self.targets, self.weights, self._forward, *self._place_ends.values())
+        """Let go of what was read of relations and places."""
+        let_go(self._links.ends, self._links.order, self.sources, self.targets, self.weights, self._forward)
+        let_go(*self._place_ends.values())
 
     def _entity_of(self, name: str, table: Table, entity: Array, rows: Array) -> Array:
         """Position in the given ids of what a column of names means, -1 if nothing."""
@@ -485,12 +486,7 @@ class Merged:
         for rows in blocks(len(places)):
             found, often = np.unique(places.shifted(of, owners, rows), return_counts=True)
             ends[found + 1] += often.astype(ends.dtype)
-        total = 0
-        for rows in blocks(len(ends)):
-            ends[rows] = np.cumsum(ends[rows]) + total
-            total = int(ends[rows[-1]])
-        let_go(ends)
-        return ends
+        return running(ends, ends)
 
     def _places_of(self, name: str, rows: Array) -> tuple[Array, Array, Array]:
         """Chunks of some rows that have places: by position; of which of the rows each is; where each row's begin."""

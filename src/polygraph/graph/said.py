@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from polygraph.columns import Array, Columns, blocks, room
+from polygraph.columns import Array, Columns
 from polygraph.graph.groups import ranks, summed
 from polygraph.graph.marks import mark_of
 from polygraph.memory import let_go
@@ -41,12 +41,7 @@ class Texts:
 
     def __init__(self, columns: Columns, most: int, folder: Path | None = None) -> None:
         self._columns, self._most = columns, most
-        lengths, total = columns["texts"]["length"], 0
-        self._ends = room(len(lengths) + 1, np.int64, folder)
-        for rows in blocks(len(lengths)):
-            self._ends[rows + 1] = np.cumsum(lengths[rows], dtype=np.int64) + total
-            total = int(self._ends[rows[-1] + 1])
-        let_go(self._ends)
+        self._ends = columns.text_ends(folder)
 
     def read(self, rows: Array) -> list[str]:
         """Texts by row."""

@@ -105,6 +105,8 @@ class BuildReport:
     """What models cost during this build."""
     source: dict[str, int] = field(default_factory=dict)
     """Of an imported graph: what its files held, and the rows that were made of it."""
+    forgotten: bool = False
+    """Whether what was asked to be forgotten is gone from every file of the index."""
 
 
 def put_documents(

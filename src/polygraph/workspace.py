@@ -1062,14 +1062,18 @@ class Index:
             return
         if vectors is None:
             # A removal that was stopped is finished by another command.
-            again = replace(note, layers=tuple(current(store, manifest)))
-            self._build_silently(store, manifest, again, BuildReport(), _silent)
+            again, purged = replace(note, layers=tuple(current(store, manifest))), BuildReport()
+            self._build_silently(store, manifest, again, purged, _silent)
+            report.forgotten = purged.forgotten
+            report.notes += [each for each in purged.notes if each not in report.notes]
             return
         keys = self._reply_keys(store, manifest, store.read_windows())
         gone = self.models.calls.keep_only(keys, vectors)
         finish(store)
         sweep(store, manifest, former=0)
-        if not (store.scrub() and gone):
+        scrubbed = store.scrub()
+        report.forgotten = scrubbed and gone
+        if not report.forgotten:
             report.notes.append(
                 "another process is still reading the former state, so the files with the ending -wal may hold "
                 f"removed text. When it has ended, run: polygraph remove --forget --index {self.folder}"

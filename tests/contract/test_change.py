@@ -285,12 +285,25 @@ def traces(folder, words=(SECRET,)):
     return found
 
 
+def stop_before_forgetting(index, monkeypatch):
+    """Remove the secret, interrupted when all views are in step and stored replies are about to be deleted."""
+
+    def interrupt(*arguments):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as stopped:
+        stopped.setattr(index.models.calls, "keep_only", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            index.remove("secret.txt", forget=True)
+
+
 def test_forgetting_leaves_no_trace_in_any_file_and_keeps_the_replies_of_what_is_left(written):
     index, chat = written
     index.ask(f"What is the {SECRET}?", "graphrag-global")
     assert {"index.sqlite", "calls.sqlite"} <= {t.removesuffix("-wal") for t in traces(index.folder)}
     report = index.remove("secret.txt", forget=True)
-    assert not report.notes or not any("-wal" in note for note in report.notes)
+    assert report.forgotten
+    assert not any("-wal" in note for note in report.notes)
     assert traces(index.folder) == []
     assert not (index.folder / "derived" / "before.sqlite").exists()
     # What was read from the other documents is still there: a new index of them pays for no extraction.
@@ -312,6 +325,31 @@ def test_forgetting_can_be_asked_for_later(written):
     assert traces(index.folder) == []
     with pytest.raises(BadInput, match="name at least one document"):
         index.remove()
+
+
+def test_forgetting_that_was_stopped_is_ended_by_the_next_command_which_says_so(written, monkeypatch):
+    index, _ = written
+    stop_before_forgetting(index, monkeypatch)
+    assert traces(index.folder)
+    assert index.refresh().forgotten
+    assert traces(index.folder) == []
+    assert not index.refresh().forgotten  # nothing was asked for
+
+
+def test_a_reader_that_holds_what_is_to_be_forgotten_is_named_by_whatever_command_forgets(
+    written, monkeypatch
+):
+    index, _ = written
+    held = sqlite3.connect(index.folder / "index.sqlite", isolation_level=None)
+    held.execute("BEGIN")
+    held.execute("SELECT count(*) FROM documents").fetchone()
+    stop_before_forgetting(index, monkeypatch)
+    report = index.refresh()
+    assert not report.forgotten
+    assert any("another process is still reading" in note for note in report.notes)
+    held.close()
+    assert index.remove(forget=True).forgotten
+    assert traces(index.folder) == []
 
 
 def test_vectors_of_removed_texts_are_forgotten_and_the_others_kept(tmp_path):
@@ -434,7 +472,10 @@ def test_the_commands_refresh_retry_and_forget(papers, tmp_path, call):
         ended = call("remove", "letter.txt", "--index", index, "--forget", "--wait", "1", "--json", env=env)
         assert ended.code == 0, ended.err
         assert server.calls == n
+        assert json.loads(ended.out)["forgotten"]
         assert traces(index, ["never forgave"]) == []
+        again = call("remove", "--index", index, "--forget", env=env)
+        assert "no file of the index holds any trace of what was removed" in again.out
         ended = call("refresh", "--index", index, "--json", env=env)
         assert ended.code == 0, ended.err
         assert server.calls > n

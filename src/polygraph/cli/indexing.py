@@ -221,6 +221,8 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         show.out.print("nothing was to be built: all that was asked for is ready", style="dim")
     if report.usage.calls or report.usage.cached_calls:
         show.out.print(show.calls_line(report.usage), style="dim")
+    if report.forgotten:
+        show.out.print("no file of the index holds any trace of what was removed")
     for note in report.notes:
         show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False)
     for path, reason in report.unread[:10]:

@@ -250,7 +250,7 @@ def report(
         show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
     for note in material.findings.notes:
         show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False, soft_wrap=True)
-    show.out.print(f"report: {output / 'report.html'}", markup=False, soft_wrap=True)
+    show.out.print(f"report: {study.report_file(protocol)}", markup=False, soft_wrap=True)
 
 
 # --- parts --------------------------------------------------------------------------------------------

@@ -270,7 +270,9 @@ class Experiment:
         bert: Bert = "no",
         seed: int = 0,
     ) -> Material:
-        """Sum the study up and write ``report.html``, ``report.md`` and ``report.json`` into its folder.
+        """Sum the study up and write the report into its folder: as a page, as Markdown and as JSON.
+
+        The files are those of `report_file`, so that reports of two protocols lie beside each other.
 
         Args:
             protocol: whose judgements count.
@@ -310,12 +312,19 @@ class Experiment:
             agreement=agreement,
         )
         vectors = embed_answers(answers, self.models.name_embedder)
-        folder = self.study.folder
-        (folder / "report.html").write_text(html_report(material, vectors), encoding="utf-8")
-        (folder / "report.md").write_text(markdown_report(material), encoding="utf-8")
         told = json.dumps(json_report(material), ensure_ascii=False, indent=2, sort_keys=True)
-        (folder / "report.json").write_text(told + "\n", encoding="utf-8")
+        for ending, text in (
+            ("html", html_report(material, vectors)),
+            ("md", markdown_report(material)),
+            ("json", told + "\n"),
+        ):
+            self.report_file(protocol, ending).write_text(text, encoding="utf-8")
         return material
+
+    def report_file(self, protocol: str = "unbiased", ending: str = "html") -> Path:
+        """Where `report` writes: ``report.html``, or ``report-PROTOCOL.html`` of any protocol but the unbiased one."""
+        stem = "report" if protocol == "unbiased" else f"report-{protocol}"
+        return self.study.folder / f"{stem}.{ending}"
 
     def _answered(
         self, methods: Sequence[str]

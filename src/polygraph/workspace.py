@@ -4,11 +4,11 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias
+from typing import Any, Literal, Self
 
 from polygraph import answer as answering
 from polygraph.build import (
@@ -16,12 +16,12 @@ from polygraph.build import (
     Progress,
     build,
     counts,
-    cut,
     embedded_text,
     put_documents,
     rechunk,
     sweep,
 )
+from polygraph.choices import Extractor, choose, with_same_embedders, with_writer
 from polygraph.config import Settings, load_settings
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.estimate import (
@@ -43,15 +43,11 @@ from polygraph.evaluate.retrieval_metrics import KS
 from polygraph.evaluate.retrieval_report import RetrievalReport
 from polygraph.evaluate.study import Study
 from polygraph.exchange import export
-from polygraph.exchange.graphs import SourceGraph
-from polygraph.exchange.placing import LOST, fingerprint, put_graph
-from polygraph.exchange.placing import place as place_graph
-from polygraph.exchange.reading import Exported, ImportedStore, adopt_reports, describe, read_jsonl
-from polygraph.exchange.recognise import read_graph, recognise
-from polygraph.extract import fast, llm, nlp
-from polygraph.graph.pruning import Pruning
+from polygraph.exchange.placing import LOST
+from polygraph.extract import llm
+from polygraph.importing import import_into
 from polygraph.load import read
-from polygraph.models import ChatModel, Models
+from polygraph.models import Models
 from polygraph.models.callstore import CallStore
 from polygraph.models.open import open_models
 from polygraph.models.pool import in_turn
@@ -59,21 +55,17 @@ from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import Embedder
 from polygraph.models.replay import Named
 from polygraph.models.sending import is_local
-from polygraph.prompts import prompt
 from polygraph.records import Answer, Retrieval, Usage
 from polygraph.retrieve import method as find_method
 from polygraph.retrieve.base import Method, with_budget
-from polygraph.store.layers import BELOW, BY_NAME_EMBEDDER, REVISION, Snapshot, above, current, with_below
+from polygraph.store.layers import BELOW, BY_NAME_EMBEDDER, REVISION, Snapshot, current
 from polygraph.store.lock import writing
 from polygraph.store.manifest import Manifest
-from polygraph.store.opening import FILE_NAME, is_begun
+from polygraph.store.opening import is_begun
 from polygraph.store.sqlite import Store
 from polygraph.store.unfinished import Unfinished, begin, finish, stamp, unfinished
 from polygraph.tasks.answer import Turn, condense_question
 from polygraph.words import names
-
-Extractor: TypeAlias = Literal["nlp", "fast", "llm"]
-"""How a graph is extracted: by a parser, as noun phrases that stand together, or by a chat model."""
 
 CALLS_FILE = "calls.sqlite"
 _WINDOWS = 256
@@ -201,7 +193,9 @@ class Index:
         )  # fails before any work
         with self._writing(wait_s) as store:
             before = store.manifest()
-            manifest = self._manifest(before, extractor, adding=loaded is not None)
+            manifest = choose(
+                self.folder, before, self.settings, self.models, extractor, adding=loaded is not None
+            )
             report = BuildReport()
             change = partial(begin, store)
             if before is not None and before.chunker != manifest.chunker:
@@ -268,8 +262,9 @@ class Index:
                 embedder=_Undimensioned(self.models.embedder),
                 name_embedder=_Undimensioned(self.models.name_embedder),
             )
-            index = Index(self.folder, self.settings, unasked)
-            manifest = index._manifest(before, extractor, adding=loaded is not None)
+            manifest = choose(
+                self.folder, before, self.settings, unasked, extractor, adding=loaded is not None
+            )
             corpus = gather(store, loaded, roots, manifest, self.models.embedder)
             same = before is not None and before.chunker == manifest.chunker
             untouched = same and not corpus.n_changed and not corpus.n_gone
@@ -342,7 +337,7 @@ class Index:
                 )
             if not documents and not forget:
                 raise BadInput("name at least one document; list them with: polygraph status --documents")
-            manifest = self._built_manifest(store)
+            manifest = self._built(store)
             note = begin(store, layers=current(store, manifest), removed=documents, forget=forget)
             with store.transaction():
                 for document in documents:
@@ -367,7 +362,7 @@ class Index:
             ModelUnavailable, BudgetReached: what was done is kept.
         """
         with self._writing(wait_s) as store:
-            manifest = self._with_writer(self._built_manifest(store))
+            manifest = with_writer(self.folder, self._built(store), self.models)
             begun = unfinished(store)
             layers = {*current(store, manifest), *(begun.layers if begun else ())}
             again = {"reports"} if not manifest.reports.startswith("extractive") else set()
@@ -388,13 +383,13 @@ class Index:
             NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
         """
         with self._writing(wait_s) as store:
-            manifest = self._built_manifest(store)
+            manifest = self._built(store)
             if not manifest.reader.startswith("llm:"):
                 raise BadInput(
                     f"nothing of the graph at {self.folder} was read by the chat model ({manifest.extractor}), so "
                     "there is nothing to ask again"
                 )
-            manifest = self._with_writer(manifest)
+            manifest = with_writer(self.folder, manifest, self.models)
             windows = [
                 window
                 for window, status, problem, _ in store.failures()
@@ -466,116 +461,18 @@ class Index:
             BadInput: if there is an index already, or something of the folder is not as it must be.
             MissingExtra: for parquet files without pyarrow.
         """
-        place = Path(folder)
-        form = recognise(place, format)
-        if form != "jsonl":
-            return self._import_graph(place, form, progress, wait_s)
-        exported = describe(place)
-        layers, notes = self._importable(exported)
-        total = exported.counts["documents"]
-        with self._making(wait_s) as (store, filling):
-            with filling:
-                read_jsonl(place, store, lambda done: progress("documents", done, total))
-            manifest = exported.manifest
-            written = "reports" in layers and not manifest.reports.startswith("extractive")
-            wanted = [x for x in layers if not (written and x in ("reports", *above("reports")))]
-            # Without the chat model: what one wrote comes from the export, and nothing is asked again.
-            silent = replace(self.models, chat=None)
-            report = build(store, manifest, silent, wanted, BuildReport(added=total), progress)
-            if written and adopt_reports(store, manifest):
-                build(store, manifest, silent, layers, report, progress)
-            elif written:
-                notes.append(
-                    "the imported reports are not about the communities that were found again, and wait unused. "
-                    f"Write new ones with: polygraph index --index {self.folder}"
-                )
-            report.counts = counts(store)
-            for kind in ("entities", "relations", "communities"):
-                before, now = exported.counts[kind], report.counts[kind]
-                if before != now and (now or not notes):
-                    notes.append(f"the export had {before} {kind}, and {now} were found again in its rows")
-            return self._imported(store, report, notes)
-
-    def _import_graph(self, place: Path, format: str, progress: Progress, wait_s: float) -> BuildReport:
-        """Make this index from a graph that another program made."""
-        graph = read_graph(place, format)
-        manifest = replace(
-            self._manifest(None, "nlp"),
-            extractor=f"imported:{graph.program}:{fingerprint(graph)}",
-            extractor_settings={},
-            reports="extractive",
-        )
-        embedder = self.models.embedder
-        with self._making(wait_s) as (store, filling):
-            with filling:
-                placed = place_graph(graph, partial(cut, manifest=manifest, embedder=embedder))
-                source = put_graph(
-                    store, graph, placed, manifest, lambda done, total: progress("documents", done, total)
-                )
-            silent = replace(self.models, chat=None)
-            report = BuildReport(added=source["documents indexed"], source=source)
-            build(store, manifest, silent, list(BELOW), report, progress)
-            return self._imported(store, report, [*graph.remarks(), *self._not_taken_over(graph, report)])
-
-    def _not_taken_over(self, graph: SourceGraph, report: BuildReport) -> list[str]:
-        """What of a graph another program made has another form here, and why."""
-        found = []
-        pairs = {frozenset((relation.source, relation.target)) for relation in graph.relations}
-        names = {entity.name for entity in graph.entities} | {name for pair in pairs for name in pair}
-        n, m = report.counts["entities"], report.counts["relations"]
-        if (n, m) != (len(names), len(pairs)):
-            found.append(
-                f"the graph's {len(names)} names (those that only relations have included) and {len(pairs)} pairs of "
-                f"related names are {n} entities and {m} relations here: names are resolved as those of any index"
+        try:
+            return import_into(
+                self.folder,
+                Path(folder),
+                self.settings,
+                self.models,
+                format=format,
+                progress=progress,
+                wait_s=wait_s,
             )
-        if graph.counts.get("reports"):
-            found.append(
-                f"{graph.counts['reports']} reports were not taken over: they are about communities that "
-                f"{graph.program} found, and those of this index are computed from the rows. "
-                "Reports made of sentences stand in their place; with a chat model, have it write them: polygraph "
-                f"index --index {self.folder}"
-            )
-        return found
-
-    def _imported(self, store: Store, report: BuildReport, notes: Sequence[str]) -> BuildReport:
-        """Note what an import had to leave out, for as long as its graph is not built again."""
-        with store.transaction():
-            store.set_notes("graph", [*store.notes(), *notes])
-        report.notes = store.notes()
-        return report
-
-    @contextmanager
-    def _making(self, wait_s: float) -> Iterator[tuple[Store, AbstractContextManager[None]]]:
-        """A store for an index that is not there yet, and the part of the work after which it must be there whole.
-
-        Raises:
-            BadInput: if there is an index already.
-        """
-        self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
-        with writing(self.folder, wait_s=wait_s):
-            was_there = (self.folder / FILE_NAME).exists()
-            store = ImportedStore(self.folder, mode="write", durability=self.settings.durability)
-
-            @contextmanager
-            def filling() -> Iterator[None]:
-                try:
-                    yield
-                except BaseException:
-                    store.close()
-                    for ending in ("", "-wal", "-shm") if not was_there else ():
-                        (self.folder / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
-                    raise
-
-            try:
-                if store.manifest() is not None or store.count("documents"):
-                    raise BadInput(
-                        f"there is an index at {self.folder} already, and an import makes a new one. Name another "
-                        "folder with --index"
-                    )
-                yield store, filling()
-            finally:
-                store.close()
-                self._forget_snapshot()
+        finally:
+            self._forget_snapshot()
 
     # --- questions ----------------------------------------------------------------------------------
 
@@ -823,95 +720,6 @@ class Index:
             return list(BELOW)
         return sorted({layer for name in methods for layer in find_method(name).needs})
 
-    def _importable(self, exported: Exported) -> tuple[list[str], list[str]]:
-        """Layers of an export that can be rebuilt with the embedders in use, and what is to be said of the others."""
-        manifest, models = exported.manifest, self.models
-        needs = {
-            # Names are resolved by the vectors of the name embedder: another one would give another graph.
-            "graph": (models.name_embedder, manifest.name_embedder, manifest.name_dimension),
-            "chunk_vectors": (models.embedder, manifest.embedder, manifest.dimension),
-        }
-        layers, notes = list(exported.layers), []
-        for layer, (model, name, dimension) in needs.items():
-            lost = [each for each in layers if layer in with_below([each])]
-            if lost and (model.name, model.dimension) != (name, dimension):
-                layers = [each for each in layers if each not in lost]
-                notes.append(
-                    f"{', '.join(lost)} not rebuilt: the export was made with the embedder {name} ({dimension} "
-                    f"dimensions), and the one in use is {model.name} ({model.dimension}). Import with the former "
-                    "(settings `embedder` and `name_embedder`)"
-                )
-        return layers, notes
-
-    def _manifest(
-        self, before: Manifest | None, extractor: Extractor | None, *, adding: bool = False
-    ) -> Manifest:
-        """What to build with: settings given outright, else what the index was built with, else defaults.
-
-        Args:
-            before: of the index as it is.
-            extractor: given outright.
-            adding: whether documents are read; an imported graph gets an extractor for them only then.
-        """
-        settings, models = self.settings, self.models
-
-        def choose(name: str) -> Any:
-            given = name in settings.model_fields_set
-            return getattr(settings, name) if before is None or given else getattr(before, name)
-
-        outright = extractor or (settings.extractor if settings.extractor != "auto" else None)
-        former = before.reader if before else ""
-        kind = outright or (former.split(":")[0] if former else "llm" if models.chat else "nlp")
-        if before and before.imported and not former and not adding:
-            kind = ""  # nobody reads anything
-        if kind == "llm" and models.chat is None:
-            raise BadInput(
-                "extraction with a model was asked for, and no chat model is configured. Set POLYGRAPH_CHAT_MODEL "
-                "and OPENAI_BASE_URL or OPENAI_API_KEY, or extract without one: --extractor nlp"
-            )
-        if kind == "llm" and models.chat is not None:
-            values: dict[str, Any] = {
-                "entity_types": list(settings.entity_types),
-                "gleaning": settings.gleaning,
-                "max_gleanings": settings.max_gleanings,
-            }
-            identity = llm.identity(
-                models.chat.name,
-                entity_types=settings.entity_types,
-                gleaning=settings.gleaning,
-                max_gleanings=settings.max_gleanings,
-            )
-            if former.startswith("llm:") and former != identity and not outright:
-                raise IndexMismatch(
-                    f"the graph of {self.folder} was extracted by {former}, and the settings now say "
-                    f"{identity}. Use the former, or read every document again with: --extractor llm"
-                )
-        elif kind == "fast":
-            pruning = Pruning()
-            values, identity = asdict(pruning), f"{fast.identity()}:{pruning.identity}"
-            if before and before.imported:
-                raise BadInput(
-                    f"the graph of {self.folder} was imported, and the extractor `fast`, which prunes the whole graph, "
-                    "cannot read documents beside it. Use: --extractor nlp, or llm"
-                )
-        else:
-            values, identity = {}, nlp.identity() if kind else ""
-        if before and before.imported:
-            identity = f"{before.imported}+{identity}" if identity else before.imported
-        return Manifest(
-            chunk_tokens=min(choose("chunk_tokens"), models.embedder.max_tokens),
-            window_tokens=choose("window_tokens"),
-            language=choose("language"),
-            embedder=models.embedder.name,
-            dimension=models.embedder.dimension,
-            name_embedder=models.name_embedder.name,
-            name_dimension=models.name_embedder.dimension,
-            extractor=identity,
-            extractor_settings=values,
-            reports=_writer_of_reports(models.chat) if models.chat else "extractive",
-            community_size=choose("community_size"),
-        )
-
     def _answer(
         self,
         question: str,
@@ -973,42 +781,9 @@ class Index:
                 store.close()
                 self._forget_snapshot()
 
-    def _built_manifest(self, store: Store) -> Manifest:
-        """The manifest of an index that is to be changed with the embedders that it was built with.
-
-        Raises:
-            BadInput: if nothing was built yet.
-            IndexMismatch: if other embedders are in use, whose vectors would stand among those of the index.
-        """
-        manifest = store.manifest()
-        if manifest is None:
-            raise BadInput(
-                f"the index at {self.folder} is empty. Fill it with: polygraph index PATH --index {self.folder}"
-            )
-        used = (self.models.embedder.name, self.models.name_embedder.name)
-        if used != (manifest.embedder, manifest.name_embedder):
-            raise IndexMismatch(
-                f"the index at {self.folder} was built with the embedders {manifest.embedder} and "
-                f"{manifest.name_embedder}, and those in use are {used[0]} and {used[1]}. Use the former (settings "
-                "`embedder` and `name_embedder`)"
-            )
-        return manifest
-
-    def _with_writer(self, manifest: Manifest) -> Manifest:
-        """The manifest with the chat model in use as the writer of reports, if a model is to write them.
-
-        Raises:
-            BadInput: if a model is needed and none is configured.
-        """
-        by_model = manifest.reader.startswith("llm:") or not manifest.reports.startswith("extractive")
-        if self.models.chat is None and by_model:
-            raise BadInput(
-                f"the index at {self.folder} was made with a chat model, and none is configured. Set "
-                "POLYGRAPH_CHAT_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY"
-            )
-        if self.models.chat is None or manifest.reports.startswith("extractive"):
-            return manifest
-        return replace(manifest, reports=_writer_of_reports(self.models.chat))
+    def _built(self, store: Store) -> Manifest:
+        """The manifest of an index that is there, if the embedders in use are its own."""
+        return with_same_embedders(self.folder, store.manifest(), self.models)
 
     def _build_again(
         self,
@@ -1119,10 +894,6 @@ def _planned(name: str) -> MethodPlan:
         max_tokens=chosen.max_tokens,
         parameters={f.name: getattr(chosen, f.name) for f in fields(chosen)},  # type: ignore[arg-type]
     )
-
-
-def _writer_of_reports(model: ChatModel) -> str:
-    return f"{model.name}:{prompt('report').hash[:8]}"
 
 
 def _is_lost(status: str, problem: str) -> bool:

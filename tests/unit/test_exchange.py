@@ -13,6 +13,7 @@ import pytest
 
 from polygraph import Index
 from polygraph.build import BuildReport
+from polygraph.choices import choose
 from polygraph.chunk import windows
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
 from polygraph.exchange import reading
@@ -158,7 +159,7 @@ def test_memory_does_not_grow_with_the_index(tmp_path):
         with opened(folder) as index, writing(folder):
             store = Store(folder, mode="write")
             with store.transaction():
-                store.set_manifest(index._manifest(None, "nlp"))
+                store.set_manifest(choose(index.folder, None, index.settings, index.models, "nlp"))
                 for n in range(n_documents):
                     document = Document(id=f"d{n:05}", title="T", text=text)
                     chunks = [

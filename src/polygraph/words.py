@@ -94,10 +94,11 @@ def phrases(text: str) -> list[tuple[str, bool]]:
 def quantity(n: int, what: str) -> str:
     """A number with its noun, for people to read.
 
-    >>> quantity(1, "passage"), quantity(1200, "passage")
-    ('1 passage', '1,200 passages')
+    >>> quantity(1, "passage"), quantity(1200, "passage"), quantity(2, "entity")
+    ('1 passage', '1,200 passages', '2 entities')
     """
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
+    many = f"{what[:-1]}ies" if what[-1] == "y" and what[-2] not in "aeiou" else f"{what}s"
+    return f"{n:,} {what if n == 1 else many}"
 
 
 def listing(items: Sequence[str]) -> str:

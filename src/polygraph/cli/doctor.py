@@ -116,6 +116,7 @@ def _chat(settings: Settings) -> Check:
 
 def _index(settings: Settings) -> Check:
     from polygraph.store.layers import BELOW
+    from polygraph.words import quantity
     from polygraph.workspace import Index
 
     if not settings.index.exists():
@@ -140,4 +141,4 @@ def _index(settings: Settings) -> Check:
             f"{settings.index} lacks {', '.join(missing)}",
             f"polygraph index --index {settings.index}",
         )
-    return Check("index", True, f"{settings.index}: {n_chunks:,} passages, every layer ready")
+    return Check("index", True, f"{settings.index}: {quantity(n_chunks, 'passage')}, every layer ready")

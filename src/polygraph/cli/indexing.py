@@ -205,10 +205,15 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
             f"{quantity(report.added, 'document')} added, {report.changed:,} changed, {report.removed:,} removed, "
             f"{report.unchanged:,} as before"
         )
+    kinds = {
+        "document": "documents",
+        "passage": "chunks",
+        "entity": "entities",
+        "relation": "relations",
+        "report": "reports",
+    }
     show.out.print(
-        f"{opened.folder}: {c['documents']:,} documents, {c['chunks']:,} passages, {c['entities']:,} entities, "
-        f"{c['relations']:,} relations, {c['reports']:,} reports",
-        markup=False,
+        f"{opened.folder}: {', '.join(quantity(c[key], what) for what, key in kinds.items())}", markup=False
     )
     if report.built:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
@@ -235,9 +240,11 @@ def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
     import shlex
 
     from polygraph.cli import show
+    from polygraph.words import quantity
 
+    to_read = f"{found.windows_to_read:,} {'is' if found.windows_to_read == 1 else 'are'} to be read"
     show.out.print(
-        f"{found.documents:,} documents, {found.windows:,} windows, of which {found.windows_to_read:,} are to be read",
+        f"{quantity(found.documents, 'document')}, {quantity(found.windows, 'window')}, of which {to_read}",
         style="bold",
     )
     if found.communities.high:

@@ -200,8 +200,11 @@ def demo(
 
 def _show_status(found: dict[str, Any]) -> None:
     from polygraph.cli import show
+    from polygraph.words import quantity
 
-    show.out.print(f"{found['index']}: {found['documents']:,} documents", style="bold", markup=False)
+    show.out.print(
+        f"{found['index']}: {quantity(found['documents'], 'document')}", style="bold", markup=False
+    )
     show.show_table(
         ("layer", "state", "rows", "seconds"),
         [(n, v["state"], f"{v['rows']:,}", f"{v['seconds']:.1f}") for n, v in found["layers"].items()],

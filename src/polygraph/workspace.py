@@ -346,7 +346,9 @@ class Index:
                 # Views that are not brought in step would keep what they say of the documents.
                 store.drop_layers(layer for layer in BELOW if layer not in note.layers)
             report = BuildReport(removed=len(set(documents)), unchanged=store.count("documents"))
-            self._build_silently(store, manifest, note, report, progress)
+            self._finish(
+                store, manifest, report, self._build_silently(store, manifest, note, report, progress)
+            )
             return report
 
     def refresh(self, *, progress: Progress = _silent, wait_s: float = 0.0) -> BuildReport:
@@ -810,8 +812,8 @@ class Index:
 
     def _build_silently(
         self, store: Store, manifest: Manifest, note: Unfinished, report: BuildReport, progress: Progress
-    ) -> None:
-        """Bring layers in step without a call of a chat model or an endpoint."""
+    ) -> set[bytes]:
+        """Bring layers in step without a call of a chat model or an endpoint, and tell which vectors were looked up."""
         with self.models.calls.replay() as found:
             build(
                 store,
@@ -824,12 +826,19 @@ class Index:
                 # Every text that is still in use must be looked up once, so that the others are known.
                 again=note.layers if note.forget else (),
             )
-        self._finish(store, manifest, report, found.vectors)
+        return found.vectors
 
     def _finish(
         self, store: Store, manifest: Manifest, report: BuildReport, vectors: set[bytes] | None = None
     ) -> None:
-        """Show the new state to readers, after all traces are gone that must go."""
+        """Show the new state to readers, after all traces are gone that must go.
+
+        Args:
+            store: whose layers are in step.
+            manifest: that they were built with.
+            report: is told whether all traces are gone.
+            vectors: those in use, if every text was looked up.
+        """
         note = unfinished(store)
         if note is None or not note.forget:
             if note is not None or report.built:
@@ -837,11 +846,8 @@ class Index:
             return
         if vectors is None:
             # A removal that was stopped is finished by another command.
-            again, purged = replace(note, layers=tuple(current(store, manifest))), BuildReport()
-            self._build_silently(store, manifest, again, purged, _silent)
-            report.forgotten = purged.forgotten
-            report.notes += [each for each in purged.notes if each not in report.notes]
-            return
+            again = replace(note, layers=tuple(current(store, manifest)))
+            vectors = self._build_silently(store, manifest, again, BuildReport(), _silent)
         keys = self._reply_keys(store, manifest, store.read_windows())
         gone = self.models.calls.keep_only(keys, vectors)
         finish(store)

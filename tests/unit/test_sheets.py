@@ -320,5 +320,7 @@ def test_a_study_is_judged_by_a_model_and_a_person_and_the_report_compares_them(
     told = {p: study.report_file(p, "json").read_text() for p in ("people", "unbiased")}
     assert {p: json.loads(text)["protocol"] for p, text in told.items()} == {p: p for p in told}
     assert study.report_file("people").name == "report-people.html"
+    with pytest.raises(BadInput, match="cannot name a report"):
+        study.report(protocol="../people")
     assert "| anna (people) |" in (tmp_path / "study" / "report.md").read_text()
     assert json.loads((tmp_path / "study" / "report.json").read_text())["agreement"]["pairs"]

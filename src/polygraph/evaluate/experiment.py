@@ -1,6 +1,7 @@
 """A study from questions to judgements: the order of the steps, and what each is run with."""
 
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -281,9 +282,10 @@ class Experiment:
             seed: of the intervals.
 
         Raises:
-            BadInput: if nothing was answered yet.
+            BadInput: if nothing was answered yet, or the protocol's name is not fit for files.
             MissingExtra: without the extra `eval`.
         """
+        self.report_file(protocol)  # fails before any work
         questions, answers = self.questions(), self.study.answers()
         if not answers:
             raise BadInput(
@@ -322,7 +324,15 @@ class Experiment:
         return material
 
     def report_file(self, protocol: str = "unbiased", ending: str = "html") -> Path:
-        """Where `report` writes: ``report.html``, or ``report-PROTOCOL.html`` of any protocol but the unbiased one."""
+        """Where `report` writes: ``report.html``, or ``report-PROTOCOL.html`` of any protocol but the unbiased one.
+
+        Raises:
+            BadInput: for the name of a protocol that has other characters than letters, digits, ``-`` and ``_``.
+        """
+        if not re.fullmatch(r"[\w-]{1,100}", protocol):
+            raise BadInput(
+                f"the protocol {protocol!r} cannot name a report. Use letters, digits, - and _ in the name of a design"
+            )
         stem = "report" if protocol == "unbiased" else f"report-{protocol}"
         return self.study.folder / f"{stem}.{ending}"
 

@@ -4,6 +4,7 @@ There are as many chunks as there is text, and an id takes two hundred bytes whe
 id of a document and a place in it; so documents are looked up, and a chunk is eight bytes.
 """
 
+from abc import abstractmethod
 from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
@@ -102,7 +103,27 @@ class ChunkIds:
         return keys
 
 
-class ChunkOrder(Sequence[str]):
+class _Ids(Sequence[str]):
+    """Ids by place, made as they are asked for, since all of them are several megabytes."""
+
+    @abstractmethod
+    def _id(self, place: int) -> str: ...
+
+    def named(self, places: Array) -> list[str]:
+        """Ids of the chunks at some places."""
+        return [self._id(place) for place in places.tolist()]
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice):
+            return self.named(np.arange(*place.indices(len(self))))
+        return self._id(range(len(self))[place])
+
+
+class ChunkOrder(_Ids):
     """Some chunks in the order of documents: each is its place here.
 
     >>> ids = ChunkIds()
@@ -155,22 +176,15 @@ class ChunkOrder(Sequence[str]):
         let_go(self._codes)
         return list(self._ids.ids(codes))
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return self.named(np.arange(len(self))[place])
-        (found,) = self._ids.ids([int(self._codes[place])])
-        return found
+    def _id(self, place: int) -> str:
+        return next(self._ids.ids([int(self._codes[place])]))
 
     def __len__(self) -> int:
         return len(self._codes)
 
 
-class Chunks(Sequence[str]):
-    """Ids of all chunks, by position; made as they are asked for, since all of them are several megabytes.
+class Chunks(_Ids):
+    """All chunks, by position.
 
     Args:
         counts: number of chunks of each document that has some, by document.
@@ -191,15 +205,7 @@ class Chunks(Sequence[str]):
         first = dict(zip(self._documents, self._begins, strict=False))
         return np.array([first.get(document, len(self)) for document in documents], dtype=np.int64)
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> list[str]: ...
-    def __getitem__(self, place: int | slice) -> str | list[str]:
-        if isinstance(place, slice):
-            return [self[n] for n in range(*place.indices(len(self)))]
-        if not 0 <= place < len(self):
-            raise IndexError(place)
+    def _id(self, place: int) -> str:
         document = bisect_right(self._begins, place) - 1
         return f"{self._documents[document]}:{place - self._begins[document]}"
 

@@ -17,13 +17,14 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from polygraph import build
-from polygraph.extract import nlp, reading
+from polygraph.extract import reading
+from polygraph.extract.nlp import extractor as nlp
+from polygraph.indexing import build
 from polygraph.models import Calls, Models
-from polygraph.models.onnx import OnnxEmbedder
 from polygraph.models.protocols import Embedder
-from polygraph.models.static import HashEmbedder, WordLlamaEmbedder
-from polygraph.workspace import Index
+from polygraph.models.providers.onnx import OnnxEmbedder
+from polygraph.models.providers.static import HashEmbedder, WordLlamaEmbedder
+from polygraph.workspace.index import Index
 
 _CHUNKS = 10
 """Per document."""

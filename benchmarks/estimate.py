@@ -20,13 +20,13 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from polygraph.estimate import Estimate, Range
-from polygraph.extract import nlp
+from polygraph.extract.nlp import extractor as nlp
+from polygraph.indexing.estimate import Estimate, Range
 from polygraph.models.protocols import ChatRequest
-from polygraph.models.scripted import ScriptedChat, ScriptedServer
+from polygraph.models.providers.scripted import ScriptedChat, ScriptedServer
 from polygraph.records import Chunk, Window
 from polygraph.testing import scripted_chat
-from polygraph.workspace import Index
+from polygraph.workspace.index import Index
 
 STAGES = ("extract", "glean", "reports", "chunk_vectors", "resolution", "entity_vectors")
 FIGURES = ("calls", "prompt_tokens", "completion_tokens")

@@ -24,12 +24,12 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from polygraph.config import load_settings
-from polygraph.models.scripted import ScriptedServer
+from polygraph.models.providers.scripted import ScriptedServer
 from polygraph.records import Answer
 from polygraph.retrieve import METHODS
 from polygraph.testing import scripted_chat
-from polygraph.testing.acceptance import expected_calls, faults_of_answer, faults_of_retrieval
-from polygraph.workspace import Index
+from polygraph.testing.check_retrieval import expected_calls, faults_of_answer, faults_of_retrieval
+from polygraph.workspace.index import Index
 
 CAROL = (
     "Who was Scrooge's dead business partner?",

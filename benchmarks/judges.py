@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from polygraph.evaluate.protocols import Design
-from polygraph.evaluate.simulate import Faults, Truth, read_study
+from polygraph.evaluate.judging.pairwise import Design
+from polygraph.evaluate.judging.simulated_judges import Faults, Truth, read_study
 
 CASES = {
     "a method against itself": Truth(),

@@ -23,7 +23,7 @@ from pathlib import Path
 
 from polygraph.models.calls import request_key
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.models.scripted import ScriptedServer, Served
+from polygraph.models.providers.scripted import ScriptedServer, Served
 from polygraph.testing import scripted_chat
 
 CONCURRENCY = 4

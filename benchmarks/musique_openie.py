@@ -14,10 +14,10 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from polygraph.evaluate.bootstrap import Interval
-from polygraph.evaluate.retrieval_report import RetrievalReport
+from polygraph.evaluate.reports.retrieval_report import RetrievalReport
+from polygraph.evaluate.statistics.bootstrap import Interval
 from polygraph.retrieve import METHODS
-from polygraph.workspace import Index
+from polygraph.workspace.index import Index
 
 METRICS = ("recall@5", "all@10")
 BASELINE = "naive"

@@ -17,18 +17,24 @@ import time
 from pathlib import Path
 
 import polygraph
-from polygraph.evaluate.align import Aligned, count_words
-from polygraph.evaluate.findings import find
 from polygraph.evaluate.gold_answers import confusions, right_answers, router_sentence
-from polygraph.evaluate.gold_scores import gold_scores
-from polygraph.evaluate.judgements import Judgement, pairs_of
-from polygraph.evaluate.questions_file import Question
-from polygraph.evaluate.report import Material, embed_answers, html_report, json_report, markdown_report
-from polygraph.evaluate.study import StudyAnswer
+from polygraph.evaluate.judging.judgements import Judgement, pairs_of
+from polygraph.evaluate.judging.length_alignment import Aligned, count_words
+from polygraph.evaluate.metrics.answer_scores import gold_scores
+from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.reports.findings import find
+from polygraph.evaluate.reports.study_report import (
+    Material,
+    embed_answers,
+    html_report,
+    json_report,
+    markdown_report,
+)
+from polygraph.evaluate.runs.study_folder import StudyAnswer
 from polygraph.models import Calls, Models
-from polygraph.models.static import HashEmbedder
-from polygraph.sentences import sentences
+from polygraph.models.providers.static import HashEmbedder
 from polygraph.tasks.judge import ASPECTS
+from polygraph.text.sentences import sentences
 
 METHODS = {
     "naive": (2.6, 1_900, 320),

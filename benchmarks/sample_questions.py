@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from polygraph.records import Answer
-from polygraph.words import content
-from polygraph.workspace import Index
+from polygraph.text.words import content
+from polygraph.workspace.index import Index
 
 COLUMNS = (
     "right of 34",

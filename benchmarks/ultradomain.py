@@ -19,12 +19,12 @@ from pathlib import Path
 
 import numpy as np
 
-from polygraph.evaluate.agreement import cohen_kappa
-from polygraph.evaluate.align import count_words
-from polygraph.evaluate.findings import Findings, find
-from polygraph.evaluate.judgements import Judgement
-from polygraph.evaluate.questions_file import Question
-from polygraph.evaluate.study import StudyAnswer
+from polygraph.evaluate.judging.judgements import Judgement
+from polygraph.evaluate.judging.length_alignment import count_words
+from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.reports.findings import Findings, find
+from polygraph.evaluate.runs.study_folder import StudyAnswer
+from polygraph.evaluate.statistics.agreement import cohen_kappa
 
 COMPARISONS = {
     "hi_fastgraphrag": ("hi", "fastGraphrag"),

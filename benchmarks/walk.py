@@ -26,14 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from polygraph.evaluate.bootstrap import Interval, bootstrap_differences, bootstrap_means
+from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_differences, bootstrap_means
 from polygraph.graph.csr import Graph
-from polygraph.graph.walks import EdgeKind, Network, walk
+from polygraph.graph.pagerank import EdgeKind, Network, walk
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.base import Method
-from polygraph.retrieve.walk import NameWalk
+from polygraph.retrieve.methods.walk import NameWalk
 from polygraph.store.layers import Snapshot
-from polygraph.workspace import Index
+from polygraph.workspace.index import Index
 
 SETS: Mapping[str, Sequence[tuple[str, int | None]]] = {
     "2wiki": (("corpus.jsonl.gz", None),),

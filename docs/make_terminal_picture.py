@@ -93,7 +93,7 @@ def main() -> None:
 def demo_lines() -> list[Text]:
     """Run `polygraph demo` in the current folder and return what it printed on standard output, line by line."""
     # By name: the package has commands of the same names as its modules.
-    demo, show = import_module("polygraph.cli.demo"), import_module("polygraph.cli.show")
+    demo, show = import_module("polygraph.cli.demo"), import_module("polygraph.cli.render.answer")
     console = Console(highlight=False, width=WIDTH, file=io.StringIO(), force_terminal=True, record=True)
     for module in (demo, show):
         module.__dict__["out"] = console

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from polygraph.records import Answer, Citation, Document, Evidence, Retrieval, Usage
-    from polygraph.workspace import Index
+    from polygraph.workspace.index import Index
 
 __version__ = "0.1.0"
 
@@ -14,7 +14,7 @@ __all__ = ["Answer", "Citation", "Document", "Evidence", "Index", "Retrieval", "
 def __getattr__(name: str) -> Any:
     # Loaded on first use, so that `import polygraph` and `polygraph --help` stay quick.
     if name == "Index":
-        from polygraph.workspace import Index
+        from polygraph.workspace.index import Index
 
         return Index
     if name in __all__:

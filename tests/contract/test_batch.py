@@ -14,9 +14,9 @@ import pytest
 
 from polygraph.errors import BadInput, BudgetReached, ModelUnavailable, RequestsWaiting, UnusableReply
 from polygraph.models import Calls, ChatRequest, Message
-from polygraph.models.batch import BatchOptions
-from polygraph.models.openai import OpenAIChat
-from polygraph.models.scripted import ScriptedServer, _request_of
+from polygraph.models.batch.jobs import BatchOptions
+from polygraph.models.providers.openai import OpenAIChat
+from polygraph.models.providers.scripted import ScriptedServer, _request_of
 from polygraph.testing import scripted_chat
 
 ENV = {"POLYGRAPH_CHAT_MODEL": "scripted"}
@@ -476,7 +476,7 @@ def test_what_is_no_reply_is_counted_and_does_no_harm(tmp_path):
 
 
 def test_a_line_without_end_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("polygraph.models.batch_lines.LONGEST_LINE", 1000)
+    monkeypatch.setattr("polygraph.models.batch.lines.LONGEST_LINE", 1000)
     with opened(tmp_path) as calls:
         waits(calls)
     key = written(tmp_path)[0]["custom_id"]

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from polygraph.errors import BadInput, IndexMismatch
 from polygraph.models import Calls, Models
-from polygraph.models.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
-from polygraph.models.static import HashEmbedder
+from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
+from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.layers import BELOW, Snapshot
 from polygraph.testing import REPLIES, scripted_chat
-from polygraph.workspace import Index
+from polygraph.workspace.index import Index
 
 POOL = {
     "board.txt": "The Harbour Board met in March. Tobias Wren spoke of the Skerry Light. Mara Quill answered him.",
@@ -101,7 +101,7 @@ def opened(folder, chat=None, **more):
 @pytest.fixture
 def no_parser(monkeypatch):
     """Extraction by capitals: the same rows in a hundredth of the time that loading the parser takes."""
-    for module in ("nlp", "reading"):
+    for module in ("nlp.extractor", "reading"):
         monkeypatch.setattr(f"polygraph.extract.{module}.installed", lambda: False)
 
 

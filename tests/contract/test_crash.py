@@ -15,15 +15,15 @@ from pathlib import Path
 import pytest
 
 from polygraph.models import Calls, Models
-from polygraph.models.static import HashEmbedder
-from polygraph.store.files import damage
+from polygraph.models.providers.static import HashEmbedder
+from polygraph.store.atomic_files import damage
+from polygraph.store.connection import readable
+from polygraph.store.database import Store
+from polygraph.store.generations import BEFORE, begin, finish, finished_state
 from polygraph.store.layers import FILES, Snapshot
 from polygraph.store.lock import writing
-from polygraph.store.opening import readable
-from polygraph.store.sqlite import Store
-from polygraph.store.unfinished import BEFORE, begin, finish, finished_state
 from polygraph.testing import scripted_chat
-from polygraph.workspace import Index
+from polygraph.workspace.index import Index
 
 QUESTION = "Who refused to pay for the lamp of the Skerry Light?"
 ROOT = Path(__file__).parents[2]
@@ -159,7 +159,7 @@ READER = r"""
 import re, sys
 from pathlib import Path
 from polygraph.models import Calls, Models
-from polygraph.models.static import HashEmbedder
+from polygraph.models.providers.static import HashEmbedder
 from polygraph.workspace import Index
 embedder = HashEmbedder()
 n = 0

@@ -7,17 +7,17 @@ from importlib.resources import as_file, files
 
 import pytest
 
-from polygraph.answer import answer
 from polygraph.config import Settings
 from polygraph.models import Calls, Models
-from polygraph.models.openai import OpenAIChat
-from polygraph.models.scripted import ScriptedServer
-from polygraph.models.static import HashEmbedder
+from polygraph.models.providers.openai import OpenAIChat
+from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
+from polygraph.retrieve.answer import answer
 from polygraph.retrieve.base import with_budget
 from polygraph.testing import scripted_chat
-from polygraph.testing.acceptance import expected_calls, faults_of_answer, faults_of_retrieval
-from polygraph.workspace import Index
+from polygraph.testing.check_retrieval import expected_calls, faults_of_answer, faults_of_retrieval
+from polygraph.workspace.index import Index
 
 OURS = [name for name in METHODS if ":" not in name]
 """Presets are asked the same in benchmarks/every_method.py."""

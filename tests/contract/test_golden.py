@@ -17,11 +17,11 @@ import pytest
 
 from polygraph.config import Settings
 from polygraph.models import Calls, Models
-from polygraph.models.static import HashEmbedder
+from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.store.layers import Snapshot
 from polygraph.testing import scripted_chat
-from polygraph.workspace import Index
+from polygraph.workspace.index import Index
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 QUESTIONS = (

@@ -8,14 +8,14 @@ from functools import partial
 
 import pytest
 
-from polygraph.build import BuildReport, build
+from polygraph.indexing.build import BuildReport, build
 from polygraph.models import Calls, Models
-from polygraph.models.static import HashEmbedder
+from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window
-from polygraph.store.files import write_folder
+from polygraph.store.atomic_files import write_folder
+from polygraph.store.database import Store
 from polygraph.store.layers import REVISION, folder_of, versions
 from polygraph.store.manifest import Manifest
-from polygraph.store.sqlite import Store
 
 TABLES = ("entities", "names", "relations", "triples", "merges", "reread", "meta")
 DOCUMENTS = ("a", "b", "b|c", "d")
@@ -39,13 +39,13 @@ NAMES = (
 BETWEEN = "- | -"
 """A name that holds what stands between the two names of a relation."""
 PARTS = (
-    ("columns.order.BLOCK", 3),
-    ("graph.merging.PART", 2),
-    ("graph.groups.PART", 2),
-    ("extract.named._WINDOWS", 2),
-    ("extract.named._READ", 4),
-    ("columns.spill._SMALL", 0),
-    ("columns.gathering._HELD", 300),
+    ("columnar.group_sort.BLOCK", 3),
+    ("graph.merge.merge.PART", 2),
+    ("columnar.groupby.PART", 2),
+    ("extract.resolution.mention_table._WINDOWS", 2),
+    ("extract.resolution.mention_table._READ", 4),
+    ("columnar.memmap._SMALL", 0),
+    ("columnar.builder._HELD", 300),
 )
 """How much is worked on at once."""
 SAID = (

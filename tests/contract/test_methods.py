@@ -7,11 +7,11 @@ import pytest
 
 from polygraph.records import Evidence, Retrieval, Span
 from polygraph.retrieve import METHODS
-from polygraph.retrieve.graphrag_global import GraphRAGGlobal
-from polygraph.retrieve.lexical import BM25
+from polygraph.retrieve.methods.graphrag_global import GraphRAGGlobal
+from polygraph.retrieve.methods.lexical import BM25
 from polygraph.store.layers import Snapshot
 from polygraph.testing import check_method
-from polygraph.testing.acceptance import expected_calls
+from polygraph.testing.check_retrieval import expected_calls
 
 
 def differs_in_numbers_only(name):
@@ -167,7 +167,7 @@ def test_presets_that_set_numbers_only_are_checked_quickly_and_no_others():
 
 def test_evidence_without_a_filter_reaches_every_document():
     # Guards the filter test: the secret must be found when nothing excludes it.
-    from polygraph.testing.methods import HIDDEN, _hashed, _places, _snapshot
+    from polygraph.testing.check_method import HIDDEN, _hashed, _places, _snapshot
 
     models = _hashed()
     places = _places(models)

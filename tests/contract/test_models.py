@@ -9,10 +9,10 @@ import pytest
 
 from polygraph.errors import MissingExtra
 from polygraph.models import ChatModel, ChatRequest, Embedder, Message, Reranker
-from polygraph.models.onnx import OnnxEmbedder, OnnxReranker
-from polygraph.models.openai import OpenAIChat, OpenAIEmbedder
-from polygraph.models.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
-from polygraph.models.static import HashEmbedder, WordLlamaEmbedder
+from polygraph.models.providers.onnx import OnnxEmbedder, OnnxReranker
+from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder
+from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
+from polygraph.models.providers.static import HashEmbedder, WordLlamaEmbedder
 
 TEXTS = ["The light burns all night.", "The harbour freezes in winter.", "灯台", "The light burns all night."]
 REQUEST = ChatRequest(messages=(Message("user", "The tide turns. It is late. Go home."),))

@@ -10,10 +10,10 @@ import pytest
 
 from polygraph.errors import ModelUnavailable
 from polygraph.models.calls import Calls
-from polygraph.models.openai import OpenAIChat, OpenAIEmbedder
 from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder
+from polygraph.models.providers.scripted import ScriptedChat, ScriptedServer
 from polygraph.models.quota import Quota
-from polygraph.models.scripted import ScriptedChat, ScriptedServer
 
 
 @contextmanager

@@ -10,17 +10,17 @@ from dataclasses import replace
 
 import pytest
 
-from polygraph.evaluate.judgements import outcomes
-from polygraph.evaluate.protocols import LIGHTRAG, Design
-from polygraph.evaluate.questions_file import Question
-from polygraph.evaluate.report import html_report
-from polygraph.evaluate.study import StudyAnswer
+from polygraph.evaluate.judging.judgements import outcomes
+from polygraph.evaluate.judging.pairwise import LIGHTRAG, Design
+from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.reports.study_report import html_report
+from polygraph.evaluate.runs.study_folder import StudyAnswer
 from polygraph.models import Calls, Models
-from polygraph.models.scripted import ScriptedServer
-from polygraph.models.static import HashEmbedder
+from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.static import HashEmbedder
 from polygraph.tasks.judge import ASPECTS
 from polygraph.testing import scripted_chat
-from polygraph.workspace import Index
+from polygraph.workspace.index import Index
 
 CONCURRENCY = 4
 FILES = ("questions", "answers", "aligned", "judgements")

@@ -6,12 +6,12 @@ from collections import Counter
 import pytest
 
 from polygraph.errors import MissingExtra
-from polygraph.evaluate.protocols import Design
-from polygraph.evaluate.questions_file import Question
+from polygraph.evaluate.judging.pairwise import Design
+from polygraph.evaluate.questions.file import Question
 from polygraph.models import Calls, Models
-from polygraph.models.gguf import GgufChat
-from polygraph.models.static import HashEmbedder
-from polygraph.workspace import Index
+from polygraph.models.providers.gguf import GgufChat
+from polygraph.models.providers.static import HashEmbedder
+from polygraph.workspace.index import Index
 
 METHODS = ["bm25", "naive", "graphrag-local"]
 ASKED = (

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.evaluate import ranks
+from polygraph.evaluate.metrics import ranking as ranks
 
 RUNS = st.permutations([f"d{n}" for n in range(12)])
 GOLD = st.sets(st.sampled_from([f"d{n}" for n in range(14)]), min_size=1, max_size=6).map(sorted)

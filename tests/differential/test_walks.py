@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from polygraph.graph.csr import Graph
-from polygraph.graph.walks import EdgeKind, Network, pagerank, walk
+from polygraph.graph.pagerank import EdgeKind, Network, pagerank, walk
 
 
 def theirs(graph, start, damping, weight):

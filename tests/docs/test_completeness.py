@@ -17,7 +17,7 @@ import polygraph
 from polygraph import errors, records
 from polygraph.cli import app
 from polygraph.config import SECRET, Settings
-from polygraph.load import FORMATS
+from polygraph.ingest import FORMATS
 from polygraph.retrieve import METHODS
 from polygraph.store.layers import BELOW
 

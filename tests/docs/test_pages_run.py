@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from polygraph.models.open import has_local
-from polygraph.models.scripted import ScriptedServer
+from polygraph.models.providers.scripted import ScriptedServer
 
 
 def _pages():
@@ -125,7 +125,7 @@ def _quick(patch):
 
 def _open_once(patch):
     """Load the local models once for all commands of a page; that takes half a second each."""
-    from polygraph.models import onnx, static
+    from polygraph.models.providers import onnx, static
 
     for module, name in ((onnx, "OnnxEmbedder"), (onnx, "OnnxReranker"), (static, "WordLlamaEmbedder")):
         patch.setattr(module, name, functools.cache(getattr(module, name)))

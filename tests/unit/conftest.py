@@ -6,10 +6,10 @@ import pytest
 
 from polygraph.config import Settings
 from polygraph.models import Calls, Models
-from polygraph.models.static import HashEmbedder
+from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.layers import Snapshot
 from polygraph.testing import scripted_chat
-from polygraph.workspace import Index
+from polygraph.workspace.index import Index
 
 TEXTS = {
     "a.txt": "Mara Quill built the Skerry Light in 1869. She paid for the lamp with her own money.",

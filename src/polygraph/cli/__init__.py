@@ -5,7 +5,14 @@ from typing import Annotated
 
 import typer
 
-from polygraph.cli import asking, by_hand, converting, evaluating, indexing, looking, reproducing, studying
+from polygraph.cli import ask as asking
+from polygraph.cli import eval_datasets as converting
+from polygraph.cli import eval_retrieval as evaluating
+from polygraph.cli import eval_sheets as by_hand
+from polygraph.cli import eval_study as studying
+from polygraph.cli import index as indexing
+from polygraph.cli import reproduce as reproducing
+from polygraph.cli import status as looking
 from polygraph.errors import PolygraphError
 
 app = typer.Typer(

@@ -10,9 +10,9 @@ from typing import Any
 from rich.text import Text
 
 from polygraph.cli.progress import Bars
-from polygraph.cli.show import err, out, plain, show_answer
+from polygraph.cli.render.answer import err, out, plain, show_answer
 from polygraph.store.layers import Snapshot
-from polygraph.workspace import Index
+from polygraph.workspace.index import Index
 
 SAMPLE_QUESTIONS = (
     ("How did the Constancy get her name?", "hybrid"),

@@ -116,8 +116,8 @@ def _chat(settings: Settings) -> Check:
 
 def _index(settings: Settings) -> Check:
     from polygraph.store.layers import BELOW
-    from polygraph.words import quantity
-    from polygraph.workspace import Index
+    from polygraph.text.words import quantity
+    from polygraph.workspace.index import Index
 
     if not settings.index.exists():
         return Check(

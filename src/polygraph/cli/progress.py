@@ -4,7 +4,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
 
-from polygraph.cli.show import err
+from polygraph.cli.render.answer import err
 from polygraph.records import Usage
 
 NAMES = {

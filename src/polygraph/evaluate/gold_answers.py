@@ -3,11 +3,11 @@
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 
-from polygraph.evaluate.metrics import accuracy
-from polygraph.evaluate.outcomes import confusion, oracle
-from polygraph.evaluate.questions_file import Question
-from polygraph.evaluate.steps import plain
-from polygraph.evaluate.study import StudyAnswer
+from polygraph.evaluate.metrics.answer_match import accuracy
+from polygraph.evaluate.metrics.oracle import confusion, oracle
+from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.runs.study_folder import StudyAnswer
+from polygraph.evaluate.runs.study_steps import plain
 
 
 def right_answers(

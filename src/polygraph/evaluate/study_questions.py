@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from polygraph.errors import BadInput
-from polygraph.evaluate.questions_file import Question, read_questions
-from polygraph.evaluate.study import Study
+from polygraph.evaluate.questions.file import Question, read_questions
+from polygraph.evaluate.runs.study_folder import Study
 from polygraph.records import Json
 
 

@@ -4,13 +4,13 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from polygraph.extract.blocks import blocks
-from polygraph.extract.capitals import name_in
-from polygraph.extract.draft import Draft
-from polygraph.extract.english import read_block
-from polygraph.extract.plain import read_plain
-from polygraph.extract.syntax import installed, parse
-from polygraph.extract.workers import Outcome, Task
+from polygraph.extract.nlp.capitalized_names import name_in
+from polygraph.extract.nlp.dependency_trees import installed, parse
+from polygraph.extract.nlp.english import read_block
+from polygraph.extract.nlp.keyword_extractor import read_plain
+from polygraph.extract.nlp.paragraphs import blocks
+from polygraph.extract.nlp.row_builder import Draft
+from polygraph.extract.nlp.workers import Outcome, Task
 
 MIN_ENTITIES = 30
 WORDS_PER_ENTITY = 4

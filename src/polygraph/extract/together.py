@@ -3,9 +3,9 @@
 from collections import defaultdict
 from collections.abc import Iterable, Set
 
-from polygraph.extract.decisions import side_of
-from polygraph.extract.named import Names
-from polygraph.extract.resolution import Cluster, Side
+from polygraph.extract.resolution.constraints import side_of
+from polygraph.extract.resolution.mention_table import Names
+from polygraph.extract.resolution.records import Cluster, Side
 
 
 def join_together(

@@ -17,12 +17,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columns import Array
-from polygraph.columns.spill import Column
-from polygraph.graph.chunk_ids import ChunkIds, ChunkOrder, chunk_key
+from polygraph.columnar import Array
+from polygraph.columnar.groupby import distinct
+from polygraph.columnar.memmap import Column
+from polygraph.columnar.memory import give_back, let_go
+from polygraph.graph.chunk_numbers import ChunkIds, ChunkOrder, chunk_key
 from polygraph.graph.csr import Graph
-from polygraph.graph.groups import distinct
-from polygraph.memory import give_back, let_go
 from polygraph.records import Community, digest
 
 _NO_PARENT = -1

@@ -10,8 +10,8 @@ from typing import IO, Any, Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polygraph.columns.spill import Room
-from polygraph.memory import let_go
+from polygraph.columnar.memmap import Room
+from polygraph.columnar.memory import let_go
 
 Offsets: TypeAlias = NDArray[np.int64]
 Vertices: TypeAlias = NDArray[np.int32]

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polygraph.columns.spill import Room
+from polygraph.columnar.memmap import Room
+from polygraph.columnar.memory import let_go
 from polygraph.graph.csr import Graph, Vertices, Weights
-from polygraph.memory import let_go
 
 _ENTRIES = 1 << 18
 """Entries of a graph that are ranked at once."""

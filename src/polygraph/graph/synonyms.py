@@ -17,12 +17,12 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columns.aside import parts
-from polygraph.columns.order import by_group
-from polygraph.columns.spill import room
+from polygraph.columnar.gather import parts
+from polygraph.columnar.group_sort import by_group
+from polygraph.columnar.memmap import room
+from polygraph.columnar.memory import let_go
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import among_heaviest, begun
-from polygraph.memory import let_go
 from polygraph.models.protocols import Vectors
 
 REVISION = "2"

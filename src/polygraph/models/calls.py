@@ -19,12 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, PolygraphError, UnusableReply
-from polygraph.models.batch import Batch, BatchOptions, Round
-from polygraph.models.batchstore import BatchStore, FileState
+from polygraph.models.batch.jobs import Batch, BatchOptions, Round
+from polygraph.models.batch.store import BatchStore, FileState
 from polygraph.models.budget import Budget
-from polygraph.models.callstore import Asked, Attempt, CallStore, Durability, LedgerRow, Quarantined
-from polygraph.models.embedding import KeptVectors
-from polygraph.models.pool import WAKE_S, Pool
+from polygraph.models.cache import Asked, Attempt, CallStore, Durability, LedgerRow, Quarantined
+from polygraph.models.embedding_cache import KeptVectors
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import (
     ChatModel,
@@ -36,11 +35,12 @@ from polygraph.models.protocols import (
     TextKind,
     Vectors,
 )
+from polygraph.models.question_cache import shared, sharing
 from polygraph.models.replay import Replay, replay, replaying
-from polygraph.models.sending import Meter, Sender, is_local
-from polygraph.models.sharing import shared, sharing
+from polygraph.models.retry import Meter, Sender, is_local
+from polygraph.models.thread_pool import WAKE_S, Pool
 from polygraph.records import Usage, digest
-from polygraph.tokens import count_tokens
+from polygraph.text.tokens import count_tokens
 
 __all__ = ["Calls", "LedgerRow", "Meter", "Price", "Quarantined", "request_key"]
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from polygraph.config import Settings
 from polygraph.errors import BadInput, MissingExtra, ModelUnavailable
 from polygraph.models import Models
-from polygraph.models.batch import BatchOptions
+from polygraph.models.batch.jobs import BatchOptions
 from polygraph.models.calls import Calls
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import ChatModel, Embedder, Reranker
@@ -107,7 +107,7 @@ def _prices(settings: Settings) -> Mapping[str, Price]:
 
 def _chat(settings: Settings) -> ChatModel | None:
     if settings.chat_model.startswith("gguf:") and not settings.offline:
-        from polygraph.models.gguf import GgufChat
+        from polygraph.models.providers.gguf import GgufChat
 
         return GgufChat(settings.chat_model.removeprefix("gguf:"))
     # Whoever has batches answered elsewhere needs no endpoint here.
@@ -119,7 +119,7 @@ def _chat(settings: Settings) -> ChatModel | None:
                 "or go without a model: --offline"
             )
         return None
-    from polygraph.models.openai import OpenAIChat, served_models
+    from polygraph.models.providers.openai import OpenAIChat, served_models
 
     name = settings.chat_model
     if not name and not settings.base_url:
@@ -155,7 +155,7 @@ def _embedder(settings: Settings, asked: str, before: str, best: str) -> Embedde
     if asked in _KNOWN:
         return _KNOWN[asked]()
     if asked.startswith("endpoint:"):
-        from polygraph.models.openai import OpenAIEmbedder
+        from polygraph.models.providers.openai import OpenAIEmbedder
 
         if not uses_endpoint(settings):
             raise BadInput(
@@ -180,25 +180,25 @@ def _reranker(settings: Settings) -> Reranker | None:
         if settings.reranker == "minilm":
             raise MissingExtra("the reranker minilm", "local")
         return None
-    from polygraph.models.onnx import OnnxReranker
+    from polygraph.models.providers.onnx import OnnxReranker
 
     return OnnxReranker()
 
 
 def _bge() -> Embedder:
-    from polygraph.models.onnx import OnnxEmbedder
+    from polygraph.models.providers.onnx import OnnxEmbedder
 
     return OnnxEmbedder()
 
 
 def _static() -> Embedder:
-    from polygraph.models.static import WordLlamaEmbedder
+    from polygraph.models.providers.static import WordLlamaEmbedder
 
     return WordLlamaEmbedder()
 
 
 def _hash() -> Embedder:
-    from polygraph.models.static import HashEmbedder
+    from polygraph.models.providers.static import HashEmbedder
 
     return HashEmbedder()
 

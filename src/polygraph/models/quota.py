@@ -4,7 +4,7 @@ import threading
 import time
 from typing import Literal, TypeAlias
 
-from polygraph.models.rates import Counted
+from polygraph.models.rate_limit import Counted
 
 Period: TypeAlias = Literal["bucket", "window"]
 

@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import Literal, TypeAlias
 
 from polygraph.errors import ModelUnavailable
-from polygraph.models.rates import Counted
+from polygraph.models.rate_limit import Counted
 
 TransportKind: TypeAlias = Literal[
     "rate_limit", "timeout", "connection", "server", "malformed", "empty", "rejected"

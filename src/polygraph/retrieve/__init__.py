@@ -5,25 +5,25 @@ from dataclasses import replace
 
 from polygraph.errors import UnknownMethod
 from polygraph.retrieve.base import Method
-from polygraph.retrieve.combine import Arm, Integrate, Select
-from polygraph.retrieve.fastgraphrag import FastGraphRAG
-from polygraph.retrieve.fgrag import FGRAG
-from polygraph.retrieve.graft import Graft
-from polygraph.retrieve.graphcot import GraphCoT
-from polygraph.retrieve.graphrag_drift import GraphRAGDrift
-from polygraph.retrieve.graphrag_global import GraphRAGGlobal
-from polygraph.retrieve.graphrag_local import GraphRAGLocal
-from polygraph.retrieve.hipporag import HippoRAG
-from polygraph.retrieve.hybrid import Hybrid
-from polygraph.retrieve.kg import KnowledgeGraph, kg_index
-from polygraph.retrieve.lexical import BM25
-from polygraph.retrieve.lightrag import LightRAG, lightrag_1_0
-from polygraph.retrieve.logicform import RogragLogic
-from polygraph.retrieve.rograg import Rograg
-from polygraph.retrieve.rograg_dual import RogragDual
-from polygraph.retrieve.rqrag import RQRAG
-from polygraph.retrieve.vector import Naive
-from polygraph.retrieve.walk import NameWalk
+from polygraph.retrieve.methods.combine import Arm, Integrate, Select
+from polygraph.retrieve.methods.fastgraphrag import FastGraphRAG
+from polygraph.retrieve.methods.fgrag import FGRAG
+from polygraph.retrieve.methods.graft import Graft
+from polygraph.retrieve.methods.graphcot import GraphCoT
+from polygraph.retrieve.methods.graphrag_drift import GraphRAGDrift
+from polygraph.retrieve.methods.graphrag_global import GraphRAGGlobal
+from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
+from polygraph.retrieve.methods.hipporag import HippoRAG
+from polygraph.retrieve.methods.hybrid import Hybrid
+from polygraph.retrieve.methods.kg import KnowledgeGraph, kg_index
+from polygraph.retrieve.methods.lexical import BM25
+from polygraph.retrieve.methods.lightrag import LightRAG, lightrag_1_0
+from polygraph.retrieve.methods.rograg.dual import RogragDual
+from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
+from polygraph.retrieve.methods.rograg.rograg import Rograg
+from polygraph.retrieve.methods.rqrag import RQRAG
+from polygraph.retrieve.methods.vector import Naive
+from polygraph.retrieve.methods.walk import NameWalk
 
 _RAG = Arm(name="naive:rag-vs-graphrag", method=Naive(k=10, max_tokens=1_000_000))
 _GRAPH = Arm(name="graphrag-local:microsoft", method=GraphRAGLocal(seed_names=False))

@@ -9,14 +9,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from polygraph.models import Models
-from polygraph.names import normalise
 from polygraph.records import Entity, Evidence, Triple
-from polygraph.retrieve.rows import entity_evidence, triple_evidence
+from polygraph.retrieve.evidence import entity_evidence, triple_evidence
 from polygraph.retrieve.steps import chunk_evidence, embed_names
 from polygraph.store.layers import Snapshot
 from polygraph.tasks.agent import Act
-from polygraph.tokens import count_tokens
-from polygraph.words import content
+from polygraph.text.normalize import normalise
+from polygraph.text.tokens import count_tokens
+from polygraph.text.words import content
 
 FEATURES = ("description", "type", "aliases", "sources")
 _ANY = frozenset({"", "any", "all", "*"})

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.graph.names import NameGraph
-from polygraph.graph.walks import EdgeKind, Network
+from polygraph.graph.pagerank import EdgeKind, Network
+from polygraph.graph.title_graph import NameGraph
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]

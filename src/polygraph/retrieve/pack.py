@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polygraph.records import Cut, Evidence, EvidenceKind
-from polygraph.tokens import count_many, count_tokens, truncate
+from polygraph.text.tokens import count_many, count_tokens, truncate
 
 _HEAD_TOKENS = 4
 """What the number in brackets and the line break around each item cost at most."""

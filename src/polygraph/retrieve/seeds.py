@@ -5,9 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from polygraph.extract.naming import Named, names_in
-from polygraph.graph.names import NameGraph
-from polygraph.graph.walks import EdgeKind, Network
+from polygraph.extract.titles.find_titles import Named, names_in
+from polygraph.graph.pagerank import EdgeKind, Network
+from polygraph.graph.title_graph import NameGraph
 from polygraph.models.protocols import Vectors
 from polygraph.store.layers import Snapshot
 from polygraph.store.vectors import Hit

@@ -9,12 +9,12 @@ import numpy as np
 
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
-from polygraph.names import normalise
 from polygraph.records import AnswerForm, Chunk, Cut, Entity, Evidence, Json, Relation, Retrieval, Span, Step
 from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.store.layers import Snapshot
 from polygraph.store.vectors import Hit
-from polygraph.words import STOP
+from polygraph.text.normalize import normalise
+from polygraph.text.words import STOP
 
 T = TypeVar("T", bound=Hashable)
 RANKED = 100

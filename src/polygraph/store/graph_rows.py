@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from polygraph.graph.members import Descriptions
+from polygraph.graph.reports.members import Descriptions
 from polygraph.records import Entity, Relation
-from polygraph.store.sqlite import Store
+from polygraph.store.database import Store
 
 
 class StoredGraph:

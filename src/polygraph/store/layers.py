@@ -26,21 +26,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
-from polygraph.extract import naming
-from polygraph.graph import extracts, synonyms
+from polygraph.extract.titles import find_titles as naming
+from polygraph.graph import synonyms
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
-from polygraph.graph.names import NameGraph
-from polygraph.graph.texts import RECIPES
-from polygraph.graph.texts import REVISION as TEXTS
+from polygraph.graph.embedding_texts import RECIPES
+from polygraph.graph.embedding_texts import REVISION as TEXTS
+from polygraph.graph.reports import extractive as extracts
+from polygraph.graph.title_graph import NameGraph
 from polygraph.models.protocols import Vectors
 from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple, digest, digest_of
 from polygraph.store import lexical
-from polygraph.store.files import damage
+from polygraph.store.atomic_files import damage
+from polygraph.store.database import Store
+from polygraph.store.generations import finished_state
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
-from polygraph.store.sqlite import Store
-from polygraph.store.unfinished import finished_state
 from polygraph.store.vectors import Hit, VectorIndex, top
 
 BELOW: Mapping[str, tuple[str, ...]] = {

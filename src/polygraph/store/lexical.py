@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.store.files import write_folder
+from polygraph.store.atomic_files import write_folder
 from polygraph.store.vectors import Hit
 
 ANALYSER = "words-cjk2-english-1"

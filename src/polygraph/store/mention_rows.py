@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columns.spill import Column
-from polygraph.store.sqlite import Store
+from polygraph.columnar.memmap import Column
+from polygraph.store.database import Store
 
 _BATCH = 1 << 14
 """Mentions whose passages are looked up at once."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.models.protocols import Vectors
-from polygraph.store.files import write_folder
+from polygraph.store.atomic_files import write_folder
 
 MATRIX = "matrix.npy"
 """Name of the file in the folder of its layer."""

@@ -12,9 +12,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columns import claim
+from polygraph.columnar import claim
 from polygraph.models.protocols import Vectors
-from polygraph.store.files import damage, write_folder
+from polygraph.store.atomic_files import damage, write_folder
 from polygraph.store.vectors import MATRIX
 
 HASHES = "texts.hashes"

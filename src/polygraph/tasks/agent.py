@@ -9,8 +9,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
-from polygraph.tasks.reply import printable, salvage_json, without_thinking
-from polygraph.tokens import count_tokens
+from polygraph.tasks.output_parsing import printable, salvage_json, without_thinking
+from polygraph.text.tokens import count_tokens
 
 _MOST_ACTIONS = 5
 _THOUGHT = 600

@@ -11,7 +11,7 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
 from polygraph.tasks.question import lists_schema, text_lists
-from polygraph.words import phrases
+from polygraph.text.words import phrases
 
 _MOST_PARTS = 50
 """Read from one reply."""

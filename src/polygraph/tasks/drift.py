@@ -13,11 +13,11 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report, Span
-from polygraph.tasks.cited import likeliest, without_citations
+from polygraph.tasks.citations import likeliest, without_citations
 from polygraph.tasks.extractive import SentencePool, is_broad, statements
-from polygraph.tasks.points import support
-from polygraph.tasks.reply import number, printable, salvage_json, without_thinking
-from polygraph.tokens import truncate
+from polygraph.tasks.map_reports import support
+from polygraph.tasks.output_parsing import number, printable, salvage_json, without_thinking
+from polygraph.text.tokens import truncate
 
 _MAX_REPLY_TOKENS = 1_200
 _HYDE_TOKENS = 500

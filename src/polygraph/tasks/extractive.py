@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from polygraph.models import Models
 from polygraph.records import Chunk, Report, Span
-from polygraph.sentences import sentences
-from polygraph.words import STOP, content, listing, names, stem, words
+from polygraph.text.sentences import sentences
+from polygraph.text.words import STOP, content, listing, names, stem, words
 
 _CANDIDATES = 48
 """Sentences that the cross-encoder reads for one answer."""

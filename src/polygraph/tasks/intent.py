@@ -10,8 +10,8 @@ from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
-from polygraph.tasks.reply import without_thinking
-from polygraph.words import words
+from polygraph.tasks.output_parsing import without_thinking
+from polygraph.text.words import words
 
 Intent: TypeAlias = Literal["question", "greeting", "identity", "undefined"]
 INTENTS: tuple[Intent, ...] = ("question", "greeting", "identity", "undefined")

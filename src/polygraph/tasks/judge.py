@@ -10,8 +10,8 @@ from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
+from polygraph.tasks.output_parsing import salvage_json
 from polygraph.tasks.question import lists_schema, text_lists
-from polygraph.tasks.reply import salvage_json
 
 Scores: TypeAlias = Mapping[str, tuple[float, ...]]
 """For each aspect one score per answer, in the order shown."""

@@ -14,8 +14,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
 from polygraph.records import Json
-from polygraph.tasks.reply import printable, salvage_json
-from polygraph.words import phrases, stem, words
+from polygraph.tasks.output_parsing import printable, salvage_json
+from polygraph.text.words import phrases, stem, words
 
 OPERATORS = frozenset({"retrieve", "filter", "sort", "count", "sum", "compare", "math", "deduce", "output"})
 _SYNONYMS: Mapping[str, str] = {"get_spo": "retrieve", "retrieval": "retrieve", "get": "output"}

@@ -11,8 +11,8 @@ from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
-from polygraph.tasks.reply import printable, salvage_json
-from polygraph.words import phrases
+from polygraph.tasks.output_parsing import printable, salvage_json
+from polygraph.text.words import phrases
 
 _MOST = 10
 """Of each kind, as the prompts say."""

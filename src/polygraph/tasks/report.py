@@ -8,7 +8,7 @@ from polygraph.errors import UnusableReply
 from polygraph.models import ChatRequest, Message, Models
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
-from polygraph.tasks.reply import printable, salvage_json
+from polygraph.tasks.output_parsing import printable, salvage_json
 
 MAX_FINDINGS = 20
 """Findings that are read from a reply; the prompt asks for at most 10."""

@@ -8,8 +8,8 @@ from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
-from polygraph.tasks.reply import without_thinking
-from polygraph.words import phrases
+from polygraph.tasks.output_parsing import without_thinking
+from polygraph.text.words import phrases
 
 Kind = Literal["fact", "reasoning"]
 KINDS: tuple[Kind, Kind] = ("fact", "reasoning")

@@ -11,8 +11,8 @@ from polygraph.prompts import as_data, prompt
 from polygraph.records import Span
 from polygraph.tasks import extractive
 from polygraph.tasks.extractive import Passage
-from polygraph.tasks.reply import printable, salvage_json, without_thinking
-from polygraph.tokens import truncate
+from polygraph.tasks.output_parsing import printable, salvage_json, without_thinking
+from polygraph.text.tokens import truncate
 
 KINDS = ("judgement", "entailment", "extract", "choice", "multi_choice")
 """What `deduce` can be asked for."""

@@ -12,10 +12,10 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Span
-from polygraph.tasks.cited import likeliest, without_citations
+from polygraph.tasks.citations import likeliest, without_citations
 from polygraph.tasks.extractive import Passage, SentencePool
-from polygraph.tasks.reply import printable, without_thinking
-from polygraph.words import content
+from polygraph.tasks.output_parsing import printable, without_thinking
+from polygraph.text.words import content
 
 NOTHING = "NOTHING"
 """How a reply says that no note helps."""

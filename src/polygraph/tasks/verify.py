@@ -9,12 +9,12 @@ from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.pool import in_turn
 from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.thread_pool import in_turn
 from polygraph.prompts import as_data, prompt
 from polygraph.tasks import extractive
 from polygraph.tasks.extractive import Passage
-from polygraph.tasks.reply import salvage_json, without_thinking
+from polygraph.tasks.output_parsing import salvage_json, without_thinking
 
 _VERDICT_TOKENS = 200
 _ROWS = 40

@@ -5,8 +5,8 @@
 `WordEmbedder` makes vectors that can be worked out by hand.
 """
 
-from polygraph.testing.methods import check_method
-from polygraph.testing.replies import REPLIES, scripted_chat, scripted_extraction
-from polygraph.testing.words import WordEmbedder
+from polygraph.testing.check_method import check_method
+from polygraph.testing.scripted_model import REPLIES, scripted_chat, scripted_extraction
+from polygraph.testing.word_embedder import WordEmbedder
 
 __all__ = ["REPLIES", "WordEmbedder", "check_method", "scripted_chat", "scripted_extraction"]

@@ -4,11 +4,11 @@ import json
 import re
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.sentences import sentences
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.route import by_rules
-from polygraph.testing.reading import asked, blocks, fenced, last_turn, share
-from polygraph.words import content, names, phrases
+from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.text.sentences import sentences
+from polygraph.text.words import content, names, phrases
 
 _SAID = re.compile(r"^(?:Step \d|Thought: |Action: ).*$", re.MULTILINE)
 _MARKED = re.compile(r"(?<=: )(\[\d{1,6}\] )")

@@ -4,9 +4,9 @@ import json
 import re
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.sentences import sentences
-from polygraph.testing.reading import asked, fenced, last_turn, share
-from polygraph.words import content, phrases
+from polygraph.testing.prompt_reading import asked, fenced, last_turn, share
+from polygraph.text.sentences import sentences
+from polygraph.text.words import content, phrases
 
 _NUMBERS = re.compile(
     r"exactly (\d{1,3}) kinds of users.*?exactly (\d{1,3}) tasks.*?exactly (\d{1,3}) questions", re.S

@@ -3,8 +3,8 @@
 import json
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.testing.reading import asked, last_turn
-from polygraph.words import phrases
+from polygraph.testing.prompt_reading import asked, last_turn
+from polygraph.text.words import phrases
 
 
 def scripted_keywords(request: ChatRequest) -> str:

@@ -7,8 +7,8 @@ from dataclasses import asdict
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.intent import intent_by_rules
 from polygraph.tasks.plan import PlanStep, rules
-from polygraph.testing.reading import asked, blocks, fenced, last_turn, share
-from polygraph.words import content
+from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.text.words import content
 
 _SUPPORT = 0.5
 """Share of the question's content words that evidence must hold to pass a check."""

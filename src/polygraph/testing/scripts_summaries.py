@@ -4,11 +4,11 @@ import json
 import re
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.sentences import sentences
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.summarise import NOTHING
-from polygraph.testing.reading import asked, blocks, fenced, last_turn, share
-from polygraph.words import content, phrases
+from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.text.sentences import sentences
+from polygraph.text.words import content, phrases
 
 _MOST = 3
 _SOURCE = re.compile(r"\s*\[[\d,; ]{1,40}\]")

@@ -3,8 +3,8 @@
 import json
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.testing.reading import asked, blocks, fenced, last_turn, share
-from polygraph.words import content
+from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.text.words import content
 
 
 def scripted_relevant_facts(request: ChatRequest) -> str:

@@ -1,0 +1,162 @@
+"""The commands that put a question to an index."""
+
+import sys
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from polygraph.cli.open_index import open_index
+from polygraph.cli.options import (
+    BatchOption,
+    CostOption,
+    IndexOption,
+    JsonOption,
+    MethodOption,
+    OfflineOption,
+    SpendOption,
+    TokensOption,
+    WhereOption,
+    caps,
+    metadata_of,
+    methods_of,
+)
+
+if TYPE_CHECKING:
+    from polygraph.records import Answer
+    from polygraph.workspace.index import Index
+
+app: typer.Typer = typer.Typer()
+
+
+@app.command()
+def ask(
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    index: IndexOption = None,
+    method: MethodOption = None,
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    stream: Annotated[bool, typer.Option("--stream", help="Print the answer as it is written.")] = False,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer a question with citations, or refuse."""
+    from polygraph.cli.render import answer as show
+
+    with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
+        options: dict[str, Any] = {"where": metadata_of(where), "max_tokens": max_tokens}
+        if stream and not as_json:
+            found = _stream(opened, question, method, options)
+        else:
+            found = opened.ask(question, method, **options)
+    if as_json:
+        show.as_json(show.answer_json(found))
+    else:
+        show.show_answer(found, streamed=stream)
+
+
+@app.command()
+def chat(
+    index: IndexOption = None,
+    method: MethodOption = None,
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+) -> None:
+    """Ask question after question; each may refer to those before. An empty line ends it."""
+    from polygraph.cli.render import answer as show
+    from polygraph.retrieve import method as find_method
+
+    history: list[tuple[str, str]] = []
+    with open_index(index, **caps(max_cost, max_spend_tokens, None, offline)) as opened:
+        # What is wrong with index, method or filter is reported before the first question.
+        scope = metadata_of(where)
+        find_method(method or opened.settings.method)
+        opened.snapshot(scope)
+        while True:
+            try:
+                question = input("> " if sys.stdin.isatty() else "").strip()
+            except EOFError:
+                return
+            if not question:
+                return
+            options: dict[str, Any] = {
+                "where": scope,
+                "max_tokens": max_tokens,
+                "history": tuple(history),
+            }
+            found = _stream(opened, question, method, options)
+            show.show_answer(found, streamed=True)
+            history.append((question, found.text))
+
+
+@app.command()
+def compare(
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    index: IndexOption = None,
+    methods: Annotated[
+        str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to set side by side.")
+    ] = "naive,bm25,hybrid,graphrag-local,graphrag-global",
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Answer one question with several methods, side by side."""
+    from polygraph.cli.render import answer as show
+    from polygraph.cli.render import comparison as side_by_side
+
+    names = methods_of(methods)
+    with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
+        found = opened.compare(question, names, where=metadata_of(where), max_tokens=max_tokens)
+    if as_json:
+        show.as_json(side_by_side.compared_json(found))
+    else:
+        side_by_side.show_compared(found)
+
+
+@app.command()
+def explain(
+    question: Annotated[str, typer.Argument(help="What you want to know.")],
+    index: IndexOption = None,
+    method: MethodOption = None,
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show why a method finds what it finds: seeds, scores, and what the budget cut."""
+    from dataclasses import asdict
+
+    from polygraph.cli.render import answer as show
+    from polygraph.cli.render import explanation as explained
+
+    with open_index(index, **caps(max_cost, max_spend_tokens, None, offline)) as opened:
+        found = opened.retrieve(question, method, where=metadata_of(where), max_tokens=max_tokens)
+    if as_json:
+        show.as_json(asdict(found))
+    else:
+        explained.show_retrieval(found)
+
+
+def _stream(opened: "Index", question: str, method: str | None, options: dict[str, Any]) -> "Answer":
+    from polygraph.cli.render.answer import plain
+
+    found: Answer | None = None
+    for event in opened.stream(question, method, **options):
+        if event.kind == "text":
+            print(plain(event.text), end="", flush=True)
+        elif event.kind == "answer":
+            found = event.answer
+    print()
+    assert found is not None  # noqa: S101 - the last event of a stream
+    return found

@@ -1,0 +1,93 @@
+"""Public data sets: `polygraph eval datasets` and `convert`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polygraph.cli.eval_retrieval import METHODS
+from polygraph.cli.options import JsonOption
+
+if TYPE_CHECKING:
+    from polygraph.evaluate.datasets.catalogue import Converted
+
+app: typer.Typer = typer.Typer()
+
+
+@app.command()
+def datasets(as_json: JsonOption = False) -> None:
+    """List public data sets: which files are read, licence, citation; nothing is downloaded."""
+    from polygraph.cli.render import answer as show
+    from polygraph.evaluate.datasets.catalogue import DATA_SETS
+
+    columns = ("name", "title", "form", "revision", "licence", "citation", "gold", "scope")
+    rows = [{c: getattr(d, c) for c in columns} for d in DATA_SETS]
+    if as_json:
+        show.as_json(rows)
+        return
+    for row in rows:
+        show.out.print(f"{row['name']}: {row['title']} ({row['citation']}; {row['revision']})", style="bold")
+        show.out.print(f"  {row['gold']}; {row['licence']}", markup=False)
+        show.out.print(f"  {row['form']}", style="dim", markup=False)
+
+
+@app.command()
+def convert(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the data set, as `eval datasets` lists.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Your own copy, as published.")],
+    output: Annotated[
+        Path, typer.Option("--output", metavar="DIR", help="Folder for corpus.jsonl and questions.jsonl.")
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Make a corpus and a file of questions from your own copy of a public data set."""
+    from polygraph.cli.render import answer as show
+    from polygraph.evaluate.datasets.catalogue import convert as convert_files
+    from polygraph.text.words import quantity
+
+    found = convert_files(name, files, output)
+    if as_json:
+        show.as_json(
+            {
+                "documents": found.documents,
+                "questions": found.questions,
+                "null": found.null,
+                "per_document": found.per_document,
+                "measurable": found.measurable,
+                "output": str(found.folder),
+            }
+        )
+        return
+    null = f", {found.null:,} of them null" if found.null else ""
+    show.out.print(
+        f"{quantity(found.documents, 'document')}, {quantity(found.questions, 'question')}{null}, written to "
+        f"{found.folder}",
+        markup=False,
+    )
+    for command in _to_type_next(found):
+        show.out.print(command, markup=False, soft_wrap=True)
+
+
+def _to_type_next(found: "Converted") -> list[str]:
+    """Commands that index what was converted and measure methods on it: retrieval, or answers where it has no gold."""
+    import shlex
+
+    if not found.documents:
+        return []
+    corpus, asked, index, study = (
+        shlex.quote(str(found.folder / name))
+        for name in ("corpus.jsonl", "questions.jsonl", "index", "study")
+    )
+    alone = f" --per-document {corpus}" if found.per_document else ""
+    commands = [] if found.per_document else [f"polygraph index {corpus} --for {METHODS} --index {index}"]
+    if found.measurable:
+        return [
+            *commands,
+            f"polygraph eval retrieval --questions {asked} -m {METHODS}{alone} --index {index}",
+        ]
+    return [
+        *commands,
+        f"polygraph eval questions --questions {asked} --output {study}",
+        f"polygraph eval answers -m {METHODS}{alone} --index {index} --output {study}",
+        f"polygraph eval report --index {index} --output {study}",
+    ]

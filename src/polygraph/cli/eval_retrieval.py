@@ -1,0 +1,336 @@
+"""The commands `polygraph eval ...`. Heavy modules are imported inside the commands, so that `--help` is quick."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from polygraph.cli.open_index import open_index
+from polygraph.cli.options import (
+    BatchOption,
+    CostOption,
+    IndexOption,
+    JsonOption,
+    OfflineOption,
+    SpendOption,
+    TokensOption,
+    WhereOption,
+    caps,
+    metadata_of,
+    methods_of,
+)
+from polygraph.errors import BadInput
+
+if TYPE_CHECKING:
+    from polygraph.evaluate.metrics.retrieval import Unit
+    from polygraph.evaluate.reports.retrieval_report import RetrievalReport
+    from polygraph.evaluate.statistics.bootstrap import Interval
+
+app: typer.Typer = typer.Typer(
+    name="eval",
+    help="Measure methods on questions, with intervals and cost.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+PerDocumentOption = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--per-document",
+        metavar="CORPUS.jsonl",
+        help="Give each document an index of its own, and ask each question of its own document.",
+    ),
+]
+METHODS = "bm25,naive,hybrid"
+"""Measured if none are named: quick, and without a graph."""
+_MAX_PAIRS = 10
+"""Pairs of methods that are all shown: those of five methods."""
+_CELL = 16
+"""Width of a figure with its interval."""
+
+
+@app.command()
+def retrieval(
+    questions: Annotated[
+        Path,
+        typer.Option("--questions", metavar="FILE.jsonl", help="Questions with gold evidence, also packed."),
+    ],
+    index: IndexOption = None,
+    per_document: PerDocumentOption = None,
+    methods: Annotated[
+        str,
+        typer.Option(
+            "-m", "--methods", metavar="METHOD,...", help="Methods to measure; all: every one, presets aside."
+        ),
+    ] = METHODS,
+    where: WhereOption = None,
+    max_tokens: TokensOption = None,
+    k: Annotated[
+        str, typer.Option("--k", metavar="K,...", help="Depths of recall@k and the like.")
+    ] = "1,2,5,10,20",
+    metric: Annotated[
+        Optional[str],
+        typer.Option(
+            "--metric", metavar="NAME", help="Compare by this (default recall@5, or what there is)."
+        ),
+    ] = None,
+    evidence: Annotated[
+        str, typer.Option("--evidence", metavar="FIELD", help="Field with the gold document ids.")
+    ] = "evidence",
+    limit: Annotated[
+        Optional[int], typer.Option("--limit", metavar="N", help="Ask a seeded sample of N questions.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of the sample, the intervals and the tests.")] = 0,
+    output: Annotated[
+        Optional[Path],
+        typer.Option(
+            "--output", metavar="FILE.jsonl", help="Keep every single result; a later run goes on from there."
+        ),
+    ] = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Measure what methods find, against known evidence; nothing is answered and no judge is asked."""
+    from polygraph.cli.progress import Bars
+    from polygraph.cli.render import answer as show
+    from polygraph.evaluate.questions.file import read_questions
+
+    listed = read_questions(questions, evidence=evidence)
+    names = methods_of(methods)
+    depths = _depths(k)
+    flags = caps(max_cost, max_spend_tokens, batch, offline)
+    with (
+        open_index(index, new=per_document is not None, **flags) as opened,
+        Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars,
+    ):
+        common: dict[str, Any] = {
+            "max_tokens": max_tokens,
+            "ks": depths,
+            "metric": metric or "",
+            "limit": limit,
+            "seed": seed,
+            "output": output,
+            "progress": bars,
+        }
+        if per_document is None:
+            found = opened.evaluate_retrieval(listed, names, where=metadata_of(where), **common)
+        else:
+            from polygraph.workspace.per_document import PerDocument
+
+            if where:
+                raise BadInput(
+                    "--where chooses among documents, and with --per-document each question has its own"
+                )
+            found = PerDocument(opened, per_document).evaluate_retrieval(listed, names, **common)
+    if as_json:
+        show.as_json(found.as_dict())
+    else:
+        _show_retrieval(found, depths)
+
+
+def _depths(text: str) -> list[int]:
+    try:
+        found = [int(part) for part in text.split(",") if part.strip()]
+    except ValueError:
+        found = []
+    if not found or min(found) < 1 or max(found) > 1000:
+        raise BadInput(f"--k {text!r} is not a list of depths from 1 to 1000, such as --k 1,5,10")
+    return found
+
+
+def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
+    from polygraph.cli.render import answer as show
+    from polygraph.text.words import quantity
+
+    best = max(m.scores.metrics[found.metric].mean for m in found.methods)
+    best_one = next(m.name for m in found.methods if m.scores.metrics[found.metric].mean == best)
+    head = f"{found.metric} [95 %]"
+    room = show.out.width - max(len(m.name) for m in found.methods) - len(head) - 10
+    wanted = _columns(found.metric, list(found.methods[0].scores.metrics), depths, room)
+    rows = [
+        (
+            m.name,
+            _with_interval(m.scores.metrics[found.metric]),
+            *(f"{m.scores.metrics[n].mean:.3f}" for n in wanted),
+        )
+        for m in found.methods
+    ]
+    units = ", ".join(f"{n} by {unit}" for unit, n in found.methods[0].scores.n.items())
+    asked = quantity(found.counts.asked, "question")
+    show.out.print(f"{asked} asked, of {found.counts.total}: {units}", style="bold")
+    show.show_table(("method", head, *wanted), rows, right=(head, *wanted))
+    show.out.print()
+    _show_costs(found)
+    _show_types(found)
+    _show_confusions(found, best_one)
+    show.out.print()
+    for sentence in found.conclusions:
+        show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
+    for note in found.notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _show_costs(found: "RetrievalReport") -> None:
+    """Time, and what models cost, if any was called."""
+    from polygraph.cli.render import answer as show
+
+    called = any(m.calls_per_question or m.cached_calls_per_question for m in found.methods)
+    columns = ("ms", "ms 95th", "cpu ms", *(("calls", "tokens", "cost") if called else ()), "context")
+    rows = []
+    for m in found.methods:
+        cpu = "–" if m.cpu_ms_per_question is None else f"{m.cpu_ms_per_question:,.0f}"
+        paid = (
+            f"{m.calls_per_question:.1f}",
+            f"{m.tokens_per_question:,.0f}",
+            "unknown" if m.cost_per_question is None else f"${m.cost_per_question:.4f}",
+        )
+        times = (f"{m.ms_per_question:,.0f}", f"{m.ms_p95:,.0f}", cpu)
+        rows.append((m.name, *times, *(paid if called else ()), f"{m.context_tokens:,.0f}"))
+    show.show_table(("cost per question", *columns), rows, right=columns)
+    if not called:
+        show.out.print(
+            "no model was called; context: tokens that an answer would be written from", style="dim"
+        )
+
+
+def _show_types(found: "RetrievalReport") -> None:
+    """The metric of comparison by type of question, with intervals if a line has room for them.
+
+    Where not all methods have room in a line, each gets a line of its own.
+    """
+    from polygraph.cli.render import answer as show
+    from polygraph.evaluate.metrics.retrieval import unit_of
+
+    unit = unit_of(found.metric)
+    kinds = list(dict.fromkeys(kind for m in found.methods for kind in m.by_type))
+    if not kinds:
+        return
+    head = f"{found.metric} by type"
+    room = show.out.width - max(len(head), *map(len, kinds)) - 8
+    full = sum(max(len(m.name), _CELL) + 2 for m in found.methods) <= room
+    if not full and sum(max(len(m.name), 5) + 2 for m in found.methods) > room:
+        _show_types_across(found, kinds, head, unit)
+        return
+    rows = []
+    for kind in kinds:
+        cells = []
+        for m in found.methods:
+            score = m.by_type[kind].metrics.get(found.metric) if kind in m.by_type else None
+            cells.append("–" if score is None else _with_interval(score) if full else f"{score.mean:.3f}")
+        n = max(m.by_type[kind].n.get(unit, 0) for m in found.methods if kind in m.by_type)
+        rows.append((kind or "no type", n, *cells))
+    columns = ("n", *(m.name for m in found.methods))
+    show.out.print()
+    show.show_table((head, *columns), rows, right=columns)
+
+
+def _show_types_across(found: "RetrievalReport", kinds: list[str], head: str, unit: "Unit") -> None:
+    """A line for each method and a column for each type, as far as there is room."""
+    from polygraph.cli.render import answer as show
+
+    names: dict[str, str] = {}
+    room = show.out.width - max(len(head), *(len(m.name) for m in found.methods)) - 2
+    for kind in kinds:
+        n = max(m.by_type[kind].n.get(unit, 0) for m in found.methods if kind in m.by_type)
+        name = f"{kind or 'no type'} ({n})"
+        if names and sum(len(each) + 2 for each in (*names.values(), name)) > room:
+            break
+        names[kind] = name
+    rows = []
+    for m in found.methods:
+        scores = [m.by_type[kind].metrics.get(found.metric) if kind in m.by_type else None for kind in names]
+        rows.append((m.name, *("–" if score is None else f"{score.mean:.3f}" for score in scores)))
+    columns = tuple(names.values())
+    show.out.print()
+    show.show_table((head, *columns), rows, right=columns)
+    if len(names) < len(kinds):
+        show.out.print(f"and {len(kinds) - len(names)} more types; --json has all", style="dim")
+
+
+def _show_confusions(found: "RetrievalReport", best: str) -> None:
+    """For each pair the questions on which both, one or neither reach 1; of many methods only the best with each."""
+    from polygraph.cli.render import answer as show
+
+    pairs = list(found.confusions.items())
+    if len(pairs) > _MAX_PAIRS:
+        pairs = [(pair, c) for pair, c in pairs if best in pair]
+    rows = [(f"{a}, {b}", c.both, c.a_only, c.b_only, c.neither) for (a, b), c in pairs]
+    if rows:
+        columns = ("both", "first only", "second only", "neither")
+        show.out.print()
+        show.show_table((f"{found.metric} of 1 by", *columns), rows, right=columns)
+    if len(pairs) < len(found.confusions):
+        show.out.print(f"and {len(found.confusions) - len(pairs)} more pairs; --json has all", style="dim")
+
+
+def _with_interval(score: "Interval") -> str:
+    """Short enough for several in a line: two decimals of the interval tell all that it can."""
+    low, high = (f"{x:.2f}".removeprefix("0") for x in (score.low, score.high))
+    return f"{score.mean:.3f} [{low}, {high:>4}]"
+
+
+def _columns(metric: str, known: list[str], depths: list[int], room: int) -> list[str]:
+    """What a line has room for: of each kind of gold the depth nearest to 10, and the rank of the first find."""
+    k = min(depths, key=lambda d: (abs(d - 10), d))
+    some = (
+        f"recall@{k}",
+        f"all@{k}",
+        f"answer_hit@{k}",
+        "mrr",
+        f"ndcg@{k}",
+        f"chunk_recall@{k}",
+        "mhrag_map@10",
+    )
+    wanted: list[str] = []
+    for name in some:
+        if name in known and name != metric and sum(len(n) + 2 for n in [*wanted, name]) <= room:
+            wanted.append(name)
+    return wanted
+
+
+@app.command()
+def coverage(
+    questions: Annotated[
+        Path,
+        typer.Option("--questions", metavar="FILE.jsonl", help="Questions with gold answers, also packed."),
+    ],
+    index: IndexOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say how many gold answers are in the graph at all: the ceiling of methods that read nothing else."""
+    from polygraph.cli.render import answer as show
+    from polygraph.evaluate.metrics.graph_coverage import answer_coverage
+    from polygraph.evaluate.questions.file import read_questions
+
+    listed = read_questions(questions)
+    with open_index(index, offline=True) as opened:
+        found = answer_coverage(listed, opened.snapshot())
+    if as_json:
+        show.as_json(
+            {
+                "questions": found.n,
+                "named": found.named,
+                "within": found.within,
+                "described": found.described,
+                "share": found.share,
+                "absent": list(found.absent),
+            }
+        )
+        return
+    if not found.n:
+        raise BadInput(f"no question of {questions} has an answer that could be the name of something")
+    show.out.print(f"{found.n} questions with an answer that could be a name, of {len(listed)}", style="bold")
+    rows = [
+        (what, n, f"{100 * n / found.n:.1f} %")
+        for what, n in (
+            ("the name of an entity", found.named),
+            ("a part of such a name, too", found.within),
+            ("anywhere in the graph: names, descriptions, predicates", found.described),
+            ("nowhere in the graph", len(found.absent)),
+        )
+    ]
+    show.show_table(("an answer is", "questions", "share"), rows, right=("questions", "share"))

@@ -1,0 +1,283 @@
+"""The commands that change an index, or tell what that would cost."""
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from polygraph.cli.open_index import open_index, open_like, open_to_estimate
+from polygraph.cli.options import (
+    BatchOption,
+    CostOption,
+    ExtractorOption,
+    IndexOption,
+    JsonOption,
+    OfflineOption,
+    PathsArgument,
+    SpendOption,
+    WaitOption,
+    WorkTokensOption,
+    caps,
+    extractor_of,
+    split_names,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from polygraph.indexing.build import BuildReport
+    from polygraph.workspace.index import Index
+
+app: typer.Typer = typer.Typer()
+_SLOWEST = 3
+"""Layers named with their time after a build."""
+
+
+@app.command()
+def index(
+    paths: PathsArgument = None,
+    index: IndexOption = None,
+    for_methods: Annotated[
+        Optional[str],
+        typer.Option("--for", metavar="METHOD,...", help="Build only what these methods need."),
+    ] = None,
+    extractor: ExtractorOption = None,
+    max_cost: CostOption = None,
+    max_tokens: WorkTokensOption = None,
+    batch: BatchOption = None,
+    offline: OfflineOption = False,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Index documents; again: take in what changed and repeat nothing."""
+    from polygraph.ingest import find
+
+    chosen = extractor_of(extractor)
+    if paths:
+        find(paths)  # a path that is not there is reported before a folder is made for the index
+    opened = open_index(index, new=bool(paths), **caps(max_cost, max_tokens, batch, offline))
+    methods = split_names(for_methods or "")
+    add = partial(opened.add, *(paths or []), methods=methods, extractor=chosen, wait_s=wait)
+    _change(opened, add, as_json)
+
+
+@app.command()
+def estimate(
+    paths: PathsArgument = None,
+    index: IndexOption = None,
+    for_methods: Annotated[
+        Optional[str],
+        typer.Option("--for", metavar="METHOD,...", help="Only what these need, and a question to each."),
+    ] = None,
+    extractor: ExtractorOption = None,
+    pilot: Annotated[
+        int, typer.Option("--pilot", metavar="N", help="Learn from at most N real calls, kept for the build.")
+    ] = 0,
+    like: Annotated[
+        Optional[Path],
+        typer.Option("--like", metavar="DIR", help="Learn from another index that the same model has read."),
+    ] = None,
+    max_cost: CostOption = None,
+    max_tokens: WorkTokensOption = None,
+    offline: OfflineOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what indexing will cost, and a question, before anything is paid."""
+    from polygraph.cli.render import answer as show
+    from polygraph.ingest import find
+
+    chosen = extractor_of(extractor)
+    if paths:
+        find(paths)
+    flags = caps(max_cost, max_tokens, None, offline)
+    methods = split_names(for_methods or "")
+    with open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
+        found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot, like=like)
+    if as_json:
+        show.as_json(found.as_dict())
+    else:
+        _show_estimate(found, paths or [], opened.folder)
+
+
+@app.command()
+def remove(
+    documents: Annotated[
+        Optional[list[str]],
+        typer.Argument(metavar="DOCUMENT...", help="Ids, as `status --documents` lists."),
+    ] = None,
+    index: IndexOption = None,
+    forget: Annotated[
+        bool,
+        typer.Option("--forget", help="Leave no trace on the disk: purge stored replies and vectors, too."),
+    ] = False,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove documents and everything that was read from them; no model is called."""
+    # Not offline: what is left of the graph may have to be embedded again, perhaps by an endpoint.
+    opened = open_index(index)
+    _change(opened, partial(opened.remove, *(documents or []), forget=forget, wait_s=wait), as_json)
+
+
+@app.command()
+def refresh(
+    index: IndexOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Have the model write again what removals withdrew; only inputs that changed are paid for."""
+    opened = open_index(index, **caps(max_cost, max_spend_tokens, batch))
+    _change(opened, partial(opened.refresh, wait_s=wait), as_json)
+
+
+@app.command()
+def retry(
+    index: IndexOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    batch: BatchOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Have the model read again what failed or was read in part; see `status --failed`."""
+    opened = open_index(index, **caps(max_cost, max_spend_tokens, batch))
+    _change(opened, partial(opened.retry, wait_s=wait), as_json)
+
+
+@app.command(name="import")
+def import_(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="What `export --format jsonl` or another program wrote."),
+    ],
+    index: IndexOption = None,
+    format: Annotated[
+        Optional[str],
+        typer.Option(
+            "--format",
+            metavar="jsonl|msgraphrag|lightrag|openie|csv",
+            help="Form of the folder; default: told by what it holds.",
+        ),
+    ] = None,
+    offline: OfflineOption = False,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Make a new index from an export, or from a graph that another program made; no chat model is called."""
+    from polygraph.indexing.exchange.importers.detect import recognise
+
+    if recognise(folder, format) == "jsonl":
+        opened = open_like(folder, index, offline=offline or None)
+    else:
+        opened = open_index(index, new=True, offline=offline or None)
+    _change(opened, partial(opened.import_, folder, format=format, wait_s=wait), as_json)
+
+
+def _change(opened: "Index", change: "Callable[..., BuildReport]", as_json: bool) -> None:
+    """Change an index, with bars that show how far it is, close it, and print what came of it."""
+    from polygraph.cli.progress import Bars
+
+    with opened:
+        with Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+            report = change(progress=bars)
+        _show_build(opened, report, as_json)
+
+
+def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from polygraph.cli.render import answer as show
+    from polygraph.text.words import quantity
+
+    if as_json:
+        show.as_json(asdict(report) | {"index": str(opened.folder)})
+        return
+    c = report.counts
+    if report.source:
+        held = ", ".join(f"{n:,} {what}" for what, n in report.source.items())
+        show.out.print(f"imported: {held}", markup=False)
+    if report.added or report.changed or report.removed or report.unchanged:
+        show.out.print(
+            f"{quantity(report.added, 'document')} added, {report.changed:,} changed, {report.removed:,} removed, "
+            f"{report.unchanged:,} as before"
+        )
+    kinds = {
+        "document": "documents",
+        "passage": "chunks",
+        "entity": "entities",
+        "relation": "relations",
+        "report": "reports",
+    }
+    show.out.print(
+        f"{opened.folder}: {', '.join(quantity(c[key], what) for what, key in kinds.items())}", markup=False
+    )
+    if report.built:
+        slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
+        took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)
+        show.out.print(
+            f"built: {quantity(len(report.built), 'layer')} in {sum(report.built.values()):.1f} s ({took})",
+            style="dim",
+        )
+    else:
+        show.out.print("nothing was to be built: all that was asked for is ready", style="dim")
+    if report.usage.calls or report.usage.cached_calls:
+        show.out.print(show.calls_line(report.usage), style="dim")
+    if report.forgotten:
+        show.out.print("no file of the index holds any trace of what was removed")
+    for note in report.notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+    for path, reason in report.unread[:10]:
+        show.err.print(f"not read: {show.plain(path)}: {show.plain(reason)}", style="yellow", markup=False)
+    if len(report.unread) > 10:
+        show.err.print(f"and {len(report.unread) - 10} more; see: polygraph status --failed", style="yellow")
+
+
+def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
+    import shlex
+
+    from polygraph.cli.render import answer as show
+    from polygraph.text.words import quantity
+
+    to_read = f"{found.windows_to_read:,} {'is' if found.windows_to_read == 1 else 'are'} to be read"
+    show.out.print(
+        f"{quantity(found.documents, 'document')}, {quantity(found.windows, 'window')}, of which {to_read}",
+        style="bold",
+    )
+    if found.communities.high:
+        show.out.print(
+            f"graph: about {show.span(found.entities)} entities, {show.span(found.communities)} communities",
+            style="dim",
+        )
+    lines = [*found.lines, *([found.total] if len(found.lines) > 1 else []), *found.questions]
+    if lines:
+        columns = ("stage", "calls", "free", "tokens in", "tokens out", "cost")
+        rows = [
+            (
+                f"one question, {each.method}" if each.method else each.stage,
+                show.span(each.calls),
+                f"{each.free:,}" if each.free else "",
+                show.span(each.prompt_tokens),
+                show.span(each.completion_tokens),
+                show.span(each.cost, money=True),
+            )
+            for each in lines
+        ]
+        show.show_table(columns, rows, right=columns[1:])
+    for each in (*found.lines, *found.questions):
+        show.out.print(f"{each.method or each.stage}: {show.plain(each.basis)}", style="dim", markup=False)
+    for note in found.notes:
+        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+    total = found.total
+    command = ["polygraph", "index", *paths, "--index", str(folder)]
+    if total.cost is not None and total.cost.high > 0:
+        cap = f"--max-cost {show.round_up(total.cost.high)}"
+    elif total.cost is None and total.prompt_tokens is not None and total.completion_tokens is not None:
+        cap = f"--max-tokens {int(total.prompt_tokens.high + total.completion_tokens.high):d}"
+    else:
+        show.out.print("nothing is to be paid for indexing", style="dim")
+        return
+    show.out.print(f"with a cap: {shlex.join(command)} {cap}", markup=False, soft_wrap=True)

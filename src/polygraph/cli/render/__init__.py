@@ -1,0 +1,1 @@
+"""How answers, comparisons and explanations look in a terminal."""

@@ -1,0 +1,156 @@
+"""How results look in a terminal."""
+
+import json
+import math
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from polygraph.records import Answer, Citation, Usage
+from polygraph.text.words import quantity
+
+# What is not read on a screen has no width: lines are left whole for grep and for files.
+out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
+err = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+_unbounded = Console(highlight=False, width=10_000)
+
+_QUOTE = 240
+"""Characters of a quote that are shown."""
+
+
+def plain(text: str) -> str:
+    """Text of a document for a terminal: control characters could move the cursor or change colours."""
+    return "".join(c if c in "\n\t" or c.isprintable() else " " for c in text)
+
+
+def as_json(value: Any) -> None:
+    """Print one JSON value on standard output."""
+    print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+
+
+def setting(value: Any) -> Any:
+    """The value of a setting as people read it."""
+    if isinstance(value, dict):
+        return "; ".join(f"{name}: {each}" for name, each in value.items())
+    return value
+
+
+def answer_json(found: Answer) -> dict[str, Any]:
+    """An answer in the form that scripts rely on."""
+    return {
+        "text": found.text,
+        "refused": found.refused,
+        "citations": [asdict(c) for c in found.citations],
+        "evidence": [
+            {"kind": e.kind, "id": e.id, "document": e.document, "score": e.score, "text": e.text}
+            for e in found.retrieval.evidence
+        ],
+        "method": found.method,
+        "usage": asdict(found.usage),
+        "extractive": found.extractive,
+        "notes": list(found.notes),
+    }
+
+
+def show_answer(found: Answer, *, streamed: bool = False) -> None:
+    """Print an answer with its sources and what it cost."""
+    if not streamed:
+        style = "yellow" if found.refused else ""
+        out.print(Text(plain(found.text), style=style))
+    if found.citations:
+        out.print()
+        for citation in found.citations:
+            show_citation(citation)
+    for note in found.notes:
+        err.print(Text(f"note: {plain(note)}", style="dim"))
+    out.print(Text(f"{found.method} · {usage_line(found)}", style="dim"))
+
+
+def show_citation(citation: Citation) -> None:
+    """Print where a statement comes from, and the passage itself."""
+    quote = " ".join(plain(citation.quote).split())
+    quote = quote if len(quote) <= _QUOTE else f"{quote[:_QUOTE].rsplit(' ', 1)[0]} …"
+    out.print(
+        Text.assemble(
+            (f"[{citation.n}] ", "bold"),
+            (plain(citation.title), "cyan"),
+            (f"  {plain(citation.document)}, characters {citation.start}–{citation.end}", "dim"),
+        )
+    )
+    out.print(Text(f"    “{quote}”"))
+
+
+def usage_line(found: Answer) -> str:
+    """Calls, tokens, money and time in a few words."""
+    made_by = "sentences of the documents, no model called" if found.extractive else calls_line(found.usage)
+    return f"{made_by} · {found.usage.seconds:.1f} s"
+
+
+def calls_line(usage: Usage) -> str:
+    """Calls, tokens and money."""
+    cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
+    cached = f" ({usage.cached_calls} more from cache)" if usage.cached_calls else ""
+    tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
+    return f"{quantity(usage.calls, 'call')}{cached}, {tokens}, {cost}"
+
+
+def show_table(
+    columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()
+) -> None:
+    """Print rows under headings."""
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for n, column in enumerate(columns):
+        # The first column names the row: it is kept whole, the others give way.
+        table.add_column(
+            column, justify="right" if column in right else "left", overflow="fold", no_wrap=n == 0
+        )
+    for row in rows:
+        table.add_row(*(escape(plain(str(cell))) for cell in row))
+    (out if out.is_terminal else _unbounded).print(table)
+
+
+def span(figure: Any, *, money: bool = False) -> str:
+    """A figure with its range, or that it is unknown."""
+    if figure is None:
+        return "unknown"
+    low, mid, high = (_amount(value, money) for value in (figure.low, figure.mid, figure.high))
+    return mid if low == high else f"{mid} ({low} to {high})"
+
+
+def against(
+    figure: Mapping[str, float] | None, actual: float | None, questions: int | None, *, money: bool
+) -> str:
+    """What was expected, and what it came to; for questions, on average of so many."""
+    expected = (
+        "–"
+        if figure is None and not money
+        else "unknown"
+        if figure is None
+        else _amount(figure["mid"], money)
+    )
+    if questions is not None:
+        actual = actual / questions if actual is not None and questions else None
+        return f"{expected} / {'–' if actual is None else _amount(actual, money)}"
+    return f"{expected} / {'unknown' if actual is None else _amount(actual, money)}"
+
+
+def round_up(money: float) -> str:
+    """A cap that is easy to read: two significant figures, rounded up.
+
+    >>> round_up(1.231), round_up(0.0102)
+    ('1.3', '0.011')
+    """
+    digits = 1 - math.floor(math.log10(money))
+    return f"{math.ceil(round(money * 10**digits, 9)) / 10**digits:.{max(digits, 0)}f}"
+
+
+def _amount(value: float, money: bool) -> str:
+    if not money:
+        return f"{value:,.0f}"
+    return f"${value:,.2f}" if value >= 1 or not value else f"${value:.4f}"

@@ -1,0 +1,134 @@
+"""How the answers of several methods to one question look beside each other."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from rich.markup import escape
+from rich.table import Table
+from rich.text import Text
+
+from polygraph.cli.render.answer import answer_json, err, out, plain, show_table
+from polygraph.records import Answer
+from polygraph.retrieve.overlap import Held, overlap
+
+_MARKS = re.compile(r"\s*\[[\d, ]{1,40}\]")
+_ROWS = 15
+"""Passages that are listed."""
+_SOURCES = 4
+"""Cited documents that are named below an answer."""
+
+
+def compared_json(found: Sequence[Answer]) -> list[dict[str, Any]]:
+    """The answers in the form of `ask`, each with the passages that others hold, too, and those that only it holds."""
+    held = overlap([a.retrieval for a in found])
+    return [
+        answer_json(a)
+        | {
+            "shared": [h.chunk for h in held if h.places[i] is not None and h.n > 1],
+            "only": [h.chunk for h in held if h.places[i] is not None and h.n == 1],
+        }
+        for i, a in enumerate(found)
+    ]
+
+
+def show_compared(found: Sequence[Answer]) -> None:
+    """Print the answers, what they cost, and which passages they rest on."""
+    names = [f"{n} {a.method}" for n, a in enumerate(found, 1)]
+    held = overlap([a.retrieval for a in found])
+    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 1, 0))
+    table.add_column("method", no_wrap=True)
+    table.add_column("answer", overflow="fold")
+    first: dict[str, str] = {}
+    for name, a in zip(names, found, strict=True):
+        earlier = first.setdefault(_MARKS.sub("", a.text), name)
+        table.add_row(escape(name), _answer(a, "" if earlier == name else earlier))
+    out.print(table)
+    _show_costs(found, names, held)
+    _show_overlap(found, held)
+    for a in found:
+        for note in a.notes:
+            err.print(Text(f"note: {a.method}: {plain(note)}", style="dim"))
+
+
+def _show_costs(found: Sequence[Answer], names: Sequence[str], held: Sequence[Held]) -> None:
+    """A row of figures for each method; figures that no method has are left out."""
+    columns: dict[str, list[str]] = {
+        "cited": [str(len({c.chunk for c in a.citations})) for a in found],
+        "found": [str(sum(h.places[i] is not None for h in held)) for i in range(len(found))],
+        "alone": [str(sum(h.n == 1 and h.places[i] is not None for h in held)) for i in range(len(found))],
+        "context": [f"{a.retrieval.n_tokens:,}" for a in found],
+        "calls": [_calls(a) for a in found],
+        "tokens": [
+            f"{a.usage.prompt_tokens + a.usage.completion_tokens + a.usage.cached_tokens:,}" for a in found
+        ],
+        "cost": ["?" if a.usage.cost is None else f"${a.usage.cost:.4f}" for a in found],
+        "sec": [f"{a.usage.seconds:.1f}" for a in found],
+    }
+    if not any(a.usage.calls or a.usage.cached_calls for a in found):
+        for name in ("tokens", "cost"):
+            del columns[name]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    # The names stand above in full: here they give way to the figures.
+    table.add_column("method", no_wrap=True, overflow="ellipsis")
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name, row in zip(names, zip(*columns.values(), strict=True), strict=True):
+        table.add_row(escape(name), *row)
+    out.print(table)
+    lines = ["found: passages below the evidence; alone: of those, what no other method found"]
+    if any(a.usage.cached_calls for a in found):
+        lines.append("calls (+n): n more whose reply was there, at no cost; tokens count them, too")
+    lines.append("what two methods need is done once, in the seconds of the first")
+    out.print(Text("\n".join(lines), style="dim"))
+
+
+def _calls(a: Answer) -> str:
+    return f"{a.usage.calls} (+{a.usage.cached_calls})" if a.usage.cached_calls else str(a.usage.calls)
+
+
+def _answer(a: Answer, same_as: str) -> Text:
+    text = Text(plain(a.text), style="yellow" if a.refused else "")
+    if same_as:
+        text = Text(f"the same as {same_as}", style="dim")
+    documents = list(dict.fromkeys(c.document for c in a.citations))
+    for document in documents[:_SOURCES]:
+        numbers = sorted({c.n for c in a.citations if c.document == document})
+        text.append(f"\n{''.join(f'[{n}]' for n in numbers)} {plain(document)}", style="cyan")
+    if len(documents) > _SOURCES:
+        text.append(f"\nand {len(documents) - _SOURCES} more documents", style="cyan")
+    if a.extractive and not a.refused and not same_as:
+        text.append("\n(sentences of the documents)", style="dim")
+    return text
+
+
+def _show_overlap(found: Sequence[Answer], held: Sequence[Held]) -> None:
+    """A row for each passage with the place that it has in each method's evidence; cited ones are marked."""
+    if len(found) < 2 or not held:
+        return
+    every = sum(h.n == len(found) for h in held)
+    out.print()
+    out.print(
+        Text(f"{len(held)} passages lie below the evidence; {every} were found by every method", style="bold")
+    )
+    cited = [{c.chunk for c in a.citations} for a in found]
+    shown = _chosen(held, cited)
+    columns = [str(n) for n in range(1, len(found) + 1)]
+    rows = [(h.chunk, *(_place(h, i, h.chunk in cited[i]) for i in range(len(found)))) for h in shown]
+    show_table(("passage", *columns), rows, right=columns)
+    more = f"; {len(held) - len(shown)} more are not listed" if len(held) > len(shown) else ""
+    out.print(Text(f"numbers are places in the evidence, * is cited{more}", style="dim"))
+
+
+def _chosen(held: Sequence[Held], cited: Sequence[set[str]]) -> list[Held]:
+    """Cited passages first to be kept, then in their order."""
+    named = set().union(*cited)
+    first = [h for h in held if h.chunk in named]
+    rest = [h for h in held if h.chunk not in named]
+    kept = {h.chunk for h in [*first, *rest][: max(_ROWS, len(first))]}
+    return [h for h in held if h.chunk in kept]
+
+
+def _place(h: Held, i: int, is_cited: bool) -> str:
+    place = h.places[i]
+    return "" if place is None else f"{place}{'*' if is_cited else ''}"

@@ -1,0 +1,363 @@
+"""The command `polygraph reproduce`."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from polygraph.cli.options import CostOption, JsonOption, SpendOption
+from polygraph.errors import BadInput
+
+if TYPE_CHECKING:
+    from polygraph.evaluate.questions.file import Question
+    from polygraph.evaluate.reproduce.measure import Figure
+    from polygraph.evaluate.reproduce.tables import Table
+    from polygraph.evaluate.runs.by_document import Opened
+    from polygraph.workspace.index import Index
+
+app: typer.Typer = typer.Typer()
+
+
+_PICTURE = "picture"
+"""What stands for a number that a paper only draws."""
+
+
+@app.command()
+def reproduce(
+    paper: Annotated[Optional[str], typer.Argument(metavar="[PAPER", help="Whose table.")] = None,
+    table: Annotated[Optional[str], typer.Argument(metavar="TABLE]", help="Its number.")] = None,
+    data: Annotated[
+        Optional[Path],
+        typer.Option(
+            "--data", metavar="DIR", help="Your copy: corpus.jsonl and questions.jsonl, also packed."
+        ),
+    ] = None,
+    output: Annotated[
+        Optional[Path],
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="DIR",
+            help="Folder for index and study; default: reproduce-PAPER-TABLE.",
+        ),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("--limit", metavar="N", help="Ask N questions at most; default: as the paper.")
+    ] = 0,
+    trials: Annotated[
+        int, typer.Option("--trials", metavar="M", help="Rounds of the judges; default: as the paper.")
+    ] = 0,
+    judge: Annotated[
+        Optional[str],
+        typer.Option("--judge", metavar="MODEL", help="Who judges; default: the one that answers."),
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", help="Of what is drawn or posed.")] = 0,
+    bertscore: Annotated[
+        bool,
+        typer.Option("--bertscore", help="Also measure BERTScore; it needs the package bert-score."),
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what it takes in calls, tokens and money.")
+    ] = False,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Run a table of a paper again on your copy of its data, and print ours beside the published numbers."""
+    from polygraph.config import load_settings
+    from polygraph.evaluate.metrics.semantic_similarity import need_bert_score
+    from polygraph.evaluate.questions.file import read_questions
+    from polygraph.evaluate.reproduce.run import data_files, find_table, select
+    from polygraph.evaluate.statistics.paired_tests import require_extra
+
+    if paper is None:
+        _list(as_json)
+        return
+    if table is None:
+        raise BadInput(f"which table of {paper}? List them with: polygraph reproduce")
+    if min(limit, trials) < 0:
+        raise BadInput(f"--limit {limit} --trials {trials}: neither can be below 0")
+    found = find_table(paper, table)
+    if data is None:
+        raise BadInput(
+            f"--data is missing. Table {found.name} of {paper} needs {found.data}; see: polygraph eval datasets"
+        )
+    if bertscore and not found.bert:
+        raise BadInput(f"--bertscore: table {found.name} of {paper} has no BERTScore")
+    if bertscore:
+        need_bert_score()
+    corpus, asked = data_files(data, found)
+    questions = select(found, read_questions(asked), seed=seed, limit=limit) if asked else []
+    settings = load_settings({"max_cost": max_cost, "max_spend_tokens": max_spend_tokens})
+    folder = output or Path(f"reproduce-{paper}-{found.name}")
+    if dry_run:
+        _dry_run(found, corpus, questions, folder, settings, trials, limit, as_json)
+        return
+    require_extra()
+    figures = _run(found, corpus, questions, folder, settings, judge, seed, trials, limit, bertscore, as_json)
+    _show(found, figures, settings.chat_model, bertscore, as_json)
+
+
+# --- running ------------------------------------------------------------------------------------------
+
+
+def _run(
+    table: "Table",
+    corpus: Path,
+    questions: "list[Question]",
+    folder: Path,
+    settings: Any,
+    judge: str | None,
+    seed: int,
+    trials: int,
+    limit: int,
+    bert: bool,
+    quiet: bool,
+) -> "list[Figure]":
+    from dataclasses import replace
+
+    from polygraph.cli.progress import Bars
+    from polygraph.evaluate.reproduce.run import asker, run
+    from polygraph.evaluate.runs.study_steps import needed
+    from polygraph.models.open import open_chat
+    from polygraph.workspace.index import Index
+    from polygraph.workspace.per_document import PerDocument
+
+    with Bars(quiet=quiet) as told, Index.open(folder / "index", settings=settings) as index:
+        chat = needed(index.models)
+        experiment = index.experiment(folder / "study", progress=told)
+        if table.scope == "single":
+            small = PerDocument(index, corpus)
+        else:
+            small = None
+            index.add(corpus, methods=list(table.methods), progress=told)
+            experiment = replace(experiment, ask=asker(index.retrieve, index.snapshot, index.models, table))
+
+        @contextmanager
+        def alone(document: str) -> "Iterator[Opened]":
+            assert small is not None  # noqa: S101 - asked of tables with questions about one document only
+            with small.opened(document, table.methods) as found:
+                ask = asker(found.retrieve, lambda: found.index, index.models, table)
+                yield replace(found, ask=ask)
+
+        chosen = open_chat(settings, judge) if judge else chat
+        return run(
+            table, experiment, questions, alone, chosen, seed=seed, trials=trials, limit=limit, bert=bert
+        )
+
+
+# --- what it would take -----------------------------------------------------------------------------------
+
+
+def _dry_run(
+    table: "Table",
+    corpus: Path,
+    questions: "list[Question]",
+    folder: Path,
+    settings: Any,
+    trials: int,
+    limit: int,
+    as_json: bool,
+) -> None:
+    from polygraph.cli.render import answer as show
+    from polygraph.evaluate.reproduce.run import judging_stages, n_questions
+    from polygraph.models.prices import PRICES, Price
+
+    own = {name: Price(input=p.input, output=p.output) for name, p in settings.prices.items()}
+    price = {**PRICES, **own}.get(settings.chat_model)
+    n = n_questions(table, questions, limit)
+    with _unopened(folder / "index", settings) as index:
+        index_plan = index.estimate(corpus, methods=list(table.methods))
+        asked = index_plan.questions
+        if table.scope == "single":
+            with _typical_document(corpus, questions) as alone:
+                asked = index.estimate(alone, methods=list(table.methods)).questions
+        has_model = index.models.chat is not None
+    rows: list[dict[str, Any]] = []
+    for line in (*index_plan.lines, *asked):
+        times = n if line.stage == "question" else 1
+        name = f"answers, {line.method}" if line.method else line.stage
+        known = (
+            line.calls is not None and line.prompt_tokens is not None and line.completion_tokens is not None
+        )
+        rows.append(
+            {
+                "stage": name,
+                "calls": round(times * line.calls.mid) if line.calls else None,
+                "prompt_tokens": round(times * line.prompt_tokens.mid) if line.prompt_tokens else None,
+                "completion_tokens": round(times * line.completion_tokens.mid)
+                if line.completion_tokens
+                else None,
+                "cost": times * line.cost.mid if line.cost is not None and known else None,
+            }
+        )
+    for stage in judging_stages(table, questions, trials, limit):
+        cost = price.cost(stage.prompt_tokens, stage.completion_tokens) if price else None
+        rows.append(
+            {
+                "stage": stage.stage,
+                "calls": stage.calls,
+                "prompt_tokens": stage.prompt_tokens,
+                "completion_tokens": stage.completion_tokens,
+                "cost": cost,
+            }
+        )
+    names = ("calls", "prompt_tokens", "completion_tokens", "cost")
+    whole = has_model and not any(row[name] is None for row in rows for name in names)
+    total = {name: sum(row[name] or 0 for row in rows) for name in names}
+    if as_json:
+        told = {"stages": rows, "total": total, "total_is_whole": whole}
+        show.as_json({"paper": table.paper, "table": table.name, "questions": n, **told})
+        return
+    show.out.print(
+        f"{table.paper}, {table.place}: {n:,} questions, {len(table.methods)} methods", style="bold"
+    )
+    columns = ("stage", "calls", "tokens in", "tokens out", "cost")
+    listed = [
+        (r["stage"], *(_amount(r[name], name) for name in names))
+        for r in [*rows, {"stage": "total" if whole else "total, at least", **total}]
+    ]
+    show.show_table(columns, listed, right=columns[1:])
+    show.out.print("no model was called; docs/study.md tells the formulas", style="dim", markup=False)
+    if not has_model:
+        show.err.print(
+            "note: no chat model is configured, so the index and the answers are counted as made without one, and the "
+            "run itself needs one. Set OPENAI_API_KEY or OPENAI_BASE_URL to see their calls",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
+
+
+@contextmanager
+def _typical_document(corpus: Path, questions: "list[Question]") -> "Iterator[Path]":
+    """A corpus of one document, of median length among those that questions are about.
+
+    What a method reads for a question depends on the size of the index, and each document has its own.
+    """
+    import json
+    from tempfile import TemporaryDirectory
+
+    from polygraph.evaluate.runs.by_document import document_of
+    from polygraph.workspace.per_document import documents_of
+
+    named = {document_of(q) for q in questions}
+    lines = [line for name, line in documents_of(corpus).items() if name in named]
+    if not lines:
+        raise BadInput(
+            f"{corpus} has none of the documents that the questions are about. Take both from one data set"
+        )
+    lines.sort(key=lambda line: len(json.loads(line)["text"]))
+    with TemporaryDirectory() as folder:
+        place = Path(folder) / "corpus.jsonl"
+        place.write_text(lines[len(lines) // 2], encoding="utf-8")
+        yield place
+
+
+def _unopened(folder: Path, settings: Any) -> "Index":
+    """An index that is estimated, and not begun if it is not there."""
+    from polygraph.models.open import open_models
+    from polygraph.workspace.index import Index
+
+    if folder.exists():
+        return Index.open(folder, settings=settings)
+    return Index.open(folder, settings=settings, models=open_models(settings, None))
+
+
+def _amount(value: float | None, name: str) -> str:
+    if value is None:
+        return "unknown"
+    return f"${value:,.2f}" if name == "cost" else f"{value:,}"
+
+
+# --- what is shown ------------------------------------------------------------------------------------
+
+
+def _list(as_json: bool) -> None:
+    from polygraph.cli.render import answer as show
+    from polygraph.evaluate.reproduce.tables import TABLES
+
+    if as_json:
+        show.as_json(
+            [
+                {
+                    "paper": t.paper,
+                    "table": t.name,
+                    "place": t.place,
+                    "title": t.title,
+                    "data": t.data,
+                    "methods": list(t.methods),
+                    "models": list(t.numbers),
+                    "questions": t.n or None,
+                    "pictured": t.pictured,
+                }
+                for t in TABLES
+            ]
+        )
+        return
+    for t in TABLES:
+        show.out.print(f"{t.paper} {t.name}: {t.title}", style="bold", markup=False, soft_wrap=True)
+        known = any(v is not None for rows in t.numbers.values() for values in rows.values() for v in values)
+        picture = f"; {'some ' if known else ''}numbers only in a picture" if t.pictured else ""
+        show.out.print(f"  {t.place}{picture}; {t.data}", style="dim", markup=False, soft_wrap=True)
+    show.out.print("polygraph reproduce PAPER TABLE --data DIR --dry-run", markup=False, soft_wrap=True)
+
+
+def _show(table: "Table", figures: "list[Figure]", chat: str, bert: bool, as_json: bool) -> None:
+    from dataclasses import asdict
+
+    from polygraph.cli.render import answer as show
+
+    if as_json:
+        show.as_json(
+            {
+                "paper": table.paper,
+                "table": table.name,
+                "place": table.place,
+                "model": chat,
+                "pictured": table.pictured,
+                "figures": [asdict(f) for f in figures],
+                "differs": list(table.differs),
+            }
+        )
+        return
+    models = list(table.numbers)
+    head = ("system", "method", "figure", *models, f"ours ({chat}) [95 %]", "questions")
+    rows = []
+    for f in figures:
+        unknown = _PICTURE if table.pictured else "–"
+        told = [_number(f.published.get(model), unknown) for model in models]
+        ours = (
+            "–"
+            if f.ours is None
+            else f"{_number(f.ours.mean)} [{_number(f.ours.low)}, {_number(f.ours.high)}]"
+        )
+        rows.append((f.system, f.method or "not run", f.column, *told, ours, str(f.n)))
+    title = f"{table.paper}, {table.place}: {table.title}"
+    if table.contest is not None:
+        title += f" (figures of {table.contest.reference} against each)"
+    show.out.print(title, style="bold", markup=False, soft_wrap=True)
+    show.show_table(head, rows, right=head[3:])
+    for sentence in (*_remarks(table, bert), *table.differs):
+        show.err.print(f"note: {sentence}", style="yellow", markup=False, soft_wrap=True)
+
+
+def _remarks(table: "Table", bert: bool) -> "Iterator[str]":
+    """What is not known of a table, or was not measured."""
+    if table.pictured:
+        yield (
+            f"the paper gives the numbers marked {_PICTURE!r} only in a picture ({table.place}), and they are not read "
+            "off it: ours stand alone"
+        )
+    if table.bert and not bert:
+        yield "BERTScore was not measured: add --bertscore, which needs the package bert-score and a model of 1.4 GB"
+
+
+def _number(value: float | None, unknown: str = "–") -> str:
+    if value is None:
+        return unknown
+    if abs(value) >= 1_000:
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if abs(value) >= 1 else f"{value:.3f}"

@@ -1,0 +1,264 @@
+"""The commands that tell how things stand, or write them out."""
+
+from pathlib import Path
+from typing import Annotated, Any, Optional
+
+import typer
+
+from polygraph.cli.open_index import open_index
+from polygraph.cli.options import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, caps
+from polygraph.errors import BadInput, IndexUnreadable
+
+app: typer.Typer = typer.Typer()
+
+
+@app.command()
+def methods(
+    name: Annotated[Optional[str], typer.Argument(metavar="[NAME]", help="Tell all about this one.")] = None,
+    full: Annotated[bool, typer.Option("--full", help="Tell all about every method.")] = False,
+    index: IndexOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the methods: what each needs, costs, and is good for."""
+    from polygraph.cli.render import answer as show
+    from polygraph.cli.render import methods as catalogue
+    from polygraph.config import load_settings
+    from polygraph.workspace.index import CALLS_FILE
+
+    names = catalogue.chosen(name)
+    if index is not None and not index.is_dir():
+        raise IndexUnreadable(
+            f"there is no index at {index}. Make one with: polygraph index PATH --index {index}"
+        )
+    spent = catalogue.measured((index or load_settings({}).index) / CALLS_FILE)
+    if as_json:
+        show.as_json(catalogue.methods_json(names, spent))
+    elif name is None and not full:
+        catalogue.show_list(spent)
+    else:
+        catalogue.show_full(names, spent)
+
+
+@app.command()
+def status(
+    index: IndexOption = None,
+    failed: Annotated[
+        bool, typer.Option("--failed", help="List windows that could not be read, with replies.")
+    ] = False,
+    documents: Annotated[bool, typer.Option("--documents", help="List the documents.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Tell what the index holds, what is missing, what failed and what it cost."""
+    from polygraph.cli.render import answer as show
+
+    # Looking needs no model: none is loaded, and no endpoint has to be there.
+    with open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
+        found = opened.status()
+        listed = list(opened.snapshot().store.documents()) if documents else []
+    if as_json:
+        show.as_json(found | ({"document_list": [d for d, _, _ in listed]} if documents else {}))
+        return
+    if failed:
+        for f in found["failures"]:
+            show.out.print(
+                f"{show.plain(f['window'])}: {f['status']}: {show.plain(f['problem'])}", markup=False
+            )
+            if f["raw"]:
+                show.out.print(show.plain(f["raw"]), markup=False)
+        for u in found["unread"]:
+            show.out.print(f"{show.plain(u['path'])}: {show.plain(u['reason'])}", markup=False)
+        if not found["failures"] and not found["unread"]:
+            show.out.print("nothing failed: every file and every window was read")
+        return
+    if documents:
+        show.show_table(("document", "title"), [(d, title) for d, title, _ in listed])
+        return
+    _show_status(found)
+
+
+@app.command()
+def batch(
+    index: IndexOption = None,
+    again: Annotated[
+        bool,
+        typer.Option("--again", help="No longer wait: the next round writes again what has no reply."),
+    ] = False,
+    file: Annotated[
+        Optional[str],
+        typer.Option(
+            "--file", metavar="FILE", help="With --again: only the requests of this file, as listed."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """List the batch files whose requests wait for replies; or have them written again, after a batch that failed."""
+    from dataclasses import asdict
+
+    from polygraph.cli.render import answer as show
+
+    with open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
+        calls = opened.models.calls
+        found = calls.waiting()
+        chosen = [f.file for f in found if file in (None, f.file, Path(f.file).name)]
+        if file is not None and not (again and chosen):
+            listed = ", ".join(f.file for f in found) or "none that waits"
+            raise BadInput(f"--file {file!r} goes with --again, and names one of: {listed}")
+        given_up = sum(calls.give_up_waiting(each) for each in chosen) if again else 0
+        found = calls.waiting()
+    if as_json:
+        show.as_json({"files": [asdict(f) for f in found], "given_up": given_up})
+        return
+    if again:
+        show.out.print(f"{given_up:,} requests will be written again by the command that asked them")
+    if found:
+        columns = ("waiting", "failed")
+        show.show_table(
+            ("file", *columns), [(f.file, f"{f.waiting:,}", f"{f.failed:,}") for f in found], right=columns
+        )
+    elif not again:
+        show.out.print("nothing waits in a batch")
+
+
+@app.command()
+def export(
+    output: Annotated[
+        Path,
+        typer.Option("--output", metavar="DIR", help="New or empty folder, or one with an earlier export."),
+    ],
+    index: IndexOption = None,
+    format: Annotated[
+        str,
+        typer.Option("--format", metavar="jsonl|graphml|parquet|neo4j", help="jsonl can be imported again."),
+    ] = "jsonl",
+    as_json: JsonOption = False,
+) -> None:
+    """Write the index as files; as jsonl, two equal indexes give equal bytes."""
+    from polygraph.cli.render import answer as show
+
+    with open_index(index, offline=True) as opened:
+        counts = opened.export(output, format)
+    if as_json:
+        show.as_json({"output": str(output), "format": format, "files": counts})
+        return
+    show.show_table(("file", "records"), [(n, f"{k:,}") for n, k in counts.items()], right=("records",))
+    show.out.print(f"written to {output}", style="dim", markup=False)
+
+
+@app.command()
+def config(
+    explain: Annotated[bool, typer.Option("--explain", help="Tell where each value came from.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Show the settings in force."""
+    from polygraph.cli.render import answer as show
+    from polygraph.config import explain_settings, plain_value
+
+    rows = explain_settings()
+    if as_json:
+        show.as_json([{"name": r.name, "value": plain_value(r.value), "from": r.source} for r in rows])
+    elif explain:
+        show.show_table(
+            ("setting", "value", "from", "meaning"),
+            [(r.name, show.setting(r.value), r.source, r.help) for r in rows],
+        )
+    else:
+        show.show_table(("setting", "value"), [(r.name, show.setting(r.value)) for r in rows])
+
+
+@app.command()
+def doctor(index: IndexOption = None, as_json: JsonOption = False) -> None:
+    """Check models, endpoint and index, and say how to mend what is wrong."""
+    from polygraph.cli.doctor import examine
+    from polygraph.cli.render import answer as show
+
+    checks = examine(index)
+    if as_json:
+        show.as_json([{"name": c.name, "ok": c.ok, "finding": c.finding, "fix": c.fix} for c in checks])
+    else:
+        for c in checks:
+            mark, style = {True: ("ok  ", "green"), False: ("FAIL", "red"), None: ("note", "yellow")}[c.ok]
+            show.out.print(f"[{style}]{mark}[/{style}] {c.name}: ", end="")
+            show.out.print(f"{c.finding}{f' — {c.fix}' if c.fix else ''}", markup=False)
+    if any(c.ok is False for c in checks):
+        raise typer.Exit(1)
+
+
+@app.command()
+def demo(
+    path: Annotated[
+        Optional[str], typer.Argument(help="Your own folder; default: the sample that comes along.")
+    ] = None,
+    index: IndexOption = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+) -> None:
+    """Index a folder, ask three questions with three methods, and say what to type next."""
+    from polygraph.cli.demo import run
+
+    run(path, index, **caps(max_cost, max_spend_tokens, None, offline))
+
+
+def _show_status(found: dict[str, Any]) -> None:
+    from polygraph.cli.render import answer as show
+    from polygraph.text.words import quantity
+
+    show.out.print(
+        f"{found['index']}: {quantity(found['documents'], 'document')}", style="bold", markup=False
+    )
+    show.show_table(
+        ("layer", "state", "rows", "seconds"),
+        [(n, v["state"], f"{v['rows']:,}", f"{v['seconds']:.1f}") for n, v in found["layers"].items()],
+        right=("rows", "seconds"),
+    )
+    show.out.print(
+        f"passages by {found['embedder']}; entities by {found['name_embedder']}; graph by {found['extractor']}",
+        style="dim",
+        markup=False,
+    )
+    # Local models cost nothing and would fill the table; `--json` has every row.
+    paid = [r for r in found["ledger"] if r["prompt_tokens"] or r["completion_tokens"] or r["failed"]]
+    if paid:
+        show.show_table(
+            ("stage", "method", "model", "calls", "cached", "failed", "tokens in", "tokens out", "cost"),
+            [
+                (
+                    r["stage"],
+                    r["method"],
+                    r["model"],
+                    r["ok"] + r["failed"] + r["repaired"],
+                    r["cached"],
+                    r["failed"],
+                    f"{r['prompt_tokens']:,}",
+                    f"{r['completion_tokens']:,}",
+                    "unknown" if r["cost"] is None else f"${r['cost']:.4f}",
+                )
+                for r in paid
+            ],
+            right=("calls", "cached", "failed", "tokens in", "tokens out", "cost"),
+        )
+    if found["estimate"]:
+        columns = ("estimate against actual", "calls", "tokens in", "tokens out", "cost")
+        show.show_table(
+            columns,
+            [
+                (
+                    f"question, {r['method']}" if r["stage"] == "question" else r["stage"],
+                    *(
+                        show.against(r[name], r["actual"][name], r.get("questions"), money=name == "cost")
+                        for name in ("calls", "prompt_tokens", "completion_tokens", "cost")
+                    ),
+                )
+                for r in found["estimate"]
+            ],
+            right=columns[1:],
+        )
+    waiting = sum(f["waiting"] for f in found["batches"])
+    if waiting:
+        show.out.print(f"{waiting:,} requests wait in batch files; see: polygraph batch", style="yellow")
+    for note in found["notes"]:
+        show.out.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+    if found["unread"]:
+        show.out.print(
+            f"{len(found['unread'])} files were not read; see: polygraph status --failed", style="yellow"
+        )

@@ -1,0 +1,1 @@
+"""What an answer or a ranking scores against a gold standard."""

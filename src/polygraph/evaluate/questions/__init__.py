@@ -1,0 +1,1 @@
+"""Question files, and questions generated from a corpus."""

@@ -1,0 +1,1 @@
+"""Findings, charts and pages made of the results of a study."""

@@ -1,0 +1,1 @@
+"""Studies and retrieval runs: resumable folders of questions, answers and judgements."""

@@ -1,0 +1,1 @@
+"""Intervals, tests and rankings over the results of several methods."""

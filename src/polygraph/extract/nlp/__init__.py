@@ -1,0 +1,1 @@
+"""Extraction without a language model: names, noun phrases and dependency triples."""

@@ -1,0 +1,266 @@
+"""What a parsed sentence mentions: names, dates, and noun phrases that say something."""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from polygraph.extract.lexicon import GENERIC_HEADS, MONTHS, TITLES, TYPE_OF_NOUN, WEEKDAYS
+from polygraph.extract.nlp.capitalized_names import capitalised_spans, places_of
+from polygraph.extract.nlp.dependency_trees import Sentence
+
+_TYPES = {
+    "PERSON": "person",
+    "NORP": "group",
+    "FAC": "place",
+    "ORG": "organization",
+    "GPE": "place",
+    "LOC": "place",
+    "PRODUCT": "product",
+    "EVENT": "event",
+    "WORK_OF_ART": "work",
+    "LAW": "law",
+    "LANGUAGE": "language",
+    "DATE": "date",
+    "MONEY": "quantity",
+    "QUANTITY": "quantity",
+}
+"""Labels that are kept; bare numbers, ordinals, percentages and times of day name nothing."""
+
+_VAGUE_ADJECTIVES = """
+good old new great little first last own same other many such next different certain whole main major important
+long short young big small large various several few more most best better early late high low full real true
+poor dear strong possible particular general significant key common single second third only entire further
+additional numerous multiple overall much less least very specific similar
+"""
+_VAGUE = frozenset(_VAGUE_ADJECTIVES.split())
+_LEFT = frozenset(
+    ["DET", "PRON", "ADV", "PUNCT", "CCONJ", "SCONJ", "PART", "SPACE", "SYM", "ADP", "INTJ", "NUM"]
+)
+_NAMING = frozenset(["PROPN", "NOUN", "ADJ", "NUM", "X"])
+_NOT_LAST = frozenset(["VERB", "AUX", "ADV", "ADP", "DET", "CCONJ", "SCONJ", "PRON", "PART"])
+_INSIDE = frozenset(["compound", "nmod", "amod", "nummod", "quantmod", "npadvmod"])
+_CALENDAR = frozenset(MONTHS) | WEEKDAYS | frozenset(["christmas", "easter", "eve", "day"])
+_CODE = frozenset("(){}[]<>=|\\")
+_MAX_WORDS = 6
+
+
+@dataclass(slots=True)
+class Found:
+    """A stretch of tokens that mentions something."""
+
+    first: int
+    last: int
+    """One past the last token."""
+    type: str
+    named: bool
+    """A name or a date, not a noun phrase."""
+
+
+def mentions(sentence: Sentence, title: str = "") -> tuple[list[Found], list[tuple[int, int]]]:
+    """Find what a sentence mentions.
+
+    The union of the recogniser's entities, capitalised spans, dates, and noun phrases whose head is a noun,
+    without determiners. A name takes the place of the phrase that it heads (``the physicist John Wheeler``
+    gives ``John Wheeler`` and, as a role, ``physicist``); a phrase that only contains a name stands beside it.
+
+    Args:
+        sentence: the parsed sentence.
+        title: name of the document, which is a name wherever the text has it (``Payment on Demand``).
+
+    Returns:
+        The mentions, in order of their place; and pairs ``(name, role)`` of indices into them.
+    """
+    found = _names(sentence, title)
+    taken = [-1] * len(sentence.words)
+    for k, mention in enumerate(found):
+        for i in range(mention.first, mention.last):
+            taken[i] = k
+    roles: list[tuple[int, int]] = []
+    for i, pos in enumerate(sentence.pos):
+        if pos not in ("NOUN", "PROPN"):
+            continue
+        if (
+            sentence.deps[i] in _INSIDE
+            and sentence.heads[i] > i
+            and sentence.pos[sentence.heads[i]] in _NAMING
+        ):
+            continue
+        first = _left_edge(sentence, i)
+        named = taken[i]
+        if named >= 0:
+            end = found[named].first
+            phrase = _phrase(sentence, first, end) if end > first else None
+            if phrase is not None and sentence.pos[phrase.last - 1] == "NOUN" and taken[phrase.last - 1] < 0:
+                roles.append((named, len(found)))
+                found.append(phrase)
+        elif pos == "NOUN" or sentence.words[i].islower():
+            phrase = _phrase(sentence, first, i + 1)
+            if phrase is not None:
+                # Names in a text without capitals: the tagger knows some of them by their place.
+                phrase.type = "concept" if pos == "NOUN" else ""
+                found.append(phrase)
+    order = sorted(range(len(found)), key=lambda k: (found[k].first, found[k].last))
+    place = {old: new for new, old in enumerate(order)}
+    return [found[k] for k in order], [(place[a], place[b]) for a, b in roles]
+
+
+def _names(sentence: Sentence, title: str) -> list[Found]:
+    found = [Found(*_tokens(sentence, a, b), "", True) for a, b in places_of(title, sentence.text)]
+    found = [m for m in found if m.last - m.first > 1 or sentence.pos[m.first] == "PROPN"]
+    shouted = sentence.text.isupper() and len(sentence.words) > 3
+    spans = [s for s in capitalised_spans(sentence.text) if s.date or not shouted]
+    for span in spans:
+        if span.date:
+            first, last = _tokens(sentence, span.start, span.end)
+            if not any(m.first < last and first < m.last for m in found):
+                found.append(Found(first, last, "date", True))
+    titled = [m for m in found if not m.type]
+    dated = [(m.first, m.last) for m in found if m.type]
+    entities: list[Found] = []
+    for first, last, label in sentence.names:
+        entity = _entity(sentence, first, last, label)
+        if entity is not None and not any(a < entity.last and entity.first < b for a, b in dated):
+            for m in titled:
+                if (
+                    m.first <= entity.first
+                    and entity.last <= m.last
+                    and m.last - m.first == entity.last - entity.first
+                ):
+                    m.type = entity.type
+            entities.append(entity)
+    for span in spans:
+        if span.date:
+            continue
+        first, last = _tokens(sentence, span.start, span.end)
+        first, last = _trim(sentence, first, last)
+        if first >= last:
+            continue
+        touching = [e for e in entities if e.first < last and first < e.last]
+        if not touching:
+            if _is_name(sentence, first, last, span.doubtful):
+                entities.append(Found(first, last, "", True))
+        elif len(touching) == 1 and first <= touching[0].first and last >= touching[0].last:
+            added = [*range(first, touching[0].first), *range(touching[0].last, last)]
+            if all(sentence.pos[i] in ("PROPN", "ADP", "DET", "ADJ", "NOUN", "PUNCT", "NUM") for i in added):
+                touching[0].first, touching[0].last = first, last
+    entities.sort(key=lambda m: (m.first, -m.last))
+    for entity in entities:
+        if not any(a.first < entity.last and entity.first < a.last for a in found):
+            found.append(entity)
+    for mention in found:
+        if mention.type in ("", "person"):
+            mention.type = _type_by_noun(sentence, mention) or mention.type
+    return found
+
+
+def _entity(sentence: Sentence, first: int, last: int, label: str) -> Found | None:
+    """One entity of the recogniser, trimmed; None if it names nothing."""
+    kind = _TYPES.get(label)
+    if kind is None:
+        return None
+    words = sentence.words
+    if kind == "date":
+        lower = [w.lower() for w in words[first:last]]
+        named = any(w in _CALENDAR and words[first + i][0].isupper() for i, w in enumerate(lower))
+        if not named:
+            return None
+    first, last = _trim(sentence, first, last)
+    if first >= last:
+        return None
+    text = sentence.text[sentence.starts[first] : sentence.ends[last - 1]]
+    if kind == "quantity":
+        return Found(first, last, kind, True) if any(c.isdigit() for c in text) else None
+    if not any(c.isupper() for c in text) or last - first > 10:
+        return None
+    if last - first == 1 and sentence.pos[first] not in _NAMING:
+        return None
+    while first > 0 and words[first - 1].rstrip(".").lower() in TITLES and words[first - 1][0].isupper():
+        first -= 1
+    return Found(first, last, kind, True)
+
+
+def _trim(sentence: Sentence, first: int, last: int) -> tuple[int, int]:
+    """Leave out determiners in front, and possessive endings and punctuation at the end."""
+    pos, words = sentence.pos, sentence.words
+    while first < last and (
+        pos[first] in ("DET", "PRON", "PUNCT", "SPACE", "CCONJ", "SCONJ", "ADV", "AUX", "INTJ")
+        or (pos[first] in ("ADP", "VERB") and (first == 0 or pos[first - 1] == "PUNCT"))
+    ):
+        if words[first].lower() == "the" and first > 0 and words[first][0].isupper():
+            break  # a title that begins with its article in the middle of a sentence
+        first += 1
+    while last > first and (
+        (words[last - 1].islower() and pos[last - 1] in _NOT_LAST)
+        or words[last - 1] in ("'s", "’s", "'", "’")
+        or (pos[last - 1] in ("PUNCT", "SPACE") and words[last - 1] != ".")
+    ):
+        last -= 1
+    return first, last
+
+
+def _is_name(sentence: Sentence, first: int, last: int, doubtful: bool) -> bool:
+    if last - first == 1:
+        pos, word = sentence.pos[first], sentence.words[first]
+        if doubtful or first == 0:
+            return pos == "PROPN" and len(word) > 1
+        return pos in _NAMING and len(word) > 1
+    return any(p in ("PROPN", "NOUN", "ADJ") for p in sentence.pos[first:last])
+
+
+def _type_by_noun(sentence: Sentence, mention: Found) -> str:
+    first = sentence.words[mention.first].rstrip(".").lower()
+    if first in TITLES and mention.last - mention.first > 1:
+        return "person"
+    several = mention.last - mention.first > 1
+    return TYPE_OF_NOUN.get(sentence.words[mention.last - 1].lower(), "") if several else ""
+
+
+def _tokens(sentence: Sentence, begin: int, end: int) -> tuple[int, int]:
+    """Tokens that cover a stretch of characters."""
+    return max(0, bisect_right(sentence.starts, begin) - 1), max(1, bisect_right(sentence.starts, end - 1))
+
+
+def _left_edge(sentence: Sentence, head: int) -> int:
+    """First token of the phrase that ends with its head."""
+    heads = sentence.heads
+    first = head
+    while first > 0 and head - first < 10:
+        node, steps = first - 1, 0
+        while node != head and steps < 6 and heads[node] != node:
+            node, steps = heads[node], steps + 1
+        if node != head or (
+            sentence.deps[first - 1] in ("relcl", "acl", "punct") and sentence.words[first - 1] != "-"
+        ):
+            break
+        first -= 1
+    return first
+
+
+def _phrase(sentence: Sentence, first: int, last: int) -> Found | None:
+    """A noun phrase without what says nothing; None if nothing is left."""
+    pos, words, lemmas = sentence.pos, sentence.words, sentence.lemmas
+    if last - first > _MAX_WORDS:
+        first = last - _MAX_WORDS
+    while first < last and (
+        pos[first] in _LEFT
+        or words[first] in ("'s", "’s")
+        or lemmas[first] in _VAGUE
+        or pos[first] in ("VERB", "AUX")
+    ):
+        # A participle belongs to the phrase (``abandoned lighthouse``); other verbs are slips of the tagger.
+        if pos[first] == "VERB" and sentence.deps[first] == "amod":
+            break
+        first += 1
+    while last > first and pos[last - 1] in ("PUNCT", "SPACE"):
+        last -= 1
+    if first >= last:
+        return None
+    head = last - 1
+    if last - first == 1 and (lemmas[head] in GENERIC_HEADS or words[head].lower() in GENERIC_HEADS):
+        return None
+    # ``Scrooge's face`` is no more than ``face``.
+    if lemmas[head] in GENERIC_HEADS and any(w in ("'s", "’s", "'", "’") for w in words[first:last]):
+        return None
+    text = sentence.text[sentence.starts[first] : sentence.ends[head]]
+    if len(text) < 3 or len(text) > 80 or sum(c.isalpha() for c in text) < 2 or _CODE.intersection(text):
+        return None
+    return Found(first, last, "concept", False)

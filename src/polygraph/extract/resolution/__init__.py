@@ -1,0 +1,1 @@
+"""Entity resolution: which mentions are one entity."""

@@ -1,0 +1,1 @@
+"""Titles and other names of documents, and the passages that mention them."""

@@ -1,0 +1,1 @@
+"""From resolved extraction rows to the merged graph."""

@@ -1,0 +1,1 @@
+"""Community reports, written by a model or composed of sentences of the documents."""

@@ -1,0 +1,189 @@
+"""How well a sentence of a document reads by itself."""
+
+import re
+from collections.abc import Sequence
+
+from polygraph.text.sentences import sentences
+
+_LONGEST = 480
+"""Characters of a sentence that is shown whole."""
+LEGAL_NOTICE = 0.1
+"""Legal notices have a quality below this, all else above."""
+
+LEGAL_SHARE = 0.09
+"""What is left of the quality of a legal notice."""
+_WORD = re.compile(r"[^\W_]+")
+_SPLIT = re.compile(r"[.!?。！？]\S{0,2}\s")
+_BULLET = re.compile(r"^(?:[-*+•·▪‣>]|#{1,6}|\(?\d{1,2}[.)])\s")
+_EMPHASIS = re.compile(r"(?<!\w)(\*\*|__|\*|_)(?=\S)([^*_]{1,200})(?<=\S)\1(?!\w)")
+_OPENED = re.compile(r"(?:^|[\s(—-])['‘](?=\w)")
+_CLOSED = re.compile(r"[^\w\s]['’](?=\W|$)")
+_LABEL = re.compile(r"[^:]{1,40}:\s")
+_PAST = re.compile(r"ed\b")
+_PERSONAL = frozenset({"i", "you", "we", "me", "us", "my", "your", "our", "mine", "yours", "ours"})
+# Most short English sentences hold one of these or a word in -ed; headings and addresses do not.
+# fmt: off
+_VERBS = frozenset({
+    "am", "is", "are", "was", "were", "be", "been", "has", "have", "had", "do", "does", "did", "will",
+    "would", "shall", "should", "can", "could", "may", "might", "must", "said", "says", "came", "comes",
+    "went", "goes", "gave", "gives", "made", "makes", "took", "takes", "told", "saw", "sees", "wrote",
+    "writes", "held", "holds", "kept", "became", "becomes", "led", "leads", "met", "won", "left",
+    "lives", "includes",
+})
+# fmt: on
+_ENDS = (".", "!", "?", "。", "！", "？", "؟", "।", "…")
+_CLOSERS = "\"'”’»)]*_"
+_OPENERS = "\"'“‘«([*_—–- "
+# fmt: off
+_LEANING = frozenset({
+    "he", "she", "it", "they", "this", "that", "these", "those", "his", "her", "hers", "its", "their",
+    "theirs", "him", "them", "then", "there", "here", "we", "i", "you", "our", "my", "your", "such",
+    "both", "neither", "either", "another",
+})
+"""Words that lean on a sentence before."""
+_JOINING = frozenset({
+    "and", "but", "or", "nor", "so", "yet", "for", "because", "although", "though", "however", "therefore",
+    "thus", "which", "who",
+})
+# fmt: on
+_LEGAL = ("project gutenberg", "all rights reserved", "terms of use", "terms of service", "privacy policy")
+_LEGAL_WORDS = frozenset(
+    {"copyright", "copyrighted", "trademark", "isbn", "ebook", "ebooks", "cookies", "unsubscribe"}
+)
+_LEGALISH = (
+    "licence",
+    "license",
+    "warrant",
+    "liabilit",
+    "donation",
+    "disclaim",
+    "redistribut",
+    "royalt",
+    "refund",
+    "public domain",
+    "www.",
+    "http",
+)
+"""Two of these in a sentence make it a legal notice; one alone may be a topic."""
+
+
+def pieces(text: str, language: str = "en") -> list[str]:
+    """Split a text in sentences and tidy each; a text that is one sentence costs little.
+
+    >>> pieces("* The **Halcyon** sank. Nobody  drowned.")
+    ['The Halcyon sank.', 'Nobody drowned.']
+    """
+    if _SPLIT.search(text):
+        return [piece for a, b in sentences(text, language=language) if (piece := tidy(text[a:b]))]
+    piece = tidy(text)
+    return [piece] if piece else []
+
+
+def tidy(text: str) -> str:
+    """Take away bullets, emphasis, quotes around the whole, and line breaks.
+
+    >>> tidy("- the _bundle_ of  old *Joe*"), tidy('"Fog."'), tidy("snake_case_name")
+    ('the bundle of old Joe', 'Fog.', 'snake_case_name')
+    """
+    text = _EMPHASIS.sub(r"\2", _BULLET.sub("", " ".join(text.split()))).lstrip("*_#> ")
+    if len(text) > 1 and text[0] == text[-1] == '"' and '"' not in text[1:-1]:
+        text = text[1:-1].strip()
+    return text
+
+
+def quality(text: str, language: str = "en") -> float:
+    """Judge how well a sentence reads by itself, in (0, 1]; below `LEGAL_NOTICE` for legal notices.
+
+    Of readable length, whole, in prose rather than a list or heading, not leaning on what stands before it.
+    Rules of English apply to English alone; those of form, to every script.
+
+    >>> quality("Miss Orme found the comet on 9 March 1886.") > quality("She found it on the 9th.")
+    True
+    >>> quality("Licensed under the terms of use; all rights reserved.") < LEGAL_NOTICE
+    True
+    """
+    # Scripts without spaces: some characters for a word.
+    n = max(text.count(" ") + 1, len(text) // 12)
+    value = 0.3 if n < 4 else 0.7 if n < 8 else 1.0 if n <= 40 else 0.6 if n <= 70 else 0.35
+    if len(text) > _LONGEST:
+        value *= 0.5
+    letters = sum(map(str.isalpha, text))
+    if letters < 0.6 * len(text):
+        value *= 0.5
+    if letters and sum(map(str.isupper, text)) > 0.5 * letters:
+        value *= 0.6
+    ending = text.rstrip(_CLOSERS)
+    if not ending.endswith(_ENDS):
+        value *= 0.5
+    elif ending.endswith("?"):
+        value *= 0.8
+    # Labels and lists ("Present: ...") name many and say little.
+    if _LABEL.match(text):
+        value *= 0.6
+    if text.count(",") + text.count(";") > 0.25 * n:
+        value *= 0.6
+    first = text.lstrip(_OPENERS)
+    if first[:1].islower():
+        value *= 0.6
+    folded = first.casefold()
+    words = _WORD.findall(folded)
+    if language == "en" and n < 25 and _VERBS.isdisjoint(words) and not _PAST.search(folded):
+        value *= 0.6
+    if words and words[0] in _LEANING:
+        value *= 0.6
+    elif words and words[0] in _JOINING:
+        value *= 0.8
+    # Speech and its fragments: whoever speaks is seldom in the sentence.
+    if not _PERSONAL.isdisjoint(words):
+        value *= 0.7
+    if text[:1] in "\"'“‘«":
+        value *= 0.8
+    if _is_torn(text):
+        value *= 0.6
+    # However bad, a sentence of the topic comes before a legal notice.
+    return LEGAL_SHARE * value if _is_legal(folded, words) else max(value, LEGAL_NOTICE)
+
+
+def _is_torn(text: str) -> bool:
+    """Whether a quotation or bracket is opened and not closed, or the other way round."""
+    if text.count("(") != text.count(")") or text.count("“") != text.count("”") or text.count('"') % 2:
+        return True
+    single = "'" in text or "‘" in text
+    return single and len(_OPENED.findall(text)) > len(_CLOSED.findall(text))
+
+
+def _is_legal(folded: str, words: Sequence[str]) -> bool:
+    if not _LEGAL_WORDS.isdisjoint(words) or any(phrase in folded for phrase in _LEGAL):
+        return True
+    return sum(stem in folded for stem in _LEGALISH) > 1
+
+
+def namely(name: str) -> float:
+    """How much a name looks like one: common words make poor titles.
+
+    >>> namely("Halcyon"), namely("old friend")
+    (1.0, 0.4)
+    """
+    fit = 1.0 if len(name) <= 40 else 0.5
+    if name == name.lower() != name.upper() and not any(character.isdigit() for character in name):
+        fit *= 0.4
+    return fit
+
+
+def shown(text: str) -> str:
+    """Bound the length of a sentence and let it end like one.
+
+    >>> shown("The Halcyon sank")
+    'The Halcyon sank.'
+    """
+    text = cut(text, _LONGEST)
+    return text if text.rstrip(_CLOSERS).endswith(_ENDS) else f"{text.rstrip(' ,;:')}."
+
+
+def cut(text: str, most: int) -> str:
+    """Shorten a text to about so many characters, at a word.
+
+    >>> cut("The Halcyon sank", 13)
+    'The Halcyon …'
+    """
+    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0].rstrip(" ,;:") + " …"

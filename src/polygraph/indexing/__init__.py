@@ -1,0 +1,1 @@
+"""From documents to finished layers: building, maintenance, estimates, exchange with other programs."""

@@ -1,0 +1,152 @@
+"""With what an index is built: what is set, what is in use, and what it was built with before."""
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+from polygraph.config import Settings
+from polygraph.errors import BadInput, IndexMismatch
+from polygraph.extract.llm import extractor as llm
+from polygraph.extract.nlp import extractor as nlp
+from polygraph.extract.nlp import noun_phrases as fast
+from polygraph.graph.cooccurrence import Pruning
+from polygraph.models import ChatModel, Models
+from polygraph.prompts import prompt
+from polygraph.store.manifest import Manifest
+
+Extractor: TypeAlias = Literal["nlp", "fast", "llm"]
+"""How a graph is extracted: by a parser, as noun phrases that stand together, or by a chat model."""
+
+
+def choose(
+    folder: Path,
+    before: Manifest | None,
+    settings: Settings,
+    models: Models,
+    extractor: Extractor | None,
+    *,
+    adding: bool = False,
+) -> Manifest:
+    """What to build with: settings given outright, else what the index was built with, else defaults.
+
+    Args:
+        folder: of the index, for messages.
+        before: of the index as it is.
+        settings: those given outright, and defaults.
+        models: in use.
+        extractor: given outright.
+        adding: whether documents are read; an imported graph gets an extractor for them only then.
+
+    Raises:
+        BadInput: if a chat model is needed and none is configured, or the extractor cannot read beside an
+            imported graph.
+        IndexMismatch: if the graph would be read in another way than before, and nobody asked for that.
+    """
+
+    def pick(name: str) -> Any:
+        given = name in settings.model_fields_set
+        return getattr(settings, name) if before is None or given else getattr(before, name)
+
+    identity, values = _reader(folder, before, settings, models, extractor, adding)
+    if before and before.imported:
+        identity = f"{before.imported}+{identity}" if identity else before.imported
+    return Manifest(
+        chunk_tokens=min(pick("chunk_tokens"), models.embedder.max_tokens),
+        window_tokens=pick("window_tokens"),
+        language=pick("language"),
+        embedder=models.embedder.name,
+        dimension=models.embedder.dimension,
+        name_embedder=models.name_embedder.name,
+        name_dimension=models.name_embedder.dimension,
+        extractor=identity,
+        extractor_settings=values,
+        reports=_writer_of_reports(models.chat) if models.chat else "extractive",
+        community_size=pick("community_size"),
+    )
+
+
+def _reader(
+    folder: Path,
+    before: Manifest | None,
+    settings: Settings,
+    models: Models,
+    extractor: Extractor | None,
+    adding: bool,
+) -> tuple[str, dict[str, Any]]:
+    """What reads windows, as the manifest names it, and its settings; ("", {}) if nobody reads anything."""
+    outright = extractor or (settings.extractor if settings.extractor != "auto" else None)
+    former = before.reader if before else ""
+    if before and before.imported and not former and not adding:
+        return "", {}
+    kind = outright or (former.split(":")[0] if former else "llm" if models.chat else "nlp")
+    if kind == "llm":
+        if models.chat is None:
+            raise BadInput(
+                "extraction with a model was asked for, and no chat model is configured. Set POLYGRAPH_CHAT_MODEL "
+                "and OPENAI_BASE_URL or OPENAI_API_KEY, or extract without one: --extractor nlp"
+            )
+        identity = llm.identity(
+            models.chat.name,
+            entity_types=settings.entity_types,
+            gleaning=settings.gleaning,
+            max_gleanings=settings.max_gleanings,
+        )
+        if former.startswith("llm:") and former != identity and not outright:
+            raise IndexMismatch(
+                f"the graph of {folder} was extracted by {former}, and the settings now say "
+                f"{identity}. Use the former, or read every document again with: --extractor llm"
+            )
+        return identity, {
+            "entity_types": list(settings.entity_types),
+            "gleaning": settings.gleaning,
+            "max_gleanings": settings.max_gleanings,
+        }
+    if kind == "fast":
+        if before and before.imported:
+            raise BadInput(
+                f"the graph of {folder} was imported, and the extractor `fast`, which prunes the whole graph, "
+                "cannot read documents beside it. Use: --extractor nlp, or llm"
+            )
+        pruning = Pruning()
+        return f"{fast.identity()}:{pruning.identity}", asdict(pruning)
+    return nlp.identity(), {}
+
+
+def with_same_embedders(folder: Path, before: Manifest | None, models: Models) -> Manifest:
+    """The manifest of an index that is to be changed with the embedders that it was built with.
+
+    Raises:
+        BadInput: if nothing was built yet.
+        IndexMismatch: if other embedders are in use, whose vectors would stand among those of the index.
+    """
+    if before is None:
+        raise BadInput(f"the index at {folder} is empty. Fill it with: polygraph index PATH --index {folder}")
+    used = (models.embedder.name, models.name_embedder.name)
+    if used != (before.embedder, before.name_embedder):
+        raise IndexMismatch(
+            f"the index at {folder} was built with the embedders {before.embedder} and "
+            f"{before.name_embedder}, and those in use are {used[0]} and {used[1]}. Use the former (settings "
+            "`embedder` and `name_embedder`)"
+        )
+    return before
+
+
+def with_writer(folder: Path, before: Manifest, models: Models) -> Manifest:
+    """The manifest with the chat model in use as the writer of reports, if a model is to write them.
+
+    Raises:
+        BadInput: if a model is needed and none is configured.
+    """
+    by_model = before.reader.startswith("llm:") or not before.reports.startswith("extractive")
+    if models.chat is None and by_model:
+        raise BadInput(
+            f"the index at {folder} was made with a chat model, and none is configured. Set "
+            "POLYGRAPH_CHAT_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY"
+        )
+    if models.chat is None or before.reports.startswith("extractive"):
+        return before
+    return replace(before, reports=_writer_of_reports(models.chat))
+
+
+def _writer_of_reports(model: ChatModel) -> str:
+    return f"{model.name}:{prompt('report').hash[:8]}"

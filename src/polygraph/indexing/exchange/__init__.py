@@ -1,0 +1,56 @@
+"""An index as files of other forms: JSON Lines both ways, GraphML, parquet and Neo4j's CSV one way."""
+
+from pathlib import Path
+
+from polygraph.errors import BadInput, IndexUnreadable
+from polygraph.indexing.exchange.exporters.graphml import export_graphml
+from polygraph.indexing.exchange.exporters.jsonl import export_jsonl
+from polygraph.indexing.exchange.exporters.neo4j import export_neo4j
+from polygraph.indexing.exchange.exporters.parquet import export_parquet
+from polygraph.indexing.exchange.exporters.records import finished_layers
+from polygraph.store.database import Store
+
+FORMATS = {
+    "jsonl": export_jsonl,
+    "graphml": export_graphml,
+    "parquet": export_parquet,
+    "neo4j": export_neo4j,
+}
+"""Every format by name; ``jsonl`` is the one that can be imported again."""
+
+
+def export(store: Store, output: Path, format: str = "jsonl") -> dict[str, int]:
+    """Write an index to a folder, in one of `FORMATS`.
+
+    The folder is complete or not there, whatever happens on the way. Memory does not grow with the index:
+    records pass through in pages of a few hundred, of documents one at a time. Only of reports that a model
+    wrote 16 bytes each are kept.
+
+    Args:
+        store: opened for reading.
+        output: the folder; made if it is not there, replaced if it holds an earlier export.
+        format: name of the format.
+
+    Returns:
+        Records by file name.
+
+    Raises:
+        BadInput: for a format that is not known, a folder that holds something else, or, for the formats of
+            graphs, an index without an up to date graph.
+        IndexUnreadable: if the index is empty.
+        MissingExtra: for parquet without its extra.
+        StorageFailed: if the folder cannot be written.
+    """
+    if format not in FORMATS:
+        raise BadInput(f"there is no export format {format!r}. Choose one of: {', '.join(FORMATS)}")
+    manifest = store.manifest()
+    if manifest is None:
+        raise IndexUnreadable(
+            f"the index at {store.folder} is empty. Fill it with: polygraph index PATH --index {store.folder}"
+        )
+    if format in ("graphml", "neo4j") and "graph" not in finished_layers(store, manifest):
+        raise BadInput(
+            f"{format} needs the graph, which the index at {store.folder} does not have up to date. Build it with: "
+            f"polygraph index --index {store.folder}"
+        )
+    return FORMATS[format](store, manifest, output)

@@ -1,0 +1,1 @@
+"""Formats an index is written to."""

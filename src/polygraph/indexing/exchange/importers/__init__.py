@@ -1,0 +1,1 @@
+"""Formats of other programs' graphs that an index is made from."""

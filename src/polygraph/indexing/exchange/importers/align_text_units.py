@@ -1,0 +1,283 @@
+"""Text units of a graph of others, laid out in documents: where in which document each one stands.
+
+Decisions, in the order in which they are tried:
+
+1. A unit whose document is there stands where its text stands in it. A prefix that the program put before the text,
+   such as a title, is passed over.
+2. Units of one document whose text is not there are joined in their order to make it. What one unit repeats of the
+   end of the one before it is left out.
+3. A unit that belongs to no document, or is not found in its own, is a document by itself.
+4. A unit that the graph names, and that nothing is known of, is stood in for by a document of what the graph says with
+   reference to it: names and descriptions. So is everything that names no unit, in one document together.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from polygraph.indexing.exchange.importers.source_graph import (
+    SourceEntity,
+    SourceGraph,
+    SourceRelation,
+    SourceUnit,
+)
+from polygraph.records import Document
+
+MAX_OVERLAP = 4_000
+"""Characters that one unit may repeat of the one before."""
+MIN_OVERLAP = 20
+"""Fewer that agree may do so by chance."""
+NO_UNIT = "without a text unit"
+"""Id of the document of what names no text unit."""
+
+_PROBE = 200
+_PREFIX_LINES = 20
+_TITLE_NAMES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Layout:
+    """One document and the units in it."""
+
+    document: Document
+    units: tuple[tuple[int, int, str], ...]
+    """Start, end and id of each, sorted; they may overlap."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cited:
+    """What a graph says with reference to one unit, by place in its lists."""
+
+    entities: list[int]
+    relations: list[int]
+
+
+def cited(graph: SourceGraph) -> dict[str, Cited]:
+    """Entities and relations by the unit that they name, in the order of the graph.
+
+    Those that name none are there under a unit of their own for each entity, and for the relations of each source.
+    """
+    found: dict[str, Cited] = {}
+
+    def at(unit: str) -> Cited:
+        return found.setdefault(unit, Cited(entities=[], relations=[]))
+
+    for i, entity in enumerate(graph.entities):
+        for unit in entity.units or (_own_unit(entity.name),):
+            at(unit).entities.append(i)
+    for i, relation in enumerate(graph.relations):
+        for unit in relation.units or (_own_unit(relation.source),):
+            at(unit).relations.append(i)
+    return found
+
+
+def layouts(graph: SourceGraph, named: dict[str, Cited]) -> Iterator[Layout]:
+    """Lay out every document, sorted by id.
+
+    Args:
+        graph: as read.
+        named: from `cited`.
+    """
+    placed: dict[str, list[tuple[int, int, str]]] = {key: [] for key in graph.documents}
+    cursor: dict[str, int] = {}
+    loose: dict[str, list[SourceUnit]] = {}
+    alone: list[SourceUnit] = []
+    for unit in graph.units.values():
+        here = [key for key in unit.documents if key in graph.documents]
+        for key in here:
+            span = _find(graph.documents[key].text, unit.text, cursor.get(key, 0))
+            if span is not None:
+                cursor[key] = span[0]
+                placed[key].append((*span, unit.id))
+                break
+        else:
+            if here:
+                what = "text units that do not stand in their document, now documents by themselves"
+                graph.lose(what, unit.text, changed=True)
+            if unit.documents and not here:
+                loose.setdefault(unit.documents[0], []).append(unit)
+            else:
+                alone.append(unit)
+    for key in dict.fromkeys([*named, *graph.lost_in]):
+        if key not in graph.units and key in placed:
+            placed[key].append((0, len(graph.documents[key].text), key))
+    found = [
+        Layout(document=graph.documents[key], units=tuple(sorted(units))) for key, units in placed.items()
+    ]
+    found += [_joined(graph, key, units) for key, units in loose.items()]
+    found += [_by_itself(graph, unit) for unit in alone]
+    found += _stand_ins(graph, {k: c for k, c in named.items() if k not in graph.units and k not in placed})
+    if loose:
+        graph.notes.append(
+            f"{len(loose)} documents were joined from their text units, because their texts are not there"
+        )
+    if n := sum(not unit.documents for unit in alone):
+        graph.notes.append(
+            f"{n} text units say of no document that they belong to it, so each is a document by itself; what "
+            "neighbours share stands in both"
+        )
+    taken: dict[str, int] = {}
+    for layout in sorted(found, key=lambda each: each.document.id):
+        n = taken[layout.document.id] = taken.get(layout.document.id, 0) + 1
+        if n == 1:
+            yield layout
+        else:  # a document and a text unit of one id
+            graph.lose("documents with an id that another one has", layout.document.id)
+
+
+def overlap(before: str, after: str) -> int:
+    """How much of the beginning of a text repeats the end of the one before; linear in the length compared.
+
+    The prefix function of Knuth, Morris and Pratt (1977) over `after`, run over the end of `before`.
+
+    >>> overlap("It was cold, and the old man sat", "the old man sat by the fire.")
+    0
+    >>> overlap("It was cold, and the old man sat alone", "the old man sat alone by the fire.")
+    21
+    """
+    head, tail = after[:MAX_OVERLAP], before[-MAX_OVERLAP:]
+    falls = [0] * len(head)
+    k = 0
+    for i in range(1, len(head)):
+        while k and head[i] != head[k]:
+            k = falls[k - 1]
+        k += head[i] == head[k]
+        falls[i] = k
+    k = 0
+    for c in tail:
+        while k and (k == len(head) or c != head[k]):
+            k = falls[k - 1]
+        k += c == head[k]
+    return k if k >= MIN_OVERLAP else 0
+
+
+def _find(text: str, unit: str, cursor: int) -> tuple[int, int] | None:
+    """Where a unit stands in its document, from the start of the unit before it, else from the beginning."""
+    offset = 0
+    for _ in range(_PREFIX_LINES):
+        body = unit[offset:].lstrip()
+        offset = len(unit) - len(body)
+        if not body:
+            return None
+        for begin in (cursor, 0) if cursor else (0,):
+            start = text.find(body, begin)
+            if start < 0:
+                # Programs that cut between tokens may damage the last character.
+                start = text.find(body[:_PROBE], begin) if len(body) > 2 * _PROBE else -1
+            if start >= 0:
+                return start, min(start + len(body), len(text))
+        line_end = unit.find("\n", offset)
+        if line_end < 0:
+            return None
+        offset = line_end + 1
+    return None
+
+
+def _joined(graph: SourceGraph, key: str, units: list[SourceUnit]) -> Layout:
+    parts: list[str] = []
+    spans: list[tuple[int, int, str]] = []
+    at, before = 0, ""
+    for unit in units:
+        shared = overlap(before, unit.text) if before else 0
+        if before and not shared:
+            parts.append("\n\n")
+            at += 2
+        parts.append(unit.text[shared:])
+        spans.append((at - shared, at + len(unit.text) - shared, unit.id))
+        at += len(unit.text) - shared
+        before = unit.text
+    document = Document(
+        id=key,
+        title=key,
+        text="".join(parts),
+        metadata={"imported_from": graph.program, "joined_from_units": len(units)},
+    )
+    return Layout(document=document, units=tuple(sorted(spans)))
+
+
+def _by_itself(graph: SourceGraph, unit: SourceUnit) -> Layout:
+    title = unit.title or " ".join(unit.text[:400].split())[:80]
+    document = Document(
+        id=unit.id,
+        title=title,
+        text=unit.text,
+        metadata={"imported_from": graph.program, "text_unit": unit.id},
+    )
+    return Layout(document=document, units=((0, len(unit.text), unit.id),))
+
+
+# --- stand-ins ------------------------------------------------------------------------------------------
+
+
+def _own_unit(name: str) -> str:
+    return f"{NO_UNIT}: {name}"
+
+
+def _stand_ins(graph: SourceGraph, missing: dict[str, Cited]) -> Iterator[Layout]:
+    """Documents of what the graph says where it names units whose texts are not there.
+
+    A description is printed once, at the first of the units that it refers to; the others have the name alone.
+    """
+    told: set[tuple[str, int]] = set()
+    block: list[tuple[str, str]] = []
+    n_missing = 0
+    for unit, here in missing.items():
+        lines = []
+        for i in here.entities:
+            entity = graph.entities[i]
+            lines.append(_entity_line(entity, with_text=("e", i) not in told))
+            told.add(("e", i))
+        for i in here.relations:
+            relation = graph.relations[i]
+            lines.append(_relation_line(relation, with_text=("r", i) not in told))
+            told.add(("r", i))
+        text = "\n\n".join(lines)
+        if unit.startswith(f"{NO_UNIT}: "):
+            block.append((unit, text))
+            continue
+        n_missing += 1
+        names = [graph.entities[i].name for i in here.entities[:_TITLE_NAMES]]
+        title = ", ".join(names) or unit
+        yield _stand_in(graph, unit, title, [(unit, text)])
+    if n_missing:
+        graph.notes.append(
+            f"{n_missing} text units are named whose texts are not there. Documents with the names and descriptions "
+            "that refer to them stand in for them: answers cite those, not the words of the sources"
+        )
+    if block:
+        graph.notes.append(
+            f"{len(block)} groups of entities and relations name no text unit. They stand in the document {NO_UNIT!r}, "
+            "with the words of the graph"
+        )
+        yield _stand_in(graph, NO_UNIT, "What names no text unit", block)
+
+
+def _stand_in(graph: SourceGraph, key: str, title: str, parts: list[tuple[str, str]]) -> Layout:
+    spans, at = [], 0
+    for unit, text in parts:
+        spans.append((at, at + len(text), unit))
+        at += len(text) + 2
+    document = Document(
+        id=key,
+        title=title[:200],
+        text="\n\n".join(text for _, text in parts),
+        metadata={"imported_from": graph.program, "stand_in": True},
+    )
+    return Layout(document=document, units=tuple(spans))
+
+
+def _entity_line(entity: SourceEntity, *, with_text: bool) -> str:
+    kind = f" ({entity.type})" if entity.type else ""
+    said = _one_line(entity.descriptions) if with_text else ""
+    return f"{entity.name}{kind}: {said}" if said else f"{entity.name}{kind}."
+
+
+def _relation_line(relation: SourceRelation, *, with_text: bool) -> str:
+    middle = f" {relation.predicate} " if relation.predicate else " - "
+    words = f" ({', '.join(relation.keywords)})" if relation.keywords and with_text else ""
+    said = _one_line(relation.descriptions) if with_text else ""
+    line = f"{relation.source}{middle}{relation.target}{words}"
+    return f"{line}: {said}" if said else f"{line}."
+
+
+def _one_line(texts: tuple[str, ...]) -> str:
+    return " ".join(" ".join(texts).split())

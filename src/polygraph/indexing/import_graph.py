@@ -1,0 +1,180 @@
+"""A new index from an export of ours, or from a graph that another program made: all of it or nothing."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from polygraph.config import Settings
+from polygraph.errors import BadInput
+from polygraph.indexing.build import BuildReport, Progress, build, counts, cut
+from polygraph.indexing.build_settings import choose
+from polygraph.indexing.exchange.importers.convert import fingerprint, place, put_graph
+from polygraph.indexing.exchange.importers.detect import read_graph, recognise
+from polygraph.indexing.exchange.importers.jsonl import (
+    Exported,
+    ImportedStore,
+    adopt_reports,
+    describe,
+    read_jsonl,
+)
+from polygraph.indexing.exchange.importers.source_graph import SourceGraph
+from polygraph.models import Models
+from polygraph.store.connection import FILE_NAME
+from polygraph.store.database import Store
+from polygraph.store.layers import BELOW, above, with_below
+from polygraph.store.lock import writing
+
+
+def import_into(
+    folder: Path,
+    source: Path,
+    settings: Settings,
+    models: Models,
+    *,
+    format: str | None,
+    progress: Progress,
+    wait_s: float,
+) -> BuildReport:
+    """Make the index `folder` from what `source` holds; see `Index.import_`."""
+    form = recognise(source, format)
+    # Without the chat model: what one wrote comes from the export, and nothing is asked again.
+    silent = replace(models, chat=None)
+    if form == "jsonl":
+        exported = describe(source)
+        layers, notes = _importable(exported, models)
+        with _making(folder, settings, models, wait_s) as (store, filling):
+            with filling:
+                total = exported.counts["documents"]
+                read_jsonl(source, store, lambda done: progress("documents", done, total))
+            return _build_exported(store, exported, layers, notes, silent, progress)
+    graph = read_graph(source, form)
+    manifest = replace(
+        choose(folder, None, settings, models, "nlp"),
+        extractor=f"imported:{graph.program}:{fingerprint(graph)}",
+        extractor_settings={},
+        reports="extractive",
+    )
+    with _making(folder, settings, models, wait_s) as (store, filling):
+        with filling:
+            placed = place(graph, partial(cut, manifest=manifest, embedder=models.embedder))
+            held = put_graph(
+                store, graph, placed, manifest, lambda done, total: progress("documents", done, total)
+            )
+        report = BuildReport(added=held["documents indexed"], source=held)
+        build(store, manifest, silent, list(BELOW), report, progress)
+        return _noted(store, report, [*graph.remarks(), *_not_taken_over(folder, graph, report)])
+
+
+def _build_exported(
+    store: Store,
+    exported: Exported,
+    layers: Sequence[str],
+    notes: list[str],
+    silent: Models,
+    progress: Progress,
+) -> BuildReport:
+    """Build the layers of an export from its rows, and take its reports over where they fit."""
+    manifest = exported.manifest
+    written = "reports" in layers and not manifest.reports.startswith("extractive")
+    wanted = [x for x in layers if not (written and x in ("reports", *above("reports")))]
+    report = build(store, manifest, silent, wanted, BuildReport(added=exported.counts["documents"]), progress)
+    if written and adopt_reports(store, manifest):
+        build(store, manifest, silent, layers, report, progress)
+    elif written:
+        notes.append(
+            "the imported reports are not about the communities that were found again, and wait unused. "
+            f"Write new ones with: polygraph index --index {store.folder}"
+        )
+    report.counts = counts(store)
+    for kind in ("entities", "relations", "communities"):
+        before, now = exported.counts[kind], report.counts[kind]
+        if before != now and (now or not notes):
+            notes.append(f"the export had {before} {kind}, and {now} were found again in its rows")
+    return _noted(store, report, notes)
+
+
+def _importable(exported: Exported, models: Models) -> tuple[list[str], list[str]]:
+    """Layers of an export that can be rebuilt with the embedders in use, and what is to be said of the others."""
+    manifest = exported.manifest
+    needs = {
+        # Names are resolved by the vectors of the name embedder: another one would give another graph.
+        "graph": (models.name_embedder, manifest.name_embedder, manifest.name_dimension),
+        "chunk_vectors": (models.embedder, manifest.embedder, manifest.dimension),
+    }
+    layers, notes = list(exported.layers), []
+    for layer, (model, name, dimension) in needs.items():
+        lost = [each for each in layers if layer in with_below([each])]
+        if lost and (model.name, model.dimension) != (name, dimension):
+            layers = [each for each in layers if each not in lost]
+            notes.append(
+                f"{', '.join(lost)} not rebuilt: the export was made with the embedder {name} ({dimension} "
+                f"dimensions), and the one in use is {model.name} ({model.dimension}). Import with the former "
+                "(settings `embedder` and `name_embedder`)"
+            )
+    return layers, notes
+
+
+def _not_taken_over(folder: Path, graph: SourceGraph, report: BuildReport) -> list[str]:
+    """What of a graph another program made has another form here, and why."""
+    found = []
+    pairs = {frozenset((relation.source, relation.target)) for relation in graph.relations}
+    names = {entity.name for entity in graph.entities} | {name for pair in pairs for name in pair}
+    n, m = report.counts["entities"], report.counts["relations"]
+    if (n, m) != (len(names), len(pairs)):
+        found.append(
+            f"the graph's {len(names)} names (those that only relations have included) and {len(pairs)} pairs of "
+            f"related names are {n} entities and {m} relations here: names are resolved as those of any index"
+        )
+    if graph.counts.get("reports"):
+        found.append(
+            f"{graph.counts['reports']} reports were not taken over: they are about communities that "
+            f"{graph.program} found, and those of this index are computed from the rows. "
+            "Reports made of sentences stand in their place; with a chat model, have it write them: polygraph "
+            f"index --index {folder}"
+        )
+    return found
+
+
+def _noted(store: Store, report: BuildReport, notes: Sequence[str]) -> BuildReport:
+    """Note what an import had to leave out, for as long as its graph is not built again."""
+    with store.transaction():
+        store.set_notes("graph", [*store.notes(), *notes])
+    report.notes = store.notes()
+    return report
+
+
+@contextmanager
+def _making(
+    folder: Path, settings: Settings, models: Models, wait_s: float
+) -> Iterator[tuple[Store, AbstractContextManager[None]]]:
+    """A store for an index that is not there yet, and the part of the work after which it must be there whole.
+
+    Raises:
+        BadInput: if there is an index already.
+    """
+    models.calls.embed(models.embedder, ["ready"], "query", stage="check")
+    with writing(folder, wait_s=wait_s):
+        was_there = (folder / FILE_NAME).exists()
+        store = ImportedStore(folder, mode="write", durability=settings.durability)
+
+        @contextmanager
+        def filling() -> Iterator[None]:
+            try:
+                yield
+            except BaseException:
+                store.close()
+                for ending in ("", "-wal", "-shm") if not was_there else ():
+                    (folder / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
+                raise
+
+        try:
+            if store.manifest() is not None or store.count("documents"):
+                raise BadInput(
+                    f"there is an index at {folder} already, and an import makes a new one. Name another "
+                    "folder with --index"
+                )
+            yield store, filling()
+        finally:
+            store.close()

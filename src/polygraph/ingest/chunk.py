@@ -1,0 +1,388 @@
+"""Chunks that retrieval returns and windows that an extractor reads.
+
+Sentences are packed greedily into chunks of at most so many tokens. A chunk ends where a sentence ends,
+rather at the end of a paragraph and rather still before a heading, if it is well filled there. Only a
+sentence that is longer than a chunk is cut: at clause marks, else at white space, else between characters.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from polygraph.records import Chunk, Document, Json, Window
+from polygraph.text.sentences import atx_heading, hard_wrapped, sentences, trim
+
+Count = Callable[[Sequence[str]], list[int]]
+
+_FULL = 0.6
+"""A chunk filled to this share may end at a paragraph, though more would fit."""
+_FULL_AT_HEADING = 0.4
+"""The same before a heading; lower, since a chunk of two chapters belongs to neither. In books it halves the
+chunks that mix sections, for 0 to 3 % more chunks; 0.25 gains little and costs 9 % if sections are short."""
+_MAX_CHARS_PER_TOKEN = 32
+"""Longest stretch that is believed to be so few tokens: WordPiece counts a megabyte without spaces as one."""
+_SECTION_CHARS = 120
+_GAP_CHARS = 2
+"""White space after a sentence that is counted with it."""
+
+_FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
+_UNDERLINE = re.compile(r"[ \t]*([=\-~^*+#])\1{2,}[ \t]*$")
+_NUMBERED = re.compile(
+    r"(?i:(?:chapter|book|part|section|act|scene|canto|stave|volume|appendix|article|letter|lecture|day|episode"
+    r"|kapitel|teil|buch|chapitre|livre|capítulo|capitolo)\s+(?:the\s+)?[\w-]{1,14}\b"
+    r"|(?:prologue|epilogue|introduction|preface|foreword|conclusions?|abstract|summary|references|contents"
+    r"|acknowledge?ments)\b)"
+    r"|\d{1,3}(?:\.\d{1,3}){0,4}\.?\s+[^\W_a-z\d]|[IVXLC]{1,7}\.?$|第.{1,6}[章节回部]"
+)
+_CLAUSE = re.compile(r"[;:,，；：、—–][\"'”’)\]]*\s|[，；、]|\n|--")
+
+
+def chunk(
+    document: Document, count: Count, *, max_tokens: int = 300, limit: int = 510, language: str = "en"
+) -> list[Chunk]:
+    r"""Cut a document in chunks that tile its text.
+
+    Every character that is not white space is in exactly one chunk. Sentences are packed greedily; a
+    chunk that is at least 40 % full ends before a heading; one that is full ends at its last paragraph end,
+    if that leaves it at least 60 % full, else at its last sentence end. A heading stays with what follows
+    it. A document that fits is one chunk.
+
+    Args:
+        document: its ``metadata["pages"]``, if present, are the offsets where pages start.
+        count: tokens of each text by the embedder's own tokenizer, special tokens not included. Called a
+            few times with many texts.
+        max_tokens: longest chunk that is wanted, in tokens.
+        limit: longest text that the embedder reads, in tokens, special tokens not included. No chunk
+            exceeds ``min(max_tokens, limit)``, unless a single character does.
+        language: ISO 639-1 code for the sentence rules.
+
+    Returns:
+        Chunks in order, without white space at their ends; none for a text of white space. Their metadata
+        have `section`, the nearest heading above their middle, and `page`, where they start, from 1.
+
+    Raises:
+        ValueError: if `max_tokens` or `limit` is below 1.
+
+    >>> words = lambda texts: [len(text.split()) for text in texts]
+    >>> text = "One two three. Four five six.\n\nSeven eight."
+    >>> [c.text for c in chunk(Document(id="d", title="D", text=text), words, max_tokens=4)]
+    ['One two three.', 'Four five six.', 'Seven eight.']
+    """
+    if max_tokens < 1 or limit < 1:
+        raise ValueError(f"max_tokens and limit must be at least 1, not {max_tokens} and {limit}")
+    cap = min(max_tokens, limit)
+    text = document.text
+    whole = trim(text, 0, len(text))
+    if whole[0] == whole[1]:
+        return []
+    titles = headings(text)
+    spans = _whole(text, whole, count, cap) or _cut(text, titles, count, cap, language)
+    starts = [start for start, _ in titles]
+    pages = _page_starts(document)
+    chunks = []
+    for ordinal, (start, end, n_tokens) in enumerate(spans):
+        metadata: dict[str, Json] = {}
+        if pages:
+            metadata["page"] = max(1, bisect_right(pages, start))
+        if above := bisect_right(starts, (start + end) // 2):
+            metadata["section"] = titles[above - 1][1]
+        chunks.append(
+            Chunk(
+                id=f"{document.id}:{ordinal}",
+                document=document.id,
+                ordinal=ordinal,
+                start=start,
+                end=end,
+                text=text[start:end],
+                n_tokens=n_tokens,
+                metadata=metadata,
+            )
+        )
+    return chunks
+
+
+def windows(document: Document, chunks: Sequence[Chunk], *, max_tokens: int = 1200) -> list[Window]:
+    """Join neighbouring chunks of a document in windows that an extractor reads at once.
+
+    Args:
+        document: the document that the chunks are of.
+        chunks: all its chunks, in order.
+        max_tokens: longest window, as the sum of the tokens of its chunks. A chunk that is longer is a
+            window by itself.
+
+    Returns:
+        Windows in order; each chunk is in exactly one.
+
+    Raises:
+        ValueError: if `max_tokens` is below 1.
+    """
+    if max_tokens < 1:
+        raise ValueError(f"max_tokens must be at least 1, not {max_tokens}")
+    groups: list[list[Chunk]] = []
+    filled = 0
+    for each in chunks:
+        if groups and filled + each.n_tokens <= max_tokens:
+            groups[-1].append(each)
+            filled += each.n_tokens
+        else:
+            groups.append([each])
+            filled = each.n_tokens
+    return [
+        Window(
+            id=f"{document.id}@{ordinal}",
+            document=document.id,
+            ordinal=ordinal,
+            title=document.title,
+            chunks=tuple(group),
+            text=document.text[group[0].start : group[-1].end],
+        )
+        for ordinal, group in enumerate(groups)
+    ]
+
+
+def headings(text: str) -> list[tuple[int, str]]:
+    r"""Find the headings of a text, of whatever format.
+
+    Markdown headings (not in fenced code); lines underlined as in reStructuredText; and single short lines
+    between blank lines that are numbered (``CHAPTER I``, ``2.1 Scope``) or in capitals.
+
+    Returns:
+        Offset and wording of each, in order; wording without marks, on one line, cut at 120 characters.
+
+    >>> headings("STAVE ONE\n\nMARLEY'S GHOST\n\nMarley was dead.\n\n## Notes ##\nA note.")
+    [(0, 'STAVE ONE'), (11, "MARLEY'S GHOST"), (45, 'Notes')]
+    """
+    found: list[tuple[int, str]] = []
+    fenced = False
+    offset = 0
+    before_blank = True
+    previous: tuple[int, str] | None = None  # a line that stands below a blank line
+    pending: tuple[int, str] | None = None  # one that is a heading if a blank line follows
+    for line in text.split("\n"):
+        stripped = line.strip()
+        if not stripped:
+            if pending:
+                found.append(pending)
+            pending = previous = None
+            before_blank = True
+        else:
+            here = offset + len(line) - len(line.lstrip())
+            pending = None
+            if _FENCE.match(line):
+                fenced = not fenced
+                previous = None
+            elif fenced:
+                previous = None
+            elif stripped[0] == "#" and (title := atx_heading(stripped)):
+                found.append((here, title))
+                previous = None
+            elif previous and _UNDERLINE.match(line) and len(stripped) >= min(3, len(previous[1])):
+                found.append(previous)
+                previous = None
+            else:
+                short = before_blank and len(stripped) <= _SECTION_CHARS
+                previous = (here, stripped) if short else None
+                pending = previous if previous and _stands_out(stripped) else None
+            before_blank = False
+        offset += len(line) + 1
+    if pending:
+        found.append(pending)
+    return [(start, _short(title)) for start, title in found]
+
+
+@dataclass(frozen=True, slots=True)
+class _Atom:
+    """A sentence, or a part of one that is longer than a chunk."""
+
+    start: int
+    end: int
+    weight: int
+    """Tokens with the white space after it; at least one per 32 characters."""
+    grade: int
+    """How well a chunk may begin here: one of the constants below."""
+
+
+_AFTER_HEADING, _INSIDE_SENTENCE, _SENTENCE, _PARAGRAPH, _HEADING = range(-1, 4)
+_Span = tuple[int, int]
+
+
+def _whole(text: str, span: _Span, count: Count, cap: int) -> list[tuple[int, int, int]]:
+    """The document as one chunk if it is short enough, at the price of one count; else nothing."""
+    if span[1] - span[0] > 8 * cap:
+        return []
+    [n_tokens] = count([text[span[0] : span[1]]])
+    return [(*span, n_tokens)] if n_tokens <= cap else []
+
+
+def _cut(
+    text: str, titles: Sequence[tuple[int, str]], count: Count, cap: int, language: str
+) -> list[tuple[int, int, int]]:
+    atoms = _atoms(text, titles, count, cap, language)
+    groups = [[(atom.start, atom.end) for atom in group] for group in _pack(atoms, cap)]
+    return _verified(text, groups, count, cap)
+
+
+def _atoms(
+    text: str, titles: Sequence[tuple[int, str]], count: Count, cap: int, language: str
+) -> list[_Atom]:
+    widest = _MAX_CHARS_PER_TOKEN * cap
+    spans = sentences(text, language=language)
+    whole = {start for start, _ in spans}
+    if any(end - start > widest for start, end in spans):
+        spans = [piece for span in spans for piece in _slices(text, span, widest)]
+    spans, counts = _fitting(text, spans, count, cap)
+    lines = [(start, text.find("\n", start)) for start, _ in titles]
+    heads = {start for start, _ in titles}
+    wrapped = hard_wrapped(text)
+    atoms = []
+    line = 0
+    after_heading = False
+    for k, ((start, end), n_tokens) in enumerate(zip(spans, counts, strict=True)):
+        following = spans[k + 1][0] if k + 1 < len(spans) else end
+        breaks = text.count("\n", spans[k - 1][1], start) if k else 0
+        if after_heading:
+            grade = _AFTER_HEADING
+        elif start in heads:
+            grade = _HEADING
+        elif start not in whole:
+            grade = _INSIDE_SENTENCE
+        else:
+            grade = _PARAGRAPH if breaks > 1 or (breaks and not wrapped) else _SENTENCE
+        weight = max(n_tokens, -(-(following - start) // _MAX_CHARS_PER_TOKEN))  # rounded up
+        atoms.append(_Atom(start, end, weight, grade))
+        while line < len(lines) and 0 <= lines[line][1] < end:
+            line += 1
+        after_heading = line < len(lines) and lines[line][0] <= start
+        # An underline belongs to its heading; text on the same stretch does not.
+        if not after_heading and line and lines[line - 1][0] == start:
+            after_heading = end - start <= 2 * _SECTION_CHARS + 1 and bool(
+                _UNDERLINE.match(text, lines[line - 1][1] + 1, end)
+            )
+    return atoms
+
+
+def _fitting(text: str, spans: Sequence[_Span], count: Count, cap: int) -> tuple[list[_Span], list[int]]:
+    """Count all spans at once; cut those that are too long, and count the pieces, until all fit."""
+    sized: list[tuple[_Span, int | None]] = [(span, None) for span in spans]
+    while True:
+        unknown = [span for span, n_tokens in sized if n_tokens is None]
+        if not unknown:
+            return [span for span, _ in sized], [n_tokens or 0 for _, n_tokens in sized]
+        counts = iter(count([_with_gap(text, span) for span in unknown]))
+        following: list[tuple[_Span, int | None]] = []
+        for span, known in sized:
+            length = span[1] - span[0]
+            n_tokens = next(counts) if known is None else known
+            if n_tokens <= cap or length == 1:
+                following.append((span, n_tokens))
+            else:
+                # Pieces of nearly the wanted size if tokens are spread evenly; at most half in any case.
+                size = max(1, min(length * cap * 19 // (n_tokens * 20), (length + 1) // 2))
+                following += [(piece, None) for piece in _slices(text, span, size)]
+        sized = following
+
+
+def _with_gap(text: str, span: _Span) -> str:
+    """A sentence with the white space after it, so that the counts of neighbours nearly add up."""
+    end = span[1]
+    while end < span[1] + _GAP_CHARS and text[end : end + 1].isspace():
+        end += 1
+    return text[span[0] : end]
+
+
+def _slices(text: str, span: _Span, size: int) -> Iterator[_Span]:
+    """Cut a span in pieces of at most `size` characters, each as late as a good place allows."""
+    start, end = span
+    while end - start > size:
+        middle, last = start + (size + 1) // 2, start + size
+        cut = last
+        clauses = [found.end() for found in _CLAUSE.finditer(text, middle, last)]
+        if clauses:
+            cut = clauses[-1]
+        elif not text[last].isspace():
+            words = text[middle:last].rsplit(None, 1)
+            if len(words) == 2:
+                cut = last - len(words[1])
+        piece = trim(text, start, cut)
+        if piece[0] < piece[1]:
+            yield piece
+        start = cut
+    piece = trim(text, start, end)
+    if piece[0] < piece[1]:
+        yield piece
+
+
+def _pack(atoms: Sequence[_Atom], cap: int) -> list[Sequence[_Atom]]:
+    """Fill chunks greedily; when the next atom does not fit, go back to the best late place."""
+    total = [0]
+    for atom in atoms:
+        total.append(total[-1] + atom.weight)
+    groups: list[Sequence[_Atom]] = []
+    begin = k = 0
+    while k < len(atoms):
+        filled = total[k] - total[begin]
+        ends_section = atoms[k].grade == _HEADING and filled >= _FULL_AT_HEADING * cap
+        if k > begin and (ends_section or filled + atoms[k].weight > cap):
+            cut = best = k
+            while best > begin + 1 and (
+                total[best - 1] - total[begin] >= _FULL * cap or atoms[best].grade == _AFTER_HEADING
+            ):
+                best -= 1
+                if atoms[best].grade > atoms[cut].grade:
+                    cut = best
+            groups.append(atoms[begin:cut])
+            begin = cut
+        else:
+            k += 1
+    if begin < len(atoms):
+        groups.append(atoms[begin:])
+    return groups
+
+
+def _verified(text: str, groups: Sequence[list[_Span]], count: Count, cap: int) -> list[tuple[int, int, int]]:
+    """Count every chunk as it stands; counts do not quite add up, so halve what came out too long."""
+    sized: list[tuple[list[_Span], int | None]] = [(group, None) for group in groups]
+    while True:
+        unknown = [group for group, n_tokens in sized if n_tokens is None]
+        if not unknown:
+            return [(group[0][0], group[-1][1], n_tokens or 0) for group, n_tokens in sized]
+        counts = iter(count([text[group[0][0] : group[-1][1]] for group in unknown]))
+        following: list[tuple[list[_Span], int | None]] = []
+        for group, known in sized:
+            n_tokens = next(counts) if known is None else known
+            start, end = group[0][0], group[-1][1]
+            if n_tokens <= cap or end - start == 1:
+                following.append((group, n_tokens))
+            elif len(group) > 1:
+                middle = sum(1 for span in group if 2 * span[0] < start + end)
+                middle = min(max(1, middle), len(group) - 1)
+                following += [(group[:middle], None), (group[middle:], None)]
+            else:
+                pieces = _slices(text, group[0], (end - start + 1) // 2)
+                following += [([piece], None) for piece in pieces]
+        sized = following
+
+
+def _page_starts(document: Document) -> list[int]:
+    pages = document.metadata.get("pages")
+    if not isinstance(pages, list):
+        return []
+    starts = [page for page in pages if isinstance(page, int) and not isinstance(page, bool)]
+    return starts if len(starts) == len(pages) and starts == sorted(starts) else []
+
+
+def _stands_out(line: str) -> bool:
+    """Tell whether a line between blank lines is a heading by its wording."""
+    if len(line) > 80 or line.endswith((",", ";")):
+        return False
+    if _NUMBERED.match(line):
+        return not line.endswith(".") or len(line.split()) <= 4
+    letters = sum(map(str.isalpha, line))
+    return letters >= 4 and line.upper() == line and line.lower() != line and not line.startswith(("[", "|"))
+
+
+def _short(title: str) -> str:
+    """One line without marks of emphasis, of bounded length."""
+    words = " ".join(title[: 10 * _SECTION_CHARS].strip("*_= \t").split())
+    return words if len(words) <= _SECTION_CHARS else words[: _SECTION_CHARS - 1].rstrip() + "…"

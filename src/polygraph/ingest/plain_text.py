@@ -1,0 +1,163 @@
+"""Plain text, Markdown and reStructuredText: kept as written, with a title."""
+
+import re
+from pathlib import PurePosixPath
+
+from polygraph.ingest.content import Content, Draft
+from polygraph.records import Json
+from polygraph.text.sentences import atx_heading
+
+_TITLE_CHARS = 200
+_FIRST_LINE_CHARS = 80
+_FRONT = re.compile(r"(?:---|\+\+\+)[ \t]*\n")
+_FRONT_CHARS = 20_000
+_PAIR = re.compile(r"([A-Za-z_][\w .-]{0,60}?)[ \t]{0,8}[:=](?:[ \t]+(.*))?$")
+_ITEM = re.compile(r"-[ \t]+([^\s{\[|>].*)$")
+_UNDERLINE = re.compile(r"[ \t]*([=\-~^*+#\"'`:._])\1{2,}[ \t]*$")
+_MARKUP = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|[*_`]{1,3}")
+
+
+def read_plain(text: str) -> Content:
+    """Read plain text; its title is the first line if that looks like one."""
+    return Content([Draft(text=text, title=first_line_title(text))])
+
+
+def read_rst(text: str) -> Content:
+    """Read reStructuredText; its title is the first underlined line."""
+    return Content([Draft(text=text, title=_underlined(text) or first_line_title(text))])
+
+
+def read_markdown(text: str) -> Content:
+    """Read Markdown, kept as written; its title is the first heading.
+
+    YAML front matter of simple lines (``key: value``, ``key: [a, b]`` or a list of ``- item``) becomes
+    metadata and leaves the text. If it holds anything else, it stays in the text as well, so that nothing
+    is lost.
+    """
+    metadata: dict[str, Json] = {}
+    opening = _FRONT.match(text)
+    if opening:
+        mark = text[:3]
+        close = text.find(f"\n{mark}", opening.end() - 1, _FRONT_CHARS)
+        line_end = text.find("\n", close + 1) if close >= 0 else -1
+        if close >= 0 and not text[close + 4 : line_end if line_end >= 0 else None].strip():
+            metadata, simple = _front_matter(text[opening.end() : close])
+            if simple:
+                text = text[line_end + 1 :] if line_end >= 0 else ""
+    title = metadata.get("title")
+    if not isinstance(title, str) or not title:
+        title = _first_heading(text) or first_line_title(text)
+    return Content([Draft(text=text, title=title, metadata=metadata)])
+
+
+def first_line_title(text: str) -> str:
+    r"""Return the first line if it looks like a title, else nothing.
+
+    It must be short, must not end like a sentence, and must stand alone, be underlined, or be written with
+    capitals throughout.
+
+    >>> first_line_title("Minutes of the Harbour Board\n\nPresent were ...")
+    'Minutes of the Harbour Board'
+    >>> first_line_title("The board met on Tuesday at the\nusual place.")
+    ''
+    """
+    lines = text.lstrip()[:1_000].split("\n", 2)
+    first = _plain(lines[0])
+    if not 2 <= len(first) <= _FIRST_LINE_CHARS or first.endswith((".", ",", ";", ":", "。", "，")):
+        return ""
+    if not any(map(str.isalpha, first)):
+        return ""
+    second = lines[1] if len(lines) > 1 else ""
+    if len(lines) == 1 or not second.strip() or _UNDERLINE.match(second):
+        return first
+    words = [word for word in re.findall(r"[^\W\d_]+", first) if len(word) > 3]
+    capital = sum(1 for word in words if not word[0].islower())
+    return first if words and capital == len(words) and len(words) <= 12 and first[0].isupper() else ""
+
+
+def file_title(name: str) -> str:
+    """Return a title for a file that has none.
+
+    >>> file_title("letters/harbour_log.txt.gz")
+    'harbour log'
+    """
+    base = PurePosixPath(name).name
+    stem = re.sub(r"\.gz$", "", base, flags=re.IGNORECASE)
+    stem = stem.rsplit(".", 1)[0] or stem
+    return short_title(stem.replace("_", " ")) or base or "untitled"
+
+
+def short_title(title: str) -> str:
+    """Put a title on one line of bounded length."""
+    words = " ".join(title[: 4 * _TITLE_CHARS].split())
+    return words if len(words) <= _TITLE_CHARS else words[: _TITLE_CHARS - 1].rstrip() + "…"
+
+
+def _plain(line: str) -> str:
+    line = line[: 2 * _TITLE_CHARS].strip().strip("=~#*_ \t").strip()
+    return _MARKUP.sub(lambda found: found[1] or "", line).strip()
+
+
+def _first_heading(text: str) -> str:
+    fenced = False
+    previous = ""
+    for line in text[:100_000].split("\n"):
+        stripped = line.strip()
+        if stripped.startswith(("```", "~~~")):
+            fenced = not fenced
+        elif not fenced:
+            if (heading := atx_heading(stripped)) and (title := _plain(heading)):
+                return title
+            if previous and set(stripped) in ({"="}, {"-"}) and len(stripped) >= 3:
+                return _plain(previous)
+        # Only a line below a blank one can be underlined; a longer paragraph above a rule cannot.
+        previous = stripped if not previous and 0 < len(stripped) <= _TITLE_CHARS and not fenced else ""
+    return ""
+
+
+def _underlined(text: str) -> str:
+    previous = ""
+    for line in text[:100_000].split("\n"):
+        stripped = line.strip()
+        if previous and _UNDERLINE.match(line) and len(stripped) >= len(previous) // 2:
+            return previous
+        previous = "" if _UNDERLINE.match(line) or len(stripped) > _TITLE_CHARS else stripped
+    return ""
+
+
+def _front_matter(block: str) -> tuple[dict[str, Json], bool]:
+    """Read the simple lines; say whether there were no others."""
+    found: dict[str, Json] = {}
+    simple = True
+    key = ""  # whose value may follow as a list
+    for line in block.split("\n"):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        pair = _PAIR.match(line.rstrip())
+        item = _ITEM.match(line.strip())
+        if pair and not line[0].isspace() and pair[1] not in found:
+            value = pair[2] or ""
+            key = pair[1] if not value else ""
+            if value[:1] in ("{", "|", ">", "&", "*", "!"):
+                simple = False
+            elif value.startswith("["):
+                if not value.endswith("]"):
+                    simple = False
+                else:
+                    found[pair[1]] = [part for part in map(_unquoted, value[1:-1].split(",")) if part]
+            else:
+                found[pair[1]] = _unquoted(value)
+        elif item and key:
+            values = found[key]
+            entry = _unquoted(item[1])
+            found[key] = [*values, entry] if isinstance(values, list) else [entry]
+        else:
+            simple = False
+    return found, simple
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
+    if len(value) >= 2 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value

@@ -1,0 +1,1 @@
+"""Batch files: requests written out, replies read back."""

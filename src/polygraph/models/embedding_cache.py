@@ -1,0 +1,218 @@
+"""Each text is embedded once ever: vectors kept by model, kind and text."""
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.errors import IndexMismatch, ModelUnavailable
+from polygraph.models.cache import Attempt, CallStore
+from polygraph.models.protocols import Embedder, TextKind, Vectors
+from polygraph.models.replay import replaying
+from polygraph.models.retry import Sender, is_local
+from polygraph.models.thread_pool import WAKE_S, Pool
+from polygraph.records import digest
+
+BLOCK = 4096
+"""Texts that are looked up, embedded and stored together: bounds the memory beside the result."""
+BATCH = 256
+"""Texts of one call, where the embedder does not say."""
+QUESTIONS = 4096
+"""Vectors of questions that are remembered."""
+
+Halves: TypeAlias = dict[bytes, bytes]
+"""Vectors in half precision, by key."""
+
+
+class KeptVectors:
+    """Vectors in half precision, and what is returned is always read back from that.
+
+    So a vector has the same bytes whether it was computed now or years ago. Rounding to half precision
+    moves a cosine by less than 0.001.
+    """
+
+    def __init__(self, store: CallStore, sender: Sender, pool: Pool) -> None:
+        self._store = store
+        self._sender = sender
+        self._pool = pool
+        self._questions: OrderedDict[bytes, bytes] = OrderedDict()
+        self._claimed: set[bytes] = set()
+        self._changed = threading.Condition()
+
+    def embed(self, embedder: Embedder, texts: Iterable[str], kind: TextKind, line: Attempt) -> Vectors:
+        """Return unit vectors; see `Calls.embed`."""
+        wanted = list(texts)
+        if not wanted:
+            return np.empty((0, embedder.dimension), dtype=np.float32)
+        if getattr(embedder, "instant", False):
+            return self._embed_now(embedder, wanted, kind, line)
+        first = self._block(embedder, wanted[:BLOCK], kind, line)
+        if len(first) == len(wanted):
+            return first
+        result = np.empty((len(wanted), first.shape[1]), dtype=np.float32)
+        result[: len(first)] = first
+        for begin in range(BLOCK, len(wanted), BLOCK):
+            vectors = self._block(embedder, wanted[begin : begin + BLOCK], kind, line)
+            if vectors.shape[1] != result.shape[1]:
+                raise _mixed_dimensions(embedder, vectors.shape[1], result.shape[1])
+            result[begin : begin + len(vectors)] = vectors
+        return result
+
+    def _embed_now(self, embedder: Embedder, texts: Sequence[str], kind: TextKind, line: Attempt) -> Vectors:
+        """Embed without keeping: such a model is quicker than looking a vector up."""
+
+        def call() -> tuple[Vectors, int, int]:
+            vectors = embedder.embed(texts, kind)
+            _check(vectors, len(texts), embedder)
+            return vectors, 0, 0
+
+        with self._sender.reserve(embedder, 0, 0):
+            vectors, done = self._sender.send(embedder, call, line, key=digest(*texts[:1]), n_calls=0)
+        self._store.log(done)
+        return vectors
+
+    def _block(self, embedder: Embedder, texts: Sequence[str], kind: TextKind, line: Attempt) -> Vectors:
+        prefix = digest("vector", embedder.name, kind).encode()
+        keys = [
+            hashlib.sha256(prefix + text.encode("utf-8", "surrogatepass")).digest()[:16] for text in texts
+        ]
+        distinct = dict(zip(keys, texts, strict=True))
+        found = self._look_up(list(distinct), kind)
+        running = replaying()
+        if running is not None:
+            running.vectors.update(distinct)
+            if not is_local(embedder):
+                # An endpoint would be asked for its dimension.
+                nothing = bytes(len(next(iter(found.values()))) if found else 2 * embedder.dimension)
+                return _unit([found.get(key, nothing) for key in keys], embedder)
+        if found:
+            self._store.log_cached(line.stage, line.method, line.model, len(found))
+        while len(found) < len(distinct):
+            missing = [key for key in distinct if key not in found]
+            found.update(self._claim_and_embed(embedder, {key: distinct[key] for key in missing}, kind, line))
+            # Only now, with nothing claimed, wait for the texts that other threads are at.
+            others = [key for key in missing if key not in found]
+            if others:
+                self._wait_for(others)
+                found.update(self._look_up(others, kind))
+        return _unit([found[key] for key in keys], embedder)
+
+    def _claim_and_embed(
+        self, embedder: Embedder, missing: Mapping[bytes, str], kind: TextKind, line: Attempt
+    ) -> Halves:
+        """Embed those texts that no other thread is at."""
+        with self._changed:
+            mine = [key for key in missing if key not in self._claimed]
+            self._claimed.update(mine)
+        try:
+            # Another thread may have stored some between the look-up and the claim.
+            found = self._look_up(mine, kind)
+            todo = {key: missing[key] for key in mine if key not in found}
+            if todo:
+                found.update(self._embed(embedder, todo, kind, line))
+            return found
+        finally:
+            with self._changed:
+                self._claimed.difference_update(mine)
+                self._changed.notify_all()
+
+    def _wait_for(self, keys: Sequence[bytes]) -> None:
+        with self._changed:
+            while not self._changed.wait_for(lambda: self._claimed.isdisjoint(keys), WAKE_S):
+                pass  # looked up for Ctrl-C
+
+    def _look_up(self, keys: Sequence[bytes], kind: TextKind) -> Halves:
+        if kind != "query":
+            return self._store.vectors(keys)
+        with self._changed:
+            found = {key: self._questions[key] for key in keys if key in self._questions}
+            for key in found:
+                self._questions.move_to_end(key)
+            return found
+
+    def _embed(self, embedder: Embedder, todo: Mapping[bytes, str], kind: TextKind, line: Attempt) -> Halves:
+        """Embed texts batch by batch, each committed when it is done."""
+        keys, texts = list(todo), list(todo.values())
+        counted: Callable[[Sequence[str], TextKind], tuple[Vectors, int]] | None
+        counted = getattr(embedder, "embed_counted", None)
+        cut = getattr(embedder, "batches", None)
+        batches: list[range] = list(cut(texts)) if cut else _even(len(texts), BATCH)
+
+        def embed(batch: range) -> Halves:
+            some = [texts[i] for i in batch]
+
+            def call() -> tuple[list[bytes], int, int]:
+                if counted is None:
+                    return _halves(embedder.embed(some, kind), len(some), embedder), 0, 0
+                vectors, n_tokens = counted(some, kind)
+                return _halves(vectors, len(some), embedder), n_tokens, 0
+
+            reads = sum(embedder.count(some)) if self._sender.estimates(embedder) else 0
+            with self._sender.reserve(embedder, reads, 0):
+                halves, done = self._sender.send(
+                    embedder,
+                    call,
+                    line,
+                    key=keys[batch[0]].hex(),
+                    n_calls=0,
+                    size=lambda: sum(embedder.count(some)),
+                )
+                return self._keep(dict(zip((keys[i] for i in batch), halves, strict=True)), kind, done)
+
+        # A local embedder has threads of its own.
+        done = map(embed, batches) if is_local(embedder) else iter(self._pool.map(embed, batches))
+        return {key: half for batch in done for key, half in batch.items()}
+
+    def _keep(self, rows: Halves, kind: TextKind, done: Attempt) -> Halves:
+        if kind != "query":
+            return self._store.keep_vectors(rows, done)
+        self._store.log(done)
+        with self._changed:
+            self._questions.update(rows)
+            while len(self._questions) > QUESTIONS:
+                self._questions.popitem(last=False)
+        return rows
+
+
+def _even(n: int, size: int) -> list[range]:
+    return [range(begin, min(n, begin + size)) for begin in range(0, n, size)]
+
+
+def _halves(vectors: Vectors, n: int, embedder: Embedder) -> list[bytes]:
+    """Check and pack vectors."""
+    _check(vectors, n, embedder)
+    return [row.tobytes() for row in _scaled(vectors.astype(np.float64)).astype("<f2")]
+
+
+def _check(vectors: Vectors, n: int, embedder: Embedder) -> None:
+    if vectors.ndim != 2 or len(vectors) != n:
+        raise ModelUnavailable(f"{embedder.name} returned vectors of shape {vectors.shape} for {n} texts")
+    if not np.isfinite(vectors).all():
+        raise ModelUnavailable(f"{embedder.name} returned a vector with a value that is not a number")
+
+
+def _unit(halves: Sequence[bytes], embedder: Embedder) -> Vectors:
+    """Unpack vectors and give them length 1 again, which rounding took."""
+    size = len(halves[0])
+    for half in halves:
+        if len(half) != size:
+            raise _mixed_dimensions(embedder, len(half) // 2, size // 2)
+    packed = np.frombuffer(b"".join(halves), dtype="<f2").reshape(len(halves), -1)
+    return _scaled(packed.astype(np.float64)).astype(np.float32)
+
+
+def _scaled(rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
+    # A text without any token has no direction; zeros are similar to nothing.
+    return rows / np.where(lengths > 0, lengths, 1.0)
+
+
+def _mixed_dimensions(embedder: Embedder, one: int, other: int) -> IndexMismatch:
+    return IndexMismatch(
+        f"{embedder.name!r} has stored vectors of {one} and of {other} dimensions: two models were used "
+        "under one name. Build a new index"
+    )

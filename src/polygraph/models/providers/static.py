@@ -1,0 +1,173 @@
+"""Embedders that only look words up: thousands of texts a second, and one that needs no model at all."""
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.errors import BadInput, MissingExtra
+from polygraph.models.protocols import TextKind, Vectors
+from polygraph.models.providers.weights import ModelFile, locate
+
+WEIGHTS = ModelFile(
+    model="the static embedder WordLlama",
+    extra="local",
+    package="wordllama",
+    path="weights/l2_supercat_256.safetensors",
+    sha256="64b47a2dc493cb8e85944076601189739852d7b64e0e1eedcb1937a251cd9fd5",
+)
+TOKENIZER = ModelFile(
+    model="the static embedder WordLlama",
+    extra="local",
+    package="wordllama",
+    path="tokenizers/l2_supercat_tokenizer_config.json",
+    sha256="93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
+)
+
+LONGEST = 400_000
+"""Characters of a text that are read."""
+_SIDE_BY_SIDE = 256
+"""Texts that are cut into tokens at once, on all cores."""
+
+
+class WordLlamaEmbedder:
+    """WordLlama l2_supercat_256: the mean of a text's token vectors, 256 dimensions.
+
+    Token vectors of a large language model, trained down to 256 dimensions (github.com/dleemiller/WordLlama).
+
+    Args:
+        folder: where its two files are, if not in the installed wheel.
+        cache: where to remember which files were checked.
+
+    Raises:
+        MissingExtra: if its files are not installed.
+        BadInput: if a file is not the one that was tested.
+    """
+
+    local = True
+    instant = True
+    """Quicker than looking a vector up, so that `Calls` keeps none."""
+    name = "wordllama-l2-supercat-256"
+    dimension = 256
+    max_tokens = 100_000
+
+    def __init__(self, *, folder: Path | None = None, cache: Path | None = None) -> None:
+        weights = locate(WEIGHTS, folder=folder, cache=cache)
+        tokenizer = locate(TOKENIZER, folder=folder, cache=cache)
+        try:
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise MissingExtra(WEIGHTS.model, "local") from error
+        # Exact, and added up half as fast again as in the form of the file.
+        self._table = read_tensor(weights, "embedding.weight").astype(np.float32)
+        self._tokenizer = Tokenizer.from_file(str(tokenizer))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:  # noqa: ARG002  one way for all kinds
+        """Return unit vectors, shape ``(len(texts), 256)``; a text without tokens is all zeros."""
+        result = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for i, ids in enumerate(self._ids(texts)):
+            if ids:
+                result[i] = _unit(self._table[ids[: self.max_tokens]].sum(axis=0, dtype=np.float64))
+        return result
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Tokens of each text."""
+        return [len(ids) for ids in self._ids(texts)]
+
+    def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        for at in range(0, len(texts), _SIDE_BY_SIDE):
+            some = [text[:LONGEST] for text in texts[at : at + _SIDE_BY_SIDE]]
+            for encoding in self._tokenizer.encode_batch_fast(some, add_special_tokens=False):
+                yield encoding.ids
+
+
+def read_tensor(path: Path, name: str) -> NDArray[np.float16]:
+    """Read one float16 tensor of a safetensors file.
+
+    The format is a length (8 bytes, little endian), a JSON header with types, shapes and offsets, and the
+    numbers themselves.
+
+    Raises:
+        BadInput: if the file holds no such tensor.
+    """
+    data = path.read_bytes()
+    size = int.from_bytes(data[:8], "little")
+    try:
+        entry = json.loads(data[8 : 8 + size])[name]
+        begin, end = entry["data_offsets"]
+        values = np.frombuffer(data[8 + size + begin : 8 + size + end], dtype="<f2")
+        if entry["dtype"] != "F16":
+            raise ValueError(entry["dtype"])
+        return values.reshape(entry["shape"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(f"{path} holds no float16 tensor {name!r} ({error})") from error
+
+
+class HashEmbedder:
+    """Spelling, not meaning: words and their letter groups hashed to 256 places.
+
+    Feature hashing with signs (Weinberger et al. 2009, arXiv:0902.2206) over words and their groups of three
+    to five letters, as in fastText (Bojanowski et al. 2017). It needs nothing but numpy: the last resort
+    where no model is installed. Texts that share words or parts of words are similar; synonyms are not.
+    """
+
+    local = True
+    instant = True
+    """Quicker than looking a vector up, so that `Calls` keeps none."""
+    name = "hashed-spelling-256"
+    dimension = 256
+    max_tokens = 100_000
+
+    def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:  # noqa: ARG002  one way for all kinds
+        """Return unit vectors, shape ``(len(texts), 256)``; a text without words is all zeros."""
+        result = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        for i, text in enumerate(texts):
+            words = Counter(_words(text))
+            total = np.zeros(self.dimension, dtype=np.float64)
+            # Sorted, because a sum depends on its order.
+            for word in sorted(words):
+                places, signs = _features(word)
+                # Short words are mostly grammar; a word said ten times is not ten times as important.
+                weight = (1.0 + np.log(words[word])) * (0.2 if len(word) <= 3 and word.isalpha() else 1.0)
+                np.add.at(total, places, weight * signs)
+            if words:
+                result[i] = _unit(total)
+        return result
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Words of each text."""
+        return [len(_words(text)) for text in texts]
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text[:LONGEST].lower())
+
+
+@lru_cache(maxsize=16_384)
+def _features(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the places and signed weights of a word and its letter groups."""
+    padded = f"<{word[:40]}>"
+    groups = [padded[i : i + n] for n in (3, 4, 5) for i in range(len(padded) - n + 1)]
+    # The word itself weighs as much as all its groups together, so that an exact match counts most.
+    share = 1.0 / np.sqrt(len(groups))
+    hashes = [
+        int.from_bytes(hashlib.blake2b(part.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
+        for part in (word, *groups)
+    ]
+    places = np.asarray([value % 256 for value in hashes], dtype=np.int64)
+    signs = np.asarray([1.0 if value >> 63 else -1.0 for value in hashes])
+    signs[1:] *= share
+    return places, signs
+
+
+def _unit(vector: NDArray[np.float64]) -> NDArray[np.float32]:
+    length = np.sqrt((vector * vector).sum())
+    return (vector / (length if length > 0 else 1.0)).astype(np.float32)

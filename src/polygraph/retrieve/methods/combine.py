@@ -1,0 +1,229 @@
+"""Several methods as one: choose between them for each question, or put together what they find.
+
+"RAG vs. GraphRAG", section 4.4 (arXiv:2502.11371): Selection sends fact-based questions to RAG and reasoning-based
+ones to GraphRAG; Integration concatenates the contexts of both. Here over any methods.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import ClassVar, Literal
+
+from polygraph.models import Models
+from polygraph.models.thread_pool import in_turn
+from polygraph.records import Evidence, Json, Retrieval, Step
+from polygraph.retrieve.base import Method, require, with_budget
+from polygraph.retrieve.evidence import nothing
+from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
+from polygraph.retrieve.methods.hybrid import Hybrid
+from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.steps import retrieved, round_robin
+from polygraph.store.layers import Snapshot
+from polygraph.tasks.route import Route, route_question
+
+Router = Callable[[str, Models], Route]
+"""Gives a question its kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Arm:
+    """One of several methods."""
+
+    name: str
+    """As in `METHODS`, or any."""
+    method: Method
+    kind: str = ""
+    """Kind of question that it is for; empty where nothing is chosen."""
+
+    def __repr__(self) -> str:
+        return f"{self.kind}: {self.name}" if self.kind else self.name
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ByKind:
+    """Asks the model whether a question is after one fact or needs several joined; by rules without a model."""
+
+    def __call__(self, question: str, models: Models) -> Route:
+        """Sort one question; one call with a model."""
+        return route_question(question, models, method="select")
+
+    def __repr__(self) -> str:
+        return "by kind"
+
+
+RAG = Arm(kind="fact", name="hybrid", method=Hybrid())
+GRAPH = Arm(kind="reasoning", name="graphrag-local", method=GraphRAGLocal())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Select:
+    """Sort the question, and let one method answer it."""
+
+    source: ClassVar[str] = "“RAG vs. GraphRAG”, Selection, arXiv:2502.11371, section 4.4"
+    summary: ClassVar[str] = "mixed questions: single facts go to passages, what must be joined to the graph"
+    good: ClassVar[str] = (
+        "collections that get both kinds of question: 1.1% over its better arm on MultiHop-RAG with a 70B model, for "
+        "one short call more (arXiv:2502.11371, section 4.4)"
+    )
+    bad: ClassVar[str] = "a wrong sort cannot be repaired; gains are smaller than those of `integrate`"
+
+    arms: tuple[Arm, ...] = (RAG, GRAPH)
+    """Methods by kind of question; a kind that has none goes to the first (paper: RAG and GraphRAG local)."""
+    router: Router = ByKind()
+    """Sorts questions (paper: a model with examples; ours to write, since the paper's are not printed)."""
+    max_tokens: int = 12_000
+    """Budget of the context; an arm with a smaller one keeps it."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Layers of all arms."""
+        return _needs(self.arms)
+
+    @property
+    def calls(self) -> str:
+        """One, and those of the arm."""
+        each = sorted({arm.method.calls for arm in self.arms})
+        return str(1 + int(each[0])) if len(each) == 1 and each[0].isdigit() else f"1 + {' or '.join(each)}"
+
+    @property
+    def tokens(self) -> str:
+        """Those of the arm."""
+        return "those of the method chosen, and one short question"
+
+    def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
+        """Retrieve with the method for the question's kind."""
+        require(index, "select", self.needs, models)
+        route = self.router(question, models)
+        arm = next((arm for arm in self.arms if arm.kind == route.kind), self.arms[0])
+        method = with_budget(arm.method, min(self.max_tokens, arm.method.max_tokens))
+        found = method(question, index, models)
+        value: Json = {"kind": route.kind, "why": route.why, "parsed": route.parsed, "arm": arm.name}
+        return replace(found, method="select", trace=(Step(name="route", value=value), *found.trace))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Integrate:
+    """Retrieve with every method, and answer from all that they find."""
+
+    source: ClassVar[str] = "“RAG vs. GraphRAG”, Integration, arXiv:2502.11371, section 4.4"
+    summary: ClassVar[str] = "questions of any kind, at the price of all its methods together"
+    good: ClassVar[str] = (
+        "best of all in “RAG vs. GraphRAG”: 6.4% over its better arm on MultiHop-RAG with a 70B model (section 4.4)"
+    )
+    bad: ClassVar[str] = (
+        "about twice the context; for summaries hardly better than RAG alone (tables 4 and 5)"
+    )
+
+    arms: tuple[Arm, ...] = (replace(RAG, kind=""), replace(GRAPH, kind=""))
+    """Methods, in the order of the context (paper: RAG, then GraphRAG local)."""
+    merge: Literal["concat", "round-robin"] = "concat"
+    """`concat`: one method after the other, each with an equal share of the budget and what the former left over
+    (paper); `round-robin`: the best of each, then the second of each."""
+    max_tokens: int = 18_000
+    """Budget of the whole context (ours: that of its two methods together)."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Layers of all arms."""
+        return _needs(self.arms)
+
+    @property
+    def calls(self) -> str:
+        """Those of the arms without their answers, and one answer."""
+        each = [arm.method.calls for arm in self.arms]
+        if all(one.isdigit() for one in each):
+            return str(1 + sum(int(one) - 1 for one in each))
+        return f"1 + the calls of the retrievals of {', '.join(arm.name for arm in self.arms)}"
+
+    @property
+    def tokens(self) -> str:
+        """The sum."""
+        return f"the contexts of its methods together, at most {self.max_tokens:,}"
+
+    def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
+        """Retrieve with every arm; what two find counts for the first."""
+        require(index, "integrate", self.needs, models)
+        found = in_turn(
+            lambda arm: with_budget(arm.method, min(self.max_tokens, arm.method.max_tokens))(
+                question, index, models
+            ),
+            self.arms,
+        )
+        trace = (
+            Step(
+                name="arms",
+                value=[
+                    {"arm": arm.name, "evidence": len(one.evidence), "empty_because": one.empty_because}
+                    for arm, one in zip(self.arms, found, strict=True)
+                ],
+            ),
+            *(
+                replace(step, name=f"{arm.name}: {step.name}")
+                for arm, one in zip(self.arms, found, strict=True)
+                for step in one.trace
+            ),
+        )
+        listed = _without_repeats(self.arms, found)
+        blocks = [Block(heading="", items=items, share=1 / len(self.arms)) for items in listed]
+        if self.merge == "round-robin":
+            by_key = {_key(item): item for items in listed for item in items}
+            keys = round_robin([[_key(item) for item in items] for items in listed])
+            blocks = [Block(heading="", items=tuple(by_key[key] for key in keys))]
+        packed = pack(blocks, max_tokens=self.max_tokens)
+        if not packed.evidence:
+            reasons = [
+                f"{arm.name}: {one.empty_because}"
+                for arm, one in zip(self.arms, found, strict=True)
+                if one.empty_because
+            ]
+            reason = "; ".join(reasons) or f"nothing fits the budget of {self.max_tokens} tokens"
+            return nothing(question, "integrate", reason, index, trace)
+        shown = [item.id for item in packed.evidence if item.kind == "chunk"]
+        rest = round_robin([one.ranking for one in found])
+        return retrieved(
+            question,
+            "integrate",
+            packed,
+            # What is packed first, since that is what the reader gets; then the best of each in turn.
+            ranking=[*shown, *rest],
+            cuts=(*packed.cuts, *(cut for one in found for cut in one.cuts)),
+            trace=trace,
+            max_tokens=self.max_tokens,
+        )
+
+
+def select(router: Router, arms: Sequence[Arm]) -> Select:
+    """Compose a method that sends each question to one of several, by what a router of your own says."""
+    return Select(arms=tuple(arms), router=router)
+
+
+def integrate(arms: Sequence[Arm]) -> Integrate:
+    """Compose a method that answers from what several find."""
+    return Integrate(arms=tuple(arms))
+
+
+def _needs(arms: Sequence[Arm]) -> frozenset[str]:
+    return reduce(frozenset.union, (arm.method.needs for arm in arms), frozenset[str]())
+
+
+def _key(item: Evidence) -> tuple[str, str]:
+    return item.kind, item.id
+
+
+def _without_repeats(arms: Sequence[Arm], found: Sequence[Retrieval]) -> list[tuple[Evidence, ...]]:
+    """The evidence of each arm less what an earlier one has, with the arm's name before its reason."""
+    seen: dict[tuple[str, str], tuple[int, int]] = {}
+    listed: list[list[Evidence]] = []
+    for arm, one in zip(arms, found, strict=True):
+        own: list[Evidence] = []
+        for item in one.evidence:
+            key = _key(item)
+            if key in seen:
+                i, j = seen[key]
+                first = (*listed, own)[i][j]
+                (*listed, own)[i][j] = replace(first, why=f"{first.why} | {arm.name}: {item.why}")
+                continue
+            seen[key] = (len(listed), len(own))
+            own.append(replace(item, why=f"{arm.name}: {item.why}"))
+        listed.append(own)
+    return [tuple(own) for own in listed]

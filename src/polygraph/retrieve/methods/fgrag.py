@@ -1,0 +1,340 @@
+"""FG-RAG: for each entity of the question widen the search, ask what must be known, and summarise with that in view.
+
+Hong, Li, Zhang and Shao (2025), FG-RAG: Enhancing Query-Focused Summarization with Context-Aware Fine-Grained Graph
+RAG. Where the paper is silent the published code decides, as in `fg-rag:paper`: the whole question counts as one
+more entity; names are matched with descriptions; the strong context is searched for with all weak names as one
+text. Our variant lets no hub use up the walk (`per_entity`), does not collect twice (`share_visited`) and caps what
+a summary reads (`entity_tokens`). Summaries cite what they rest on, which those of the paper do not.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+from polygraph.errors import UnusableReply
+from polygraph.models import Models
+from polygraph.models.protocols import Vectors
+from polygraph.records import AnswerForm, Cut, Evidence, Json, Retrieval, Step
+from polygraph.retrieve.base import require
+from polygraph.retrieve.evidence import nothing, passages_of, spans_of
+from polygraph.retrieve.expansion import Caps, Collected, Surroundings, Visit, expand, sample
+from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.steps import embed_names, retrieved, round_robin
+from polygraph.store.layers import Snapshot
+from polygraph.store.vectors import Hit
+from polygraph.tasks.aspects import aspects, question_parts
+from polygraph.tasks.summarise import Summary, select_summaries, summarise
+from polygraph.text.tokens import count_many
+from polygraph.text.words import quantity
+
+_NOTE_TOKENS = 8
+"""Number and line break of a note, at most."""
+_SHOWN = 6
+"""Seeds that a reason names."""
+_LAYERS = {"descriptions": "description_vectors", "names": "name_vectors", "both": "entity_vectors"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Part:
+    """One entity of the question, and what was found for it."""
+
+    subject: str
+    label: str
+    """How it is called in evidence and trace."""
+    weak: Sequence[Hit]
+    strong: Sequence[Hit]
+    found: Sequence[Collected]
+    """What the walk collected, within `entity_tokens`."""
+    visits: Sequence[Visit]
+    cut: Cut | None
+    """What `entity_tokens` left out."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FGRAG:
+    """Match entities, match again with what was found, walk the graph from both, summarise for each."""
+
+    source: ClassVar[str] = "FG-RAG (Hong et al., 2025), sections 3.2 and 3.3"
+    summary: ClassVar[str] = (
+        "overviews that need background: widens the search, then summarises for the question"
+    )
+    tokens: ClassVar[str] = "at most 4,000 for each of m + 1 summaries, then the summaries"
+    good: ClassVar[str] = (
+        "many sides of a subject: preferred over GraphRAG in 65% and over LightRAG in 59% of pairs (gpt-4o-mini, "
+        "table 1), at 10,900 tokens a question where GraphRAG takes 293,000 (table 5)"
+    )
+    bad: ClassVar[str] = (
+        "two calls for each entity of the question; multi-hop questions with small models: 30% with one of 3B, "
+        "naive RAG 32% (table 2)"
+    )
+
+    most_entities: int = 9
+    """Entities of the question, a sample if there are more (code: 9)."""
+    include_question: bool = True
+    """The whole question counts as one more entity (code; the paper does not say)."""
+    n: int = 20
+    """Entities matched in each of the two steps (code: 20)."""
+    match_by: Literal["descriptions", "names", "both"] = "descriptions"
+    """What of an entity is compared with a name: what is said of it (code), its name, or both."""
+    strong: Literal["joint", "each"] = "joint"
+    """Second step: all names of the first as one text (code), or a search for each, merged in turn (eq. 7)."""
+    first: int = 75
+    """Descriptions collected from the weak context (code: 75)."""
+    total: int = 150
+    """Descriptions collected in all (code: 150)."""
+    per_entity: int = 8
+    """Descriptions taken at one entity of the graph; 0 for no cap (code: none)."""
+    share_visited: bool = True
+    """What the first walk met, the second does not meet again (code: forgotten between the two)."""
+    entity_tokens: int = 4_000
+    """Tokens of descriptions that one summary is made of (paper: no cap)."""
+    most_questions: int = 10
+    """Questions about each entity of the question (code: 10)."""
+    without: Literal["", "expansion", "summaries"] = ""
+    """Ablations of section 4.4. `expansion`: what is said of the matched entities alone, without second step and
+    walk (eq. 5). `summaries`: descriptions go to the answer as they are, without steps 4 and 6."""
+    answer_form: AnswerForm = "prose"
+    """`word`: one word or name, or that the evidence is insufficient (section 4.1, multi-hop questions)."""
+    seed: int = 0
+    """Of every sample."""
+    max_tokens: int = 12_000
+    """Budget of the context (paper: none)."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The graph, and the vectors that names are compared with."""
+        return frozenset({"chunks", "graph", _LAYERS[self.match_by]})
+
+    @property
+    def calls(self) -> str:
+        """For m entities of the question; none is asked about of which the graph says nothing."""
+        return "2" if self.without == "summaries" else "2m + 4 for m entities of the question, at most 22"
+
+    def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
+        """Retrieve for the question; its entities keep their order, matches stand by score, then row."""
+        require(index, "fg-rag", self.needs, models)
+        # 1. The entities of the question (eq. 8), and the question itself.
+        named = question_parts(question, models, method="fg-rag")
+        chosen = sample(named, self.most_entities, self.seed, question)
+        subjects = [*([question] if self.include_question and question not in chosen else []), *chosen]
+        # 2., 3. Weak and strong context. 5. The walk from both (eq. 6, 7, 9).
+        parts = self._expanded(question, subjects, index, models)
+        trace = [Step(name="question_entities", value=list(chosen)), *_traced(parts, index)]
+        parts = [part for part in parts if part.found]
+        if not parts:
+            return nothing(question, "fg-rag", "nothing is described in the graph", index, tuple(trace))
+        if self.without == "summaries":
+            items = _descriptions(parts, index)
+        else:
+            # 4. What must be known about each (eq. 10). 6. A summary of each (eq. 11).
+            asked, summaries = self._summaries(question, named, parts, index, models)
+            pairs = list(zip(parts, summaries, strict=True))
+            trace += [
+                Step(name="questions", value=[[p.label, list(a)] for p, a in zip(parts, asked, strict=True)]),
+                Step(name="summaries", value=[[p.label, list(s.notes)] for p, s in pairs]),
+            ]
+            items = tuple(
+                _evidence(p, s, float(len(pairs) - i), index) for i, (p, s) in enumerate(pairs) if s.text
+            )
+            if not items:
+                reason = "nothing that the graph says of the question's entities helps to answer it"
+                return nothing(question, "fg-rag", reason, index, tuple(trace))
+        # 7. The summaries are the context of the answer.
+        packed = pack([Block(heading="", items=items)], max_tokens=self.max_tokens)
+        # What the summaries rest on, then what else was read: for each entity its first, then its second...
+        rests_on = round_robin([[s.chunk for s in item.spans] for item in items])
+        read = round_robin([[c.chunk for c in part.found] for part in parts])
+        return retrieved(
+            question,
+            "fg-rag",
+            packed,
+            ranking=[*rests_on, *read],
+            cuts=(*(part.cut for part in parts if part.cut), *packed.cuts),
+            trace=trace,
+            answer_form=self.answer_form,
+            max_tokens=self.max_tokens,
+        )
+
+    # --- retrieval ----------------------------------------------------------------------------------
+
+    def _expanded(
+        self, question: str, subjects: Sequence[str], index: Snapshot, models: Models
+    ) -> list[_Part]:
+        expands = self.without != "expansion"
+        caps = Caps(
+            first=self.first if expands else self.total,
+            total=self.total,
+            per_entity=self.per_entity,
+            edges=expands,
+            share_visited=self.share_visited,
+            seed=self.seed,
+        )
+        around = Surroundings(index)
+        weak = [self._match(vector, index) for vector in embed_names(subjects, models)]
+        strong: list[list[Hit]] = [[] for _ in subjects]
+        if expands:
+            strong = self._second([[around.entity(h.n).name for h in hits] for hits in weak], index, models)
+        parts = []
+        for subject, near, far in zip(subjects, weak, strong, strict=True):
+            found, visits = expand({"weak": [h.n for h in near], "strong": [h.n for h in far]}, around, caps)
+            whole = subject == question and self.include_question
+            n = self._n_that_fit(found)
+            parts.append(
+                _Part(
+                    subject=subject,
+                    label="the question" if whole else subject,
+                    weak=near,
+                    strong=far,
+                    found=found[:n],
+                    visits=visits,
+                    cut=self._cut(found[n:]),
+                )
+            )
+        return parts
+
+    def _match(self, vector: Vectors, index: Snapshot) -> list[Hit]:
+        if self.match_by == "names":
+            return index.search_names(vector, self.n)
+        if self.match_by == "both":
+            return index.search_entities(vector, self.n)
+        return index.search_descriptions(vector, self.n)
+
+    def _second(self, names: Sequence[Sequence[str]], index: Snapshot, models: Models) -> list[list[Hit]]:
+        """The strong context of each entity of the question, from the names of its weak context."""
+        if self.strong == "joint":
+            vectors = embed_names(["\n".join(some) for some in names], models)
+            return [self._match(v, index) if some else [] for v, some in zip(vectors, names, strict=True)]
+        flat = embed_names([name for some in names for name in some], models)
+        found, at = [], 0
+        for some in names:
+            hits = [self._match(vector, index) for vector in flat[at : at + len(some)]]
+            at += len(some)
+            best: dict[int, Hit] = {}
+            for hit in (hit for ranking in hits for hit in ranking):
+                best[hit.n] = max(best.get(hit.n, hit), hit, key=lambda h: h.score)
+            rows = round_robin([[hit.n for hit in ranking] for ranking in hits])
+            found.append([best[n] for n in rows[: self.n]])
+        return found
+
+    def _n_that_fit(self, found: Sequence[Collected]) -> int:
+        if self.without == "summaries":
+            return len(found)
+        left = self.entity_tokens
+        for i, n_tokens in enumerate(count_many([c.note for c in found])):
+            left -= n_tokens + _NOTE_TOKENS
+            if left < 0:
+                return i
+        return len(found)
+
+    def _cut(self, left: Sequence[Collected]) -> Cut | None:
+        if not left:
+            return None
+        n_tokens = sum(count_many([c.note for c in left]))
+        return Cut(kind=left[0].kind, n_items=len(left), n_tokens=n_tokens, budget=self.entity_tokens)
+
+    # --- summaries ----------------------------------------------------------------------------------
+
+    def _summaries(
+        self, question: str, named: Sequence[str], parts: Sequence[_Part], index: Snapshot, models: Models
+    ) -> tuple[list[tuple[str, ...]], list[Summary]]:
+        chat = models.chat
+        if chat is None:
+            chosen = select_summaries(
+                question,
+                [part.subject for part in parts],
+                [[(c.text, c.chunk) for c in part.found] for part in parts],
+                lambda chunks: passages_of(chunks, index),
+                models,
+            )
+            return [() for _ in parts], chosen
+
+        def write(part: _Part) -> tuple[tuple[str, ...], Summary]:
+            try:
+                asked = aspects(
+                    question, part.subject, named, models, chat, most=self.most_questions, method="fg-rag"
+                )
+            except UnusableReply:  # kept in quarantine; the summary has the question itself to go by
+                asked = ()
+            notes = [c.note for c in part.found]
+            return asked, summarise(question, part.subject, asked, notes, models, chat, method="fg-rag")
+
+        written = models.calls.map(write, parts)
+        return [asked for asked, _ in written], [summary for _, summary in written]
+
+
+def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> Evidence:
+    spans = summary.spans or spans_of([part.found[n - 1].chunk for n in summary.notes], index)
+    kinds = Counter(c.kind for c in {c.id: c for c in part.found}.values())
+    passes = Counter(c.found_in for c in part.found)
+    scores = {h.n: h.score for h in (*part.strong, *part.weak)}
+    seeds = list(dict.fromkeys(c.path[0] for c in part.found))
+    rows = index.entity_numbers(seeds[:_SHOWN])
+    nearest = ", ".join(f"{seed} {scores[rows[seed]]:.3f}" for seed in seeds[:_SHOWN])
+    rests_on = (
+        f"{len(summary.notes)} of them cited"
+        if summary.notes
+        else f"{quantity(len(spans), 'sentence')} chosen"
+    )
+    left_out = f"; {part.cut.n_items} more cut at {part.cut.budget:,} tokens" if part.cut else ""
+    return Evidence(
+        kind="summary",
+        id=part.label,
+        text=summary.text if part.label != part.subject else f"{part.subject}: {summary.text}",
+        score=score,
+        spans=spans,
+        why=(
+            f"{len(part.found)} descriptions ({passes['weak']} by weak, {passes['strong']} by strong context) of "
+            f"{kinds['entity']} entities and {kinds['relation']} relations, {rests_on}{left_out}; "
+            f"seeds by cosine: {nearest}{f' and {len(seeds) - _SHOWN} more' if len(seeds) > _SHOWN else ''}"
+        ),
+    )
+
+
+def _descriptions(parts: Sequence[_Part], index: Snapshot) -> tuple[Evidence, ...]:
+    """What was collected, as it is: of each entity of the question the first, then the second..., each text once."""
+    chunks = {c.chunk for part in parts for c in part.found}
+    spans = {span.chunk: span for span in spans_of(sorted(chunks), index)}
+    scores = [{h.n: h.score for h in (*part.strong, *part.weak)} for part in parts]
+    numbered = [[(i, n) for n in range(len(part.found))] for i, part in enumerate(parts)]
+    rows = index.entity_numbers(sorted({c.path[0] for part in parts for c in part.found}))
+    once: dict[str, Evidence] = {}
+    for i, n in round_robin(numbered):
+        found = parts[i].found[n]
+        score = scores[i].get(rows[found.path[0]], 0.0)
+        once.setdefault(
+            found.text,
+            Evidence(
+                kind=found.kind,
+                id=found.id,
+                text=found.note,
+                score=score,
+                spans=(spans[found.chunk],),
+                why=(
+                    f"for {parts[i].label}: {found.found_in} context, cosine {score:.3f}; "
+                    f"{' → '.join(found.path)}"
+                ),
+            ),
+        )
+    return tuple(once.values())
+
+
+def _traced(parts: Sequence[_Part], index: Snapshot) -> list[Step]:
+    def matched(hits: Sequence[Hit]) -> list[Json]:
+        entities = index.entities([h.n for h in hits])
+        return [[e.id, round(h.score, 6)] for e, h in zip(entities, hits, strict=True)]
+
+    return [
+        Step(name="weak", value=[[p.label, matched(p.weak)] for p in parts]),
+        Step(name="strong", value=[[p.label, matched(p.strong)] for p in parts]),
+        Step(
+            name="visits",
+            value=[
+                [p.label, [[v.found_in, v.entity, v.hops, v.own, v.edges] for v in p.visits]] for p in parts
+            ],
+        ),
+        Step(
+            name="descriptions",
+            value=[[p.label, len(p.found), p.cut.n_items if p.cut else 0] for p in parts],
+        ),
+    ]

@@ -1,0 +1,172 @@
+"""GraphRAG local search: entities near the question, and what surrounds them.
+
+Edge et al. (2024), arXiv:2404.16130. As in the published code the question is embedded whole, and no model
+extracts entities from it. Differences: the recommended variant also seeds the entities that the question names
+(`seed_names`), which come first; every relation of a pair is one row, since the shared graph merges them.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from polygraph.models import Models
+from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
+from polygraph.retrieve.base import require
+from polygraph.retrieve.evidence import (
+    entity_evidence,
+    nothing,
+    relation_evidence,
+    relation_line,
+    report_evidence,
+)
+from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved, sources_of
+from polygraph.store.layers import Neighbour, Snapshot
+from polygraph.text.tokens import count_tokens
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphRAGLocal:
+    """Match entities, add their reports, relations and source texts, each within its share of the budget."""
+
+    needs: ClassVar[frozenset[str]] = frozenset(
+        {"chunks", "graph", "entity_vectors", "communities", "reports"}
+    )
+    source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130"
+    calls: ClassVar[str] = "1"
+    tokens: ClassVar[str] = "at most 12,000"
+    summary: ClassVar[str] = "what is known about particular people, places and things, and their relations"
+    good: ClassVar[str] = (
+        "multi-step questions: best of the GraphRAG variants, and ahead of RAG on reasoning (arXiv:2502.11371, table 2)"
+    )
+    bad: ClassVar[str] = (
+        "single facts, where RAG is level or ahead; entities without descriptions (noun-phrase graphs)"
+    )
+
+    k: int = 10
+    """Entities asked for (code: 10)."""
+    oversample: int = 2
+    """So many times `k` are matched and kept (code: 2; they are never cut back)."""
+    seed_names: bool = True
+    """Also seed entities whose name stands in the question, ahead of the others (ours)."""
+    reports_share: float = 0.15
+    """Share of the budget for reports (code: 0.15)."""
+    tables_share: float = 0.35
+    """Share for entities and relations (code: 0.35); the rest, 0.5, is for source texts."""
+    relations_per_entity: int = 10
+    """Relations that lead out of the selection, at most so many per entity (code: 10)."""
+    max_tokens: int = 12_000
+    """Budget of the context (code: 12,000)."""
+
+    def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
+        """Retrieve for the question; every ranking breaks ties by row."""
+        require(index, "graphrag-local", self.needs, models)
+        # 1. Entities: named in the question first, then by vector.
+        named = entities_in_question(question, index) if self.seed_names else []
+        similar = index.search_entities(
+            embed_question(question, models, names=True), self.k * self.oversample
+        )
+        whys = {n: f"named in the question as {text!r}" for text, n in named}
+        for hit in similar:
+            whys.setdefault(hit.n, f"cosine {hit.score:.3f} with the question")
+        rows = list(whys)[: self.k * self.oversample]
+        entities = index.entities(rows)
+        kept = [(n, e) for n, e in zip(rows, entities, strict=True) if e.chunks]
+        rows, entities = [n for n, _ in kept], [e for _, e in kept]
+        if not entities:
+            return nothing(question, "graphrag-local", "no entity of the graph matches the question", index)
+        # 2. Reports of their communities, by number of matched entities, then rating.
+        reports = self._reports(entities, index)
+        # 3. Entities one at a time with their relations, until the tables are full.
+        edges = index.relations_at(rows)
+        shown, relations = self._tables(rows, entities, edges, whys, index)
+        # 4. Source texts by entity order, then by how many of the relations they hold.
+        texts = sources_of(entities, relations, index)
+        packed = pack(
+            [
+                Block(heading="## Reports", items=reports, share=self.reports_share),
+                Block(heading="## Entities", items=shown, share=self.tables_share),
+                Block(heading="## Relations", items=tuple(_row(r, index) for r in relations), share=0.0),
+                Block(heading="## Sources", items=texts, share=1 - self.reports_share - self.tables_share),
+            ],
+            max_tokens=self.max_tokens,
+        )
+        return retrieved(
+            question,
+            "graphrag-local",
+            packed,
+            ranking=[item.id for item in texts],
+            trace=(
+                Step(name="entities", value=[[e.id, whys[n]] for n, e in zip(rows, entities, strict=True)]),
+                Step(name="reports", value=[[r.id, r.score] for r in reports]),
+                Step(name="relations", value=[r.id for r in relations]),
+                Step(name="sources", value=[[t.id, t.why] for t in texts[:RANKED]]),
+            ),
+            max_tokens=self.max_tokens,
+        )
+
+    def _reports(self, entities: Sequence[Entity], index: Snapshot) -> tuple[Evidence, ...]:
+        matched = Counter(community for _, community in index.communities_of([e.id for e in entities]))
+        reports = index.reports(sorted(matched))
+        ordered = sorted(reports, key=lambda r: (-matched[r.community], -r.rating, r.community))
+        return tuple(
+            report_evidence(
+                r,
+                float(matched[r.community]),
+                f"holds {matched[r.community]} of the entities; rating {r.rating:.1f}",
+                index,
+            )
+            for r in ordered[:RANKED]
+        )
+
+    def _tables(
+        self,
+        rows: Sequence[int],
+        entities: Sequence[Entity],
+        edges: Sequence[Neighbour],
+        whys: dict[int, str],
+        index: Snapshot,
+    ) -> tuple[tuple[Evidence, ...], list[Relation]]:
+        budget = int(self.tables_share * self.max_tokens)
+        degrees = index.graph.degrees.tolist()
+        chosen: list[Evidence] = []
+        best: list[int] = []
+        texts: dict[int, Relation] = {}
+        for i, entity in enumerate(entities):
+            selected = set(rows[: i + 1])
+            picked = _relations_for(edges, selected, self.relations_per_entity * (i + 1), degrees)
+            texts |= index.relations([n for n in picked if n not in texts])
+            picked = [n for n in picked if n in texts]
+            row = entity_evidence(entity, float(len(entities) - i), whys[rows[i]], index)
+            cost = sum(count_tokens(item.text) + 3 for item in (*chosen, row))
+            cost += sum(count_tokens(relation_line(texts[n])) + 3 for n in picked)
+            if cost > budget and chosen:
+                break  # the last good state stands
+            chosen.append(row)
+            best = picked
+        return tuple(chosen), [texts[n] for n in best]
+
+
+def _relations_for(
+    edges: Sequence[Neighbour], selected: set[int], most: int, degrees: Sequence[int]
+) -> list[int]:
+    """Relations inside the selection first, then those that lead out by links to it and rank, at most `most`."""
+    inside = [e for e in edges if e.source in selected and e.target in selected]
+    outside = [e for e in edges if (e.source in selected) != (e.target in selected)]
+    links = Counter(e.target if e.source in selected else e.source for e in outside)
+
+    def rank(e: Neighbour) -> int:
+        return int(degrees[e.source]) + int(degrees[e.target])
+
+    def outer(e: Neighbour) -> int:
+        return e.target if e.source in selected else e.source
+
+    inside.sort(key=lambda e: (-rank(e), e.n))
+    outside.sort(key=lambda e: (-links[outer(e)], -rank(e), e.n))
+    return [e.n for e in inside] + [e.n for e in outside[:most]]
+
+
+def _row(relation: Relation, index: Snapshot) -> Evidence:
+    why = f"joins matched entities; weight {relation.weight:.1f}"
+    return relation_evidence(relation, relation.weight, why, index)

@@ -1,0 +1,1 @@
+"""ROGRAG: dual-level and logic-form retrieval with verification."""

@@ -1,0 +1,174 @@
+"""Records as they stand in the rows of `index.sqlite`."""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from polygraph.errors import IndexUnreadable
+from polygraph.records import Chunk, Description, Entity, Finding, Relation, Report, Triple
+from polygraph.store.connection import FILE_NAME
+
+_PART = 1 << 16
+"""Characters of a list that are read at once."""
+_BETWEEN = '","'
+"""What stands between two strings of a list."""
+
+# Values are many and short: what `json.loads` does beside this takes twice as long.
+_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
+
+_ESCAPED = re.compile(rb"\\.", re.DOTALL)
+
+
+def dump(value: object) -> str:
+    """Write a value of a row as JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def load(text: str) -> Any:
+    """Read a value that `dump` wrote."""
+    try:
+        value, end = _scan(text, 0)
+        if end == len(text):
+            return value
+        error: Exception = ValueError(f"something stands behind character {end}")
+    except (ValueError, TypeError, StopIteration) as found:
+        error = found
+    raise IndexUnreadable(
+        f"a row of {FILE_NAME} is damaged ({error}). Build the index again in another folder with: polygraph "
+        "index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already paid for)"
+    ) from error
+
+
+def load_strings(text: str) -> Iterator[list[str]]:
+    """Read a list of strings that `dump` wrote, some at a time: in memory they take many times what they take here.
+
+    >>> list(load_strings('["a","b"]')), list(load_strings("[]"))
+    ([['a', 'b']], [[]])
+    """
+    begin = 1
+    while isinstance(text, str) and len(text) - begin > _PART:
+        cut = text.find(_BETWEEN, begin + _PART)
+        # Not where the first quotation mark stands in a string, or begins one that has a comma alone.
+        while cut > 0 and text[cut - 1] in "\\,":
+            cut = text.find(_BETWEEN, cut + 1)
+        if cut < 0:
+            break
+        yield load(f"[{text[begin : cut + 1]}]")
+        begin = cut + 2
+    yield load(text if begin == 1 else f"[{text[begin:]}")
+
+
+def n_strings(pieces: Iterable[bytes]) -> int:
+    r"""Count the strings of a list of strings that `dump` wrote, and of which some bytes come at a time.
+
+    >>> n_strings([b'["a\\', b'"b","c', b'"]'])
+    2
+    """
+    n_quotes, rest = 0, b""
+    for piece in pieces:
+        text = rest + piece
+        # What stands behind a backslash is part of a string, and may be in the next piece.
+        rest = text[-1:] if (len(text) - len(text.rstrip(b"\\"))) % 2 else b""
+        if b"\\" in text:
+            text = _ESCAPED.sub(b"", text[: len(text) - len(rest)])
+        n_quotes += text.count(b'"')
+    return n_quotes // 2
+
+
+def chunk_of(row: tuple[Any, ...]) -> Chunk:
+    """Make a chunk of a row: its id, its number, and the columns after them."""
+    i, _, document, ordinal, start, end, text, n_tokens, metadata = row
+    return Chunk(
+        id=i,
+        document=document,
+        ordinal=ordinal,
+        start=start,
+        end=end,
+        text=text,
+        n_tokens=n_tokens,
+        metadata=load(metadata),
+    )
+
+
+def entity_of(row: tuple[Any, ...]) -> Entity:
+    """Make an entity of a row of the table, its number in front."""
+    _, i, name, kind, aliases, descriptions, chunks, degree = row
+    return Entity(
+        id=i,
+        name=name,
+        type=kind,
+        aliases=tuple(load(aliases)),
+        descriptions=_descriptions(descriptions),
+        chunks=tuple(load(chunks)),
+        degree=degree,
+    )
+
+
+def relation_of(row: tuple[Any, ...], source: str, target: str) -> Relation:
+    """Make a relation of a row of the table and the names of its ends."""
+    _, _, _, predicates, keywords, descriptions, weight, chunks = row
+    return Relation(
+        id=f"{source} | {target}",
+        source=source,
+        target=target,
+        predicates=tuple(load(predicates)),
+        keywords=tuple(load(keywords)),
+        descriptions=_descriptions(descriptions),
+        weight=weight,
+        chunks=tuple(load(chunks)),
+    )
+
+
+def triple_of(row: tuple[Any, ...], source: str, target: str) -> Triple:
+    """Make a triple of a row of the table and the names of its ends."""
+    return Triple(
+        id=f"{source} | {row[3]} | {target}",
+        source=source,
+        target=target,
+        predicate=row[3],
+        weight=row[4],
+        chunks=tuple(load(row[5])),
+    )
+
+
+def report_of(row: tuple[Any, ...]) -> Report:
+    """Make a report of a row of the table, without its number."""
+    community, level, title, summary, findings, rating, chunks, weight, written_by = row
+    return Report(
+        community=community,
+        level=level,
+        title=title,
+        summary=summary,
+        findings=tuple(Finding(summary=s, explanation=e, chunks=tuple(c)) for s, e, c in load(findings)),
+        rating=rating,
+        chunks=tuple(load(chunks)),
+        weight=weight,
+        written_by=written_by,
+    )
+
+
+def report_to_json(report: Report) -> str:
+    """Write a report so that `report_from_json` gives it back."""
+    return dump(
+        [
+            report.community,
+            report.level,
+            report.title,
+            report.summary,
+            dump([[f.summary, f.explanation, f.chunks] for f in report.findings]),
+            report.rating,
+            dump(report.chunks),
+            report.weight,
+            report.written_by,
+        ]
+    )
+
+
+def report_from_json(text: str) -> Report:
+    """Read what `report_to_json` wrote."""
+    return report_of(tuple(load(text)))
+
+
+def _descriptions(text: str) -> tuple[Description, ...]:
+    return tuple(Description(d, c) for d, c in load(text))

@@ -1,0 +1,110 @@
+"""What a batch of reports contributes to a question: the map step of global search."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polygraph.errors import UnusableReply
+from polygraph.models import Models
+from polygraph.models.protocols import ChatRequest, Message
+from polygraph.prompts import as_data, prompt
+from polygraph.records import Report
+from polygraph.tasks import extractive
+from polygraph.tasks.output_parsing import integer, number, salvage_json
+from polygraph.text.words import content
+
+_MAX_POINTS = 12
+_MAX_REPLY_TOKENS = 1_500
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["points"],
+    "properties": {
+        "points": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["point", "score", "reports"],
+                "properties": {
+                    "point": {"type": "string"},
+                    "score": {"type": "integer"},
+                    "reports": {"type": "array", "items": {"type": "integer"}},
+                },
+            },
+        }
+    },
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One statement that helps to answer a question."""
+
+    text: str
+    score: float
+    """In [0, 100]."""
+    reports: tuple[str, ...]
+    """Communities whose reports it was read from."""
+    chunks: tuple[str, ...]
+    """Chunks that it rests on."""
+
+
+def find_points(question: str, reports: Sequence[Report], models: Models) -> list[Point]:
+    """Read one batch of reports; one call with a model, none without."""
+    if models.chat is None:
+        return [
+            Point(text=s.text, score=s.score, reports=(s.report,), chunks=s.chunks)
+            for s in extractive.statements(question, reports, models)
+        ]
+    listing = "\n\n".join(f"[{n}] (weight {r.weight:.2f})\n{r.text}" for n, r in enumerate(reports, 1))
+    system, user = prompt("points").fill({"reports": as_data(listing, "reports"), "question": question})
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=_MAX_REPLY_TOKENS,
+        schema=_SCHEMA,
+    )
+    return models.calls.ask(
+        models.chat, request, lambda text: _parse(text, reports), stage="map", method="graphrag-global"
+    )
+
+
+def _parse(text: str, reports: Sequence[Report]) -> list[Point]:
+    found = salvage_json(text)
+    items = found.get("points") if isinstance(found, dict) else found
+    if not isinstance(items, list):
+        raise UnusableReply('the reply is not JSON of the form {"points": [...]}', text)
+    points = []
+    for item in items[: 4 * _MAX_POINTS]:
+        if not isinstance(item, dict):
+            continue
+        statement = str(item.get("point") or item.get("description") or "").strip()
+        score = number(item.get("score"), 0, 100) or 0.0
+        named = item.get("reports")
+        numbers = [integer(str(n), 1, len(reports)) for n in named] if isinstance(named, list) else []
+        chosen = [reports[n - 1] for n in dict.fromkeys(numbers) if n is not None] or list(reports)
+        if statement and score > 0:
+            points.append(
+                Point(
+                    text=statement,
+                    score=score,
+                    reports=tuple(r.community for r in chosen),
+                    chunks=support(statement, chosen),
+                )
+            )
+    return points[:_MAX_POINTS]
+
+
+def support(statement: str, reports: Sequence[Report]) -> tuple[str, ...]:
+    """Chunks of the findings that share most words with a statement; all chunks where none shares any."""
+    wanted = set(content(statement))
+    scored = [
+        (len(wanted & set(content(f"{f.summary} {f.explanation}"))), f.chunks)
+        for report in reports
+        for f in report.findings
+        if f.chunks
+    ]
+    best = max((score for score, _ in scored), default=0)
+    if best == 0:
+        return tuple(dict.fromkeys(c for r in reports for c in r.chunks))
+    return tuple(dict.fromkeys(c for score, chunks in scored if 2 * score >= best for c in chunks))

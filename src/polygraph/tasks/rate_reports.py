@@ -1,0 +1,71 @@
+"""How far a report can help to answer a question: dynamic selection of communities, by a model or by words."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from polygraph.errors import UnusableReply
+from polygraph.models import Models
+from polygraph.models.protocols import ChatRequest, Message
+from polygraph.prompts import as_data, prompt
+from polygraph.records import Report
+from polygraph.tasks.output_parsing import integer, salvage_json
+from polygraph.text.words import content
+
+HIGHEST = 5
+_MAX_REPLY_TOKENS = 100
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["rating"],
+    "properties": {"rating": {"type": "integer"}},
+}
+
+
+def rate(question: str, report: Report, models: Models, *, sample: int = 0, method: str) -> int | None:
+    """Rate one report from 0 to 5; one call with a model.
+
+    Without a model: the share of the question's content words that the report holds, times 5.
+
+    Args:
+        question: as asked.
+        report: to rate.
+        models: in use.
+        sample: which of several ratings of the same report is meant.
+        method: for the ledger.
+
+    Returns:
+        The rating; None if the model gives none, also after the repair round.
+    """
+    if models.chat is None:
+        wanted = set(content(question))
+        return round(HIGHEST * len(wanted & set(content(report.text))) / len(wanted)) if wanted else 0
+    system, user = prompt("rate").fill({"report": as_data(report.text, "report"), "question": question})
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=_MAX_REPLY_TOKENS,
+        temperature=1.0 if sample else 0.0,
+        schema=_SCHEMA,
+        sample=sample,
+    )
+    try:
+        return models.calls.ask(models.chat, request, read_rating, stage="rate", method=method)
+    except UnusableReply:  # kept in quarantine; what it counts as is for the method to say
+        return None
+
+
+def read_rating(text: str) -> int:
+    """Read a reply to `rate`: JSON, or a lone number.
+
+    Raises:
+        UnusableReply: if there is no rating of 0 to 5.
+
+    >>> read_rating('{"rating": 4}'), read_rating("Rating: 3/5")
+    (4, 3)
+    """
+    found = salvage_json(text)
+    value = integer(
+        str(found["rating"]) if isinstance(found, dict) and "rating" in found else text, 0, HIGHEST
+    )
+    if value is None:
+        raise UnusableReply(f'the reply is not JSON of the form {{"rating": 0 to {HIGHEST}}}', text)
+    return value

@@ -1,0 +1,326 @@
+"""People as judges: a blinded sheet goes out, marks come back, and nothing is guessed."""
+
+import csv
+import io
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from polygraph.cli import app
+from polygraph.errors import BadInput
+from polygraph.evaluate.judging.judge_agreement import agree
+from polygraph.evaluate.judging.judgements import Judgement
+from polygraph.evaluate.judging.length_alignment import Aligned
+from polygraph.evaluate.judging.pairwise import Design
+from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.reports.findings import find
+from polygraph.evaluate.runs.human_sheets import COLUMNS, read_marks, safe_cell, write_sheet
+from polygraph.evaluate.runs.study_folder import Study, StudyAnswer
+from polygraph.evaluate.runs.study_steps import add_marks
+from polygraph.testing import scripted_chat
+from polygraph.workspace.index import Index
+
+QUESTIONS = {f"q{i}": f"Question {i}?" for i in range(10)}
+METHODS = ("hipporag", "lightrag-mix")
+
+
+def pair(question, a="One answer.", b="Another answer.", how="free"):
+    return Aligned(
+        question=question, a=METHODS[0], b=METHODS[1], texts=(a, b), words=(2, 2), attempts=0, how=how
+    )
+
+
+@pytest.fixture
+def study(tmp_path):
+    return Study(tmp_path / "study")
+
+
+@pytest.fixture
+def sheet(study, tmp_path):
+    path = tmp_path / "sheet.csv"
+    pairs = [pair(q, f"{METHODS[0]} text", f"{METHODS[1]} text") for q in QUESTIONS]
+    # Texts that tell the method, for the tests only.
+    assert write_sheet(study, QUESTIONS, pairs, path, seed=3) == 10
+    return path
+
+
+def rows(path):
+    return list(csv.DictReader(io.StringIO(path.read_text("utf-8-sig"), newline="")))
+
+
+def fill(path, mark, **how):
+    """Mark every row by a function of it, and save it as a spreadsheet might."""
+    marked = [{**row, "better": mark(row)} for row in rows(path)]
+    out = io.StringIO(newline="")
+    table = csv.DictWriter(out, COLUMNS, **how)
+    table.writeheader()
+    table.writerows(marked)
+    return out.getvalue()
+
+
+def prefers(method):
+    return lambda row: "1" if row["answer 1"].startswith(method) else "2"
+
+
+def test_marks_come_back_as_judgements_of_the_answers_that_were_shown(study, sheet):
+    sheet.write_text(fill(sheet, prefers("hipporag")))
+    found = read_marks(study, sheet, "anna")
+    assert len(found.judgements) == 10
+    assert found.blank == 0
+    for one in found.judgements:
+        assert one.judge == "anna"
+        assert one.scores["overall"][one.methods.index("hipporag")] == 1.0
+
+
+def test_the_sheet_names_no_method_and_turns_half_of_the_rows(study, tmp_path):
+    path = tmp_path / "s.csv"
+    write_sheet(study, QUESTIONS, [pair(q) for q in QUESTIONS], path)
+    text = path.read_text("utf-8-sig")
+    assert not any(method in text for method in METHODS)
+    first = [row["answer 1"] for row in rows(path)]
+    assert first.count("One answer.") == first.count("Another answer.") == 5
+    assert [row["question"] for row in rows(path)] != list(QUESTIONS.values())
+
+
+def test_the_same_seed_gives_the_same_sheet_and_another_one_another(tmp_path):
+    texts = []
+    for i, seed in enumerate((1, 1, 2)):
+        study, path = Study(tmp_path / f"s{i}"), tmp_path / f"{i}.csv"
+        write_sheet(study, QUESTIONS, [pair(q) for q in QUESTIONS], path, seed=seed)
+        texts.append((path.read_bytes(), study.path("sheets").read_bytes()))
+    assert texts[0] == texts[1]
+    assert texts[0][0] != texts[2][0]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "  =1", "\r\n=1", "＝1"])
+def test_no_cell_is_a_formula(text, study, tmp_path):
+    assert safe_cell(text).startswith("'")
+    path = tmp_path / "s.csv"
+    write_sheet(study, {"q0": text}, [pair("q0", text, text)], path)
+    (row,) = rows(path)
+    assert all(row[name].startswith("'") for name in ("question", "answer 1", "answer 2"))
+
+
+def test_a_sheet_that_is_there_is_not_written_over(study, sheet):
+    with pytest.raises(BadInput, match="may hold marks"):
+        write_sheet(study, QUESTIONS, [pair("q0")], sheet)
+
+
+def test_discarded_pairs_are_not_shown_and_none_left_is_said(study, tmp_path):
+    pairs = [pair("q0"), pair("q1", how="discarded")]
+    assert write_sheet(study, QUESTIONS, pairs, tmp_path / "s.csv") == 1
+    with pytest.raises(BadInput, match="no pair of answers"):
+        write_sheet(study, QUESTIONS, pairs[1:], tmp_path / "t.csv")
+    assert write_sheet(study, QUESTIONS, [pair(q) for q in QUESTIONS], tmp_path / "u.csv", limit=4) == 4
+
+
+@pytest.mark.parametrize(
+    ("how", "encoding"),
+    [
+        ({"delimiter": ";"}, "utf-8"),
+        ({"delimiter": "\t"}, "utf-16"),
+        ({"quoting": csv.QUOTE_ALL}, "utf-8-sig"),
+        ({"lineterminator": "\n"}, "cp1252"),
+    ],
+)
+def test_what_spreadsheets_make_of_a_sheet_is_read(study, sheet, how, encoding):
+    sheet.write_bytes(fill(sheet, prefers("lightrag-mix"), **how).encode(encoding))
+    found = read_marks(study, sheet, "anna")
+    assert len(found.judgements) == 10
+    assert all(j.scores["overall"][j.methods.index("lightrag-mix")] == 1.0 for j in found.judgements)
+
+
+def test_columns_may_be_moved_and_rows_sorted_and_left_blank(study, sheet):
+    filled = rows(sheet)
+    lines = ["better,ITEM "] + [
+        f"{mark},{row['item']}"
+        for mark, row in zip(["Tie", "", "2.0", "answer 1"], filled[::-1], strict=False)
+    ]
+    sheet.write_text("\n".join([*lines, "", ",,"]))
+    found = read_marks(study, sheet, "anna")
+    assert [j.scores["overall"] for j in found.judgements] == [(0.5, 0.5), (0.0, 1.0), (1.0, 0.0)]
+    assert found.blank == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (lambda lines: [*lines[:2], lines[2].replace(",,", ",3,")], "line 3: better is '3'"),
+        (lambda lines: [lines[0], "zz-0001,,,,1,"], "line 2: the item 'zz-0001' is of no sheet"),
+        (lambda lines: ["a,b", *lines[1:]], "line 1: there is no column item and no column better"),
+        (lambda lines: [], "line 1: there is no column"),
+    ],
+)
+def test_a_line_that_cannot_be_read_is_named(study, sheet, change, told):
+    sheet.write_text("\n".join(change(sheet.read_text("utf-8-sig").splitlines())))
+    with pytest.raises(BadInput, match=told):
+        read_marks(study, sheet, "anna")
+
+
+def test_two_marks_on_one_item_are_a_fault(study, sheet):
+    item = rows(sheet)[0]["item"]
+    sheet.write_text(f"item,better\n{item},1\n{item},2\n")
+    with pytest.raises(BadInput, match=r"line 3: .*marked otherwise"):
+        read_marks(study, sheet, "anna")
+
+
+def test_marks_without_a_sheet_or_a_name_are_refused(study, sheet, tmp_path):
+    with pytest.raises(BadInput, match="--judge is empty"):
+        read_marks(study, sheet, " ")
+    with pytest.raises(BadInput, match="given out no sheet"):
+        read_marks(Study(tmp_path / "other"), sheet, "anna")
+    with pytest.raises(BadInput, match="cannot be read"):
+        read_marks(study, tmp_path / "none.csv", "anna")
+
+
+def test_a_mark_made_anew_takes_the_place_of_the_former(study, sheet):
+    for method in METHODS:
+        sheet.write_text(fill(sheet, prefers(method), lineterminator="\n"))
+        add_marks(study, read_marks(study, sheet, "anna").judgements)
+    judged = study.judgements()
+    assert len(judged) == 10
+    assert all(j.scores["overall"][j.methods.index(METHODS[1])] == 1.0 for j in judged)
+
+
+def answers():
+    return [
+        StudyAnswer(question=q, method=m, text="word", refused=False, extractive=False)
+        for q in QUESTIONS
+        for m in METHODS
+    ]
+
+
+def test_marks_of_people_are_summed_up_though_each_saw_one_order(study, sheet):
+    sheet.write_text(fill(sheet, prefers("hipporag")))
+    judged = read_marks(study, sheet, "anna").judgements
+    asked = [Question(id=i, question=t) for i, t in QUESTIONS.items()]
+    (found,) = find(asked, answers(), [], judged, protocol="people").pairs
+    assert (found.a, found.pooled.wins, found.n) == ("hipporag", 10, 10)
+
+
+def said(judge, winners, protocol="people"):
+    """One judgement for each question; the winner is the first or second method, or 0 for a tie."""
+    scores = {1: (1.0, 0.0), 2: (0.0, 1.0), 0: (0.5, 0.5)}
+    return [
+        Judgement(
+            protocol=protocol, question=f"q{i}", methods=("A", "B"), judge=judge, scores={"o": scores[w]}
+        )
+        for i, w in enumerate(winners)
+    ]
+
+
+def test_agreement_is_that_of_the_worked_example_and_names_the_least():
+    anna, ben, cora = [1, 1, 2, 2, 0, 1], [1, 1, 2, 1, 0, 1], [2, 2, 1, 1, 0, 2]
+    found = agree([*said("anna", anna), *said("ben", ben), *said("cora", cora)])
+    first = found.pairs[0]
+    # By hand: 5 of 6 alike; by chance 3/6*4/6 + 2/6*1/6 + 1/6*1/6 = 15/36; kappa = (30 - 15) / (36 - 15).
+    assert (first.one, first.other, first.n, first.same) == ("anna", "ben", 6, pytest.approx(5 / 6))
+    assert first.kappa == pytest.approx(15 / 21)
+    assert "least of all anna and cora" in found.sentence
+    assert agree(said("anna", anna)) is None
+
+
+def test_a_person_is_compared_with_a_model_of_another_protocol():
+    model = [
+        Judgement(
+            protocol="unbiased",
+            question=f"q{i}",
+            methods=m,
+            judge="gpt",
+            scores={"x": s if m[0] == "A" else s[::-1]},
+        )
+        for i, s in enumerate([(4.0, 2.0), (1.0, 3.0)])
+        for m in (("A", "B"), ("B", "A"))
+    ]
+    found = agree([*said("anna", [1, 2]), *model])
+    assert [(p.one, p.other, p.same) for p in found.pairs] == [("anna (people)", "gpt (unbiased)", 1.0)]
+
+
+def test_the_command_reads_marks_and_says_how_many(study, sheet):
+    sheet.write_text(fill(sheet, prefers("hipporag")))
+    place = str(study.folder)
+    study.settle("questions", {"kind": "own"})
+    run = CliRunner().invoke(
+        app, ["eval", "marks", "--output", place, "--sheet", str(sheet), "--judge", "anna", "--json"]
+    )
+    assert run.exit_code == 0, run.output
+    assert json.loads(run.output)["marks"] == 10
+    assert len(study.judgements()) == 10
+    lost = CliRunner().invoke(
+        app, ["eval", "marks", "--output", f"{place}x", "--sheet", str(sheet), "--judge", "anna"]
+    )
+    assert isinstance(lost.exception, BadInput)
+
+
+def judged_once(protocol, *, trials=1):
+    """The answer of hipporag is better on every question; one order, or another one in each trial."""
+    found = []
+    for question in QUESTIONS:
+        for trial in range(trials):
+            methods = METHODS if trial % 2 == 0 else METHODS[::-1]
+            scores = (1.0, 0.0) if methods[0] == METHODS[0] else (0.0, 1.0)
+            found.append(
+                Judgement(
+                    protocol=protocol,
+                    question=question,
+                    methods=methods,
+                    judge="j",
+                    trial=trial,
+                    scores={"overall": scores},
+                )
+            )
+    return found
+
+
+@pytest.mark.parametrize(
+    ("protocol", "trials", "warned"), [("lightrag", 1, True), ("benchmark-qed", 2, False)]
+)
+def test_protocols_that_show_one_order_in_a_trial_are_summed_up_and_judged_for_it(protocol, trials, warned):
+    asked = [Question(id=i, question=t) for i, t in QUESTIONS.items()]
+    found = find(asked, answers(), [], judged_once(protocol, trials=trials), protocol=protocol)
+    assert found.pairs[0].pooled.wins == 10 * trials
+    assert any("one order only" in note for note in found.notes) is warned
+
+
+def test_a_study_is_judged_by_a_model_and_a_person_and_the_report_compares_them(tmp_path, hashed_models):
+    papers = tmp_path / "p"
+    papers.mkdir()
+    (papers / "a.txt").write_text(
+        "Mara Quill built the Skerry Light. Old Tobin sailed the Halcyon to Sallow Bay."
+    )
+    (papers / "b.txt").write_text(
+        "Tobias Wren refused to pay for the lamp. Hester Vance planted apples in Corfe."
+    )
+    asked = [
+        Question(id=f"q{i}", question=f"What did {who} do?")
+        for i, who in enumerate(("Mara", "Tobin", "Hester"))
+    ]
+    with Index.open(tmp_path / "i", models=hashed_models(scripted_chat())) as index:
+        index.add(papers, methods=["bm25", "naive"])
+        study = index.experiment(tmp_path / "study")
+        study.take(asked)
+        study.answer(["bm25", "naive"])
+        path = tmp_path / "sheet.csv"
+        study.judge([index.models.chat], Design(repeats=1, trials=1))
+        kept = [p for p in study.study.aligned() if p.how != "discarded"]
+        with index.models.calls.meter() as meter:
+            assert study.sheet(path) == len(kept) > 0
+        assert meter.usage.calls == 0  # what was aligned for the model is shown to the person
+        path.write_text(fill(path, lambda _: "tie", lineterminator="\n"))
+        add_marks(study.study, read_marks(study.study, path, "anna").judgements)
+        by_people = study.report(protocol="people")
+        assert by_people.findings.pairs[0].pooled.ties == len(kept)
+        material = study.report()
+        with pytest.raises(BadInput, match="may hold marks"):
+            study.sheet(path)
+    assert [(p.one, p.n) for p in material.agreement.pairs] == [("anna (people)", len(kept))]
+    assert "Do the judges agree" in (tmp_path / "study" / "report.html").read_text()
+    # The report of one protocol leaves that of another as it is.
+    told = {p: study.report_file(p, "json").read_text() for p in ("people", "unbiased")}
+    assert {p: json.loads(text)["protocol"] for p, text in told.items()} == {p: p for p in told}
+    assert study.report_file("people").name == "report-people.html"
+    with pytest.raises(BadInput, match="cannot name a report"):
+        study.report(protocol="../people")
+    assert "| anna (people) |" in (tmp_path / "study" / "report.md").read_text()
+    assert json.loads((tmp_path / "study" / "report.json").read_text())["agreement"]["pairs"]

@@ -1,0 +1,55 @@
+"""What tells that the code has changed on which a result rests."""
+
+import importlib.util
+import sys
+
+import pytest
+
+from polygraph.evaluate.runs.provenance import code_of, code_under
+from polygraph.retrieve import METHODS
+
+
+@pytest.fixture
+def package(tmp_path):
+    for name, text in (("retrieve/a.py", "A = 1"), ("prompts/a.md", "Say."), ("cli/b.py", "B = 1")):
+        path = tmp_path / name
+        path.parent.mkdir()
+        path.write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def test_code_and_prompts_count_and_what_only_shows_results_does_not(package):
+    before = code_under(package)
+    (package / "cli" / "b.py").write_text("B = 2", encoding="utf-8")
+    assert code_under(package) == before
+    (package / "retrieve" / "a.py").write_text("A = 2", encoding="utf-8")
+    after = code_under(package)
+    assert after != before
+    (package / "prompts" / "a.md").write_text("Say it.", encoding="utf-8")
+    assert code_under(package) not in (before, after)
+
+
+def test_a_module_that_moved_is_other_code(package):
+    before = code_under(package)
+    (package / "retrieve" / "a.py").rename(package / "retrieve" / "b.py")
+    assert code_under(package) != before
+
+
+def own_method(path, text, monkeypatch):
+    path.write_text(f"{text}\nclass Mine:\n    pass\n", encoding="utf-8")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, path.stem, module)
+    spec.loader.exec_module(module)
+    return module.Mine()
+
+
+def test_the_module_of_a_method_of_ones_own_counts(tmp_path, monkeypatch):
+    names = ("own_a1", "own_b1", "own_c2")
+    one, same, other = (own_method(tmp_path / f"{n}.py", f"K = {n[-1]}", monkeypatch) for n in names)
+    assert code_of(one) == code_of(same) != code_of(other)
+
+
+def test_a_method_without_a_file_rests_on_the_package_alone():
+    typed = type("Typed", (), {"__module__": "__typed__"})()
+    assert code_of(typed) == code_of(METHODS["bm25"])

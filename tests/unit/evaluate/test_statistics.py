@@ -1,0 +1,243 @@
+"""Expected values from the literature, from scipy called another way, or from simulations."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from polygraph.errors import MissingExtra
+from polygraph.evaluate.metrics import rouge_bleu as overlap
+from polygraph.evaluate.statistics.agreement import (
+    cohen_kappa,
+    fleiss_kappa,
+    krippendorff_alpha,
+    order_consistency,
+)
+from polygraph.evaluate.statistics.bradley_terry import Duel, bradley_terry
+from polygraph.evaluate.statistics.paired_tests import paired_test, paired_tests, power_of, sign_test
+from polygraph.evaluate.statistics.win_rates import box, rates
+
+pytest.importorskip("statsmodels")
+pytest.importorskip("sacrebleu")
+
+
+def rng(seed=0):
+    return np.random.default_rng(seed)
+
+
+# --- paired tests ---------------------------------------------------------------------------------------
+
+
+def test_normal_differences_get_the_t_test_and_others_wilcoxons():
+    from scipy import stats
+
+    source = rng(1)
+    a = source.normal(3.3, 0.5, 60)
+    b = a + source.normal(-0.2, 0.4, 60)
+    found = paired_test(a.tolist(), b.tolist())
+    assert (found.test, found.p) == ("t", pytest.approx(stats.ttest_1samp(a - b, 0).pvalue))
+    assert found.effect == pytest.approx((a - b).mean() / (a - b).std(ddof=1))
+    c = a + source.exponential(1.0, 60) ** 3 - 0.1
+    skewed = paired_test(c.tolist(), a.tolist())
+    assert skewed.test == "wilcoxon"
+    assert skewed.p < 0.001
+
+
+def test_right_and_wrong_get_mcnemar():
+    from scipy import stats
+
+    a = [1] * 12 + [0] * 3 + [1] * 20 + [0] * 5
+    b = [0] * 12 + [1] * 3 + [1] * 20 + [0] * 5
+    found = paired_test(a, b)
+    assert (found.test, found.p) == ("mcnemar", pytest.approx(stats.binomtest(3, 15).pvalue))
+    assert found.rank_biserial == pytest.approx((12 - 3) / 15)
+    assert sign_test(a, b) == pytest.approx(found.p)
+
+
+def test_a_method_against_itself_differs_in_nothing():
+    found = paired_test([0.2, 0.4, 1.0], [0.2, 0.4, 1.0])
+    assert (found.test, found.p, found.effect, found.mean_difference) == ("none", 1.0, 0.0, 0.0)
+    assert sign_test([1, 2], [1, 2]) == 1.0
+
+
+def test_swapping_the_methods_turns_the_sign_and_keeps_p():
+    a, b = [0.1, 0.5, 0.9, 0.4, 0.8], [0.2, 0.1, 0.7, 0.3, 0.2]
+    one, other = paired_test(a, b), paired_test(b, a)
+    assert one.p == pytest.approx(other.p)
+    assert one.mean_difference == pytest.approx(-other.mean_difference)
+    assert one.rank_biserial == pytest.approx(-other.rank_biserial)
+
+
+def test_all_pairs_are_corrected_together():
+    source = rng(2)
+    scores = {
+        name: (source.random(50) + shift).tolist() for name, shift in (("a", 0), ("b", 0.3), ("c", 0.31))
+    }
+    found = paired_tests(scores)
+    assert list(found) == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert all(adjusted >= test.p for test, adjusted in found.values())
+    with pytest.raises(ValueError, match="not pairs"):
+        paired_test([1.0], [1.0, 2.0])
+
+
+def test_the_power_statement_names_the_gap_and_the_questions_needed():
+    found = power_of(0.26, 150, gap=0.03)
+    assert found.detectable == pytest.approx(2.8 * 0.26 / 150**0.5, rel=0.02)
+    assert found.needed == pytest.approx((2.8 * 0.26 / 0.03) ** 2, rel=0.02)
+    assert found.sentence == (
+        f"with 150 questions a gap under 6.0 points cannot be told from noise: for 3.0 points use {found.needed}"
+    )
+    again = power_of(0.26, found.needed)
+    assert again.detectable == pytest.approx(0.03, rel=0.01)
+
+
+# --- agreement ------------------------------------------------------------------------------------------
+
+
+def test_cohens_kappa_is_that_of_its_worked_example():
+    # 50 applications, two readers: 20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no: (0.7 - 0.5) / (1 - 0.5).
+    a = ["yes"] * 25 + ["no"] * 25
+    b = ["yes"] * 20 + ["no"] * 5 + ["yes"] * 10 + ["no"] * 15
+    assert cohen_kappa(a, b) == pytest.approx(0.4)
+    assert np.isnan(cohen_kappa(["a", "a"], ["a", "a"]))
+
+
+def test_fleiss_kappa_is_that_of_its_worked_example():
+    # The table of Fleiss (1971) as it is often quoted: 10 items, 14 raters, 5 categories, kappa 0.210.
+    table = [
+        [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+        [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+    ]  # fmt: skip
+    verdicts = [[str(c) for c, n in enumerate(row) for _ in range(n)] for row in table]
+    assert fleiss_kappa(verdicts) == pytest.approx(0.210, abs=0.001)
+    with pytest.raises(ValueError, match="krippendorff"):
+        fleiss_kappa([["a", "b"], ["a"]])
+
+
+def test_krippendorffs_alpha_is_that_of_his_example_with_missing_values():
+    # Krippendorff (2011), "Computing Krippendorff's alpha-reliability", four observers and twelve units.
+    x = None
+    observers = [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, x, x, x],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, x, 3],
+        [x, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, x],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, x],
+    ]
+    items = list(zip(*observers, strict=True))
+    assert krippendorff_alpha(items) == pytest.approx(0.743, abs=0.001)
+    assert krippendorff_alpha(items, scale="interval") == pytest.approx(0.849, abs=0.001)
+
+
+def test_order_consistency_tells_a_judge_that_prefers_the_front():
+    # Both orders of four pairs: twice the front won whatever stood there.
+    found = order_consistency(["a", "a", "b", "tie"], ["b", "b", "b", "tie"])
+    assert (found.rate, found.position_bias) == (0.5, 0.5)
+    low, high = found.interval()
+    assert low < 0.5 < high
+    assert order_consistency([], []).rate is None
+
+
+# --- trials -----------------------------------------------------------------------------------------------
+
+VERDICTS = st.lists(st.sampled_from(["a", "b", "tie"]), min_size=1, max_size=40)
+
+
+@given(VERDICTS)
+def test_swapping_names_negates_the_relative_win_rate(verdicts):
+    swapped = [{"a": "b", "b": "a", "tie": "tie"}[v] for v in verdicts]
+    one, other = rates(verdicts), rates(swapped)
+    assert one.relative == -other.relative
+    assert -1 <= one.relative <= 1
+    assert one.win + one.tie + one.lose == pytest.approx(1)
+
+
+def test_a_box_has_tukeys_whiskers():
+    found = box([1, 2, 3, 4, 5, 6, 7, 30, -20])
+    # Quartiles of nine sorted values: the 3rd, 5th and 7th; whiskers within 1.5 * 4 of the box.
+    assert (found.q1, found.median, found.q3) == (2, 4, 6)
+    assert (found.low, found.high, found.outliers) == (1, 7, (-20.0, 30.0))
+    with pytest.raises(ValueError, match="no values"):
+        box([])
+
+
+# --- ranking ----------------------------------------------------------------------------------------------
+
+
+def simulated(strengths, n, seed):
+    source, duels = rng(seed), []
+    names = list(strengths)
+    for q in range(n):
+        for i, a in enumerate(names):
+            for b in names[i + 1 :]:
+                p = 1 / (1 + np.exp(strengths[b] - strengths[a]))
+                duels.append(Duel(f"q{q}", a, b, float(source.random() < p)))
+    return duels
+
+
+def test_the_ranking_finds_the_strengths_that_made_the_outcomes():
+    true = {"a": 1.0, "b": 0.0, "c": -1.0}
+    found = bradley_terry(simulated(true, 400, 3), rng(), resamples=60)
+    assert [s.method for s in found] == ["a", "b", "c"]
+    for s in found:
+        assert s.strength == pytest.approx(true[s.method], abs=0.2)
+        assert s.low - 0.05 < true[s.method] < s.high + 0.05
+        assert s.rank_low == s.rank_high
+
+
+def test_equal_methods_share_ranks_and_ties_are_half_a_win():
+    duels = [Duel(f"q{n}", "a", "b", score) for n, score in enumerate([1.0, 0.0, 0.5] * 10)]
+    one, other = bradley_terry(duels, rng(), resamples=60)
+    assert one.strength == pytest.approx(0, abs=1e-6)
+    assert one.elo == pytest.approx(1000, abs=1e-3)
+    assert (one.rank_low, other.rank_high) == (1, 2)
+
+
+def test_who_never_lost_has_a_finite_strength_and_strangers_are_not_ranked():
+    found = bradley_terry([Duel(f"q{n}", "a", "b", 1.0) for n in range(20)], rng(), resamples=20)
+    # 20.5 wins to 0.5 with the prior: half the logarithm of 41 to either side.
+    assert found[0].strength == pytest.approx(np.log(41) / 2, rel=1e-4)
+    with pytest.raises(ValueError, match="no chain"):
+        bradley_terry([Duel("q", "a", "b", 1.0), Duel("q", "c", "d", 1.0)], rng())
+
+
+# --- without the extra --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("module", "use"),
+    [
+        ("rouge_score.rouge_scorer", lambda: overlap.rouge("a", ["a"])),
+        ("sacrebleu.metrics.bleu", lambda: overlap.bleu(["a"], [["a"]])),
+        ("scipy.stats", lambda: paired_test([0.1, 0.4], [0.2, 0.9])),
+        ("statsmodels.stats.power", lambda: power_of(0.3, 100)),
+        ("statsmodels.stats.inter_rater", lambda: cohen_kappa(["a", "b"], ["b", "a"])),
+    ],
+)
+def test_what_needs_a_library_says_which_extra_brings_it(monkeypatch, module, use):
+    overlap._rouge_scorer.cache_clear()
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtra, match=r'pip install "polygraph-rag\[eval\]"'):
+        use()
+
+
+def test_measuring_retrieval_loads_nothing_of_the_extra():
+    code = (
+        "import sys, polygraph.workspace.index, polygraph.evaluate.runs.retrieval, "
+        "polygraph.evaluate.statistics.paired_tests, polygraph.evaluate.metrics.rouge_bleu, "
+        "polygraph.evaluate.statistics.bradley_terry; "
+        "print(sorted({m.split('.')[0] for m in sys.modules} & {'scipy', 'statsmodels', 'sacrebleu', 'rouge_score'}))"
+    )
+    source = str(Path(overlap.__file__).parents[3])
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": source},
+    )
+    assert done.stdout.strip() == "[]"

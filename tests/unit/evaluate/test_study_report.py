@@ -1,0 +1,254 @@
+"""The report of a study says what was found, safely and the same each time."""
+
+import importlib.util
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from polygraph.evaluate.gold_answers import confusions, right_answers, router_sentence
+from polygraph.evaluate.judging.judgements import Judgement
+from polygraph.evaluate.metrics.answer_scores import gold_scores
+from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.reports.charts import pair_label, plane, short
+from polygraph.evaluate.reports.findings import find
+from polygraph.evaluate.reports.study_report import Material, html_report, json_report, markdown_report
+from polygraph.evaluate.runs.study_folder import StudyAnswer
+from polygraph.models import Calls, Models
+from polygraph.models.providers.static import HashEmbedder
+from polygraph.tasks.judge import ASPECTS
+
+MODELS = Models(
+    chat=None, embedder=HashEmbedder(), name_embedder=HashEmbedder(), reranker=None, calls=Calls(None)
+)
+EVIL = '<script>alert("x")</script>'
+USAGE = {
+    "calls": 1,
+    "cached_calls": 0,
+    "prompt_tokens": 900,
+    "completion_tokens": 100,
+    "cached_tokens": 0,
+    "seconds": 0.5,
+    "cost": 0.001,
+}
+
+
+def questions(n):
+    return [
+        Question(
+            id=f"q{i}", question=f"Question {i}? {EVIL}", type="node" if i % 2 else "edge", answers=("Mara",)
+        )
+        for i in range(n)
+    ]
+
+
+def answer(q, method, text, factor=1, **more):
+    usage = {k: v * factor for k, v in USAGE.items()}
+    return StudyAnswer(
+        question=q,
+        method=method,
+        text=text,
+        refused=False,
+        extractive=False,
+        usage=usage,
+        evidence=({"kind": "chunk", "id": EVIL, "document": "d", "score": 1.0, "why": EVIL},),
+        **more,
+    )
+
+
+def judged(n, gap, *, trials=2):
+    """Method A is `gap` points ahead on every question but each fifth, where B is."""
+    found = []
+    for i in range(n):
+        a, b = (2.0 + gap, 2.0) if i % 5 else (2.0, 2.0 + gap)
+        for trial in range(trials):
+            for methods, scores in ((("A", "B"), (a, b)), (("B", "A"), (b, a))):
+                found.append(
+                    Judgement(
+                        protocol="unbiased",
+                        question=f"q{i}",
+                        methods=methods,
+                        judge="j",
+                        trial=trial,
+                        scores=dict.fromkeys(ASPECTS, scores),
+                    )
+                )
+    return found
+
+
+def material(n=40, gap=1.0):
+    asked = questions(n)
+    answers = [
+        answer(q.id, m, f"{'Mara' if m == 'A' or i % 2 else 'Tobin'} did it. {EVIL}", 1 if m == "A" else 9)
+        for i, q in enumerate(asked)
+        for m in ("A", "B")
+    ]
+    judgements = judged(n, gap)
+    right = right_answers(asked, answers)
+    return Material(
+        title=f"A study {EVIL}",
+        settings={"questions": {"kind": "own"}},
+        questions=tuple(asked),
+        answers=tuple(answers),
+        judgements=tuple(judgements),
+        findings=find(asked, answers, [], judgements),
+        protocol="unbiased",
+        gold=gold_scores(asked, answers, MODELS),
+        confusion=confusions(right),
+        also=(router_sentence(right),),
+    )
+
+
+@pytest.fixture(scope="module")
+def made():
+    return material()
+
+
+def test_a_clear_difference_is_told_with_its_direction_and_its_price(made):
+    (pair,) = made.findings.pairs
+    assert pair.differs
+    assert (pair.pooled.wins, pair.pooled.losses) == (64, 16)
+    assert pair.relative.mean == pytest.approx(0.6)
+    assert pair.gap.mean == pytest.approx(0.6)
+    assert pair.win_box.median == pytest.approx(0.8)
+    assert "A is judged better than B" in pair.sentence
+    assert "9.0 times fewer tokens" in pair.sentence
+    assert made.findings.conclusions[0].startswith("1 of 1 comparisons shows")
+    assert made.findings.ranking[0].method == "A"
+
+
+def test_no_difference_is_told_with_what_could_have_been_found():
+    (pair,) = material(n=10, gap=0.0).findings.pairs
+    assert not pair.differs
+    assert pair.pooled.ties == 20
+    assert pair.sentence.startswith("No difference found between A and B")
+    assert "B reads and writes 9.0 times as many tokens" in pair.sentence
+
+
+def test_gold_answers_refusals_and_a_perfect_router_are_counted(made):
+    assert made.gold.figures()["A"]["accuracy"] == 1.0
+    assert made.gold.figures()["B"]["accuracy"] == 0.5
+    assert made.confusion == (("A – B", 20, 20, 0, 0),)
+    assert "would answer 100 %" in made.also[0]
+    null = [
+        Question(id="n", question="Who?", null=True),
+        Question(id="m", question="What?", answers=("Mara",)),
+    ]
+    said = [answer("n", "A", "no"), answer("m", "A", "Mara")]
+    assert right_answers(null, said) == {"A": {"n": 0.0, "m": 1.0}}
+    assert gold_scores(null, said, MODELS).figures()["A"]["refusal recall"] == 0.0
+
+
+def test_the_page_stands_alone_and_holds_no_markup_of_documents(made):
+    page = html_report(made, np.random.default_rng(0).normal(size=(len(made.answers), 8)).astype(np.float32))
+    assert "<script" not in page
+    assert not re.search(r'(?:src|href)="(?!#)', page)
+    assert "http://" not in re.sub(r'xmlns(?::\w+)?="[^"]*"', "", page)
+    checker = Balanced()
+    checker.feed(page)
+    assert checker.open == []
+    assert page.count("<details>") == 40 + 80 + 3  # questions, evidence, numbers of figures
+    assert page.count('role="img"') == page.count("<svg") >= 6
+    assert len(page) < 5_000_000
+
+
+def test_the_same_study_gives_the_same_page(made):
+    vectors = np.random.default_rng(0).normal(size=(len(made.answers), 8)).astype(np.float32)
+    assert html_report(made, vectors) == html_report(material(), vectors)
+    assert json.dumps(json_report(made)) == json.dumps(json_report(material()))
+
+
+def test_markdown_has_a_row_for_each_method_and_comparison(made):
+    lines = markdown_report(made).splitlines()
+    assert any(line.startswith("| A | 40 ") for line in lines)
+    assert any(line.startswith("| A | B | 40 ") for line in lines)
+
+
+def test_without_judgements_there_is_still_a_report_of_the_methods():
+    asked = questions(2)
+    found = find(asked, [answer("q0", "A", "x"), answer("q1", "A", "y")], [], [])
+    assert found.pairs == ()
+    assert "Nothing was judged yet" in found.conclusions[0]
+
+
+def test_the_plane_keeps_distances_of_points_that_lie_in_one():
+    flat = np.asarray([[0, 0, 0], [3, 0, 0], [0, 4, 0]], dtype=np.float32)
+    points = plane(flat)
+    assert np.linalg.norm(points[1] - points[2]) == pytest.approx(5.0, abs=1e-3)
+
+
+def test_a_page_of_very_long_answers_stays_small_and_says_what_is_not_shown():
+    asked = questions(150)
+    said = [answer(q.id, m, "word " * 1_500) for q in asked for m in "ABCDEF"]
+    made = Material(
+        title="Long", settings={}, questions=tuple(asked), answers=tuple(said), judgements=(),
+        findings=find(asked, said, [], []), protocol="unbiased", gold=None,
+    )  # fmt: skip
+    page = html_report(made)
+    assert 3_000_000 < len(page.encode()) < 5_000_000
+    assert page.count("more characters]") == 900
+
+
+def test_a_screen_reader_finds_its_way():
+    page = html_report(material(n=12))
+    ids = re.findall(r'<h2 id="([^"]+)"', page)
+    assert len(ids) == len(set(ids)) >= 6
+    assert re.findall(r'<a href="#([^"]+)"', page) == ids
+    assert page.count("<h1") == 1
+    assert "<h4" not in page
+    assert page.count("<table>") == page.count("<caption>") == page.count('role="region" tabindex="0"')
+    assert 'aria-label=""' not in page
+    assert '<th scope="row">A</th>' in page
+
+
+def test_a_difference_is_told_of_the_better_method_with_a_rate_above_nothing():
+    asked = questions(40)
+    said = [answer(q.id, m, "Mara did it.") for q in asked for m in "AB"]
+    swapped = [replace(j, scores={k: v[::-1] for k, v in j.scores.items()}) for j in judged(40, 1.0)]
+    (pair,) = find(asked, said, [], swapped).pairs
+    assert pair.relative.mean == pytest.approx(-0.6)
+    assert pair.sentence.startswith("B is judged better than A (relative win rate +60 %, 95 % interval +")
+
+
+def test_long_names_lose_their_middle_in_figures_only():
+    assert short("a" * 40) == "a" * 15 + "…" + "a" * 14
+    assert len(short("a" * 40)) == 30
+    assert pair_label("one", "other") == "one\n– other"
+
+
+@pytest.mark.slow
+def test_a_report_of_six_methods_on_150_questions_is_small():
+    path = Path(__file__).parents[3] / "benchmarks" / "report_size.py"
+    spec = importlib.util.spec_from_file_location("report_size", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    made = module.study(150, 1)
+    page = html_report(made, np.random.default_rng(0).normal(size=(len(made.answers), 8)))
+    assert len(page.encode()) < module.MOST_BYTES
+    assert "The other 9 comparisons" in page
+
+
+VOID = ("meta", "br", "path", "use", "rect", "circle", "line")
+
+
+class Balanced(HTMLParser):
+    """Every element that is opened is closed."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_endtag(self, tag):
+        if tag not in VOID:
+            assert self.open.pop() == tag

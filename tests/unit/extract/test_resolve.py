@@ -1,0 +1,449 @@
+import random
+import time
+from itertools import combinations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rapidfuzz.distance import OSA
+
+from polygraph.extract.resolution.blocking import near_spelling
+from polygraph.extract.resolution.resolve import Mention, Resolution, resolve
+
+
+def mention(
+    name: str, document: str = "a.md", text: str = "", type: str = "person", window: int = 0
+) -> Mention:
+    return Mention(
+        document=document,
+        window=f"{document}@{window}",
+        name=name,
+        type=type,
+        description=text or f"{name} was there.",
+    )
+
+
+def ids(found: Resolution) -> dict[tuple[str, str], str]:
+    return dict(found.entity_of)
+
+
+def same(found: Resolution, a: tuple[str, str], b: tuple[str, str]) -> bool:
+    return found.entity_of[f"{a[0]}@0", a[1]] == found.entity_of[f"{b[0]}@0", b[1]]
+
+
+# --- the same name
+
+
+def test_spellings_that_normalise_alike_meet():
+    found = resolve([mention("The Halcyon", type="ship"), mention("Halcyon’s", "b.md", type="ship")])
+    assert set(found.entity_of.values()) == {"halcyon"}
+
+
+def test_titles_are_set_aside_and_the_merge_is_recorded():
+    found = resolve([mention("Captain Thomas Quill"), mention("Thomas Quill", "b.md")])
+    assert set(found.entity_of.values()) == {"thomas quill"}
+    (merge,) = [m for m in found.merges if m.name == "Captain Thomas Quill"]
+    assert (merge.rule, merge.score, merge.entity) == ("same name", 1.0, "thomas quill")
+
+
+def test_a_title_before_a_place_stays():
+    found = resolve([mention("King Street", type="place"), mention("Street", type="place")])
+    assert set(found.entity_of.values()) == {"king street", "street"}
+
+
+# --- aliases
+
+
+def test_a_surname_stands_for_the_only_full_name_of_its_document():
+    found = resolve([mention("Thomas Quill"), mention("Quill"), mention("Captain Quill")])
+    assert set(found.entity_of.values()) == {"thomas quill"}
+    assert {m.rule for m in found.merges} == {"alias in document"}
+    assert {m.document for m in found.merges} == {"a.md"}
+
+
+def test_a_surname_with_two_bearers_stays_its_own():
+    found = resolve([mention("Thomas Quill"), mention("Edward Quill"), mention("Quill")])
+    assert ids(found)["a.md@0", "Quill"] == "quill"
+
+
+def test_a_title_decides_between_a_man_and_a_woman():
+    found = resolve(
+        [mention("Thomas Quill"), mention("Anna Quill"), mention("Mr. Quill"), mention("Miss Quill")]
+    )
+    assert same(found, ("a.md", "Mr. Quill"), ("a.md", "Thomas Quill"))
+    assert same(found, ("a.md", "Miss Quill"), ("a.md", "Anna Quill"))
+
+
+def test_mrs_beside_her_husband_is_not_his_sister():
+    found = resolve([mention("Bob Cratchit"), mention("Martha Cratchit"), mention("Mrs. Cratchit")])
+    assert ids(found)["a.md@0", "Mrs. Cratchit"] == "mrs cratchit"
+
+
+def test_a_bare_surname_beside_mr_and_mrs_is_neither():
+    found = resolve([mention("Mr. Vane"), mention("Mrs. Vane"), mention("Vane")])
+    assert len(set(found.entity_of.values())) == 3
+
+
+def test_a_surname_elsewhere_meets_the_only_bearer_of_the_corpus():
+    found = resolve([mention("Thomas Quill"), mention("Quill", "b.md")])
+    assert same(found, ("a.md", "Thomas Quill"), ("b.md", "Quill"))
+    found = resolve([mention("Thomas Quill"), mention("Edward Quill", "c.md"), mention("Quill", "b.md")])
+    assert ids(found)["b.md@0", "Quill"] == "quill"
+
+
+def test_mrs_elsewhere_is_not_the_only_bearer_if_that_is_a_man():
+    found = resolve([mention("Thomas Quill"), mention("Mrs. Quill", "b.md")])
+    assert ids(found)["b.md@0", "Mrs. Quill"] == "mrs quill"
+
+
+def test_initials_and_middle_names_meet_in_a_document():
+    found = resolve(
+        [mention("John Robert Vane"), mention("J. R. Vane"), mention("John Vane"), mention("J. Vane")]
+    )
+    assert set(found.entity_of.values()) == {"john robert vane"}
+
+
+def test_initials_that_fit_two_people_fit_nobody():
+    found = resolve([mention("John Vane"), mention("James Vane"), mention("J. Vane")])
+    assert len(set(found.entity_of.values())) == 3
+
+
+def test_a_title_of_a_work_has_no_surname():
+    found = resolve([mention("Mark of the Renegade", type=""), mention("Renegade")])
+    assert len(set(found.entity_of.values())) == 2
+
+
+def test_acronyms_meet_their_name_in_the_document():
+    found = resolve(
+        [
+            mention("Bergen Tide Society", type="organization", text="The Bergen Tide Society (BTS) met."),
+            mention("BTS", type="organization"),
+            mention("BTS", "b.md", type="organization"),
+        ]
+    )
+    assert same(found, ("a.md", "BTS"), ("a.md", "Bergen Tide Society"))
+    assert ids(found)["b.md@0", "BTS"] == "bts"
+
+
+def test_two_letters_are_an_acronym_only_if_the_text_says_so():
+    said = [
+        mention("Harbour Board", type="organization", text="The Harbour Board (HB) met."),
+        mention("HB", type="organization"),
+    ]
+    unsaid = [mention("Harbour Board", type="organization"), mention("HB", type="organization")]
+    assert len(set(resolve(said).entity_of.values())) == 1
+    assert len(set(resolve(unsaid).entity_of.values())) == 2
+
+
+# --- namesakes
+
+
+def namesakes(first: str, second: str, *more: Mention) -> Resolution:
+    return resolve([mention("Thomas Quill", "a.md", first), mention("Thomas Quill", "b.md", second), *more])
+
+
+def test_other_trades_in_other_company_are_other_people():
+    found = namesakes(
+        "Thomas Quill, the harbour-master, signed.",
+        "Thomas Quill, photographer, showed plates.",
+        mention("Edda Lind", "a.md"),
+        mention("Rosa Brandt", "b.md"),
+    )
+    assert set(found.entity_of.values()) >= {"thomas quill (harbour-master)", "thomas quill (photographer)"}
+    (kept,) = found.kept_apart
+    assert kept.name == "thomas quill"
+    assert "photographer" in kept.reason
+
+
+def test_other_trades_in_the_same_company_are_one_career():
+    found = namesakes(
+        "Thomas Quill, the pilot, signed.",
+        "Thomas Quill, the harbour-master, signed.",
+        mention("Edda Lind", "a.md"),
+        mention("Edda Lind", "b.md"),
+        *[mention("Someone Else", f"{i}.md") for i in range(20)],
+    )
+    assert same(found, ("a.md", "Thomas Quill"), ("b.md", "Thomas Quill"))
+
+
+def test_without_evidence_names_meet():
+    found = namesakes("Thomas Quill, the harbour-master, signed.", "They saw Thomas Quill.")
+    assert set(found.entity_of.values()) == {"thomas quill"}
+    assert found.kept_apart == ()
+
+
+def test_years_of_birth_keep_people_apart():
+    found = namesakes("Thomas Quill (1801–1860) sailed.", "Thomas Quill (1845–1911) painted.")
+    assert set(found.entity_of.values()) == {"thomas quill (born 1801)", "thomas quill (born 1845)"}
+
+
+def test_the_elder_and_the_younger_are_two():
+    found = namesakes("Thomas Quill the elder died.", "Thomas Quill the younger wrote.")
+    assert len(set(found.entity_of.values())) == 2
+
+
+def test_junior_and_senior_in_the_name_are_two():
+    found = resolve([mention("Thomas Quill Jr."), mention("Thomas Quill Sr.", "b.md")])
+    assert set(found.entity_of.values()) == {"thomas quill (the elder)", "thomas quill (the younger)"}
+
+
+def test_a_captain_and_a_reverend_are_two():
+    found = resolve([mention("Captain Thomas Quill"), mention("Reverend Thomas Quill", "b.md")])
+    assert len(set(found.entity_of.values())) == 2
+
+
+def test_a_mayor_who_was_a_captain_is_one():
+    found = resolve([mention("Captain Thomas Quill"), mention("Mayor Thomas Quill", "b.md")])
+    assert set(found.entity_of.values()) == {"thomas quill"}
+
+
+def test_a_ship_is_not_the_woman_it_is_named_after():
+    found = resolve(
+        [
+            mention("Anna Vane", "a.md", "Anna Vane, the teacher, came aboard."),
+            mention("Anna Vane", "b.md", "The schooner Anna Vane left at dawn."),
+            mention("Anna Vane", "c.md", "Nobody saw Anna Vane."),
+        ]
+    )
+    assert ids(found)["b.md@0", "Anna Vane"] == "anna vane (ship)"
+    assert same(found, ("a.md", "Anna Vane"), ("c.md", "Anna Vane")) or same(
+        found, ("b.md", "Anna Vane"), ("c.md", "Anna Vane")
+    )
+
+
+def test_namesakes_inside_one_document_are_parted_by_window():
+    found = resolve(
+        [
+            mention("Anna Vane", "a.md", "Anna Vane, the teacher, came."),
+            mention("Anna Vane", "a.md", "The schooner Anna Vane left.", window=1),
+        ]
+    )
+    assert len(set(found.entity_of.values())) == 2
+
+
+# --- spellings
+
+
+def test_hyphens_accents_and_plurals_meet():
+    found = resolve(
+        [
+            mention("counting-house", type="concept"),
+            mention("counting house", "b.md", type="concept"),
+            mention("lighthouses", type="concept"),
+            mention("lighthouse", "b.md", type="concept"),
+        ]
+    )
+    assert len(set(found.entity_of.values())) == 2
+    assert {m.rule for m in found.merges} == {"spelling"}
+
+
+def test_numbers_that_differ_never_meet():
+    rows = [
+        ("Henry IV", "person"),
+        ("Henry V", "person"),
+        ("Gale of 1871", "event"),
+        ("Gale of 1872", "event"),
+    ]
+    rows += [("Section 1-2", "concept"), ("Section 12", "concept"), ("1920s", "date"), ("1920", "date")]
+    found = resolve([mention(name, type=kind) for name, kind in rows], similar=all_alike)
+    assert len(set(found.entity_of.values())) == len(rows)
+
+
+def test_a_slip_of_the_pen_meets_in_the_same_company():
+    together = [mention("Ebenezer Fezziwigg"), mention("Ebenezer Fezziwig", "b.md")]
+    company = [mention("Dick Wilkins"), mention("Dick Wilkins", "b.md")]
+    others = [mention(f"Other Person{c}", f"{c}.md") for c in "defghijklmnopqrstuvw"]
+    assert same(
+        resolve(together + company + others), ("a.md", "Ebenezer Fezziwigg"), ("b.md", "Ebenezer Fezziwig")
+    )
+    assert not same(resolve(together), ("a.md", "Ebenezer Fezziwigg"), ("b.md", "Ebenezer Fezziwig"))
+
+
+def all_alike(names):
+    return np.ones((len(names), 1), dtype=np.float32)
+
+
+def test_vectors_and_letters_must_both_agree():
+    rows = [mention("Meridian Telegraph Company", type="organization")]
+    rows += [mention("Meridian Telegraf Company", "b.md", type="organization")]
+    rows += [
+        mention("Northern Bank", type="organization"),
+        mention("Southern Bank", "b.md", type="organization"),
+    ]
+    found = resolve(rows, similar=all_alike)
+    assert same(found, ("a.md", "Meridian Telegraph Company"), ("b.md", "Meridian Telegraf Company"))
+    assert not same(found, ("a.md", "Northern Bank"), ("b.md", "Southern Bank"))
+    assert {m.rule for m in found.merges} == {"embedding"}
+    assert len(set(resolve(rows).entity_of.values())) == 4
+
+
+def test_types_that_differ_do_not_meet_by_spelling():
+    rows = [
+        mention("Meridian Telegraph", type="organization"),
+        mention("Meridian Telegraf", "b.md", type="place"),
+    ]
+    assert len(set(resolve(rows, similar=all_alike).entity_of.values())) == 2
+
+
+# --- the user decides
+
+
+def test_the_user_parts_namesakes_by_document():
+    rows = [mention("Thomas Quill"), mention("Thomas Quill", "b.md"), mention("Thomas Quill", "c.md")]
+    found = resolve(rows, apart=frozenset({("Thomas Quill @ a.md", "Thomas Quill @ b.md")}))
+    assert len(set(found.entity_of.values())) == 2
+    assert found.kept_apart[0].reason == "as the user decided"
+
+
+def test_the_user_undoes_an_alias_and_a_spelling():
+    rows = [mention("Thomas Quill"), mention("Quill")]
+    assert len(set(resolve(rows, apart=frozenset({("Quill", "Thomas Quill")})).entity_of.values())) == 2
+    rows = [mention("lighthouse", type="concept"), mention("lighthouses", type="concept")]
+    assert len(set(resolve(rows, apart=frozenset({("lighthouse", "lighthouses")})).entity_of.values())) == 2
+
+
+def test_the_user_joins_names_and_namesakes_by_id():
+    rows = [mention("Old Nick", type=""), mention("Thomas Quill", "b.md")]
+    found = resolve(rows, together=frozenset({("Old Nick", "Thomas Quill")}))
+    assert len(set(found.entity_of.values())) == 1
+    assert {m.rule for m in found.merges} == {"user"}
+    rows = [mention("Thomas Quill Jr."), mention("Thomas Quill Sr.", "b.md")]
+    pair = ("thomas quill (the elder)", "thomas quill (the younger)")
+    assert len(set(resolve(rows, together=frozenset({pair})).entity_of.values())) == 1
+
+
+# --- properties
+
+NAMES = [
+    "Thomas Quill",
+    "Quill",
+    "Captain Quill",
+    "Mrs. Quill",
+    "T. Quill",
+    "Anna Quill",
+    "Halcyon",
+    "lighthouses",
+]
+NAMES += ["lighthouse", "BTS", "Bergen Tide Society", "Reverend Thomas Quill", "Thomas Quill Jr.", "…"]
+TEXTS = [
+    "{} left.",
+    "{}, the pilot, left.",
+    "{}, photographer, left.",
+    "The schooner {} left.",
+    "{} (1801–1860) left.",
+]
+MENTIONS = st.builds(
+    lambda name, doc, text, kind, window: mention(name, doc, text.format(name), kind, window),
+    st.sampled_from(NAMES),
+    st.sampled_from(["a.md", "b.md", "c.md", "d.md"]),
+    st.sampled_from(TEXTS),
+    st.sampled_from(["person", "", "organization", "concept", "ship"]),
+    st.integers(0, 2),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(MENTIONS, max_size=25), st.randoms(use_true_random=False))
+def test_the_order_of_mentions_does_not_matter(mentions: list[Mention], rng: random.Random):
+    mixed = mentions[:]
+    rng.shuffle(mixed)
+    decisions = {"apart": frozenset({("Quill", "Thomas Quill")}), "together": frozenset({("BTS", "Halcyon")})}
+    assert resolve(mentions) == resolve(mixed)
+    assert resolve(mentions, similar=all_alike, **decisions) == resolve(mixed, similar=all_alike, **decisions)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(MENTIONS, max_size=25))
+def test_every_mention_has_an_entity_and_every_merge_is_of_one(mentions: list[Mention]):
+    found = resolve(mentions)
+    assert set(found.entity_of) == {(m.window, m.name) for m in mentions}
+    entities = set(found.entity_of.values())
+    assert {m.entity for m in found.merges} <= entities
+    assert all(0 < m.score <= 1 for m in found.merges)
+    assert all(set(a.entities) <= entities and len(a.entities) > 1 for a in found.kept_apart)
+
+
+def test_nothing_gives_nothing():
+    assert resolve([]) == Resolution(entity_of={}, merges=(), kept_apart=())
+
+
+def test_cost_grows_with_the_number_of_mentions():
+    rng = random.Random(1)
+    words = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=7)).capitalize() for _ in range(3_000)]
+
+    def corpus(n: int) -> list[Mention]:
+        return [
+            mention(" ".join(rng.sample(words, 2)), f"{i // 20}.md", "A common sentence about it.")
+            for i in range(n)
+        ]
+
+    def seconds(n: int) -> float:
+        rows = corpus(n)
+        start = time.process_time()
+        resolve(rows)
+        return time.process_time() - start
+
+    small, large = seconds(4_000), seconds(16_000)
+    assert large < 10 * small + 1
+
+
+def test_a_widow_and_a_miss_of_one_name_are_two():
+    found = namesakes(
+        "I, Patience Orme, widow of Elias, set this down.".replace("Patience Orme", "Thomas Quill"), "x"
+    )
+    assert found.kept_apart == ()
+    rows = [
+        mention("Patience Orme", "a.md", "I, Patience Orme, widow of Elias Orme, set this down."),
+        mention("Miss Patience Orme", "b.md", "Miss Patience Orme was appointed."),
+    ]
+    assert len(set(resolve(rows).entity_of.values())) == 2
+
+
+def test_where_the_text_knows_of_namesakes_an_office_parts_them():
+    keeper = mention("Silas Threave", "a.md", "The keeper Silas Threave saw it.")
+    alderman = mention("Alderman Silas Threave", "b.md", "Alderman Silas Threave died.")
+    letter = mention(
+        "Silas Threave", "c.md", "It was meant for the other Silas Threave, the keeper of the light."
+    )
+    assert len(set(resolve([keeper, alderman]).entity_of.values())) == 1
+    found = resolve([keeper, alderman, letter])
+    assert same(found, ("a.md", "Silas Threave"), ("c.md", "Silas Threave"))
+    assert not same(found, ("a.md", "Silas Threave"), ("b.md", "Alderman Silas Threave"))
+
+
+def test_a_chairman_who_is_a_merchant_is_one():
+    found = namesakes("Thomas Quill, chairman of the Trust, spoke.", "Thomas Quill, merchant, signed.")
+    assert set(found.entity_of.values()) == {"thomas quill"}
+
+
+def test_a_lower_case_junior_after_the_name_tells_the_younger():
+    found = namesakes("Thomas Quill junior, coxswain, rowed.", "Thomas Quill senior watched.")
+    assert len(set(found.entity_of.values())) == 2
+
+
+def test_a_firm_or_an_office_is_no_bearer_of_a_surname():
+    rows = [mention("Messrs. Lodd"), mention("Lodd"), mention("Town Clerk"), mention("Clerk")]
+    assert set(resolve(rows).entity_of.values()) >= {"lodd", "clerk"}
+
+
+def test_names_one_letter_apart_are_found_as_if_all_pairs_were_compared():
+    chance = random.Random(7)
+    names = set()
+    for word in ("ebenezer", "fezziwig", "harbour", "skerrylight"):
+        for _ in range(25):
+            letters = list(word)
+            for _ in range(chance.randrange(3)):
+                place = chance.randrange(len(letters))
+                letters[place : place + 1] = chance.choice(["", "x", letters[place] * 2, "ab"])
+            names.add(f"{chance.choice(['anna', 'anne', 'old'])} {''.join(letters)}")
+    wanted = [
+        (a, b)
+        for a, b in combinations(sorted(names), 2)
+        if OSA.distance(a, b) == 1
+        and [
+            min(map(len, pair)) >= 7 for pair in zip(a.split(), b.split(), strict=True) if len(set(pair)) > 1
+        ]
+        == [True]
+    ]
+    assert len(wanted) > 20
+    assert list(near_spelling(names)) == wanted

@@ -1,0 +1,517 @@
+"""The estimate is arithmetic on the corpus: what can be known is exact, the rest has a range and says where from."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from polygraph.config import load_settings
+from polygraph.errors import BadInput, IndexUnreadable
+from polygraph.indexing.estimate import Line, Range, load_estimate, save_estimate
+from polygraph.indexing.estimate.model_profile import (
+    DEFAULTS,
+    GPT_4O,
+    learn,
+    learn_reports,
+    ratio,
+    scaled,
+    typical_report,
+)
+from polygraph.indexing.estimate.pilot import split
+from polygraph.indexing.estimate.questions import Holdings, MethodPlan, question_line
+from polygraph.indexing.estimate.ranges import line
+from polygraph.indexing.estimate.simulate import growth, nested_samples, reading_by_capitals, rehearse
+from polygraph.models import Calls, Models
+from polygraph.models.calls import LedgerRow
+from polygraph.models.prices import Price
+from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.static import HashEmbedder
+from polygraph.records import Chunk, Community, EntityRow, Extraction, RelationRow, Window
+from polygraph.testing import scripted_chat
+from polygraph.text.tokens import count_tokens
+from polygraph.workspace.index import Index
+
+PAPERS = {
+    "letter.txt": "Mara Quill wrote to Old Tobin in 1871. She had built the Skerry Light. Tobias Wren refused to pay.",
+    "log.txt": "The Halcyon left Sallow Bay at dawn. Old Tobin was her master. She struck the Grey Reef at night.",
+    "minutes.txt": "The Harbour Board met in March. Tobias Wren said that the Skerry Light had been dark for days.",
+    "news.txt": "The Halcyon is lost on the Grey Reef. The Harbour Board blames Mara Quill. Old Tobin blames Wren.",
+    "diary.txt": "Mara Quill walked to Sallow Bay with Anna Orme. Anna Orme had heard of the Grey Reef and of fog.",
+    "bill.txt": "Anna Orme paid Tobias Wren for the oil. The Harbour Board owes Anna Orme nine pounds and the lamp.",
+}
+
+
+class Paid:
+    """A scripted model that is not local, so that prices apply."""
+
+    def __init__(self, name="gpt-4o-mini"):
+        self._chat = scripted_chat(name=name)
+        self.name = name
+        self.requests = self._chat.requests
+
+    def chat(self, request, on_text=None):
+        return self._chat.chat(request, on_text)
+
+
+@pytest.fixture
+def papers(tmp_path):
+    folder = tmp_path / "papers"
+    folder.mkdir()
+    for name, text in PAPERS.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def opened(tmp_path, chat, **flags):
+    settings = load_settings(flags, environ={}, folder=tmp_path)
+    place = tmp_path / "papers.index"
+    embedder = HashEmbedder()
+    models = Models(
+        chat=chat,
+        embedder=embedder,
+        name_embedder=embedder,
+        reranker=None,
+        calls=Calls(place / "calls.sqlite"),
+    )
+    return Index.open(place, settings=settings, models=models)
+
+
+def stage(found, name):
+    return next(each for each in found.lines if each.stage == name)
+
+
+def window(text, document="d", ordinal=0):
+    chunk = Chunk(
+        id=f"{document}:{ordinal}", document=document, ordinal=ordinal, start=0, end=len(text), text=text, n_tokens=9
+    )  # fmt: skip
+    return Window(
+        id=f"{document}@{ordinal}", document=document, ordinal=ordinal, title="", chunks=(chunk,), text=text
+    )
+
+
+# --- the whole ------------------------------------------------------------------------------------------
+
+
+def test_calls_and_tokens_in_of_extraction_are_exact_and_no_model_is_called(papers, tmp_path):
+    chat = Paid()
+    with opened(tmp_path, chat) as index:
+        found = index.estimate(papers)
+        assert not chat.requests
+        index.add(papers)
+        row = next(r for r in index.models.calls.ledger() if r.stage == "extract")
+    extract = stage(found, "extract")
+    assert extract.calls == Range(6, 6, 6)
+    assert extract.prompt_tokens == Range.exactly(row.prompt_tokens)
+    assert extract.completion_tokens.low < extract.completion_tokens.mid < extract.completion_tokens.high
+    assert found.documents == found.windows == found.windows_to_read == 6
+    assert "gpt-4o" in extract.basis
+
+
+def test_what_is_paid_for_is_free_and_an_index_that_is_done_costs_nothing(papers, tmp_path):
+    with opened(tmp_path, Paid()) as index:
+        index.add(papers)
+        again = index.estimate(papers)
+        assert again.lines == ()
+        assert again.total.cost == Range(0, 0, 0)
+        (papers / "more.txt").write_text("Old Tobin sailed with Mara Quill to Far Skerry.", encoding="utf-8")
+        more = index.estimate(papers)
+    assert more.windows_to_read == 1
+    assert stage(more, "extract").calls == Range(1, 1, 1)
+    assert "as this model read" in stage(more, "extract").basis
+
+
+def test_replies_in_the_cache_count_as_free_when_the_rows_are_not_there_yet(papers, tmp_path):
+    chat = Paid()
+    with opened(tmp_path, chat) as index:
+        index.add(papers)
+        os.unlink(index.folder / "index.sqlite")
+        for rest in index.folder.glob("index.sqlite-*"):
+            rest.unlink()
+        found = index.estimate(papers)
+        before = len(chat.requests)
+        index.add(papers)
+        assert len(chat.requests) == before
+    assert stage(found, "extract").free == 6
+    assert stage(found, "extract").calls.high == 0
+    # All replies are known, so the rehearsal is the build, and its reports are found paid as well.
+    assert stage(found, "reports").calls.high == 0
+    assert stage(found, "reports").free > 0
+
+
+def test_a_pilot_makes_no_more_calls_than_allowed_and_the_build_does_not_repeat_them(papers, tmp_path):
+    chat = Paid()
+    with opened(tmp_path, chat) as index:
+        found = index.estimate(papers, pilot=5)
+        made = len(chat.requests)
+        assert made == 5
+        index.add(papers)
+        asked = [repr(request) for request in chat.requests]
+    assert len(set(asked)) == len(asked)
+    assert stage(found, "extract").free == 4
+    assert stage(found, "extract").calls == Range(2, 2, 2)
+    assert any("pilot" in note for note in found.notes)
+
+
+def test_a_pilot_brings_the_estimate_near_to_what_the_build_takes(papers, tmp_path):
+    with opened(tmp_path, Paid()) as index:
+        found = index.estimate(papers, pilot=7)
+        before = index.models.calls.spent
+        index.add(papers)
+        after = index.models.calls.spent
+    total = found.total
+    assert total.prompt_tokens.mid == pytest.approx(after.prompt_tokens - before.prompt_tokens, rel=0.35)
+    assert total.calls.mid == pytest.approx(after.calls - before.calls, abs=3)
+
+
+def test_an_unknown_price_is_unknown_and_not_nothing(papers, tmp_path):
+    with opened(tmp_path, Paid("some-model")) as index:
+        found = index.estimate(papers)
+    assert found.total.cost is None
+    assert all(each.cost is None for each in found.lines)
+    assert any("polygraph.toml" in note for note in found.notes)
+    assert found.as_dict()["total"]["cost"] is None
+
+
+def test_without_a_chat_model_nothing_is_paid(papers, tmp_path):
+    with opened(tmp_path, None) as index:
+        found = index.estimate(papers, methods=["hybrid"])
+    assert found.lines == ()
+    assert found.questions[0].calls == Range(0, 0, 0)
+    assert any("no chat model" in note for note in found.notes)
+
+
+def test_a_method_that_needs_no_graph_costs_no_extraction(papers, tmp_path):
+    with opened(tmp_path, Paid()) as index:
+        found = index.estimate(papers, methods=["bm25"])
+    assert found.lines == ()
+    assert found.windows_to_read == 0
+    assert [each.method for each in found.questions] == ["bm25"]
+    assert found.questions[0].calls == Range(1, 1, 1)
+
+
+def test_gleaning_counts_the_exchange_that_each_further_call_repeats(papers, tmp_path):
+    with opened(tmp_path, Paid(), gleaning="base") as index:
+        found = index.estimate(papers)
+        index.add(papers)
+        row = next(r for r in index.models.calls.ledger() if r.stage == "glean")
+    first, glean = stage(found, "extract"), stage(found, "glean")
+    assert glean.calls == Range(6, 6, 6)
+    assert row.ok == 6
+    assert glean.prompt_tokens.low > first.prompt_tokens.mid + first.completion_tokens.low
+    assert glean.prompt_tokens.low <= row.prompt_tokens <= glean.prompt_tokens.high
+
+
+def test_equal_texts_are_one_call(papers, tmp_path):
+    (papers / "copy").mkdir()
+    (papers / "copy" / "log.txt").write_text(PAPERS["log.txt"], encoding="utf-8")
+    chat = Paid()
+    with opened(tmp_path, chat) as index:
+        found = index.estimate(papers)
+        index.add(papers)
+        row = next(r for r in index.models.calls.ledger() if r.stage == "extract")
+    assert stage(found, "extract").calls.mid == row.ok
+
+
+def test_embeddings_are_counted_when_the_embedder_is_an_endpoint(papers, tmp_path):
+    with ScriptedServer(chat=scripted_chat()) as server:
+        flags = {
+            "base_url": server.base_url,
+            "api_key": "k",
+            "chat_model": "scripted",
+            "reranker": "none",
+            "embedder": "endpoint:scripted-embedder",
+        }
+        with Index.open(tmp_path / "papers.index", **flags) as index:
+            found = index.estimate(papers)
+            assert not server.log
+            index.add(papers)
+            ledger = {r.stage: r for r in index.models.calls.ledger()}
+            assert index.estimate(papers).lines == ()
+    chunks = stage(found, "chunk_vectors")
+    assert chunks.prompt_tokens == Range.exactly(ledger["chunk_vectors"].prompt_tokens)
+    assert chunks.calls == Range.exactly(ledger["chunk_vectors"].ok)
+    assert stage(found, "entity_vectors").prompt_tokens.mid > 0
+
+
+def test_the_estimate_is_the_same_twice(papers, tmp_path):
+    with opened(tmp_path, Paid()) as index:
+        first, second = (index.estimate(papers, methods=["graphrag-global"]).as_dict() for _ in range(2))
+    assert first == second
+
+
+def test_bad_arguments_are_explained(papers, tmp_path):
+    with opened(tmp_path, Paid()) as index:
+        with pytest.raises(BadInput, match="--pilot -1"):
+            index.estimate(papers, pilot=-1)
+        with pytest.raises(IndexUnreadable, match="polygraph estimate PATH"):
+            index.estimate()
+
+
+# --- kept and compared ------------------------------------------------------------------------------------
+
+
+def test_status_sets_the_estimate_against_what_was_spent_since(papers, tmp_path):
+    with opened(tmp_path, Paid()) as index:
+        index.estimate(papers, pilot=4)
+        found = index.estimate(papers)
+        index.add(papers)
+        index.ask("Who built the Skerry Light?")
+        rows = {r["stage"]: r for r in index.status()["estimate"]}
+    assert rows["extract"]["actual"]["calls"] == stage(found, "extract").calls.mid == 3
+    assert rows["reports"]["calls"]["mid"] == stage(found, "reports").calls.mid
+    assert rows["answer"]["calls"] is None
+    assert rows["answer"]["actual"]["calls"] == 1
+
+
+def test_habits_are_taken_from_another_index_that_this_model_has_read(papers, tmp_path):
+    with ScriptedServer(chat=scripted_chat()) as server:
+        flags = {"base_url": server.base_url, "api_key": "k", "chat_model": "scripted", "reranker": "none"}
+        flags |= {"embedder": "hash", "name_embedder": "hash"}
+        with Index.open(tmp_path / "other.index", **flags) as other:
+            other.add(papers)
+        before = server.calls
+        with Index.open(tmp_path / "new.index", **flags) as index:
+            plain = index.estimate(papers)
+            found = index.estimate(papers, like=tmp_path / "other.index")
+            with pytest.raises(IndexUnreadable, match="no index"):
+                index.estimate(papers, like=tmp_path / "nowhere")
+        with (
+            Index.open(tmp_path / "third.index", **flags | {"chat_model": "another"}) as index,
+            pytest.raises(BadInput, match="says nothing of 'another'"),
+        ):
+            index.estimate(papers, like=tmp_path / "other.index")
+        assert server.calls == before
+    made = next(line for line in found.lines if line.stage == "extract")
+    assert "windows of other.index" in made.basis
+    actual = sum(entry.completion_tokens for entry in server.log if entry.task == "extract")
+    guessed = next(line for line in plain.lines if line.stage == "extract").completion_tokens.mid
+    # The same documents: nearly what it wrote there, and nearer than with habits of other models.
+    assert abs(made.completion_tokens.mid - actual) < 0.2 * actual
+    assert abs(made.completion_tokens.mid - actual) < abs(guessed - actual)
+
+
+def test_questions_are_compared_by_method_with_how_many_there_were(tmp_path):
+    def row(stage, n, method="hybrid"):
+        return LedgerRow(
+            stage=stage, method=method, model="m", ok=n, failed=0, repaired=0, cached=0, prompt_tokens=100 * n,
+            completion_tokens=10 * n, seconds=0, cost=None, unreported=0,
+        )  # fmt: skip
+
+    from polygraph.indexing.estimate import Estimate
+
+    asked = line("question", "m", None, Range(1, 1, 1), Range(9, 9, 9), Range(5, 5, 5), method="hybrid")
+    found = Estimate(
+        documents=1, windows=1, windows_to_read=0, entities=Range(0, 0, 0), communities=Range(0, 0, 0), lines=(),
+        questions=(asked,),
+    )  # fmt: skip
+    save_estimate(tmp_path, found, [row("answer", 2)])
+    [compared] = load_estimate(tmp_path, [row("answer", 5), row("rewrite", 3)])
+    assert compared["questions"] == 3
+    assert compared["actual"] == {"calls": 6, "prompt_tokens": 600, "completion_tokens": 60, "cost": None}
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"format": 1}', '{"format": 99, "estimate": {}}'])
+def test_a_damaged_file_is_no_estimate(tmp_path, text):
+    (tmp_path / "estimate.json").write_text(text, encoding="utf-8")
+    assert load_estimate(tmp_path, []) == []
+
+
+def test_the_command_leaves_no_folder_behind_and_prints_a_cap(papers, tmp_path):
+    environ = {k: v for k, v in os.environ.items() if not k.startswith(("POLYGRAPH_", "OPENAI_"))}
+    environ |= {
+        "OPENAI_API_KEY": "k",
+        "OPENAI_BASE_URL": "http://127.0.0.1:9/v1",
+        "POLYGRAPH_CHAT_MODEL": "gpt-4o-mini",
+        "POLYGRAPH_EMBEDDER": "hash",
+        "POLYGRAPH_NAME_EMBEDDER": "hash",
+        "PYTHONPATH": str(Path(__file__).parents[3] / "src"),
+    }
+
+    def run(*more):
+        command = [sys.executable, "-m", "polygraph", "estimate", "papers", *more]
+        done = subprocess.run(command, env=environ, cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    shown = run("--for", "graphrag-global")
+    assert "--max-cost 0." in shown
+    assert "one question, graphrag-global" in shown
+    found = json.loads(run("--json"))
+    assert [each["stage"] for each in found["lines"]] == ["extract", "reports"]
+    assert found["total"]["cost"]["low"] > 0
+    assert not (tmp_path / "polygraph.index").exists()
+
+
+# --- parts ------------------------------------------------------------------------------------------------
+
+
+def test_a_sum_with_an_unknown_cost_is_unknown():
+    known = line("a", "m", Price(1, 1), Range(1, 1, 1), Range(10, 10, 10), Range(1, 2, 3))
+    assert known.cost == Range(11 / 1e6, 12 / 1e6, 13 / 1e6)
+    assert line("b", "m", None, Range(1, 1, 1), Range(1, 1, 1), Range(1, 1, 1)).cost is None
+
+
+def test_habits_are_learned_from_rows_and_replies():
+    rows = Extraction(
+        window="w",
+        entities=tuple(EntityRow(name=f"N{i}", description=f"One thing about number {i}.") for i in range(4)),
+        relations=(RelationRow(source="N0", target="N1", description="They met.", strength=5),),
+    )
+    learned = learn([(400, rows, 100), (400, rows, 100)])
+    assert learned.entities == 10
+    assert learned.relations == 2.5
+    assert learned.written == 250
+    assert learned.error == 0
+    assert learned.entity_tokens == count_tokens("One thing about number 1.")
+    assert learned.amount(learned.written, 800) == pytest.approx(200)
+    assert learn([(400, rows, 100)]) is None
+    assert learn([(400, Extraction(window="w"), 0)] * 5) is None
+
+
+def test_defaults_are_in_order_and_a_factor_changes_amounts_only():
+    for low, high in pairwise(DEFAULTS):
+        assert low.written < high.written
+        assert low.entities < high.entities
+        assert low.relations < high.relations
+    assert scaled(GPT_4O, 2).written == 2 * GPT_4O.written
+    assert scaled(GPT_4O, 2).entity_tokens == GPT_4O.entity_tokens
+
+
+def test_the_error_of_a_ratio_is_worked_out_by_hand():
+    # y/x = 30/20; residuals 10-15=-5 and 20-15=5; s^2 = 50; se of the mean 5; twice that over the mean 15.
+    rate, error = ratio([(10, 10), (10, 20)])
+    assert rate == 1.5
+    assert error == pytest.approx(2 * 5 / 15)
+
+
+def test_report_lengths_follow_a_power_of_the_material_within_bounds():
+    doubled = learn_reports([(100, 50), (200, 100), (400, 200)], most=150)
+    assert doubled.power == pytest.approx(1)
+    assert doubled.tokens(200) == pytest.approx(100)
+    assert doubled.tokens(1000) == 150
+    same = learn_reports([(100, 80), (1000, 80)], most=1400)
+    assert same.power == 0
+    assert same.tokens(5) == 80
+    assert learn_reports([], most=1) is None
+    assert (
+        typical_report(500).tokens(10)
+        < typical_report(500).tokens(300)
+        < typical_report(500).tokens(9000)
+        == 500
+    )
+
+
+def test_growth_is_continued_by_its_power():
+    grown = growth([100, 200, 400, 800], [30, 60 * 0.5**0.5, 60, 120 * 0.5**0.5], 8000)
+    assert grown.power == pytest.approx(0.5)
+    assert grown.error == pytest.approx(0, abs=1e-6)
+    assert growth([100, 200, 400, 800], [10, 20, 40, 60], 8000).error > 0.3
+
+
+def test_nested_samples_hold_each_other_and_whole_documents_first():
+    windows = [window("x", f"d{i:02}", k) for i in range(20) for k in range(5)]
+    samples = nested_samples(windows, 48)
+    assert [len(s) for s in samples] == [6, 12, 24, 48]
+    for small, large in pairwise(samples):
+        assert {w.id for w in small} < {w.id for w in large}
+    documents = [w.document for w in samples[-1]]
+    assert sum(documents.count(d) == 5 for d in set(documents)) == 9
+
+
+def test_the_rehearsed_reader_keeps_to_the_habits_it_is_given():
+    text = " ".join(PAPERS.values())
+    n = count_tokens(text)
+    habits = replace(GPT_4O, power=1.0, entities=12_000 / n, relations=6_000 / n)
+    rows = reading_by_capitals(window(text), n, habits)
+    assert len(rows.entities) == 12
+    assert len(rows.relations) == 6
+    assert {"Mara Quill", "Harbour Board"} <= {row.name for row in rows.entities}
+    assert all(count_tokens(row.description) <= habits.entity_tokens + 1 for row in rows.entities)
+    many = reading_by_capitals(window(text), n, replace(habits, entities=40_000 / n))
+    assert len(many.entities) > 30
+    assert len({row.name for row in many.entities}) == len(many.entities)
+    for row in many.entities:
+        assert all(
+            text[s.start : s.end].lower() == row.name.lower() for s in row.spans if " " not in row.name
+        )
+
+
+def test_a_rehearsal_is_the_code_of_the_build():
+    windows = [window(text, name) for name, text in PAPERS.items()]
+    rows = [reading_by_capitals(w, count_tokens(w.text), replace(GPT_4O, entities=200)) for w in windows]
+    found = rehearse(windows, rows, community_size=10, room=6000, report=typical_report(500))
+    assert len(found.materials) == len(found.communities) > 0
+    assert any("Mara Quill" in m.text for m in found.materials)
+    assert {e.id for e in found.view.entities} == {
+        e for c in found.communities if c.level == 0 for e in c.entities
+    }
+
+
+def test_calls_of_a_pilot_are_divided_by_what_a_window_takes():
+    trial = SimpleNamespace(extractor_settings={"gleaning": "trial", "max_gleanings": 1})
+    assert split(16, trial, reports=True) == (4, 4)
+    none = SimpleNamespace(extractor_settings={"gleaning": "none", "max_gleanings": 1})
+    assert split(16, none, reports=True) == (12, 4)
+    assert split(16, none, reports=False) == (16, 0)
+    assert split(1, none, reports=True) == (1, 0)
+
+
+def holdings(**more):
+    values = {
+        "chunk_tokens": 100.0,
+        "n_chunks": 1000,
+        "communities": tuple(
+            Community(id=f"{level}-{i}", level=level, parent="", entities=(f"e{i}",))
+            for level in (0, 3)
+            for i in range(50)
+        ),
+        "share": 2.0,
+        "report": typical_report(500),
+        "material_tokens": 4000.0,
+    }
+    return Holdings(**values | more)
+
+
+def planned(name="naive", calls="1", **more):
+    values = {"needs": frozenset({"chunks"}), "max_tokens": 6000, "parameters": {"k": 10}}
+    return MethodPlan(name=name, calls=calls, **values | more)
+
+
+def test_a_question_reads_so_many_chunks_or_its_budget():
+    price = Price(1, 1)
+    few = question_line(planned(), holdings(), "m", price, [])
+    assert 1000 < few.prompt_tokens.mid < 1600
+    much = question_line(planned(max_tokens=500), holdings(), "m", price, [])
+    assert much.prompt_tokens.mid < 1000
+
+
+def test_reading_every_report_takes_as_many_calls_as_batches():
+    method = planned(
+        "graphrag-global",
+        "ceil(report tokens / batch tokens) + 1",
+        needs=frozenset({"reports"}),
+        parameters={"level": 2, "batch_tokens": 12_000, "rollup": "entity"},
+    )
+    # 50 communities up to level 2, twice that in the index, 500 tokens each and about four fifths in a context:
+    # 42,000 tokens are 4 batches; and one answer.
+    assert question_line(method, holdings(), "m", None, []).calls.mid == 5
+
+
+def test_a_formula_that_cannot_be_worked_out_is_unknown_until_questions_were_asked():
+    method = planned("fg-rag", "2m + 4")
+    unknown = question_line(method, holdings(), "m", Price(1, 1), [])
+    assert isinstance(unknown, Line)
+    assert unknown.calls is None
+    assert unknown.cost is None
+    row = LedgerRow(
+        stage="answer", method="fg-rag", model="m", ok=4, failed=0, repaired=0, cached=0, prompt_tokens=4000,
+        completion_tokens=400, seconds=0, cost=0.0, unreported=0,
+    )  # fmt: skip
+    known = question_line(method, holdings(), "m", Price(1, 1), [row, replace(row, stage="plan", ok=12)])
+    assert known.calls.mid == 4
+    assert known.prompt_tokens.mid == 2000

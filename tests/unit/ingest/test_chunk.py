@@ -1,0 +1,245 @@
+"""Chunks: tiling, limits, boundaries, headings, pages, windows."""
+
+import json
+import re
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygraph.ingest.chunk import chunk, headings, windows
+from polygraph.records import Chunk, Document
+from polygraph.text.sentences import sentences
+from polygraph.text.tokens import count_many
+
+DATA = Path(__file__).parents[3].parent / "shared" / "data"
+BOOK = DATA / "graph-christmas-carol" / "corpus.jsonl"
+
+
+def words(texts: Sequence[str]) -> list[int]:
+    return [len(text.split()) for text in texts]
+
+
+def characters(texts: Sequence[str]) -> list[int]:
+    return [len(text) for text in texts]
+
+
+def pairs(texts: Sequence[str]) -> list[int]:
+    """Counts that do not add up: joining two texts can cost two more."""
+    return [len(re.findall(r"\w{1,4}|[^\w\s]", text)) + 2 * text.count(". ") for text in texts]
+
+
+def document(text: str, **metadata: object) -> Document:
+    return Document(id="d", title="D", text=text, metadata=metadata)  # type: ignore[arg-type]
+
+
+def check_tiling(doc: Document, chunks: Sequence[Chunk]) -> None:
+    position = 0
+    for place, each in enumerate(chunks):
+        assert (each.ordinal, each.id, each.document) == (place, f"{doc.id}:{place}", doc.id)
+        assert position <= each.start < each.end
+        assert not doc.text[position : each.start].strip()
+        assert each.text == doc.text[each.start : each.end] == each.text.strip()
+        position = each.end
+    assert not doc.text[position:].strip()
+
+
+PARTS = ["The tide turns. ", "Dr. Vane slept; then, at last, he woke. ", "\n\n", "\n", "# A heading\n"]
+PARTS += ["CHAPTER II\n\n", "x" * 70 + " ", "word " * 30, "日本語の文です。", "😀", "• item. ", " \u200b "]
+PARTS += ["a, b, c, d: e; f ", "\xa0", "“No. "]
+TEXTS = st.lists(st.sampled_from(PARTS), max_size=40).map("".join)
+
+
+@settings(max_examples=200, deadline=None)
+@given(TEXTS, st.sampled_from([words, characters, pairs]), st.integers(1, 40), st.integers(1, 40))
+def test_chunks_tile_the_text_and_keep_the_limit(
+    text: str, count: object, max_tokens: int, limit: int
+) -> None:
+    doc = document(text)
+    chunks = chunk(doc, count, max_tokens=max_tokens, limit=limit)  # type: ignore[arg-type]
+    check_tiling(doc, chunks)
+    assert [c.n_tokens for c in chunks] == count([c.text for c in chunks])  # type: ignore[operator]
+    assert all(c.n_tokens <= min(max_tokens, limit) or len(c.text) == 1 for c in chunks)
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.text(max_size=400), st.integers(1, 60))
+def test_any_text_is_tiled_by_any_tokenizer(text: str, max_tokens: int) -> None:
+    doc = document(text)
+    for count in (characters, pairs, words):
+        check_tiling(doc, chunk(doc, count, max_tokens=max_tokens))
+
+
+def test_the_same_text_gives_the_same_chunks() -> None:
+    doc = document("One two three. Four five.\n\n" * 40)
+    assert chunk(doc, words, max_tokens=11) == chunk(doc, words, max_tokens=11)
+
+
+def test_white_space_gives_no_chunk_and_a_short_text_gives_one() -> None:
+    assert chunk(document(" \n\t \u3000"), words) == []
+    [only] = chunk(document("\n  One. Two.  "), words)
+    assert (only.text, only.start, only.n_tokens, dict(only.metadata)) == ("One. Two.", 3, 2, {})
+
+
+def test_sentences_are_packed_up_to_the_limit() -> None:
+    text = " ".join(f"Sentence number {n} here." for n in range(10))  # 4 words each
+    assert [c.n_tokens for c in chunk(document(text), words, max_tokens=13)] == [12, 12, 12, 4]
+
+
+def test_limit_of_the_embedder_wins_over_the_wish() -> None:
+    text = " ".join(f"Sentence number {n} here." for n in range(10))
+    assert max(c.n_tokens for c in chunk(document(text), words, max_tokens=300, limit=8)) == 8
+
+
+def test_a_chunk_prefers_to_end_with_a_paragraph() -> None:
+    paragraph = "One two three four. One two three four. One two three four."
+    text = "\n\n".join([paragraph, paragraph])
+    # 16 words fit, but the paragraph's end at 12 (75 %) is the better place.
+    assert [c.n_tokens for c in chunk(document(text), words, max_tokens=17)] == [12, 12]
+    # At 12 of 24 words the chunk is too empty to stop.
+    assert [c.n_tokens for c in chunk(document(text + " " + paragraph), words, max_tokens=23)] == [20, 16]
+
+
+def test_a_chunk_ends_before_a_heading_and_the_heading_stays_with_its_text() -> None:
+    text = "One two three four. One two three four.\n\n# Next\nFive six seven. Eight nine ten.\n\n"
+    text += "CHAPTER II\n\nLast words."
+    chunks = chunk(document(text), words, max_tokens=12)
+    assert [c.text.split("\n")[0] for c in chunks] == [
+        "One two three four. One two three four.",
+        "# Next",
+        "CHAPTER II",
+    ]
+    assert [c.metadata.get("section") for c in chunks] == [None, "Next", "CHAPTER II"]
+
+
+def test_a_heading_moves_to_the_next_chunk_if_its_text_does_not_fit() -> None:
+    text = "One two three.\n\n# Next\n\n# Sub\n\nFive six seven eight nine ten eleven."
+    assert [c.text[:6] for c in chunk(document(text), words, max_tokens=11)] == ["One tw", "# Next"]
+
+
+def test_a_long_sentence_is_cut_at_clause_marks_then_at_white_space_then_anywhere() -> None:
+    clauses = "the boats lay on the sand, " * 40
+    assert all(c.text.endswith(",") for c in chunk(document(clauses), words, max_tokens=30))
+    plain = "tide " * 200
+    assert set(" ".join(c.text for c in chunk(document(plain), characters, max_tokens=33)).split()) == {
+        "tide"
+    }
+    unbroken = "x" * 1_000
+    assert sum(len(c.text) for c in chunk(document(unbroken), characters, max_tokens=33)) == 1_000
+
+
+def test_a_sentence_that_fits_is_never_cut() -> None:
+    text = "".join(
+        f"Here is sentence {n}, with some words; it ends soon. " * (n % 4) + "\n\n" * (n % 3)
+        for n in range(60)
+    )
+    ends = {end for _, end in sentences(text)}
+    assert all(c.end in ends for c in chunk(document(text), words, max_tokens=25))
+
+
+def test_text_that_counts_for_nothing_is_still_bounded() -> None:
+    def nothing(texts: Sequence[str]) -> list[int]:
+        return [0 for _ in texts]
+
+    for text in ("\u200b. " * 5_000, "y" * 50_000, "Yes." + "\n" * 50_000 + "No."):
+        doc = document(text)
+        chunks = chunk(doc, nothing, max_tokens=10)
+        check_tiling(doc, chunks)
+        assert max(len(c.text) for c in chunks) <= 32 * 10 + 4
+
+
+def test_a_long_line_costs_linear_time_and_few_calls() -> None:
+    calls = []
+
+    def count(texts: Sequence[str]) -> list[int]:
+        calls.append(len(texts))
+        return words(texts)
+
+    for unit in ("word ", "a,b", "x", "(a. "):
+        calls.clear()
+        begin = time.process_time()
+        doc = document(unit * (1_000_000 // len(unit)))
+        check_tiling(doc, chunk(doc, count))
+        assert time.process_time() - begin < 4
+        assert len(calls) < 40
+
+
+def test_pages_are_named_from_one() -> None:
+    text = "First page here.\n\nSecond page here.\n\nThird page here."
+    starts = [0, text.index("Second"), text.index("Third")]
+    chunks = chunk(document(text, pages=starts), words, max_tokens=3)
+    assert [c.metadata["page"] for c in chunks] == [1, 2, 3]
+
+
+@pytest.mark.parametrize("pages", ["1-3", [3, 1], [1, "x"], {}, None, [True]])
+def test_a_field_called_pages_that_is_something_else_is_ignored(pages: object) -> None:
+    [only] = chunk(document("Some text.", pages=pages), words)
+    assert "page" not in only.metadata
+
+
+def test_headings_of_several_kinds_are_found() -> None:
+    text = (
+        "# One #\ntext\n\nTwo\n===\n\n```\n# no heading\n```\n\n2.1 Three\n\nSTAVE FOUR\n\n"
+        "MARLEY'S GHOST.\n\nA line of prose\n\nChapter the Fifth\n\n[ILLUSTRATION]\n\n"
+        "Chapter six went on and on and\nwrapped.\n"
+    )
+    assert [title for _, title in headings(text)] == [
+        "One",
+        "Two",
+        "2.1 Three",
+        "STAVE FOUR",
+        "MARLEY'S GHOST.",
+        "Chapter the Fifth",
+    ]
+    assert all(text[start:].lstrip("# ").startswith(title) for start, title in headings(text))
+
+
+def test_a_section_is_bounded_in_length() -> None:
+    [only] = chunk(document("# " + "long " * 500 + "\ntext"), words, max_tokens=600, limit=600)
+    assert len(str(only.metadata["section"])) <= 120
+
+
+@pytest.mark.parametrize("bad", [{"max_tokens": 0}, {"limit": 0}])
+def test_limits_below_one_are_refused(bad: dict[str, int]) -> None:
+    with pytest.raises(ValueError, match="at least 1"):
+        chunk(document("text"), words, **bad)
+
+
+def test_windows_hold_whole_neighbouring_chunks() -> None:
+    doc = document("One two three. Four five six.\n\n" * 50)
+    chunks = chunk(doc, words, max_tokens=7)
+    found = windows(doc, chunks, max_tokens=20)
+    assert [c for w in found for c in w.chunks] == chunks
+    assert [w.id for w in found][:2] == ["d@0", "d@1"]
+    for window in found:
+        assert sum(c.n_tokens for c in window.chunks) <= 20
+        assert window.text == doc.text[window.start : window.chunks[-1].end]
+        assert window.title == "D"
+    assert all(a.chunks[-1].ordinal + 1 == b.chunks[0].ordinal for a, b in pairwise(found))
+
+
+def test_a_chunk_longer_than_a_window_is_a_window() -> None:
+    doc = document("One two three. Four five six. Seven.")
+    chunks = chunk(doc, words, max_tokens=3)
+    assert [len(w.chunks) for w in windows(doc, chunks, max_tokens=1)] == [1, 1, 1]
+    assert windows(doc, [], max_tokens=5) == []
+    with pytest.raises(ValueError, match="at least 1"):
+        windows(doc, chunks, max_tokens=0)
+
+
+@pytest.mark.skipif(not BOOK.exists(), reason="the shared data sets are not beside this checkout")
+def test_a_christmas_carol_is_cut_by_a_real_tokenizer() -> None:
+    text = json.loads(BOOK.read_text(encoding="utf-8"))["text"].replace("\r\n", "\n")
+    doc = document(text)
+    chunks = chunk(doc, count_many)
+    check_tiling(doc, chunks)
+    assert max(c.n_tokens for c in chunks) <= 300
+    assert sum(c.n_tokens for c in chunks) / len(chunks) > 220
+    ends = {end for _, end in sentences(text)}
+    assert all(c.end in ends for c in chunks)
+    ghost = next(c for c in chunks if "Old Marley was as dead" in " ".join(c.text.split()))
+    assert ghost.metadata["section"] == "MARLEY'S GHOST"

@@ -1,0 +1,90 @@
+"""`polygraph doctor` finds what is wrong and says how to mend it."""
+
+import json
+
+import pytest
+
+from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.testing import scripted_chat
+
+
+@pytest.fixture
+def index(call, papers, tmp_path):
+    place = tmp_path / "papers.index"
+    assert call("index", papers, "--index", place).code == 0
+    return place
+
+
+def examined(call, place, **env):
+    ended = call("doctor", "--index", place, "--json", env=env)
+    assert "Traceback" not in ended.err
+    return ended.code, {check["name"]: check for check in json.loads(ended.out)}
+
+
+def test_a_good_setup_has_nothing_wrong(call, index):
+    with ScriptedServer(chat=scripted_chat()) as server:
+        code, checks = examined(call, index, OPENAI_BASE_URL=server.base_url, POLYGRAPH_CHAT_MODEL="scripted")
+    assert code == 0
+    assert checks["settings"]["ok"]
+    assert checks["chat model"]["ok"]
+    assert "answers in" in checks["chat model"]["finding"]
+    assert checks["index"]["ok"]
+    assert "every layer ready" in checks["index"]["finding"]
+
+
+def test_no_model_and_no_index_are_notes_with_the_next_command(call, tmp_path):
+    code, checks = examined(call, tmp_path / "none")
+    assert code == 0
+    assert checks["chat model"]["ok"] is None
+    assert "OPENAI_BASE_URL" in checks["chat model"]["fix"]
+    assert checks["index"]["ok"] is None
+    assert "polygraph index PATH" in checks["index"]["fix"]
+    assert not (tmp_path / "none").exists()
+
+
+def test_a_wrong_key_a_wrong_model_and_nobody_there_are_found(call, tmp_path):
+    with ScriptedServer(chat=scripted_chat(), api_key="right", models=["good"]) as server:
+        env = {"OPENAI_BASE_URL": server.base_url, "OPENAI_API_KEY": "wrong", "POLYGRAPH_CHAT_MODEL": "good"}
+        code, checks = examined(call, tmp_path / "none", **env)
+        assert code == 1
+        assert "OPENAI_API_KEY" in checks["chat model"]["finding"]
+        env |= {"OPENAI_API_KEY": "right", "POLYGRAPH_CHAT_MODEL": "bad"}
+        code, checks = examined(call, tmp_path / "none", **env)
+        assert code == 1
+        assert "bad" in checks["chat model"]["finding"]
+    code, checks = examined(call, tmp_path / "none", **env, POLYGRAPH_TIMEOUT_S="1")
+    assert code == 1
+    assert checks["chat model"]["ok"] is False
+    # What fails stops none of the other checks.
+    assert {"settings", "embedder", "index"} <= checks.keys()
+
+
+def test_missing_layers_a_damaged_index_and_another_embedder_are_found(call, papers, index, tmp_path):
+    few = tmp_path / "few"
+    assert call("index", papers, "--index", few, "--for", "bm25").code == 0
+    code, checks = examined(call, few)
+    assert code == 0
+    assert "chunk_vectors" in checks["index"]["finding"]
+    assert f"polygraph index --index {few}" in checks["index"]["fix"]
+    code, checks = examined(call, index, POLYGRAPH_EMBEDDER="wordllama")
+    if "needs the extra" not in checks["embedder"]["finding"]:
+        assert code == 1
+        assert "wordllama" in checks["index"]["finding"]
+    for name in ("index.sqlite-wal", "index.sqlite-shm"):
+        (index / name).unlink(missing_ok=True)
+    (index / "index.sqlite").write_bytes(b"broken" * 1000)
+    code, checks = examined(call, index)
+    assert code == 1
+    assert "not a readable index" in checks["index"]["finding"]
+
+
+def test_settings_that_do_not_fit_are_found_first(call, tmp_path):
+    code, checks = examined(call, tmp_path / "none", POLYGRAPH_CONCURRENCY="zero")
+    assert code == 1
+    assert "POLYGRAPH_CONCURRENCY" in checks["settings"]["finding"]
+
+
+def test_people_read_marks_and_fixes(call, tmp_path):
+    shown = call("doctor", "--index", tmp_path / "none").out
+    assert "ok   settings" in shown
+    assert "note chat model" in shown

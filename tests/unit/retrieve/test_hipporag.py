@@ -1,0 +1,228 @@
+"""HippoRAG 2: seeds, reset weights and the walk worked out by hand on a chain of four statements."""
+
+import numpy as np
+import pytest
+
+from polygraph.graph.csr import Graph
+from polygraph.models import Calls, Models
+from polygraph.models.protocols import ChatReply
+from polygraph.records import Triple
+from polygraph.retrieve import METHODS
+from polygraph.retrieve.methods.hipporag import HippoRAG
+from polygraph.store.layers import Snapshot
+from polygraph.tasks.filter_facts import read_choice, relevant_facts
+from polygraph.testing import WordEmbedder, scripted_chat
+
+TEXTS = {
+    "d1": "Ada funds Bela.",
+    "d2": "Bela repairs Cyra.",
+    "d3": "Cyra guards Dora.",
+    "d4": "Ada visits Ezra.",
+}
+"""Each makes one statement. Entities by row: ada (d1, d4), bela (d1, d2), cyra (d2, d3), dora (d3), ezra (d4)."""
+QUESTION = "What does Ada fund?"
+ADA, BELA, CYRA, DORA, EZRA, D1, D2, D3, D4 = range(9)
+FACTS = [(ADA, BELA), (BELA, CYRA), (CYRA, DORA), (ADA, EZRA)]
+MENTIONS = [(ADA, D1), (BELA, D1), (BELA, D2), (CYRA, D2), (CYRA, D3), (DORA, D3), (ADA, D4), (EZRA, D4)]
+
+
+WORDS = WordEmbedder(("ada", "bela", "cyra", "dora", "ezra"))
+
+
+class Says:
+    """A model that always says the same."""
+
+    name = "says"
+    local = True
+
+    def __init__(self, text):
+        self.text = text
+
+    def chat(self, request, on_text=None):
+        return ChatReply(text=self.text, prompt_tokens=1, completion_tokens=1)
+
+
+def models(chat=None):
+    return Models(chat=chat, embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory, index_of):
+    with index_of(tmp_path_factory.mktemp("hipporag"), TEXTS, models(scripted_chat())) as made:
+        yield made
+
+
+def ask(index, question=QUESTION, chat=None, **parameters):
+    found = HippoRAG(**parameters)(question, index, models(chat))
+    return found, {step.name: step.value for step in found.trace}
+
+
+def solved(reset, edges, damping):
+    """Personalised PageRank by solving its linear equations."""
+    flow = np.zeros((9, 9))
+    for a, b in edges:
+        flow[a, b] += 1
+        flow[b, a] += 1
+    flow /= flow.sum(axis=1, keepdims=True)
+    start = np.array(reset) / np.sum(reset)
+    return (1 - damping) * np.linalg.solve(np.eye(9) - damping * flow.T, start)
+
+
+def test_the_layers_below_hold_what_the_texts_say(index):
+    assert [e.id for e in index.entities(range(5))] == ["ada", "bela", "cyra", "dora", "ezra"]
+    facts, mentions = index.edges("facts"), index.edges("mentions")
+    assert [tuple(map(int, e)) for e in zip(*facts.edges()[:2], strict=True)] == sorted(FACTS)
+    assert [tuple(map(int, e)) for e in zip(*mentions.edges()[:2], strict=True)] == sorted(MENTIONS)
+    assert index.edges("synonyms").n_edges == 0  # these names have nothing in common
+
+
+def test_facts_are_scaled_and_filtered_and_entities_weighted_by_hand(index):
+    # Cosines with the question: 1/√2 for what Ada does, 0 for the rest; scaled 1, 1, 0, 0.
+    _, trace = ask(index)
+    assert trace["facts"] == [
+        ["ada | funds | bela", 1.0],
+        ["ada | visits | ezra", 1.0],
+        ["bela | repairs | cyra", 0.0],
+        ["cyra | guards | dora", 0.0],
+    ]
+    assert trace["kept"] == ["ada | funds | bela", "ada | visits | ezra"]
+    # Ezra: 1 / one passage. Ada: (1 + 1) / two facts / two passages. Bela: 1 / two passages.
+    assert trace["phrases"] == [["ezra", 1.0, 1, 1], ["ada", 0.5, 2, 2], ["bela", 0.5, 2, 1]]
+
+
+def test_without_the_filter_facts_of_no_score_seed_nothing(index):
+    _, trace = ask(index, filter=False)
+    assert len(trace["kept"]) == 4
+    # Bela: (1 + 0) / two facts / two passages; Cyra and Dora have facts of score 0 only.
+    assert trace["phrases"] == [["ezra", 1.0, 1, 1], ["ada", 0.5, 2, 2], ["bela", 0.25, 2, 2]]
+
+
+def test_passages_are_faint_seeds_and_the_walk_is_that_of_the_equations(index):
+    # Cosines of the passages: 1/√2, 0, 0, 1/√2; scaled 1, 0, 0, 1; times 0.05.
+    found, trace = ask(index, tolerance=1e-10)
+    assert trace["passages"] == [["d1.txt:0", 0.05], ["d4.txt:0", 0.05], ["d2.txt:0", 0.0], ["d3.txt:0", 0.0]]
+    expected = solved([0.5, 0.5, 0, 0, 1, 0.05, 0, 0, 0.05], FACTS + MENTIONS, 0.5)
+    scores = dict(trace["walk"])
+    assert [scores[f"d{n}.txt:0"] for n in (1, 2, 3, 4)] == pytest.approx(expected[5:].tolist(), abs=1e-7)
+    assert found.ranking == ("d4.txt:0", "d1.txt:0", "d2.txt:0", "d3.txt:0")
+
+
+def test_entity_edges_count_by_their_factor(index):
+    _, trace = ask(index, tolerance=1e-10, entity_edges=2.0)
+    expected = solved([0.5, 0.5, 0, 0, 1, 0.05, 0, 0, 0.05], FACTS * 2 + MENTIONS, 0.5)
+    assert dict(trace["walk"])["d2.txt:0"] == pytest.approx(expected[D2], abs=1e-7)
+
+
+def test_at_most_so_many_entities_seed_the_walk(index):
+    _, trace = ask(index, phrases=1)
+    assert [row[0] for row in trace["phrases"]] == ["ezra"]
+
+
+def test_synonyms_add_to_facts_or_replace_them(index):
+    synonyms = Graph.from_edges(5, [ADA], [BELA], [0.9])
+    own = Snapshot(index.folder)
+    own._edges["synonyms"] = synonyms
+    net = HippoRAG()._network(own)
+    _, others, weights = net.edges_at(np.array([ADA]))
+    assert weights[others == BELA].sum() == pytest.approx(1.9)
+    net = METHODS["hipporag:2"]._network(own)
+    _, others, weights = net.edges_at(np.array([ADA]))
+    assert weights[others == BELA].sum() == pytest.approx(2 * 0.9)
+    assert weights[others == EZRA].sum() == pytest.approx(2 * 1.0)
+    own.close()
+
+
+def test_facts_found_by_the_quick_embedder_alone_are_the_same_here(index):
+    assert ask(index, rescored=0)[1]["facts"] == ask(index)[1]["facts"]
+
+
+def test_only_the_nearest_facts_are_compared_again(index):
+    _, trace = ask(index, rescored=2)
+    assert [fact for fact, _ in trace["facts"]] == ["ada | funds | bela", "ada | visits | ezra"]
+
+
+def test_with_no_fact_left_passages_are_ranked_by_similarity_and_the_trace_says_so(index):
+    found, trace = ask(index, "Who mends the roof?")
+    assert trace["kept"] == []
+    assert trace["fallback"] == "the filter kept no fact"
+    assert "the filter kept no fact" in found.evidence[0].why
+    found, trace = ask(index, chat=Says('{"facts": []}'))
+    assert trace["fallback"] == "the filter kept no fact"
+    assert found.ranking[:2] == ("d1.txt:0", "d4.txt:0")  # equal cosines, in order
+    assert "fallback" not in ask(index)[1]
+
+
+def test_evidence_says_from_which_fact_the_walk_came(index):
+    found, _ = ask(index)
+    why = {e.id: e.why for e in found.evidence}
+    assert "came by Ezra → d4.txt:0, from the fact (ada → visits → ezra)" in why["d4.txt:0"]
+    assert "cosine 0.707" in why["d4.txt:0"]
+
+
+def test_a_filter_takes_entities_facts_and_passages_out_of_the_walk(index):
+    inside = index.where({"id": "d[12]*"})
+    found, trace = ask(inside, tolerance=1e-10)
+    assert set(found.ranking) == {"d1.txt:0", "d2.txt:0"}
+    assert "ezra" not in repr(found)
+    assert "dora" not in repr(found)
+    # Ada is mentioned once in there, so her weight is not halved.
+    assert trace["phrases"] == [["ada", 1.0, 1, 1], ["bela", 0.5, 2, 1]]
+    edges = [(ADA, BELA), (BELA, CYRA), (ADA, D1), (BELA, D1), (BELA, D2), (CYRA, D2)]
+    loops = [(v, v) for v in (DORA, EZRA, D3, D4)]  # alone, and never reached
+    expected = solved([1, 0.5, 0, 0, 0, 0.05, 0, 0, 0], edges + loops, 0.5)
+    assert dict(trace["walk"])["d2.txt:0"] == pytest.approx(expected[D2], abs=1e-7)
+
+
+def test_the_filter_is_one_call_for_all_facts(index):
+    given = models(scripted_chat())
+    HippoRAG()(QUESTION, index, given)
+    assert [row.stage for row in given.calls.ledger() if row.model == "scripted"] == ["relevant_facts"]
+
+
+# --- the filter ---------------------------------------------------------------------------------------
+
+
+def triple(source, predicate, target):
+    return Triple(
+        id=f"{source} | {predicate} | {target}", source=source, target=target, predicate=predicate,
+        weight=1.0, chunks=("d:0",),
+    )  # fmt: skip
+
+
+SHOWN = ["ada, funds, bela", "bela, repairs, cyra", "cyra, guards, dora"]
+
+
+@pytest.mark.parametrize(
+    ("reply", "chosen"),
+    [
+        ('{"facts": [3, 1]}', (0, 2)),
+        ('```json\n{"facts": ["1", "fact 2"]}\n```', (0, 1)),
+        ("[2, 2, 9]", (1,)),
+        ('{"facts": []}', ()),
+        ('{"fact": [["Ada", "funds", "Bela"]]}', (0,)),
+        ('{"facts": ["Bela repaired Cyra"]}', (1,)),
+        ('{"facts": [{"number": 3}, {"subject": "ada", "predicate": "funds", "object": "bela"}]}', (0, 2)),
+    ],
+)
+def test_facts_are_chosen_by_number_or_else_by_their_words(reply, chosen):
+    assert read_choice(reply, SHOWN) == chosen
+
+
+@pytest.mark.parametrize("reply", ["none of them", '{"answer": "Ada"}', '{"facts": [7]}', '{"facts": ["x"]}'])
+def test_a_reply_that_names_no_fact_is_unusable(reply):
+    from polygraph.errors import UnusableReply
+
+    with pytest.raises(UnusableReply):
+        read_choice(reply, SHOWN)
+
+
+def test_without_a_model_facts_that_touch_the_question_stay():
+    facts = [triple("mara quill", "built", "skerry light"), triple("old tobin", "sailed", "halcyon")]
+    assert relevant_facts("Who paid for Skerry lights?", facts, models(), method="t") == (0,)
+    assert relevant_facts("Who was sailing?", facts, models(), method="t") == ()
+    assert relevant_facts("Who?", [], models(scripted_chat()), method="t") == ()
+
+
+def test_without_a_model_languages_without_spaces_work_too():
+    facts = [triple("灯塔", "由", "王建"), triple("港口", "位于", "南岸")]
+    assert relevant_facts("谁建造了灯塔？", facts, models(), method="t") == (0,)

@@ -1,0 +1,170 @@
+"""`walk`: seeds, the way over a title, and the weighing of two passages together, worked out by hand."""
+
+from math import e
+
+import numpy as np
+import pytest
+
+from polygraph.graph.csr import Graph
+from polygraph.graph.pagerank import EdgeKind, Network, Walk, pagerank
+from polygraph.graph.title_graph import NameGraph
+from polygraph.models import Calls, Models
+from polygraph.models.providers.static import HashEmbedder
+from polygraph.retrieve.hops import weigh_hops
+from polygraph.retrieve.methods.walk import NameWalk, _with_own
+from polygraph.retrieve.seeds import by_match, matched
+from polygraph.store.layers import Snapshot
+from polygraph.store.vectors import Hit
+from polygraph.workspace.index import Index
+
+TEXTS = {
+    "1.txt": ("Lantern Street", "Lantern Street is a film of 1931, directed by Mara Quill."),
+    "2.txt": ("Mara Quill", "She was born in a small town by the sea and died there at ninety."),
+    "3.txt": ("Harbour Street", "A film about a town by the sea, directed by Ezra Dunn."),
+    "4.txt": ("Oil", "The price of oil rose in that year."),
+}
+QUESTION = "Where was the director of Lantern Street born?"
+
+
+def models():
+    embedder = HashEmbedder()
+    return Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
+
+
+@pytest.fixture(scope="module")
+def index(tmp_path_factory, write_files):
+    base = tmp_path_factory.mktemp("walk")
+    files = {name: f"# {title}\n\n{text}" for name, (title, text) in TEXTS.items()}
+    papers = write_files(base / "papers", {name.replace("txt", "md"): text for name, text in files.items()})
+    with Index.open(base / "index", models=models()) as made:
+        made.add(papers, methods=["walk"])
+    snapshot = Snapshot(base / "index")
+    yield snapshot
+    snapshot.close()
+
+
+def steps(found):
+    return {step.name: step.value for step in found.trace}
+
+
+def test_a_passage_that_another_one_names_comes_before_one_that_matches_by_words(index):
+    found = NameWalk()(QUESTION, index, models())
+    assert found.ranking[:2] == ("1.md:0", "2.md:0")
+    assert "Mara Quill" in found.evidence[1].why
+    assert steps(found)["names"] == [["Lantern Street", 1]]
+
+
+def test_the_score_is_that_of_the_walk_when_nothing_else_counts(index):
+    method = NameWalk(
+        seeds=1, name_weight=0.0, word_weight=0.0, own_share=0.0, relevance=0.0, damping=0.5, tolerance=1e-12
+    )
+    found = method("directed by Mara Quill", index, models())
+    graph = index.names
+    network = Network(
+        (
+            EdgeKind(graph.titles, method.title_edges),
+            EdgeKind(graph.links),
+            EdgeKind(graph.shared, method.shared_edges),
+        )
+    )
+    (start,) = [
+        hit.n
+        for hit in index.search_chunks(models().embedder.embed(["directed by Mara Quill"], "query")[0], 1)
+    ]
+    expected = pagerank(network, [start], [1.0], damping=0.5)
+    ranked = {e.id: e.score for e in found.evidence}
+    numbers = index.chunk_numbers(list(ranked))
+    assert ranked == pytest.approx({i: expected[n] for i, n in numbers.items()}, abs=1e-6)
+
+
+def test_passages_that_match_keep_their_order_when_only_their_own_share_counts(index):
+    found = NameWalk(own_share=1.0, relevance=0.0)(QUESTION, index, models())
+    seeds = [i for i, _ in steps(found)["seeds"]]
+    # The last of the seeds weighs nothing.
+    assert list(found.ranking)[: len(seeds) - 1] == seeds[:-1]
+
+
+def test_a_name_that_is_no_title_is_no_seed(write_files, tmp_path):
+    texts = {"a": "The sloop Tern sailed from Ravensby.", "b": "The harbour of Ravensby lies in the north."}
+    papers = write_files(
+        tmp_path / "papers", {f"{n}.md": f"# {n.upper()} 1\n\n{t}" for n, t in texts.items()}
+    )
+    with Index.open(tmp_path / "index", models=models()) as made:
+        made.add(papers, methods=["walk"])
+    snapshot = Snapshot(tmp_path / "index")
+    try:
+        found = NameWalk()("What does A 1 say of Ravensby?", snapshot, models())
+    finally:
+        snapshot.close()
+    assert steps(found)["names"] == [["A 1", 1]]
+
+
+def test_nothing_outside_the_filter_leads_anywhere(index):
+    found = NameWalk()(QUESTION, index.where({"id": "[134].md"}), models())
+    assert "2.md:0" not in found.ranking
+    assert "Mara" not in "".join(e.why for e in found.evidence)
+
+
+def test_seeds_share_a_weight_by_how_far_they_are_above_the_lowest():
+    # By hand: exp(1) - 1, exp(2) - 1 and nothing.
+    weights = dict(by_match([Hit(3, 0.6), Hit(1, 0.55), Hit(2, 0.5)], 20.0))
+    whole = e**2 + e - 2
+    assert weights == pytest.approx({3: (e**2 - 1) / whole, 1: (e - 1) / whole, 2: 0.0})
+    assert by_match([Hit(3, 0.9), Hit(5, 0.9)], 20.0) == [(3, 0.5), (5, 0.5)]
+    assert by_match([], 20.0) == []
+
+
+def test_a_passage_matches_by_its_cosine_and_its_points_of_words(index):
+    vector = models().embedder.embed([QUESTION], "query")[0]
+    cosines = index.chunk_similarities(vector, [0, 2]).tolist()
+    # Passage 0 has 8 points, passage 2 is found by vectors alone.
+    first, second = matched([Hit(0, 8.0)], [Hit(2, 0.1)], vector, index, 0.25)
+    assert (first.n, second.n) == (0, 2)
+    assert [first.score, second.score] == pytest.approx([cosines[0] + 2.0, cosines[1]])
+
+
+def test_a_share_of_the_mass_is_the_weight_of_the_start():
+    walked = Walk(np.array([1, 4]), np.array([0.5, 0.3]), 0.2)
+    mixed = _with_own(walked, {4: 0.5, 9: 0.5}, 0.25)
+    # Of the start half lies at 4: 0.75 * 0.3 + 0.25 * 0.5; nothing of it at 1.
+    assert mixed.at([1, 4]) == pytest.approx([0.375, 0.35])
+    assert mixed.missing == pytest.approx(0.15)
+
+
+def test_a_hop_is_worth_the_sum_of_both_passages():
+    # Passage 0 says the name (number 0) that passage 1 bears; passage 2 is joined to nothing.
+    none = Graph.from_edges(4, [], [], [])
+    graph = NameGraph(
+        3,
+        np.array([7], dtype=np.uint64),
+        Graph.from_edges(4, [1], [3], [1.0]),
+        Graph.from_edges(4, [0], [3], [1.0]),
+        none,
+    )
+    hops, after = weigh_hops(np.arange(3), np.array([0.6, 0.8, 0.96]), graph)
+    assert hops.tolist() == pytest.approx([1.4, 1.4, 1.4])
+    assert after.tolist() == [1, 0, -1]
+    # Only passage 0 may be the first of a hop: none ends at it.
+    hops, after = weigh_hops(np.arange(3), np.array([0.6, 0.8, 0.96]), graph, first=1)
+    assert after.tolist() == [-1, 0, -1]
+
+
+def test_of_several_hops_the_best_counts_and_of_equals_the_first():
+    # All three passages share the name.
+    none = Graph.from_edges(4, [], [], [])
+    shared = Graph.from_edges(4, [0, 1, 2], [3, 3, 3], [1.0, 1.0, 1.0])
+    graph = NameGraph(3, np.array([7], dtype=np.uint64), none, none, shared)
+    hops, after = weigh_hops(np.arange(3), np.array([0.5, 0.75, 0.75]), graph)
+    assert hops.tolist() == [1.25, 1.5, 1.5]
+    assert after.tolist() == [1, 2, 1]
+
+
+def test_a_name_that_many_have_leads_only_to_its_bearer():
+    none = Graph.from_edges(4, [], [], [])
+    links = Graph.from_edges(4, [0, 1], [3, 3], [1.0, 1.0])
+    graph = NameGraph(3, np.array([7], dtype=np.uint64), Graph.from_edges(4, [2], [3], [1.0]), links, none)
+    cosines = np.array([1.0, 0.0, 0.0])
+    _, after = weigh_hops(np.arange(3), cosines, graph, common=2)
+    assert after.tolist() == [-1, -1, 0]
+    _, after = weigh_hops(np.arange(3), cosines, graph, common=3)
+    assert after.tolist() == [1, 0, 0]

@@ -1,0 +1,197 @@
+"""What is finished, what is stale, and what a filter lets be seen."""
+
+import shutil
+
+import pytest
+
+from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
+from polygraph.models import Calls, Models
+from polygraph.models.providers.static import HashEmbedder
+from polygraph.store.database import Store
+from polygraph.store.layers import (
+    BELOW,
+    BY_NAME_EMBEDDER,
+    FILES,
+    Snapshot,
+    above,
+    current,
+    folder_of,
+    versions,
+    with_below,
+)
+from polygraph.testing import scripted_chat
+from polygraph.workspace.index import Index
+
+OPEN = '{"id": "open", "text": "Mara Quill lit the lamp. Old Tobin slept.", "year": 1871, "tags": ["log", "sea"]}\n'
+SEALED = '{"id": "sealed", "text": "Mara Quill hid the Garnet. Old Tobin knew Ezra Pike.", "year": 1872}\n'
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, write_files):
+    base = tmp_path_factory.mktemp("layers")
+    papers = write_files(base / "papers", {"papers.jsonl": OPEN + SEALED})
+    embedder = HashEmbedder()
+    models = Models(
+        chat=scripted_chat(), embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None)
+    )
+    with Index.open(base / "index", models=models) as index:
+        index.add(papers)
+    return base / "index"
+
+
+@pytest.fixture
+def snapshot(folder):
+    opened = Snapshot(folder)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def only_open(snapshot):
+    return snapshot.where({"year": "1871"})
+
+
+def test_layers_are_built_from_below():
+    seen = set()
+    for layer, below in BELOW.items():
+        assert set(below) <= seen, layer
+        seen.add(layer)
+    assert with_below(["reports", "lexical"]) == ("chunks", "lexical", "graph", "communities", "reports")
+    assert with_below([]) == ()
+
+
+def test_every_layer_is_ready_after_a_build(snapshot):
+    assert snapshot.layers == set(BELOW)
+    for layer in FILES:
+        assert folder_of(snapshot.folder, layer, snapshot.versions[layer]).is_dir()
+
+
+def test_a_layer_without_its_files_is_not_ready_nor_is_what_rests_on_it(folder, tmp_path):
+    copy = tmp_path / "copy"
+    shutil.copytree(folder, copy)
+    for place in (copy / "derived").glob("graph-*"):
+        shutil.rmtree(place)
+    opened = Snapshot(copy)
+    assert opened.layers == {"chunks", "lexical", "chunk_vectors", "names"}
+    opened.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "stale"),
+    [
+        ({"embedder": "other"}, {"chunks", *BELOW}),
+        ({"name_embedder": "other"}, BY_NAME_EMBEDDER | {"synonyms"}),
+        ({"extractor": "nlp:other"}, {"graph", *above("graph")}),
+        ({"community_size": 99}, {"communities", "reports", "report_vectors"}),
+        ({"reports": "other"}, {"reports", "report_vectors"}),
+        ({"chunk_tokens": 17}, set(BELOW)),
+    ],
+)
+def test_a_changed_setting_makes_stale_what_depends_on_it_and_nothing_else(change, stale, folder):
+    from dataclasses import replace
+
+    store = Store(folder, mode="read")
+    manifest = replace(store.manifest(), **change)
+    assert set(BELOW) - current(store, manifest).keys() == stale
+    store.close()
+
+
+def test_versions_do_not_depend_on_time_or_place(folder, tmp_path):
+    store = Store(folder, mode="read")
+    wanted = versions(store, store.manifest())
+    store.close()
+    shutil.copytree(folder, tmp_path / "elsewhere")
+    copy = Store(tmp_path / "elsewhere", mode="read")
+    assert versions(copy, copy.manifest()) == wanted
+    copy.close()
+
+
+def test_an_index_before_its_first_build_says_so(tmp_path):
+    Store(tmp_path, mode="write").close()
+    with pytest.raises(IndexUnreadable, match="polygraph index PATH"):
+        Snapshot(tmp_path)
+
+
+def test_another_embedder_is_refused_with_both_names(snapshot):
+    snapshot.check_embedder(snapshot.manifest.embedder, snapshot.manifest.dimension)
+    snapshot.check_name_embedder(snapshot.manifest.name_embedder)
+    with pytest.raises(IndexMismatch, match="bge"):
+        snapshot.check_embedder("bge", 384)
+    with pytest.raises(IndexMismatch):
+        snapshot.check_embedder(snapshot.manifest.embedder, 3)
+    with pytest.raises(IndexMismatch, match="name_embedder"):
+        snapshot.check_name_embedder("other")
+
+
+# --- filters ------------------------------------------------------------------------------------------
+
+
+def documents(snapshot, **scope):
+    return {d.partition("#")[2] for d in snapshot.where(scope).documents_allowed}
+
+
+def test_filters_match_values_patterns_lists_and_several_fields(snapshot):
+    assert documents(snapshot, year="1871") == {"open"}
+    assert documents(snapshot, year="187*") == {"open", "sealed"}
+    assert documents(snapshot, tags="SEA") == {"open"}
+    assert documents(snapshot, tags="lo*", year="1872") == set()
+    assert documents(snapshot, id="*sealed") == {"sealed"}
+    assert snapshot.documents_allowed is None
+
+
+def test_a_field_that_no_document_has_is_named_with_those_there_are(snapshot):
+    with pytest.raises(BadInput, match=r"'yaer'.*year"):
+        snapshot.where({"yaer": "1871"})
+
+
+def test_filters_add_up(snapshot):
+    assert snapshot.where({"year": "187*"}).where({"tags": "log"}).documents_allowed == frozenset(
+        {"papers.jsonl#open"}
+    )
+
+
+def test_chunks_outside_the_filter_are_never_found(snapshot, only_open):
+    vector = HashEmbedder().embed(["Who hid the Garnet?"], "query")[0]
+    assert {c.document for c in snapshot.chunks([h.n for h in snapshot.search_chunks(vector, 9)])} == {
+        "papers.jsonl#open", "papers.jsonl#sealed",
+    }  # fmt: skip
+    for hits in (only_open.search_chunks(vector, 9), only_open.search_words("Who hid the Garnet lamp?", 9)):
+        assert {c.document for c in only_open.chunks([h.n for h in hits])} == {"papers.jsonl#open"}
+    assert only_open.search_words("Garnet", 9) == []
+
+
+def test_entities_show_only_what_the_filter_permits(snapshot, only_open):
+    rows = [rows[0] for rows in snapshot.entities_named(["Mara Quill", "Garnet"]).values()]
+    mara, garnet = snapshot.entities(rows)
+    assert len(mara.chunks) == 2
+    assert garnet.chunks
+    mara, garnet = only_open.entities(rows)
+    assert {c.partition("#")[2] for c in mara.chunks} == {"open:0"}
+    assert "Garnet" not in mara.description
+    assert garnet.chunks == garnet.descriptions == ()
+    vector = HashEmbedder().embed(["Garnet"], "query")[0]
+    assert rows[1] in [h.n for h in snapshot.search_entities(vector, 99)]
+    assert rows[1] not in [h.n for h in only_open.search_entities(vector, 99)]
+
+
+def test_relations_and_reports_outside_the_filter_are_left_out(snapshot, only_open):
+    everything = list(range(snapshot.store.count("relations")))
+    whole = snapshot.relations(everything)
+    found = only_open.relations(everything)
+    assert set(found) < set(whole)
+    for relation in found.values():
+        assert only_open.permits(relation.chunks)
+        assert only_open.permits([d.chunk for d in relation.descriptions])
+    assert len(only_open.reports()) < len(snapshot.reports())
+    for report in only_open.reports():
+        assert "Garnet" not in report.text
+
+
+def test_numbers_of_neighbours_are_those_of_the_relations(snapshot):
+    (row,) = snapshot.entities_named(["Mara Quill"])["Mara Quill"]
+    neighbours = snapshot.relations_at([row])
+    assert neighbours
+    assert all(row in (n.source, n.target) for n in neighbours)
+    found = snapshot.relations([n.n for n in neighbours])
+    assert all("mara quill" in (r.source, r.target) for r in found.values())
+    assert snapshot.graph.degrees[row] == snapshot.entities([row])[0].degree

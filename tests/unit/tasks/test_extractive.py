@@ -1,0 +1,165 @@
+"""Answers and statements without a language model."""
+
+import numpy as np
+import pytest
+
+from polygraph.models import Calls, Models
+from polygraph.models.providers.static import HashEmbedder
+from polygraph.records import Chunk, Finding, Report
+from polygraph.tasks.extractive import Passage, choose_sentences, is_broad, statements
+
+
+class Judge:
+    """A reranker that likes one word."""
+
+    name = "judge"
+    local = True
+
+    def __init__(self, word, *, otherwise=-5.0):
+        self.word, self.otherwise = word, otherwise
+
+    def score(self, question, texts):
+        # The sentence itself comes last; what stands before it is context.
+        return np.array([5.0 if self.word in text[-60:] else self.otherwise for text in texts])
+
+
+def models(reranker=None):
+    embedder = HashEmbedder()
+    return Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=reranker, calls=Calls(None))
+
+
+def passages(*texts, start=0):
+    return [
+        Passage(
+            chunk=Chunk(id=f"d{n}:0", document=f"d{n}", ordinal=0, start=start, end=start + len(t), text=t, n_tokens=9),
+            title=f"Paper {n}",
+            evidence=n,
+        )
+        for n, t in enumerate(texts, 1)
+    ]  # fmt: skip
+
+
+LIGHT = "Mara Quill built the light of granite in 1871. The granite came from Sallow Bay. Gulls nested on the roof."
+HORN = "Tobias Wren bought the fog horn from Leeds. Nobody heard the horn in a gale."
+
+
+def chosen(question, *texts, reranker=None):
+    return choose_sentences(question, passages(*texts), models(reranker))
+
+
+def test_the_sentence_that_shares_the_rare_words_is_chosen():
+    found = chosen("Who bought the fog horn?", LIGHT, HORN)
+    assert found.sentences[0].text == "Tobias Wren bought the fog horn from Leeds."
+    assert found.sentences[0].evidence == 2
+    assert found.refused_because == ""
+
+
+def test_spans_count_from_the_beginning_of_the_document():
+    (passage,) = passages(f"One. {HORN}", start=100)
+    found = choose_sentences("Who bought the fog horn?", [passage], models())
+    for sentence in found.sentences:
+        span = sentence.span
+        assert passage.chunk.text[span.start - 100 : span.end - 100] == sentence.text
+        assert span.chunk == passage.chunk.id
+
+
+def test_the_cross_encoder_decides_where_there_is_one():
+    found = chosen("What was the roof of the light like?", LIGHT, HORN, reranker=Judge("Gulls"))
+    assert "Gulls nested on the roof." in [s.text for s in found.sentences][:1]
+
+
+def test_a_question_that_no_sentence_answers_is_refused_by_the_cross_encoder():
+    found = chosen("Who built the light?", LIGHT, reranker=Judge("zinc"))
+    assert found.sentences == ()
+    assert found.refused_because
+
+
+def test_a_question_that_shares_little_with_any_passage_is_refused_without_one():
+    found = chosen("What is the price of barley in the northern provinces?", LIGHT, HORN)
+    assert found.sentences == ()
+    assert found.refused_because
+
+
+def test_a_name_that_stands_nowhere_is_refused_and_a_near_spelling_is_not():
+    assert "Mongolia" in chosen("What is the capital of Mongolia?", LIGHT).refused_because
+    assert chosen("What did Tobias Wrenn buy?", HORN, reranker=Judge("Leeds")).sentences
+
+
+def test_no_passages_are_refused():
+    assert chosen("Who built the light?").refused_because == "nothing was found"
+    assert chosen("Who built the light?", "", "?!").refused_because
+
+
+def test_the_same_sentence_in_two_passages_is_taken_once():
+    found = chosen("Who bought the fog horn?", HORN, HORN)
+    texts = [s.text for s in found.sentences]
+    assert len(texts) == len(set(texts))
+    assert {s.evidence for s in found.sentences} == {1}
+
+
+def test_the_answer_does_not_depend_on_how_often_it_is_asked():
+    first, second = (chosen("Who built the light of granite?", LIGHT, HORN) for _ in range(2))
+    assert first == second
+
+
+def test_endless_texts_and_questions_are_answered_in_bounded_size():
+    found = chosen("Who built the light? " * 500, "light granite " * 20_000, LIGHT)
+    assert all(len(s.text) <= 2_000 for s in found.sentences)
+    assert len(found.sentences) <= 5
+
+
+@pytest.mark.parametrize(
+    ("question", "broad"),
+    [
+        ("What are the main themes of these documents?", True),
+        ("Summarise the collection.", True),
+        ("Who built the light?", False),
+        ("What are the main duties of Mara Quill?", False),
+        ("", False),
+    ],
+)
+def test_broad_questions_name_nothing_and_ask_for_the_whole(question, broad):
+    assert is_broad(question) is broad
+
+
+# --- statements of reports ------------------------------------------------------------------------------
+
+
+def report(n, *findings, rating=5.0):
+    return Report(
+        community=f"0-{n}", level=0, title=f"Group {n}", summary="s", rating=rating, weight=0.5,
+        findings=tuple(Finding(summary=f, chunks=(f"c{n}:{i}",)) for i, f in enumerate(findings)),
+        chunks=(f"c{n}:0",),
+    )  # fmt: skip
+
+
+def test_statements_about_particular_things_are_ranked_by_their_words():
+    found = statements(
+        "Who bought the fog horn?",
+        [report(1, "Mara Quill built the light."), report(2, "Tobias Wren bought the fog horn.")],
+        models(),
+    )
+    assert found[0].text == "Tobias Wren bought the fog horn."
+    assert (found[0].report, found[0].chunks) == ("0-2", ("c2:0",))
+    assert all(0 <= s.score <= 100 for s in found)
+
+
+def test_a_broad_question_hears_several_reports():
+    reports = [
+        report(n, f"The {w} was argued over by the board for many years.")
+        for n, w in enumerate(("oil", "reef", "chapel"))
+    ]
+    found = statements("What are the main disputes of these papers?", reports, models())
+    assert len({s.report for s in found}) == 3
+
+
+def test_a_statement_of_two_reports_counts_once():
+    same = "Tobias Wren bought the fog horn."
+    found = statements("Who bought the fog horn?", [report(1, same), report(2, same)], models())
+    assert [s.report for s in found if s.text == same] == ["0-1"]
+
+
+def test_no_reports_give_no_statements_and_there_is_a_limit():
+    assert statements("Who?", [], models()) == []
+    many = [report(n, f"The horn number {n} was bought by Tobias Wren.") for n in range(50)]
+    assert len(statements("Who bought the horn?", many, models(), most=7)) == 7

@@ -1,0 +1,75 @@
+import pytest
+
+from polygraph.extract.nlp.capitalized_names import capitalised_spans, places_of
+from polygraph.extract.nlp.keyphrases import keyphrases
+from polygraph.text.language import detect, has_capitals
+
+SAMPLES = {
+    "en": "The keeper of the light had not been seen since the storm, and nobody knew where he was.",
+    "de": "Der Wärter des Leuchtturms wurde seit dem Sturm nicht mehr gesehen, und niemand wusste, wo er ist.",
+    "fr": "Le gardien du phare n'a pas été vu depuis la tempête, et personne ne sait où il est dans la ville.",
+    "es": "El guardián del faro no ha sido visto desde la tormenta, y nadie sabe dónde está ni lo que hace.",
+    "it": "Il guardiano del faro non è stato visto dopo la tempesta, e nessuno sa che cosa sia accaduto alla sua casa.",
+    "pt": "O guarda do farol não foi visto desde a tempestade, e ninguém sabe onde ele está ou o que aconteceu.",
+    "nl": "De wachter van het licht is niet meer gezien sinds de storm, en niemand weet waar hij is of wat er is.",
+    "sv": "Fyrvaktaren har inte setts till sedan stormen, och ingen vet var han är eller vad det är som hände.",
+    "fi": "Majakanvartijaa ei ole nähty myrskyn jälkeen, ja kukaan ei tiedä, missä hän on tai mitä se oli.",
+    "pl": "Latarnika nie widziano od czasu burzy i nikt nie wie, gdzie jest ani co się z nim stało po tym.",
+    "ru": "Смотрителя маяка не видели после бури.",
+    "uk": "Доглядача маяка не бачили після бурі, і ніхто не знає, де він.",
+    "el": "Ο φύλακας του φάρου δεν φάνηκε μετά την καταιγίδα.",
+    "ja": "嵐の後、灯台守を見た者はいない。",
+    "zh": "暴风雨过后，没有人再见过灯塔看守人。",
+    "ko": "폭풍 이후 등대지기를 본 사람은 없다.",
+    "ar": "لم ير أحد حارس المنارة بعد العاصفة.",
+}
+
+
+@pytest.mark.parametrize("code", SAMPLES)
+def test_languages_are_told_apart(code: str):
+    assert detect(SAMPLES[code]) == code
+
+
+@pytest.mark.parametrize(
+    "text", ["", "   \n", "12 34; 5.6", "Bergen Hamburg Lisboa Quill Vane", "x = foo(bar)"]
+)
+def test_what_is_no_prose_is_undecided(text: str):
+    assert detect(text) == ""
+
+
+def test_foreign_names_do_not_make_english_foreign():
+    text = "Jean de La Fontaine and Karl von der Heide met the director of the Museo del Prado in Madrid."
+    assert detect(text) == "en"
+
+
+def test_capitals_tell_names_only_where_they_vary():
+    assert has_capitals("In Bergen the tug waited.")
+    assert not has_capitals("in bergen the tug waited.")
+    assert not has_capitals("IN BERGEN THE TUG WAITED.")
+    assert not has_capitals("港口的灯塔")
+
+
+def test_a_function_word_at_the_beginning_is_no_name():
+    text = "When Anna left, The Times wrote of it."
+    assert [text[s.start : s.end] for s in capitalised_spans(text)] == ["Anna", "The Times"]
+
+
+def test_a_single_word_at_the_beginning_is_doubtful():
+    spans = capitalised_spans("Lamps were lit for Vane.")
+    assert [(s.start, s.doubtful) for s in spans] == [(0, True), (19, False)]
+
+
+def test_title_is_found_as_whole_words():
+    assert places_of("Ann", "Annual Ann, Ann.") == [(7, 10), (12, 15)]
+
+
+def test_chinese_phrases_that_recur_are_found():
+    text = "港口的灯塔建于去年。灯塔的看守人住在港口。"
+    assert {text[a:b] for a, b in keyphrases(text, language="zh")} >= {"港口", "灯塔"}
+
+
+def test_long_runs_do_not_cost_quadratic_time():
+    assert keyphrases("港" * 50_000) is not None
+    assert capitalised_spans("A" * 50_000) is not None
+    assert capitalised_spans("A. " * 20_000) is not None
+    assert len(capitalised_spans("Anna de la " * 5_000)) > 0

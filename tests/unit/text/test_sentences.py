@@ -1,0 +1,173 @@
+"""Sentence boundaries: offsets, hard-wrapped text, lists, and what the library cannot take."""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polygraph.text.sentences import hard_wrapped, sentences, trim
+
+DATA = Path(__file__).parents[3].parent / "shared" / "data"
+
+# Characters that sentence splitters stumble over, beside ordinary ones.
+ODD = "aB. .!?\"'“”‘()[]\n\r\t,:;-–…。！é\xa0\u2003\u2028\u200b日😀1•◦|#>*ß\u0301\x85\ufeff\x00"
+
+
+def split(text: str, language: str = "en") -> list[str]:
+    return [text[start:end] for start, end in sentences(text, language=language)]
+
+
+def test_a_line_break_inside_a_hard_wrapped_paragraph_is_no_boundary() -> None:
+    text = (
+        "Marley was dead: to begin with. There is no doubt\nwhatever about that. The register of his burial"
+    )
+    text += "\nwas signed."
+    assert split(text) == [
+        "Marley was dead: to begin with.",
+        "There is no doubt\nwhatever about that.",
+        "The register of his burial\nwas signed.",
+    ]
+
+
+def test_windows_line_ends_count_as_line_ends() -> None:
+    assert split("A heading\r\n\r\nHe went\r\nhome. She stayed.") == [
+        "A heading",
+        "He went\r\nhome.",
+        "She stayed.",
+    ]
+
+
+def test_a_line_break_is_a_boundary_where_every_paragraph_is_one_line() -> None:
+    long = "The harbour board met again and again over the long winter to consider the plans " * 2
+    assert split(f"A title\n{long}\nAnother title\n{long}") == [
+        "A title",
+        long.strip(),
+        "Another title",
+        long.strip(),
+    ]
+
+
+def test_headings_list_items_and_table_rows_stand_alone() -> None:
+    text = "# Crew\nThe crew was small.\n- the mate\n- the cook\n| a | b |\n| c | d |\n1. first\n2. second"
+    assert split(text) == [
+        "# Crew",
+        "The crew was small.",
+        "- the mate",
+        "- the cook",
+        "| a | b |",
+        "| c | d |",
+        "1. first",
+        "2. second",
+    ]
+
+
+def test_speakers_turns_and_field_lines_stand_alone() -> None:
+    assert split("Alice: I will come\nBob: so will I\nAlice: good") == [
+        "Alice: I will come",
+        "Bob: so will I",
+        "Alice: good",
+    ]
+    assert split("Ship: Halcyon; Port: Wick.\nShip: Dunlin; Port: Leith.") == [
+        "Ship: Halcyon; Port: Wick.",
+        "Ship: Dunlin; Port: Leith.",
+    ]
+
+
+def test_prose_that_wraps_before_a_number_or_a_colon_stays_together() -> None:
+    text = "All the books were moved to the room\n12. On the shelf they found a note of which\nVane said: go."
+    assert split(text)[-1] == "On the shelf they found a note of which\nVane said: go."
+
+
+def test_a_title_above_its_text_is_a_sentence_of_its_own() -> None:
+    assert (
+        split("Cultural Exchange\nIt was a simple student exchange, they said at the start.")[0]
+        == "Cultural Exchange"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Dr. J. R. Vane met Mr. Hale at 5 p.m. on Monday. They spoke.", 2),
+        ("The U.S. fleet left. See Fig. 3 for its route.", 2),
+        ("It cost 3.50 pounds, i.e. too much. Why?", 2),
+        ('"Stop!" he cried. "The tide turns."', 2),
+        ("It was so. • One thing. Two things. • Three. Four.", 5),
+        ("• One thing. Two things.", 2),
+        ("(1) One thing is here. Two things are there.", 2),
+        ("1. One thing is here. Two things are there.", 2),
+        ("これは本です。それはペンです！本当？", 3),
+    ],
+)
+def test_number_of_sentences(text: str, expected: int) -> None:
+    assert len(split(text)) == expected
+
+
+def test_a_list_number_stays_with_its_sentence() -> None:
+    assert split("It is so. 2. The board agreed.")[1] == "2. The board agreed."
+
+
+def test_wide_spaces_after_an_initial_do_not_break_the_splitter() -> None:
+    # `sentencex` 1.0.32 panics on this text as it stands.
+    text = "Letter from J.\xa0R.\u2003Vane. He left A.\u202fHale."
+    assert "".join(split(text)).replace(" ", "") == text.replace(" ", "")
+
+
+def test_a_panic_of_the_library_falls_back_to_rough_rules(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polygraph.text.sentences._harmless", lambda text: text)
+    assert split("Written by J.\xa0R. Vane today. The rest is silence.")[-1] == "The rest is silence."
+
+
+def test_an_unclosed_quote_does_not_swallow_a_page() -> None:
+    text = 'He said " and then ' + "the tide went out again. The boats lay on the sand. " * 60
+    assert max(map(len, split(text))) < 1_000
+
+
+def test_hard_wrapping_is_judged_by_the_bulk_of_the_text() -> None:
+    wrapped = "a line of some seventy characters as they are found in printed books\n" * 50
+    assert hard_wrapped(wrapped + "x" * 500)
+    assert not hard_wrapped("one line, one paragraph. " * 100 + "\n- a point")
+    assert hard_wrapped("")
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet=ODD, max_size=300), st.sampled_from(["en", "de", "zh", "xx", "en-GB", ""]))
+def test_spans_are_in_order_trimmed_and_cover_everything_but_white_space(text: str, language: str) -> None:
+    position = 0
+    for start, end in sentences(text, language=language):
+        assert position <= start < end
+        assert not text[position:start].strip()
+        assert text[start:end] == text[start:end].strip()
+        position = end
+    assert not text[position:].strip()
+
+
+@given(st.text(alphabet=" \tab\n", max_size=40), st.integers(0, 40), st.integers(0, 40))
+def test_trim_gives_the_stripped_text(text: str, start: int, end: int) -> None:
+    a, b = trim(text, start, max(start, end))
+    assert text[a:b] == text[start : max(start, end)].strip()
+
+
+@pytest.mark.parametrize(
+    "unit",
+    ["“Yes. No. ", "word ", "a", ". ", "(1) x. ", "• x. ", "A: b\n", "....", '"', "x\n", "\n", "# a\n"],
+)
+def test_cost_is_linear_in_the_length(unit: str) -> None:
+    text = unit * (200_000 // len(unit))
+    begin = time.process_time()
+    sentences(text)
+    assert time.process_time() - begin < 3  # a quadratic search needs minutes
+
+
+def test_a_christmas_carol_splits_in_sentences_of_sane_length() -> None:
+    path = DATA / "graph-christmas-carol" / "corpus.jsonl"
+    if not path.exists():
+        pytest.skip("the shared data sets are not beside this checkout")
+    text = json.loads(path.read_text(encoding="utf-8"))["text"]
+    found = split(text)
+    assert "Old Marley was as dead as a door-nail." in [" ".join(each.split()) for each in found]
+    assert 1_500 < len(found) < 2_000
+    assert max(map(len, found)) < 1_000

@@ -17,8 +17,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from polygraph.extract import reading
-from polygraph.extract.nlp import extractor as nlp
+from polygraph.extract.nlp import dependency_trees
 from polygraph.indexing import build
 from polygraph.models import Calls, Models
 from polygraph.models.protocols import Embedder
@@ -96,7 +95,7 @@ def main() -> None:
     parser.add_argument("--embedders", action="store_true", help="embed with local models, as by default")
     options = parser.parse_args()
     if not options.parser:
-        nlp.installed = reading.installed = lambda: False  # type: ignore[attr-defined]
+        dependency_trees.installed = lambda: False
     clock = build.time = Clock()  # type: ignore[attr-defined,assignment]
     n = options.chunks // _CHUNKS
     with tempfile.TemporaryDirectory() as temporary:

@@ -101,8 +101,7 @@ def opened(folder, chat=None, **more):
 @pytest.fixture
 def no_parser(monkeypatch):
     """Extraction by capitals: the same rows in a hundredth of the time that loading the parser takes."""
-    for module in ("nlp.extractor", "reading"):
-        monkeypatch.setattr(f"polygraph.extract.{module}.installed", lambda: False)
+    monkeypatch.setattr("polygraph.extract.nlp.dependency_trees.installed", lambda: False)
 
 
 def put(folder: Path, texts):

@@ -11,13 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygraph.errors import MissingExtra
-from polygraph.extract.cooccurrence import pairs
 from polygraph.extract.nlp import dependency_trees as syntax
 from polygraph.extract.nlp.extractor import extract
 from polygraph.extract.nlp.paragraphs import blocks
-from polygraph.extract.nlp.row_builder import MAX_DESCRIPTION, excerpt
-from polygraph.extract.nlp.workers import _Crew, read_parallel
-from polygraph.extract.reading import read
+from polygraph.extract.nlp.row_builder import MAX_DESCRIPTION, excerpt, pairs
+from polygraph.extract.nlp.workers import _Crew, read, read_parallel
 from polygraph.records import Chunk, Extraction, Window
 from polygraph.text.normalize import normalise
 
@@ -370,8 +368,7 @@ def test_where_no_worker_starts_this_process_reads(monkeypatch: pytest.MonkeyPat
 
 def test_a_script_without_a_main_guard_may_use_processes():
     script = (
-        "from polygraph.extract.reading import read\n"
-        "from polygraph.extract.nlp.workers import read_parallel\n"
+        "from polygraph.extract.nlp.workers import read, read_parallel\n"
         "task = ('Der Hafen von Bergen ist alt.', 'de', '')\n"
         "print(sum(1 for _ in read_parallel([[task]] * 3, 2, read)))\n"
     )
@@ -397,7 +394,7 @@ def test_an_interrupt_ends_the_workers():
     script = (
         "import os\n"
         "from polygraph.extract.nlp import workers\n"
-        "from polygraph.extract.reading import read\n"
+        "from polygraph.extract.nlp.workers import read\n"
         "task = ('Der Hafen von Bergen ist alt.' * 2000, 'de', '')\n"
         "reading = workers.read_parallel(([task] for _ in range(10_000)), 2, read)\n"
         "crew = []\n"

@@ -5,14 +5,14 @@ import json
 import pytest
 
 from polygraph import Index
+from polygraph.extract.nlp import dependency_trees
 from polygraph.extract.nlp import noun_phrases as fast
-from polygraph.extract.nlp.dependency_trees import installed
 from polygraph.extract.nlp.noun_phrases import MAX_WORD, MAX_WORDS, phrases
 from polygraph.extract.nlp.workers import read_parallel
 from polygraph.records import Chunk, Window
 from polygraph.retrieve import METHODS
 
-needs_tagger = pytest.mark.skipif(not installed(), reason="the tagger is not installed")
+needs_tagger = pytest.mark.skipif(not dependency_trees.installed(), reason="the tagger is not installed")
 
 SHORT = {
     "A": "ADJ",
@@ -118,7 +118,7 @@ def test_other_languages_are_read_by_capitals_and_recurring_phrases():
 
 
 def test_a_text_that_cannot_be_read_does_not_end_the_others(monkeypatch):
-    monkeypatch.setattr(fast, "installed", lambda: False)
+    monkeypatch.setattr(dependency_trees, "installed", lambda: False)
     monkeypatch.setattr(fast, "read_plain", lambda *a: 1 / 0)
     ((entities, relations, problem),) = fast.read_phrases([("text", "en", "")])
     assert (entities, relations) == ([], [])

@@ -10,9 +10,8 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from polygraph.extract.locate import ChunkMap
-from polygraph.extract.nlp.dependency_trees import installed
-from polygraph.extract.nlp.workers import Outcome, Task, n_cores, read_parallel
-from polygraph.extract.reading import read
+from polygraph.extract.nlp import dependency_trees
+from polygraph.extract.nlp.workers import Outcome, Task, n_cores, read, read_parallel
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
 from polygraph.text.language import detect, has_capitals
 
@@ -89,7 +88,7 @@ def warnings(windows: Sequence[Window], languages: Sequence[str]) -> list[str]:
         languages: of each, from `window_languages`.
     """
     found: list[str] = []
-    if not installed() and windows:
+    if not dependency_trees.installed() and windows:
         found.append(
             "the parser of English is not installed: names by capitals and co-occurrence only, no typed relations. "
             'Install it with: pip install "polygraph-rag[local]"'
@@ -160,4 +159,4 @@ def _records(window: Window, outcome: Outcome) -> Extraction:
 
 def identity() -> str:
     """Name this extractor by all that decides its rows: its own version and the parser's."""
-    return f"nlp:{VERSION}:{'en_core_web_sm-3.8.0' if installed() else 'capitals'}"
+    return f"nlp:{VERSION}:{'en_core_web_sm-3.8.0' if dependency_trees.installed() else 'capitals'}"

@@ -13,8 +13,8 @@ for other languages: names by capitals and recurring phrases, as in `polygraph.e
 
 from collections.abc import Callable, Iterator, Sequence
 
+from polygraph.extract.nlp import dependency_trees
 from polygraph.extract.nlp import extractor as nlp
-from polygraph.extract.nlp.dependency_trees import installed, tag
 from polygraph.extract.nlp.keyword_extractor import read_plain
 from polygraph.extract.nlp.paragraphs import Block, blocks
 from polygraph.extract.nlp.row_builder import Draft
@@ -52,11 +52,11 @@ def extract(
 
 def identity() -> str:
     """Name this extractor by all that decides its rows: its own version and the tagger's."""
-    return f"fast:{VERSION}:{'en_core_web_sm-3.8.0' if installed() else 'capitals'}"
+    return f"fast:{VERSION}:{'en_core_web_sm-3.8.0' if dependency_trees.installed() else 'capitals'}"
 
 
 def read_phrases(tasks: Sequence[Task]) -> list[Outcome]:
-    """Read texts, in whichever process: what `polygraph.extract.reading.read` is to the other extractor.
+    """Read texts, in whichever process: what `polygraph.extract.nlp.workers.read` is to the other extractor.
 
     Args:
         tasks: text, language code and title of the document.
@@ -64,14 +64,16 @@ def read_phrases(tasks: Sequence[Task]) -> list[Outcome]:
     Returns:
         Per text its entities, no relations, and what went wrong, if anything did.
     """
-    tagged = installed()
+    tagged = dependency_trees.installed()
     outcomes: list[Outcome] = []
     for text, language, title in tasks:
         draft = Draft()
         try:
             if language == "en" and tagged:
                 found = blocks(text)
-                for block, tokens in zip(found, tag(block.text for block in found), strict=True):
+                for block, tokens in zip(
+                    found, dependency_trees.tag(block.text for block in found), strict=True
+                ):
                     _take(draft, text, block, tokens)
             else:
                 read_plain(draft, text, language, title)
@@ -141,7 +143,7 @@ def _close(
 
 def _warnings(windows: Sequence[Window], language: str) -> list[str]:
     found = []
-    if windows and not installed():
+    if windows and not dependency_trees.installed():
         found.append(
             "the tagger of English is not installed: names by capitals and recurring phrases stand in for noun "
             'phrases. Install it with: pip install "polygraph-rag[local]"'

@@ -1,15 +1,21 @@
 """The rows of one window while they are being collected."""
 
 from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import combinations
 from typing import TypeAlias
 
-from polygraph.extract.cooccurrence import STRENGTH, pairs
 from polygraph.text.normalize import normalise
 
+STRENGTH = 0.3
+"""Of one pair in one sentence, where a parsed triple counts 1."""
 MAX_DESCRIPTION = 400
 """Characters of a description; longer sentences are cut around what they describe."""
+
+_ALL_PAIRS = 6
+_REACH = 3
 
 EntityDraft: TypeAlias = tuple[str, str, str, list[tuple[int, int]]]
 """Name, type, description, places in the window's text."""
@@ -156,3 +162,31 @@ def excerpt(sentence: str, name: str) -> str:
     end = begin + MAX_DESCRIPTION if end < 0 else end
     cut = " ".join(sentence[begin:end].split())
     return ("… " if begin else "") + cut + (" …" if end < len(sentence) else "")
+
+
+def pairs(keys: Sequence[str], named: Sequence[bool]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of one sentence, in order, each once.
+
+    With at most six entities every pair of which one is a name; with more, only neighbours up to three places
+    apart, so that the number of pairs grows with the length of the sentence and not with its square. Two
+    plain phrases are joined only if they follow one another.
+
+    Args:
+        keys: distinct entities in the order of their first mention.
+        named: for each, whether it is a name.
+
+    >>> list(pairs(["quill", "lamp", "oil"], [True, False, False]))
+    [('quill', 'lamp'), ('quill', 'oil'), ('lamp', 'oil')]
+    >>> list(pairs(["lamp", "quill", "oil"], [False, True, False]))
+    [('lamp', 'quill'), ('quill', 'oil')]
+    """
+    reach = len(keys) if len(keys) <= _ALL_PAIRS else _REACH
+    for i, j in combinations(range(len(keys)), 2) if reach > _REACH else _near(len(keys), reach):
+        if named[i] or named[j] or j == i + 1:
+            yield keys[i], keys[j]
+
+
+def _near(n: int, reach: int) -> Iterator[tuple[int, int]]:
+    for i in range(n):
+        for j in range(i + 1, min(n, i + reach + 1)):
+            yield i, j

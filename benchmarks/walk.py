@@ -32,7 +32,7 @@ from polygraph.graph.pagerank import EdgeKind, Network, walk
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.base import Method
 from polygraph.retrieve.methods.walk import NameWalk
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.workspace.index import Index
 
 SETS: Mapping[str, Sequence[tuple[str, int | None]]] = {

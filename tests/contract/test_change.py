@@ -13,7 +13,8 @@ from polygraph.errors import BadInput, IndexMismatch
 from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.store.layers import BELOW, Snapshot
+from polygraph.store.layers import DEPENDENCIES
+from polygraph.store.snapshot import Snapshot
 from polygraph.testing import REPLIES, scripted_chat
 from polygraph.workspace.index import Index
 
@@ -161,7 +162,7 @@ def follow(steps, base, chat):
     found, wanted = tables(base / "index"), tables(base / "clean")
     for name in VIEWS:
         assert found[name] == wanted[name], name
-    assert {row[0] for row in found["layers"]} == set(BELOW)
+    assert {row[0] for row in found["layers"]} == set(DEPENDENCIES)
     assert files(base / "index") == files(base / "clean")
     assert found_words(base / "index") == found_words(base / "clean")
     assert ours == theirs

@@ -20,8 +20,9 @@ from polygraph.store.atomic_files import damage
 from polygraph.store.connection import readable
 from polygraph.store.database import Store
 from polygraph.store.generations import BEFORE, begin, finish, finished_state
-from polygraph.store.layers import FILES, Snapshot
+from polygraph.store.layers import FILE_LAYERS
 from polygraph.store.lock import writing
+from polygraph.store.snapshot import Snapshot
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
@@ -263,7 +264,7 @@ def test_a_second_writer_waits_as_long_as_it_is_told(index, call, start):
 
 
 def damaged_files(index):
-    for layer in sorted(FILES):
+    for layer in sorted(FILE_LAYERS):
         for path in sorted((index / "derived").glob(f"{layer}-*/*")):
             if path.suffix != ".lock":
                 yield path
@@ -318,7 +319,7 @@ def test_the_next_index_rebuilds_damaged_files_and_only_those(how, index):
         assert set(report.built) == {"chunk_vectors", "graph"}
         assert report.usage.calls == 0
     assert answer(index) == wanted
-    for layer in FILES:
+    for layer in FILE_LAYERS:
         (folder,) = (index / "derived").glob(f"{layer}-*")
         assert damage(folder, thorough=True) == ""
 
@@ -327,7 +328,7 @@ def test_a_deleted_derived_folder_is_made_anew_with_the_same_answers(index):
     wanted = answer(index)
     shutil.rmtree(index / "derived")
     with opened(index) as whole:
-        assert set(whole.add().built) == FILES
+        assert set(whole.add().built) == FILE_LAYERS
     assert answer(index) == wanted
 
 

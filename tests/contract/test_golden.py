@@ -19,7 +19,7 @@ from polygraph.config import Settings
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 

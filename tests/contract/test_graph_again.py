@@ -14,7 +14,7 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.database import Store
-from polygraph.store.layers import REVISION, folder_of, versions
+from polygraph.store.layers import REVISION_KEY, folder_of, versions
 from polygraph.store.manifest import Manifest
 
 TABLES = ("entities", "names", "relations", "triples", "merges", "reread", "meta")
@@ -138,7 +138,7 @@ def put(store, document, extractions):
     text = f"what {document} says"
     with store.transaction():
         # As if another text had been read.
-        store.set_meta(REVISION, str(int(store.meta(REVISION) or "0") + 1))
+        store.set_meta(REVISION_KEY, str(int(store.meta(REVISION_KEY) or "0") + 1))
         store.put_document(Document(id=document, title="", text=text, source=""), "", chunks, windows)
         for extraction in extractions:
             store.put_extraction(extraction, MANIFEST.extractor)
@@ -181,7 +181,7 @@ def reread(store, left, chance):
     left[document][w] = replace(window, entities=tuple(entities), relations=tuple(relations))
     with store.transaction():
         store.unread_windows([window.window])
-        store.set_meta(REVISION, str(int(store.meta(REVISION) or "0") + 1))
+        store.set_meta(REVISION_KEY, str(int(store.meta(REVISION_KEY) or "0") + 1))
         store.put_extraction(left[document][w], MANIFEST.extractor)
 
 
@@ -236,7 +236,7 @@ def follow(base, seed, monkeypatch):
     for document, extractions in left.items():
         put(clean, document, extractions)
     with clean.transaction():
-        clean.set_meta(REVISION, store.meta(REVISION))
+        clean.set_meta(REVISION_KEY, store.meta(REVISION_KEY))
         for decision in decided:
             clean.decide(*decision)
     made(clean)

@@ -9,7 +9,7 @@ from polygraph.records import Evidence, Retrieval, Span
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.methods.graphrag_global import GraphRAGGlobal
 from polygraph.retrieve.methods.lexical import BM25
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.testing import check_method
 from polygraph.testing.check_retrieval import expected_calls
 

@@ -19,7 +19,7 @@ from polygraph.cli import app
 from polygraph.config import SECRET, Settings
 from polygraph.ingest import FORMATS
 from polygraph.retrieve import METHODS
-from polygraph.store.layers import BELOW
+from polygraph.store.layers import DEPENDENCIES
 
 
 def _pages():
@@ -232,7 +232,7 @@ def test_every_record_and_its_fields_are_in_the_table_of_the_data_model():
 
 def test_every_layer_is_in_the_data_model_with_what_it_rests_on():
     page = read("data-model.md")
-    for layer, below in BELOW.items():
+    for layer, below in DEPENDENCIES.items():
         row = next(line for line in page.splitlines() if line.startswith(f"| `{layer}` |"))
         rests_on = row.split("|")[3].strip()
         assert rests_on == (", ".join(f"`{b}`" for b in below) or "documents"), layer

@@ -7,7 +7,7 @@ import pytest
 from polygraph.config import Settings
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from polygraph.cli.progress import Bars
 from polygraph.cli.render.answer import err, out, plain, show_answer
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.workspace.index import Index
 
 SAMPLE_QUESTIONS = (

@@ -115,7 +115,7 @@ def _chat(settings: Settings) -> Check:
 
 
 def _index(settings: Settings) -> Check:
-    from polygraph.store.layers import BELOW
+    from polygraph.store.layers import DEPENDENCIES
     from polygraph.text.words import quantity
     from polygraph.workspace.index import Index
 
@@ -128,7 +128,7 @@ def _index(settings: Settings) -> Check:
             settings=settings.model_copy(update={"offline": True}), folder=settings.index
         ) as opened:
             snapshot = opened.snapshot()
-            missing = [layer for layer in BELOW if layer not in snapshot.layers]
+            missing = [layer for layer in DEPENDENCIES if layer not in snapshot.layers]
             if "chunk_vectors" in snapshot.layers:
                 snapshot.check_embedder(opened.models.embedder.name, opened.models.embedder.dimension)
             n_chunks = snapshot.n_chunks

@@ -1,12 +1,13 @@
-"""What is embedded of the graph: one text for each row of a layer of vectors."""
+"""What is embedded of the graph: one text for each row of a layer of vectors.
+
+Raise `revisions.EMBEDDING_TEXTS` whenever a text changes, so that vectors of former texts are made again.
+"""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeAlias
 
 from polygraph.records import Entity, Relation, Report, Triple
 
-REVISION = "2"
-"""Raised whenever a text changes, so that vectors of former texts are made anew."""
 _CHARACTERS = 600
 """Of a text so much is embedded: about what an embedder of names reads."""
 _REPORT_CHARACTERS = 2_000

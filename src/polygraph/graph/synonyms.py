@@ -24,13 +24,10 @@ from polygraph.columnar.memory import let_go
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import among_heaviest, begun
 from polygraph.models.protocols import Vectors
+from polygraph.revisions import SYNONYM_COSINE as COSINE
+from polygraph.revisions import SYNONYM_NEIGHBOURS as NEIGHBOURS
+from polygraph.revisions import SYNONYMS as REVISION
 
-REVISION = "2"
-"""Raised whenever other pairs or cosines may come out."""
-COSINE = 0.8
-"""Least cosine of an edge (arXiv:2502.14802, appendix: 0.8)."""
-NEIGHBOURS = 100
-"""Edges that one name may begin, the nearest first (code: about 100)."""
 _LETTERS = 2
 """Names with no more letters and digits than this have no synonyms (code: 2)."""
 

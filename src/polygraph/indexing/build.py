@@ -1,6 +1,6 @@
 """From documents to finished layers: the one place that knows all stages of indexing.
 
-Every step first asks whether its layer is current, so running it again repeats nothing. Rows are committed as
+Every step first asks whether its layer is up to date, so running it again repeats nothing. Rows are committed as
 they come (per document, per window), views in one transaction each, files under a temporary name: a build that
 is stopped anywhere goes on from what was committed.
 """
@@ -49,7 +49,15 @@ from polygraph.store.connection import with_room
 from polygraph.store.database import Store
 from polygraph.store.generations import BEFORE
 from polygraph.store.graph_rows import StoredGraph
-from polygraph.store.layers import FILES, GRAPH_FILE, above, current, folder_of, versions, with_below
+from polygraph.store.layers import (
+    FILE_LAYERS,
+    GRAPH_FILE,
+    dependents,
+    folder_of,
+    up_to_date,
+    versions,
+    with_dependencies,
+)
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
 from polygraph.store.mention_rows import mention_rows
@@ -98,7 +106,7 @@ class BuildReport:
     removed: int = 0
     unread: tuple[tuple[str, str], ...] = ()
     built: dict[str, float] = field(default_factory=dict)
-    """Seconds by layer, for those that were built; the others were current."""
+    """Seconds by layer, for those that were built; the others were up to date."""
     counts: dict[str, int] = field(default_factory=dict)
     """Documents, chunks, windows by state, entities, relations, communities, reports."""
     notes: list[str] = field(default_factory=list)
@@ -229,7 +237,7 @@ def build(
         report: of `put_documents`; completed and returned.
         progress: told after each item.
         processes: workers for extraction without a model; 0: as many as pay off.
-        again: of these layers, those that are built even if they are current.
+        again: of these layers, those that are built even if they are up to date.
         on_change: called before a layer that was finished once is replaced.
 
     Raises:
@@ -241,8 +249,8 @@ def build(
         if store.manifest() not in (None, manifest):
             on_change()
         sound = cache(lambda folder: not damage(folder, thorough=True))
-        for layer in with_below(layers):
-            if layer not in again and layer in current(store, manifest, sound):
+        for layer in with_dependencies(layers):
+            if layer not in again and layer in up_to_date(store, manifest, sound):
                 continue
             if layer in store.layers():
                 on_change()
@@ -254,7 +262,7 @@ def build(
                 store.set_manifest(manifest)
                 if layer in again:
                     # Its version does not tell the new texts from the old.
-                    store.forget_layers(above(layer))
+                    store.forget_layers(dependents(layer))
                 store.put_layer(layer, versions(store, manifest)[layer], n_rows, seconds)
                 store.set_notes(layer, builder.notes)
             sound.cache_clear()
@@ -683,7 +691,7 @@ def sweep(store: Store, manifest: Manifest, *, former: int = 1) -> None:
     if not derived.is_dir():
         return
     wanted = versions(store, manifest)
-    keep = {folder_of(store.folder, layer, wanted[layer]).name for layer in FILES}
+    keep = {folder_of(store.folder, layer, wanted[layer]).name for layer in FILE_LAYERS}
     for begun in derived.glob("*.tmp"):
         if begun.is_dir():
             shutil.rmtree(begun, ignore_errors=True)
@@ -692,8 +700,8 @@ def sweep(store: Store, manifest: Manifest, *, former: int = 1) -> None:
         with closing(Store(store.folder, mode="read", file=BEFORE)) as before:
             if (older := before.manifest()) is not None:
                 theirs = versions(before, older)
-                keep |= {folder_of(store.folder, layer, theirs[layer]).name for layer in FILES}
-    for layer in sorted(FILES):
+                keep |= {folder_of(store.folder, layer, theirs[layer]).name for layer in FILE_LAYERS}
+    for layer in sorted(FILE_LAYERS):
         old = sorted(
             (p for p in derived.glob(f"{layer}-*") if p.name not in keep),
             key=lambda p: p.stat().st_mtime,

@@ -23,7 +23,7 @@ from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.models import Models
 from polygraph.store.connection import FILE_NAME
 from polygraph.store.database import Store
-from polygraph.store.layers import BELOW, above, with_below
+from polygraph.store.layers import DEPENDENCIES, dependents, with_dependencies
 from polygraph.store.lock import writing
 
 
@@ -63,7 +63,7 @@ def import_into(
                 store, graph, placed, manifest, lambda done, total: progress("documents", done, total)
             )
         report = BuildReport(added=held["documents indexed"], source=held)
-        build(store, manifest, silent, list(BELOW), report, progress)
+        build(store, manifest, silent, list(DEPENDENCIES), report, progress)
         return _noted(store, report, [*graph.remarks(), *_not_taken_over(folder, graph, report)])
 
 
@@ -78,7 +78,7 @@ def _build_exported(
     """Build the layers of an export from its rows, and take its reports over where they fit."""
     manifest = exported.manifest
     written = "reports" in layers and not manifest.reports.startswith("extractive")
-    wanted = [x for x in layers if not (written and x in ("reports", *above("reports")))]
+    wanted = [x for x in layers if not (written and x in ("reports", *dependents("reports")))]
     report = build(store, manifest, silent, wanted, BuildReport(added=exported.counts["documents"]), progress)
     if written and adopt_reports(store, manifest):
         build(store, manifest, silent, layers, report, progress)
@@ -105,7 +105,7 @@ def _importable(exported: Exported, models: Models) -> tuple[list[str], list[str
     }
     layers, notes = list(exported.layers), []
     for layer, (model, name, dimension) in needs.items():
-        lost = [each for each in layers if layer in with_below([each])]
+        lost = [each for each in layers if layer in with_dependencies([each])]
         if lost and (model.name, model.dimension) != (name, dimension):
             layers = [each for each in layers if each not in lost]
             notes.append(

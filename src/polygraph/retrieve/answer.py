@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from polygraph.models import Models
 from polygraph.records import Answer, Chunk, Citation, Evidence, Retrieval
 from polygraph.retrieve.evidence import passages_of
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks import extractive
 from polygraph.tasks.answer import NO_ANSWER, Turn, write_answer
 from polygraph.tasks.extractive import Passage

@@ -6,7 +6,8 @@ from typing import ClassVar, Protocol, TypeVar, runtime_checkable
 from polygraph.errors import MissingLayer
 from polygraph.models import Models
 from polygraph.records import Retrieval
-from polygraph.store.layers import BY_EMBEDDER, BY_NAME_EMBEDDER, Snapshot
+from polygraph.store.layers import CHUNK_VECTOR_LAYERS, NAME_VECTOR_LAYERS
+from polygraph.store.snapshot import Snapshot
 
 
 @runtime_checkable
@@ -65,9 +66,9 @@ def require(index: Snapshot, method: str, needs: frozenset[str], models: Models)
     missing = needs - index.layers
     if missing:
         raise MissingLayer(method, missing, str(index.folder))
-    if needs & BY_EMBEDDER:
+    if needs & CHUNK_VECTOR_LAYERS:
         index.check_embedder(models.embedder.name, models.embedder.dimension)
-    if needs & BY_NAME_EMBEDDER:
+    if needs & NAME_VECTOR_LAYERS:
         index.check_name_embedder(models.name_embedder.name)
 
 

@@ -10,7 +10,7 @@ from polygraph.retrieve.evidence import as_json
 from polygraph.retrieve.linked_passages import owned
 from polygraph.retrieve.pack import fitting
 from polygraph.retrieve.steps import RANKED, embed_names, rerank
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.text.tokens import count_many
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from polygraph.records import Chunk, Entity, Evidence, Json, Relation, Report, Retrieval, Span, Step, Triple
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.extractive import Passage
 from polygraph.text.tokens import truncate
 

@@ -12,7 +12,7 @@ from typing import Literal, TypeVar
 import numpy as np
 
 from polygraph.records import Entity, Relation, digest
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 T = TypeVar("T")
 

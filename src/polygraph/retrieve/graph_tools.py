@@ -12,7 +12,7 @@ from polygraph.models import Models
 from polygraph.records import Entity, Evidence, Triple
 from polygraph.retrieve.evidence import entity_evidence, triple_evidence
 from polygraph.retrieve.steps import chunk_evidence, embed_names
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import Act
 from polygraph.text.normalize import normalise
 from polygraph.text.tokens import count_tokens

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from polygraph.models.protocols import Vectors
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 
 def owned(cited: Sequence[Sequence[str]], taken: Collection[str] = ()) -> list[list[str]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from polygraph.errors import BadInput
 from polygraph.models import Models
 from polygraph.retrieve.steps import embed_names
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.question import Keywords, question_keywords
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from polygraph.models import Models
 from polygraph.records import Report
 from polygraph.retrieve.steps import embed_question
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.rate_reports import rate
 
 _UNREADABLE = 1

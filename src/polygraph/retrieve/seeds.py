@@ -9,7 +9,7 @@ from polygraph.extract.titles.find_titles import Named, names_in
 from polygraph.graph.pagerank import EdgeKind, Network
 from polygraph.graph.title_graph import NameGraph
 from polygraph.models.protocols import Vectors
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 
 DIGITS = 9

@@ -11,7 +11,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import AnswerForm, Chunk, Cut, Entity, Evidence, Json, Relation, Retrieval, Span, Step
 from polygraph.retrieve.pack import Block, Packed, pack
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.text.normalize import normalise
 from polygraph.text.words import STOP

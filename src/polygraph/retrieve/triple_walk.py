@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.columnar.memmap import room
-from polygraph.extract.titles.find_titles import READER, Keys, Said, Titles, read_document, title_key
+from polygraph.extract.titles.find_titles import Keys, Said, Titles, read_document, title_key
 from polygraph.extract.titles.title_table import Sayings
 from polygraph.records import digest
+from polygraph.revisions import TITLES
 from polygraph.store.database import Store
 
 
@@ -30,7 +31,7 @@ def say(store: Store, chunker: str, former: Sayings | None, folder: Path | None 
     """
     # Read row by row, and several times: of all documents only the titles are in memory.
     titles = Titles(title for _, _, title in store.documents_cut())
-    settings = digest(READER, chunker)
+    settings = digest(TITLES, chunker)
     marks = np.fromiter((_mark(settings, i, h) for i, h, _ in store.documents_cut()), dtype=np.uint64)
     places = np.full(len(marks), -1) if former is None else _kept(former, titles, marks)
 

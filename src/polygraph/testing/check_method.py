@@ -17,8 +17,9 @@ from polygraph.records import Answer, Document, Retrieval, Usage
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.base import Method, with_budget
 from polygraph.store.database import Store
-from polygraph.store.layers import BELOW, Snapshot, with_below
+from polygraph.store.layers import DEPENDENCIES, with_dependencies
 from polygraph.store.manifest import Manifest
+from polygraph.store.snapshot import Snapshot
 from polygraph.testing.check_retrieval import expected_calls, faults_of_answer, faults_of_retrieval
 from polygraph.testing.scripted_model import scripted_chat
 
@@ -231,7 +232,7 @@ class _Run:
                         False, f"without the layer {layer!r}, which it needs, no MissingLayer is raised"
                     )
         with _snapshot(index.folder) as enough:
-            wanted = with_below(self.method.needs)
+            wanted = with_dependencies(self.method.needs)
             enough.versions = {name: v for name, v in enough.versions.items() if name in wanted}
             try:
                 self.method(QUESTION, enough, self.models)
@@ -278,9 +279,11 @@ def _check_form(method: Method) -> None:
         raise AssertionError(
             f"{name} is not a dataclass: its parameters are fields, so that a budget can be set"
         )
-    unknown = sorted(method.needs - set(BELOW))
+    unknown = sorted(method.needs - set(DEPENDENCIES))
     if unknown:
-        raise AssertionError(f"{name} needs {unknown}, which are not layers. Layers are: {', '.join(BELOW)}")
+        raise AssertionError(
+            f"{name} needs {unknown}, which are not layers. Layers are: {', '.join(DEPENDENCIES)}"
+        )
     for part in ("source", "calls", "summary"):
         if not getattr(method, part).strip():
             raise AssertionError(f"{name}.{part} is empty")
@@ -358,7 +361,7 @@ def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models
             document = Document(id=name, title=title, text=text, metadata={"part": part})
             loaded = Loaded(documents=(document,), unread=())
             put_documents(store, loaded, [name], manifest, models.embedder, _silent)
-        build(store, manifest, models, list(BELOW), BuildReport(), _silent)
+        build(store, manifest, models, list(DEPENDENCIES), BuildReport(), _silent)
     finally:
         store.close()
 

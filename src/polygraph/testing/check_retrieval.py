@@ -18,7 +18,7 @@ from polygraph.retrieve.methods.graphrag_global import GraphRAGGlobal
 from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
 from polygraph.retrieve.methods.rograg.rograg import Rograg
 from polygraph.retrieve.methods.rqrag import RQRAG
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.text.tokens import count_tokens
 
 # --- form -----------------------------------------------------------------------------------------------

@@ -61,9 +61,10 @@ from polygraph.retrieve.base import Method, with_budget
 from polygraph.store.connection import is_begun
 from polygraph.store.database import Store
 from polygraph.store.generations import Unfinished, begin, finish, stamp, unfinished
-from polygraph.store.layers import BELOW, BY_NAME_EMBEDDER, REVISION, Snapshot, current
+from polygraph.store.layers import DEPENDENCIES, NAME_VECTOR_LAYERS, REVISION_KEY, up_to_date
 from polygraph.store.lock import writing
 from polygraph.store.manifest import Manifest
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import Turn, condense_question
 from polygraph.text.words import names
 
@@ -271,7 +272,7 @@ class Index:
             plan = Plan(
                 manifest=manifest,
                 wanted=wanted,
-                ready=tuple(current(store, manifest)) if store is not None and untouched else (),
+                ready=tuple(up_to_date(store, manifest)) if store is not None and untouched else (),
                 methods=[_planned(name) for name in methods],
                 prices={
                     **PRICES,
@@ -338,13 +339,13 @@ class Index:
             if not documents and not forget:
                 raise BadInput("name at least one document; list them with: polygraph status --documents")
             manifest = self._built(store)
-            note = begin(store, layers=current(store, manifest), removed=documents, forget=forget)
+            note = begin(store, layers=up_to_date(store, manifest), removed=documents, forget=forget)
             with store.transaction():
                 for document in documents:
                     store.remove_document(document)
                 store.withdraw(documents)
                 # Views that are not brought in step would keep what they say of the documents.
-                store.drop_layers(layer for layer in BELOW if layer not in note.layers)
+                store.drop_layers(layer for layer in DEPENDENCIES if layer not in note.layers)
             report = BuildReport(removed=len(set(documents)), unchanged=store.count("documents"))
             self._finish(
                 store, manifest, report, self._build_silently(store, manifest, note, report, progress)
@@ -366,10 +367,10 @@ class Index:
         with self._writing(wait_s) as store:
             manifest = with_writer(self.folder, self._built(store), self.models)
             begun = unfinished(store)
-            layers = {*current(store, manifest), *(begun.layers if begun else ())}
+            layers = {*up_to_date(store, manifest), *(begun.layers if begun else ())}
             again = {"reports"} if not manifest.reports.startswith("extractive") else set()
             if not is_local(self.models.name_embedder):
-                again |= BY_NAME_EMBEDDER
+                again |= NAME_VECTOR_LAYERS
             return self._build_again(store, manifest, layers, again, progress)
 
     def retry(self, *, progress: Progress = _silent, wait_s: float = 0.0) -> BuildReport:
@@ -400,14 +401,14 @@ class Index:
             reports = [q.key for q in self.models.calls.quarantined() if q.stage == "report"]
             note = unfinished(store)
             if windows or reports:
-                note = begin(store, layers={*current(store, manifest), "graph"})
+                note = begin(store, layers={*up_to_date(store, manifest), "graph"})
                 keys = self._reply_keys(store, manifest, windows)
                 self.models.calls.forget([*sorted(keys), *reports])
                 with store.transaction():
                     store.unread_windows(windows)
                     if windows:
-                        store.set_meta(REVISION, str(int(store.meta(REVISION) or "0") + 1))
-            layers = {*current(store, manifest), *(note.layers if note else ())}
+                        store.set_meta(REVISION_KEY, str(int(store.meta(REVISION_KEY) or "0") + 1))
+            layers = {*up_to_date(store, manifest), *(note.layers if note else ())}
             return self._build_again(store, manifest, layers, {"reports"} if reports else (), progress)
 
     def keep_apart(self, a: str, b: str) -> None:
@@ -677,7 +678,7 @@ class Index:
         store = Store(self.folder, mode="read")
         try:
             manifest = store.manifest()
-            fresh = current(store, manifest)
+            fresh = up_to_date(store, manifest)
             done = store.layers()
             return {
                 "index": str(self.folder),
@@ -689,7 +690,7 @@ class Index:
                         "rows": done[name][1] if name in done else 0,
                         "seconds": round(done[name][2], 3) if name in done else 0.0,
                     }
-                    for name in BELOW
+                    for name in DEPENDENCIES
                 },
                 "embedder": manifest.embedder if manifest else "",
                 "name_embedder": manifest.name_embedder if manifest else "",
@@ -719,7 +720,7 @@ class Index:
 
     def _layers_for(self, methods: Sequence[str]) -> list[str]:
         if not methods:
-            return list(BELOW)
+            return list(DEPENDENCIES)
         return sorted({layer for name in methods for layer in find_method(name).needs})
 
     def _answer(
@@ -846,7 +847,7 @@ class Index:
             return
         if vectors is None:
             # A removal that was stopped is finished by another command.
-            again = replace(note, layers=tuple(current(store, manifest)))
+            again = replace(note, layers=tuple(up_to_date(store, manifest)))
             vectors = self._build_silently(store, manifest, again, BuildReport(), _silent)
         keys = self._reply_keys(store, manifest, store.read_windows())
         gone = self.models.calls.keep_only(keys, vectors)

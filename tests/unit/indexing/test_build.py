@@ -12,7 +12,7 @@ from polygraph.indexing.build import embedded_text
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Description, Entity
-from polygraph.store.layers import BELOW
+from polygraph.store.layers import DEPENDENCIES
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
@@ -90,7 +90,7 @@ def whole(kind, tmp_path_factory, papers_texts, write_files):
     folder = write_files(base / "papers", papers_texts)
     with opened(base / "index", kind) as index:
         report = index.add(folder)
-        assert set(report.built) == set(BELOW)
+        assert set(report.built) == set(DEPENDENCIES)
         return base / "index", folder, rows(base / "index"), files(base / "index"), answers(index)
 
 

@@ -25,7 +25,7 @@ from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Document, digest
 from polygraph.store.database import Store
-from polygraph.store.layers import above
+from polygraph.store.layers import dependents
 from polygraph.store.lock import writing
 from polygraph.testing import scripted_chat
 from polygraph.testing.scripted_model import REPLIES, scripted_report
@@ -347,7 +347,7 @@ def test_another_embedder_gets_the_rows_and_is_told_what_is_missing(base, tmp_pa
         assert new.snapshot().layers == {"chunks", "lexical", "chunk_vectors", "names"}
         assert report.counts["entities"] == 0
         assert len(report.notes) == 1
-        assert f"{', '.join(['graph', *above('graph')])} not rebuilt" in report.notes[0]
+        assert f"{', '.join(['graph', *dependents('graph')])} not rebuilt" in report.notes[0]
         assert "another-model" in report.notes[0]
         assert new.status()["notes"] == report.notes
         new.export(tmp_path / "out")

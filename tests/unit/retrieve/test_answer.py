@@ -11,7 +11,7 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Evidence, Retrieval, Span
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.methods.lexical import BM25
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.workspace.index import Index
 
 TEXTS = {

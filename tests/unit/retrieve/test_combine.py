@@ -15,7 +15,7 @@ from polygraph.retrieve import METHODS
 from polygraph.retrieve.base import Method
 from polygraph.retrieve.methods.combine import Arm, Integrate, Select, integrate, select
 from polygraph.retrieve.overlap import overlap, passages
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.route import Route, by_rules, read_kind
 from polygraph.testing import check_method, scripted_chat
 from polygraph.testing.scripted_model import REPLIES

@@ -4,7 +4,7 @@ from itertools import pairwise
 
 from polygraph.records import Description, Entity, Relation
 from polygraph.retrieve.expansion import Caps, Surroundings, expand, sample
-from polygraph.store.layers import Neighbour
+from polygraph.store.snapshot import Neighbour
 from polygraph.text.normalize import normalise
 
 

@@ -11,7 +11,7 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.methods.graphcot import GraphCoT
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import Act, read_step
 from polygraph.testing import scripted_chat
 from polygraph.testing.prompt_reading import fenced, last_turn

@@ -9,7 +9,7 @@ from polygraph.models.protocols import ChatReply
 from polygraph.records import Triple
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.methods.hipporag import HippoRAG
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.filter_facts import read_choice, relevant_facts
 from polygraph.testing import WordEmbedder, scripted_chat
 

@@ -13,7 +13,7 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve.hops import weigh_hops
 from polygraph.retrieve.methods.walk import NameWalk, _with_own
 from polygraph.retrieve.seeds import by_match, matched
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.workspace.index import Index
 

@@ -9,16 +9,16 @@ from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.database import Store
 from polygraph.store.layers import (
-    BELOW,
-    BY_NAME_EMBEDDER,
-    FILES,
-    Snapshot,
-    above,
-    current,
+    DEPENDENCIES,
+    FILE_LAYERS,
+    NAME_VECTOR_LAYERS,
+    dependents,
     folder_of,
+    up_to_date,
     versions,
-    with_below,
+    with_dependencies,
 )
+from polygraph.store.snapshot import Snapshot
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
@@ -53,16 +53,22 @@ def only_open(snapshot):
 
 def test_layers_are_built_from_below():
     seen = set()
-    for layer, below in BELOW.items():
+    for layer, below in DEPENDENCIES.items():
         assert set(below) <= seen, layer
         seen.add(layer)
-    assert with_below(["reports", "lexical"]) == ("chunks", "lexical", "graph", "communities", "reports")
-    assert with_below([]) == ()
+    assert with_dependencies(["reports", "lexical"]) == (
+        "chunks",
+        "lexical",
+        "graph",
+        "communities",
+        "reports",
+    )
+    assert with_dependencies([]) == ()
 
 
 def test_every_layer_is_ready_after_a_build(snapshot):
-    assert snapshot.layers == set(BELOW)
-    for layer in FILES:
+    assert snapshot.layers == set(DEPENDENCIES)
+    for layer in FILE_LAYERS:
         assert folder_of(snapshot.folder, layer, snapshot.versions[layer]).is_dir()
 
 
@@ -79,12 +85,12 @@ def test_a_layer_without_its_files_is_not_ready_nor_is_what_rests_on_it(folder, 
 @pytest.mark.parametrize(
     ("change", "stale"),
     [
-        ({"embedder": "other"}, {"chunks", *BELOW}),
-        ({"name_embedder": "other"}, BY_NAME_EMBEDDER | {"synonyms"}),
-        ({"extractor": "nlp:other"}, {"graph", *above("graph")}),
+        ({"embedder": "other"}, {"chunks", *DEPENDENCIES}),
+        ({"name_embedder": "other"}, NAME_VECTOR_LAYERS | {"synonyms"}),
+        ({"extractor": "nlp:other"}, {"graph", *dependents("graph")}),
         ({"community_size": 99}, {"communities", "reports", "report_vectors"}),
         ({"reports": "other"}, {"reports", "report_vectors"}),
-        ({"chunk_tokens": 17}, set(BELOW)),
+        ({"chunk_tokens": 17}, set(DEPENDENCIES)),
     ],
 )
 def test_a_changed_setting_makes_stale_what_depends_on_it_and_nothing_else(change, stale, folder):
@@ -92,7 +98,7 @@ def test_a_changed_setting_makes_stale_what_depends_on_it_and_nothing_else(chang
 
     store = Store(folder, mode="read")
     manifest = replace(store.manifest(), **change)
-    assert set(BELOW) - current(store, manifest).keys() == stale
+    assert set(DEPENDENCIES) - up_to_date(store, manifest).keys() == stale
     store.close()
 
 

@@ -8,7 +8,7 @@ from polygraph.evaluate.metrics.relevance import can_stand_in_text
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.tokens_of_answers import normalised
 from polygraph.records import Entity
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -9,7 +9,7 @@ from polygraph.evaluate.metrics.ranking import first_appearances, ranks_of
 from polygraph.evaluate.questions.file import GoldPassage, Question
 from polygraph.evaluate.tokens_of_answers import contains, normalised
 from polygraph.records import Chunk, Document, Retrieval
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 YES_NO = frozenset({"yes", "no", "noanswer"})
 """Normalised answers that no passage holds as such."""

@@ -15,7 +15,7 @@ import numpy as np
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.questions.generate import Posed
 from polygraph.records import Chunk, Entity, Relation
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.text.sentences import sentences
 
 _ASKED = {

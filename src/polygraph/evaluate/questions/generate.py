@@ -23,7 +23,7 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.thread_pool import in_turn
 from polygraph.records import Chunk
 from polygraph.retrieve.evidence import entity_line, relation_line
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.generate_questions import Level, name_users, pose_question, summarise_sources
 from polygraph.text.tokens import truncate
 from polygraph.text.words import content

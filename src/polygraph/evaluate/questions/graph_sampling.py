@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.graph.csr import Graph
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 HOPS = 50
 """Distinct entities that a walk must reach (section 3: 50 non-repeating hops)."""

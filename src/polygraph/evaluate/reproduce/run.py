@@ -20,7 +20,7 @@ from polygraph.models import ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Answer, Json, Retrieval
 from polygraph.retrieve.answer import answer as write
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.text.tokens import count_tokens
 
 GROUNDED = 50

@@ -30,7 +30,7 @@ from polygraph.evaluate.runs.study_steps import Told, answer_questions
 from polygraph.models import Models
 from polygraph.records import Answer
 from polygraph.retrieve.base import Method
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

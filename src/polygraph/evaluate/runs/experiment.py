@@ -40,7 +40,7 @@ from polygraph.evaluate.study_questions import put, questions_of, take
 from polygraph.models import ChatModel, Models
 from polygraph.models.thread_pool import in_turn
 from polygraph.records import Answer, Json
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.text.words import quantity
 
 Kind: TypeAlias = Literal["grounded", "summary", "sentences"]

@@ -22,7 +22,8 @@ from polygraph.models.protocols import Embedder
 from polygraph.models.thread_pool import in_turn
 from polygraph.records import Json, Retrieval, Usage
 from polygraph.retrieve.base import Method, require
-from polygraph.store.layers import BY_EMBEDDER, BY_NAME_EMBEDDER, Snapshot, with_below
+from polygraph.store.layers import CHUNK_VECTOR_LAYERS, NAME_VECTOR_LAYERS, with_dependencies
+from polygraph.store.snapshot import Snapshot
 
 _KEPT_RANKS = 20
 
@@ -214,7 +215,7 @@ class Measuring:
         return found
 
     def _embedders(self) -> tuple[tuple[Embedder, frozenset[str]], ...]:
-        return (self._models.embedder, BY_EMBEDDER), (self._models.name_embedder, BY_NAME_EMBEDDER)
+        return (self._models.embedder, CHUNK_VECTOR_LAYERS), (self._models.name_embedder, NAME_VECTOR_LAYERS)
 
     def _measure(
         self, question: Question, name: str, embedded: Mapping[str, tuple[float, float, Usage]]
@@ -344,7 +345,9 @@ def _grounds(
     return Grounds(
         question="",
         method=short(name, type(method).__qualname__, repr(parameters)),
-        index=short(*(f"{layer}={index.versions.get(layer, '')}" for layer in with_below(method.needs))),
+        index=short(
+            *(f"{layer}={index.versions.get(layer, '')}" for layer in with_dependencies(method.needs))
+        ),
         models=short(
             models.chat.name if models.chat is not None else "",
             models.reranker.name if models.reranker is not None else "",

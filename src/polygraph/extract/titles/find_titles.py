@@ -3,7 +3,7 @@
 A title that stands in the text of another passage is a link that the author drew; a capitalised name that several
 passages have is a weaker one. Both are found by reading words, at about a third of a millisecond for a passage.
 What one document says is read by itself (`read_document`), given the titles of all; what follows from all documents
-together is found in arrays (`naming`).
+together is found in arrays (`naming`). Raise `revisions.TITLES` whenever other names may be found.
 """
 
 import re
@@ -21,9 +21,6 @@ from polygraph.columnar.memmap import Room
 from polygraph.columnar.memory import let_go
 from polygraph.extract.nlp.capitalized_names import capitalised_spans
 from polygraph.text.words import STOP
-
-READER = "titles-capitals-1"
-"""Names how names are found; a change makes the layer stale."""
 
 _WORD = re.compile(r"\w+(?:[’'&./-]\w+)*")
 _POSSESSIVE = re.compile(r"[’']s?$")

@@ -1,7 +1,7 @@
 """Reports made of sentences: what a community is about when no model writes it down.
 
 The sentences are those of the descriptions. Without a model these are sentences of the documents, each
-with the entities that it names.
+with the entities that it names. Raise `revisions.EXTRACTIVE_REPORTS` whenever the same graph may give other reports.
 """
 
 import heapq
@@ -22,8 +22,6 @@ from polygraph.graph.reports.sentence_quality import LEGAL_NOTICE, cut, namely, 
 from polygraph.graph.reports.sentence_table import Told
 from polygraph.records import Community, Entity, Finding, Relation
 
-REVISION = "2"
-"""Raised whenever the same graph may give other reports, so that former ones are made anew."""
 _MAX_FINDINGS = 5
 _LONG_SUMMARY = 420  # characters of two sentences together
 _ALIKE = 0.5  # share of the shorter sentence's words that makes it a repetition

@@ -12,7 +12,7 @@ from polygraph.indexing.estimate.questions import Holdings, question_line
 from polygraph.indexing.estimate.ranges import ZERO, Estimate, Line, line
 from polygraph.models import Models
 from polygraph.models.prices import FREE
-from polygraph.store.layers import with_below
+from polygraph.store.layers import with_dependencies
 from polygraph.text.tokens import count_many
 
 
@@ -36,10 +36,12 @@ def estimate(corpus: Corpus, plan: Plan, models: Models, *, pilot: int = 0) -> E
 
 def _estimate(facts: Facts) -> Estimate:
     corpus, plan, chat = facts.corpus, facts.plan, facts.models.chat
-    needed = [layer for layer in with_below(plan.wanted) if layer not in plan.ready]
+    needed = [layer for layer in with_dependencies(plan.wanted) if layer not in plan.ready]
     with_model = chat is not None and plan.manifest.reader.startswith("llm:")
     to_read = (
-        [w for w in corpus.windows if w.id not in corpus.read] if "graph" in with_below(plan.wanted) else []
+        [w for w in corpus.windows if w.id not in corpus.read]
+        if "graph" in with_dependencies(plan.wanted)
+        else []
     )
     facts.rows = dict(corpus.read)
     counts = count_many([w.text for w in corpus.windows])
@@ -56,7 +58,7 @@ def _estimate(facts: Facts) -> Estimate:
     elif to_read:
         read_without_model(facts, to_read)
     graph = Graph()
-    if "graph" in with_below(plan.wanted) and (set(needed) - {"chunks", "lexical"} or plan.methods):
+    if "graph" in with_dependencies(plan.wanted) and (set(needed) - {"chunks", "lexical"} or plan.methods):
         graph = graph_of(facts, habits, n_pilot_reports, writes_reports)
         if writes_reports and chat is not None:
             lines.append(report_line(facts, chat, graph))

@@ -18,7 +18,7 @@ from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
 from polygraph.retrieve.methods.hybrid import Hybrid
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import retrieved, round_robin
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.route import Route, route_question
 
 Router = Callable[[str, Models], Route]

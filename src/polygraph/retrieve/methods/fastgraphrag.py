@@ -21,7 +21,7 @@ from polygraph.retrieve.evidence import as_json, entity_evidence, nothing, relat
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.policies import Policy, keep
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question, retrieved
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.question import question_entities
 
 _FETCHED = 256

@@ -21,7 +21,7 @@ from polygraph.retrieve.evidence import nothing, passages_of, spans_of
 from polygraph.retrieve.expansion import Caps, Collected, Surroundings, Visit, expand, sample
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_names, retrieved, round_robin
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.tasks.aspects import aspects, question_parts
 from polygraph.tasks.summarise import Summary, select_summaries, summarise

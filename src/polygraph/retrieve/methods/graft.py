@@ -14,7 +14,7 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing, report_evidence
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_question, retrieved
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.text.words import quantity
 
 

@@ -17,7 +17,7 @@ from polygraph.retrieve.evidence import nothing, triple_line
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import Act, next_step, step_tokens
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.question import question_entities

@@ -19,7 +19,7 @@ from polygraph.retrieve.evidence import nothing, passages_of, spans_of
 from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_question, retrieved, round_robin
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.drift import Intermediate, follow, imagine_answer, prime
 from polygraph.tasks.extractive import SentencePool
 from polygraph.text.words import quantity

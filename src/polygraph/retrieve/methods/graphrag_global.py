@@ -19,7 +19,7 @@ from polygraph.retrieve.evidence import nothing, spans_of
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.report_selection import down_to, nearest, rated_as_relevant
 from polygraph.retrieve.steps import RANKED, retrieved
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.extractive import is_broad
 from polygraph.tasks.map_reports import Point, find_points
 from polygraph.text.tokens import count_many

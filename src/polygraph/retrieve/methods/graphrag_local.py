@@ -22,7 +22,7 @@ from polygraph.retrieve.evidence import (
 )
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved, sources_of
-from polygraph.store.layers import Neighbour, Snapshot
+from polygraph.store.snapshot import Neighbour, Snapshot
 from polygraph.text.tokens import count_tokens
 
 

@@ -21,7 +21,7 @@ from polygraph.records import Json, Retrieval, Step, Triple
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import as_json
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit, top
 from polygraph.tasks.filter_facts import relevant_facts
 

@@ -17,7 +17,7 @@ from polygraph.retrieve.steps import (
     rerank,
     search_dense,
 )
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

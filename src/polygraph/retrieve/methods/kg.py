@@ -27,7 +27,7 @@ from polygraph.retrieve.steps import (
     retrieved,
 )
 from polygraph.retrieve.triple_walk import Reached, walk_triples
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import top
 from polygraph.tasks.question import graph_keywords
 from polygraph.text.normalize import normalise

@@ -27,7 +27,7 @@ from polygraph.retrieve.steps import (
     round_robin,
     sources_of,
 )
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.question import Keywords, question_keywords
 
 Mode: TypeAlias = Literal["local", "global", "hybrid", "mix"]

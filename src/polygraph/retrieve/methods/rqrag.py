@@ -20,7 +20,7 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing
 from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_question, reciprocal_rank_fusion
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.tasks.refine_query import ACTIONS, Action, PathAnswer, answer_path, refine
 from polygraph.text.normalize import normalise

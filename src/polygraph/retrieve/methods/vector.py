@@ -7,7 +7,7 @@ from polygraph.models import Models
 from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.steps import RANKED, hits_as_json, pack_chunks, search_dense
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -25,7 +25,7 @@ from polygraph.retrieve.base import require
 from polygraph.retrieve.hops import weigh_hops
 from polygraph.retrieve.seeds import DIGITS, by_match, by_rarity, matched, normalised, titled
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks, rerank
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from polygraph.records import Report, digest
 from polygraph.store.database import Store
-from polygraph.store.layers import BELOW, versions
+from polygraph.store.layers import DEPENDENCIES, versions
 from polygraph.store.manifest import Manifest
 from polygraph.store.serialization import report_from_json, report_to_json
 
@@ -30,7 +30,7 @@ def finished_layers(store: Store, manifest: Manifest) -> tuple[str, ...]:
     """
     wanted, done = versions(store, manifest), store.layers()
     found: list[str] = []
-    for layer, below in BELOW.items():
+    for layer, below in DEPENDENCIES.items():
         if layer in done and done[layer][0] == wanted[layer] and all(b in found for b in below):
             found.append(layer)
     return tuple(found)

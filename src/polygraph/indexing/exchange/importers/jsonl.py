@@ -29,7 +29,7 @@ from polygraph.records import (
     Window,
 )
 from polygraph.store.database import Store
-from polygraph.store.layers import BELOW, versions, with_below
+from polygraph.store.layers import DEPENDENCIES, versions, with_dependencies
 from polygraph.store.manifest import FORMAT, Manifest
 from polygraph.store.serialization import report_from_json, report_to_json
 
@@ -90,10 +90,12 @@ def describe(folder: Path) -> Exported:
         wrong(f"extractor_settings: {problem}")
     if (
         not isinstance(layers, list)
-        or not all(isinstance(layer, str) and layer in BELOW for layer in layers)
-        or list(with_below(layers)) != layers
+        or not all(isinstance(layer, str) and layer in DEPENDENCIES for layer in layers)
+        or list(with_dependencies(layers)) != layers
     ):
-        wrong(f"layers must be some of {', '.join(BELOW)}, in this order, with those that each rests on")
+        wrong(
+            f"layers must be some of {', '.join(DEPENDENCIES)}, in this order, with those that each rests on"
+        )
     names = {f"{kind}.jsonl": kind for kind in KINDS}
     if not isinstance(files, dict) or files.keys() != names.keys():
         wrong(f"files must name {', '.join(names)}, with the number of lines of each")

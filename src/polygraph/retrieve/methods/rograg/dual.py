@@ -24,7 +24,7 @@ from polygraph.retrieve.steps import (
     retrieved,
     sources_of,
 )
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.question import Keywords, question_keywords
 
 Matching: TypeAlias = Literal["joined", "exact"]

@@ -16,7 +16,7 @@ from polygraph.models import Models
 from polygraph.records import Triple
 from polygraph.retrieve.evidence import triple_line
 from polygraph.retrieve.steps import embed_names
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 
 _NAMESAKES = 3
 """Entities of one name that are taken together."""

@@ -18,7 +18,7 @@ from polygraph.retrieve.methods.rograg.executor import Bound, Execution
 from polygraph.retrieve.methods.rograg.fact_search import Matching, names_of
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import RANKED, entities_in_question, ordered_chunks, retrieved, round_robin
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.plan import MAX_STEPS, Plan, plan
 from polygraph.text.words import quantity
 

@@ -16,7 +16,7 @@ from polygraph.retrieve.methods.rograg.dual import Order, RogragDual
 from polygraph.retrieve.methods.rograg.logic_form import NEEDS as LOGIC_NEEDS
 from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
 from polygraph.retrieve.relevance import relevance
-from polygraph.store.layers import Snapshot
+from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import write_answer
 from polygraph.tasks.extractive import is_broad
 from polygraph.tasks.intent import Intent, question_intent

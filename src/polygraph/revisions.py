@@ -1,0 +1,24 @@
+"""Revisions of the code that derives data from documents.
+
+A layer's version includes the revision of the code that builds it (`store.layers.versions`). Raise a revision whenever
+the code gives another result for the same input: layers that were built before are then stale, and are built again.
+The constants stand apart from that code so that an index can be opened without loading it.
+"""
+
+TITLES = "titles-capitals-1"
+"""Of `extract.titles`: which names a document has, and which titles it mentions."""
+
+EMBEDDING_TEXTS = "2"
+"""Of `graph.embedding_texts`: what is embedded of entities, relations, triples, predicates and reports."""
+
+SYNONYMS = "2"
+"""Of `graph.synonyms`: which names are compared, and how."""
+
+SYNONYM_COSINE = 0.8
+"""Least cosine of an edge between two names (arXiv:2502.14802, appendix: 0.8)."""
+
+SYNONYM_NEIGHBOURS = 100
+"""Edges that one name may begin, the nearest first (authors' code: about 100)."""
+
+EXTRACTIVE_REPORTS = "2"
+"""Of `graph.reports.extractive`: which sentences make up a report."""

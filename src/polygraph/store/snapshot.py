@@ -1,0 +1,446 @@
+"""The finished layers of an index as one consistent state: what retrieval methods read."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
+from polygraph.graph.csr import Graph
+from polygraph.graph.edges import mention_edges
+from polygraph.graph.title_graph import NameGraph
+from polygraph.models.protocols import Vectors
+from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple
+from polygraph.store.atomic_files import damage
+from polygraph.store.database import Store
+from polygraph.store.generations import finished_state
+from polygraph.store.layers import GRAPH_FILE, folder_of, up_to_date
+from polygraph.store.lexical import LexicalIndex
+from polygraph.store.vectors import Hit, VectorIndex, top
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """A relation as seen from the graph: row of the relation, rows of its ends, weight."""
+
+    n: int
+    source: int
+    target: int
+    weight: float
+
+
+class Snapshot:
+    """The finished layers of an index, as one state; what methods read.
+
+    Rows are numbers: chunks in the order of (document id, ordinal), entities in the order of their ids. With a
+    filter (`where`) everything that rests on other documents is invisible: chunks, descriptions of entities and
+    relations, and any report of which a part rests on them.
+    """
+
+    def __init__(
+        self, folder: Path, scope: Mapping[str, str] | None = None, store: Store | None = None
+    ) -> None:
+        self.folder = folder
+        self.store = store or finished_state(folder)
+        manifest = self.store.manifest()
+        if manifest is None:
+            raise IndexUnreadable(
+                f"the index at {folder} is empty. Fill it with: polygraph index PATH --index {folder}"
+            )
+        self.manifest = manifest
+        self.versions = up_to_date(self.store, manifest)
+        self.scope = dict(scope or {})
+
+    @property
+    def layers(self) -> frozenset[str]:
+        """Layers that can be read."""
+        return frozenset(self.versions)
+
+    def close(self) -> None:
+        """Release the files."""
+        self.store.close()
+
+    def where(self, scope: Mapping[str, str]) -> "Snapshot":
+        """The same state, restricted to the documents whose metadata match.
+
+        Args:
+            scope: keys ``id``, ``title`` or a metadata field, to a value or a pattern with ``*``; every pair
+                must match, letter case aside. A field that holds a list matches if an item does.
+
+        Raises:
+            BadInput: if no document has one of the fields.
+        """
+        scoped = Snapshot.__new__(Snapshot)
+        scoped.folder, scoped.store, scoped.manifest = self.folder, self.store, self.manifest
+        scoped.versions, scoped.scope = self.versions, {**self.scope, **scope}
+        _ = scoped.allowed  # so that a wrong field is reported here
+        return scoped
+
+    def check_embedder(self, name: str, dimension: int) -> None:
+        """Make sure that questions are embedded by the model that embedded the chunks.
+
+        Raises:
+            IndexMismatch: if it is another one.
+        """
+        if (name, dimension) != (self.manifest.embedder, self.manifest.dimension):
+            raise IndexMismatch(
+                f"the index at {self.folder} holds vectors of {self.manifest.embedder} "
+                f"({self.manifest.dimension} dimensions), and the embedder in use is {name} ({dimension}). Use the "
+                f"former (setting `embedder`), or embed again with: polygraph index --index {self.folder}"
+            )
+
+    def check_name_embedder(self, name: str) -> None:
+        """The same for entities and relations."""
+        if name != self.manifest.name_embedder:
+            raise IndexMismatch(
+                f"the index at {self.folder} holds entity vectors of {self.manifest.name_embedder}, and the "
+                f"embedder in use is {name}. Use the former (setting `name_embedder`), or embed again with: "
+                f"polygraph index --index {self.folder}"
+            )
+
+    # --- scope --------------------------------------------------------------------------------------
+
+    @cached_property
+    def documents_allowed(self) -> frozenset[str] | None:
+        """Ids of the documents within the filter; None without a filter."""
+        if not self.scope:
+            return None
+        known: set[str] = {"id", "title"}
+        allowed = []
+        for document, title, metadata in self.store.documents():
+            known |= metadata.keys()
+            fields: dict[str, Json] = {**metadata, "id": document, "title": title}
+            if all(_matches(fields.get(key), value) for key, value in self.scope.items()):
+                allowed.append(document)
+        unknown = sorted(set(self.scope) - known)
+        if unknown:
+            raise BadInput(
+                f"no document has the field {unknown[0]!r}. Fields are: {', '.join(sorted(known))}"
+            )
+        return frozenset(allowed)
+
+    @cached_property
+    def allowed(self) -> NDArray[np.bool_] | None:
+        """Chunks within the filter, shape ``(n_chunks,)``; None without a filter."""
+        documents = self.documents_allowed
+        if documents is None:
+            return None
+        rows = self.store.rows("SELECT document FROM chunks ORDER BY n")
+        return np.fromiter((d in documents for (d,) in rows), dtype=np.bool_, count=len(rows))
+
+    def permits(self, chunks: Iterable[str]) -> bool:
+        """Whether all of these chunks (ids) are within the filter."""
+        documents = self.documents_allowed
+        return documents is None or all(c.rpartition(":")[0] in documents for c in chunks)
+
+    # --- chunks -------------------------------------------------------------------------------------
+
+    @cached_property
+    def n_chunks(self) -> int:
+        """How many chunks the index has, filter aside."""
+        return self.store.count("chunks")
+
+    def chunks(self, ns: Sequence[int]) -> list[Chunk]:
+        """Chunks by row."""
+        return self.store.chunks(ns)
+
+    def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
+        """Chunks by id."""
+        return self.store.chunks_by_id(ids)
+
+    def chunk_numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """Rows of chunks by id, in the order asked for."""
+        return self.store.chunk_numbers_of(ids)
+
+    def chunks_of(self, document: str) -> list[Chunk]:
+        """Chunks of one document, in order, whatever the filter."""
+        return self.store.chunks_of(document)
+
+    def titles(self, documents: Sequence[str]) -> dict[str, str]:
+        """Titles of documents by id."""
+        return self.store.titles(list(dict.fromkeys(documents)))
+
+    def search_words(self, question: str, k: int) -> list[Hit]:
+        """Chunks by BM25."""
+        return self._lexical.search(question, k, self.allowed)
+
+    def search_chunks(self, vector: Vectors, k: int) -> list[Hit]:
+        """Chunks by cosine with a unit vector of shape ``(dimension,)``."""
+        return self._vectors("chunk_vectors").search(vector, k, self.allowed)
+
+    def chunk_scores(self, vector: Vectors) -> NDArray[np.float32]:
+        """Cosine of every chunk with a unit vector, shape ``(n_chunks,)``; ``-inf`` outside the filter."""
+        scores = np.round(self._vectors("chunk_vectors").scores(vector), 6)
+        return scores if self.allowed is None else np.where(self.allowed, scores, -np.inf).astype(np.float32)
+
+    def chunk_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
+        """Cosine of some chunks with a unit vector, in the order asked for."""
+        rows = self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
+        return np.asarray(np.round(rows @ vector, 6), dtype=np.float32)
+
+    def chunk_vectors(self, ns: Sequence[int] | NDArray[np.int64]) -> Vectors:
+        """Unit vectors of some chunks, in the order asked for, shape ``(len(ns), dimension)``."""
+        return self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
+
+    # --- graph --------------------------------------------------------------------------------------
+
+    @cached_property
+    def graph(self) -> Graph:
+        """Entities joined by relations, as arrays over entity rows, filter aside."""
+        return Graph.load(self._folder("graph") / GRAPH_FILE)
+
+    @cached_property
+    def n_entities(self) -> int:
+        """How many entities the graph has, filter aside; passage `c` is vertex ``n_entities + c`` of `edges`."""
+        return self.store.count("entities")
+
+    def edges(self, layer: str) -> Graph:
+        """Edges of one kind, for walks; those that rest on documents outside the filter are left out.
+
+        A weight that rests on documents on both sides of the filter counts by the share of its passages inside.
+
+        Args:
+            layer: one of `EDGE_LAYERS`. Entities come first, by row; then passages (``mentions``), by row.
+        """
+        if layer not in self._edges:
+            self._edges[layer] = self._edges_within(layer)
+        return self._edges[layer]
+
+    def derived(self, name: str, make: Callable[[], Graph]) -> Graph:
+        """A graph that is made of others: made when it is first asked for, then kept as long as this state is open."""
+        if name not in self._edges:
+            self._edges[name] = make()
+        return self._edges[name]
+
+    @cached_property
+    def _edges(self) -> dict[str, Graph]:
+        return {}
+
+    def _edges_within(self, layer: str) -> Graph:
+        whole = Graph.load(self._folder(layer) / GRAPH_FILE)
+        chunks = self.allowed
+        if chunks is None:
+            return whole
+        if layer in ("graph", "facts"):
+            table: Literal["relations", "triples"] = "relations" if layer == "graph" else "triples"
+            rows = [
+                (source, target, weight * sum(self.permits([c]) for c in ids) / len(ids))
+                for source, target, weight, ids in self.store.weighted_edges(table)
+            ]
+            kept = [row for row in rows if row[2] > 0]
+            return Graph.from_edges(self.n_entities, *([row[i] for row in kept] for i in range(3)))
+        a, b, weights = whole.edges()
+        if layer == "mentions":
+            inside = chunks[b - self.n_entities]
+            return mention_edges(self.n_entities, len(chunks), a[inside], b[inside] - self.n_entities)
+        if (entities := self._entities_allowed) is not None:
+            inside = entities[a] & entities[b]
+            a, b, weights = a[inside], b[inside], weights[inside]
+        return Graph.from_edges(whole.n, a, b, weights)
+
+    @cached_property
+    def names(self) -> NameGraph:
+        """Names that passages share, and the passages, of those within the filter."""
+        whole = NameGraph.load(self._folder("names"), self.n_chunks)
+        return whole if self.allowed is None else whole.within(self.allowed)
+
+    def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
+        """Entities by cosine of name and descriptions with a unit vector."""
+        return self._vectors("entity_vectors").search(vector, k, self._entities_allowed)
+
+    def search_names(self, vector: Vectors, k: int) -> list[Hit]:
+        """Entities by cosine of their name alone."""
+        return self._vectors("name_vectors").search(vector, k, self._entities_allowed)
+
+    def search_descriptions(self, vector: Vectors, k: int) -> list[Hit]:
+        """Entities by cosine of what is said of them, without their name."""
+        return self._vectors("description_vectors").search(vector, k, self._entities_allowed)
+
+    def search_relations(self, vector: Vectors, k: int) -> list[Hit]:
+        """Relations by cosine of keywords, ends and description."""
+        return self._vectors("relation_vectors").search(vector, k, self._relations_allowed)
+
+    def fact_scores(self, vector: Vectors) -> NDArray[np.float32]:
+        """Cosine of every triple with a unit vector, shape ``(n_triples,)``; ``-inf`` outside the filter."""
+        scores = np.round(self._vectors("fact_vectors").scores(vector), 6)
+        allowed = self._triples_allowed
+        return scores if allowed is None else np.where(allowed, scores, -np.inf).astype(np.float32)
+
+    def search_facts(self, vector: Vectors, k: int) -> list[Hit]:
+        """Triples by cosine of subject, predicate and object."""
+        return top(self.fact_scores(vector), k)
+
+    def search_predicates(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
+        """Predicates by cosine, with it; one that only documents outside the filter use is left out."""
+        scores = self._vectors("predicate_vectors").scores(vector)
+        hits = top(scores, k if self.allowed is None else len(scores))
+        found = [(self._predicates[hit.n], hit.score) for hit in hits]
+        if self.allowed is not None:
+            found = [(p, s) for p, s in found if self.triples(self.store.triples_with([p]))][:k]
+        return found
+
+    def predicate_similarities(self, vector: Vectors, predicates: Sequence[str]) -> dict[str, float]:
+        """Cosine of some predicates with a unit vector; those that no triple has are left out."""
+        scores = self._vectors("predicate_vectors").scores(vector)
+        rows = {p: self._predicate_rows[p] for p in predicates if p in self._predicate_rows}
+        return {p: round(float(scores[n]), 6) for p, n in rows.items()}
+
+    def entities(self, ns: Sequence[int]) -> list[Entity]:
+        """Entities by row, reduced to what the filter permits."""
+        return [self._reduce_entity(e) for e in self.store.entities(ns)]
+
+    def relations_at(self, entities: Sequence[int]) -> list[Neighbour]:
+        """Relations with an end among some entities, by row."""
+        return [Neighbour(*row) for row in self.store.edges_at(entities)]
+
+    def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
+        """Relations by row, reduced to what the filter permits; those with nothing left are left out."""
+        found = dict(zip(ns, self.store.relations(ns), strict=True))
+        if self.documents_allowed is None:
+            return found
+        reduced = {n: self._reduce_relation(r) for n, r in found.items()}
+        return {n: r for n, r in reduced.items() if r.chunks}
+
+    def triples(self, ns: Sequence[int]) -> dict[int, Triple]:
+        """Triples by row, with the chunks that the filter permits; those with none are left out."""
+        found = dict(zip(ns, self.store.triples(ns), strict=True))
+        if self.documents_allowed is None:
+            return found
+        reduced = {
+            n: replace(t, chunks=tuple(c for c in t.chunks if self.permits([c]))) for n, t in found.items()
+        }
+        return {n: t for n, t in reduced.items() if t.chunks}
+
+    def triples_at(
+        self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
+    ) -> list[tuple[int, int, int]]:
+        """Triples with such an end among some entities, as ``(row, subject row, object row)``, by row."""
+        return self.store.triples_at(entities, ends=ends)
+
+    def triples_with(self, predicates: Sequence[str]) -> list[int]:
+        """Rows of the triples with one of some predicates."""
+        return self.store.triples_with(predicates)
+
+    def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
+        """Rows of the entities that bear some names, spelt in any of the ways found, by name as given."""
+        return self.store.entities_named(names)
+
+    def entity_numbers(self, ids: Sequence[str]) -> dict[str, int]:
+        """Rows of entities by id."""
+        return self.store.entity_numbers(ids)
+
+    # --- communities and reports --------------------------------------------------------------------
+
+    def communities(self) -> list[Community]:
+        """Every community, by level, then id."""
+        return self.store.communities()
+
+    def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
+        """Pairs of entity id and community id."""
+        return self.store.communities_of(entities)
+
+    def reports(self, communities: Sequence[str] | None = None) -> list[Report]:
+        """Reports of some communities or of all, without those that the filter withholds."""
+        return [r for r in self.store.reports(communities) if self.permits(r.chunks)]
+
+    def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
+        """Reports by cosine with a unit vector by the embedder of names, with it; ties by level, then id."""
+        hits = self._vectors("report_vectors").search(vector, k, self._permitted_reports)
+        found = self.store.reports([self._reported[hit.n] for hit in hits])
+        return [(report, hit.score) for report, hit in zip(found, hits, strict=True)]
+
+    # --- files --------------------------------------------------------------------------------------
+
+    def _folder(self, layer: str) -> Path:
+        folder = folder_of(self.folder, layer, self.versions[layer])
+        # Asked once for each layer, when it is first used: a damaged file must not give a wrong answer.
+        if problem := damage(folder, thorough=True):
+            raise IndexUnreadable(
+                f"the layer {layer} is damaged: {problem}. Build it again with: "
+                f"polygraph index --index {self.folder}"
+            )
+        return folder
+
+    @cached_property
+    def _lexical(self) -> LexicalIndex:
+        return LexicalIndex.open(self._folder("lexical"))
+
+    def _vectors(self, layer: str) -> VectorIndex:
+        if layer not in self._opened:
+            self._opened[layer] = VectorIndex.open(self._folder(layer))
+        return self._opened[layer]
+
+    @cached_property
+    def _opened(self) -> dict[str, VectorIndex]:
+        return {}
+
+    @cached_property
+    def _reported(self) -> list[str]:
+        return self.store.reported()
+
+    @cached_property
+    def _permitted_reports(self) -> NDArray[np.bool_] | None:
+        """Which reports the filter lets through; None without a filter."""
+        if self.documents_allowed is None:
+            return None
+        return np.fromiter((self.permits(r.chunks) for r in self.store.all_reports()), dtype=np.bool_)
+
+    @cached_property
+    def _predicates(self) -> list[str]:
+        return self.store.predicates()
+
+    @cached_property
+    def _predicate_rows(self) -> dict[str, int]:
+        return {predicate: n for n, predicate in enumerate(self._predicates)}
+
+    @cached_property
+    def _entities_allowed(self) -> NDArray[np.bool_] | None:
+        return self._where_chunks(e.chunks for e in self.store.all_entities())
+
+    @cached_property
+    def _relations_allowed(self) -> NDArray[np.bool_] | None:
+        return self._where_chunks(r.chunks for r in self.store.all_relations())
+
+    @cached_property
+    def _triples_allowed(self) -> NDArray[np.bool_] | None:
+        return self._where_chunks(t.chunks for t in self.store.all_triples())
+
+    def _where_chunks(self, rows: Iterable[Sequence[str]]) -> NDArray[np.bool_] | None:
+        """Of which rows some chunk is within the filter; None without a filter."""
+        if self.documents_allowed is None:
+            return None
+        return np.fromiter((any(self.permits([c]) for c in chunks) for chunks in rows), dtype=np.bool_)
+
+    def _reduce_entity(self, e: Entity) -> Entity:
+        if self.documents_allowed is None:
+            return e
+        return replace(
+            e,
+            descriptions=tuple(d for d in e.descriptions if self.permits([d.chunk])),
+            chunks=tuple(c for c in e.chunks if self.permits([c])),
+        )
+
+    def _reduce_relation(self, r: Relation) -> Relation:
+        chunks = tuple(c for c in r.chunks if self.permits([c]))
+        whole = len(chunks) == len(r.chunks)
+        return replace(
+            r,
+            descriptions=tuple(d for d in r.descriptions if self.permits([d.chunk])),
+            chunks=chunks,
+            # Predicates and keywords do not say which chunk they come from.
+            predicates=r.predicates if whole else (),
+            keywords=r.keywords if whole else (),
+        )
+
+
+def _matches(value: Json, pattern: str) -> bool:
+    if isinstance(value, list):
+        return any(_matches(item, pattern) for item in value)
+    if value is None:
+        return False
+    return fnmatchcase(str(value).casefold(), pattern.casefold())

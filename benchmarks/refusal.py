@@ -20,8 +20,8 @@ from polygraph.config import load_settings
 from polygraph.models.open import open_models
 from polygraph.records import Chunk
 from polygraph.store.lexical import LexicalIndex
-from polygraph.tasks import extractive
-from polygraph.tasks.extractive import Passage, choose_sentences
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.sentences import Passage
 
 SETS = ("hotpotqa", "nq", "musique")
 
@@ -34,7 +34,6 @@ def main() -> None:
     parser.add_argument("--n", type=int, default=150)
     options = parser.parse_args()
     models = open_models(load_settings({"offline": True}), None)
-    extractive.REFUSE_BELOW = float("-inf")
     whole: dict[str, list[tuple[float, bool]]] = {}
     for name in SETS:
         with gzip.open(options.data / name / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
@@ -83,7 +82,7 @@ def best(question: str, documents: list[dict[str, Any]], models: Any) -> float:
         )
         for n, d in enumerate(documents, 1)
     ]
-    found = choose_sentences(question, passages, models)
+    found = answer_with_sentences(question, passages, models, refuse_below=float("-inf"))
     return found.logit if found.logit is not None else float("-inf")
 
 

@@ -9,9 +9,10 @@ from polygraph.models import Models
 from polygraph.records import Answer, Chunk, Citation, Evidence, Retrieval
 from polygraph.retrieve.evidence import passages_of
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks import extractive
 from polygraph.tasks.answer import NO_ANSWER, Turn, write_answer
-from polygraph.tasks.extractive import Passage
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.question_scope import is_global_question
+from polygraph.tasks.offline.sentences import Passage
 from polygraph.text.sentences import sentences
 from polygraph.text.words import content
 
@@ -141,12 +142,12 @@ def _refusal(reason: str) -> _Draft:
 
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> _Draft:
-    if extractive.is_broad(question) and retrieval.answer_form == "points":
+    if is_global_question(question) and retrieval.answer_form == "points":
         return _list_points(retrieval, index)
     passages = _passages(question, retrieval.evidence, index)
-    selection = extractive.choose_sentences(question, passages, models)
+    selection = answer_with_sentences(question, passages, models)
     if not selection.sentences:
-        broad = extractive.is_broad(question) and retrieval.answer_form != "points"
+        broad = is_global_question(question) and retrieval.answer_form != "points"
         hint = "; a question about the whole collection is one for `graphrag-global`" if broad else ""
         return _refusal(selection.refused_because + hint)
     chunks = {p.chunk.id: p.chunk for p in passages}

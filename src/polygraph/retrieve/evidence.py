@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from polygraph.records import Chunk, Entity, Evidence, Json, Relation, Report, Retrieval, Span, Step, Triple
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.extractive import Passage
+from polygraph.tasks.offline.sentences import Passage
 from polygraph.text.tokens import truncate
 
 _ROW_TOKENS = 120

@@ -14,8 +14,10 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report, Span
 from polygraph.tasks.citations import likeliest, without_citations
-from polygraph.tasks.extractive import SentencePool, is_broad, statements
 from polygraph.tasks.map_reports import support
+from polygraph.tasks.offline.map_reports import rank_statements
+from polygraph.tasks.offline.question_scope import is_global_question
+from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.output_parsing import number, printable, salvage_json, without_thinking
 from polygraph.text.tokens import truncate
 
@@ -85,8 +87,10 @@ def prime(question: str, reports: Sequence[Report], models: Models, *, method: s
     if models.chat is None:
         # Every fold of reports is read, so the cross-encoder would take long.
         # A question about the whole gets the weightiest subject of each fold, and no particulars.
-        broad = is_broad(question)
-        found = statements(question, reports, replace(models, reranker=None), most=1 if broad else _SENTENCES)
+        broad = is_global_question(question)
+        found = rank_statements(
+            question, reports, replace(models, reranker=None), most=1 if broad else _SENTENCES
+        )
         return Intermediate(
             text=" ".join(s.text for s in found),
             score=max((s.score for s in found), default=0.0),

@@ -9,7 +9,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
-from polygraph.tasks import extractive
+from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.output_parsing import integer, number, salvage_json
 from polygraph.text.words import content
 
@@ -55,7 +55,7 @@ def find_points(question: str, reports: Sequence[Report], models: Models) -> lis
     if models.chat is None:
         return [
             Point(text=s.text, score=s.score, reports=(s.report,), chunks=s.chunks)
-            for s in extractive.statements(question, reports, models)
+            for s in rank_statements(question, reports, models)
         ]
     listing = "\n\n".join(f"[{n}] (weight {r.weight:.2f})\n{r.text}" for n, r in enumerate(reports, 1))
     system, user = prompt("points").fill({"reports": as_data(listing, "reports"), "question": question})

@@ -9,8 +9,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Span
-from polygraph.tasks import extractive
-from polygraph.tasks.extractive import Passage
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.output_parsing import printable, salvage_json, without_thinking
 from polygraph.text.tokens import truncate
 
@@ -56,7 +56,7 @@ def sub_answer(
     """
     if models.chat is None:
         # Without the cross-encoder, which judges the whole in the end and would have to read every step's passages.
-        found = extractive.choose_sentences(question, passages, replace(models, reranker=None))
+        found = answer_with_sentences(question, passages, replace(models, reranker=None))
         best = found.sentences[:1]
         return SubAnswer(text=best[0].text if best else "", spans=tuple(s.span for s in best))
     lines = [f"- {fact}" for fact in facts]

@@ -13,7 +13,8 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Span
 from polygraph.tasks.citations import likeliest, without_citations
-from polygraph.tasks.extractive import Passage, SentencePool
+from polygraph.tasks.offline.sentence_pool import SentencePool
+from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.output_parsing import printable, without_thinking
 from polygraph.text.words import content
 
@@ -129,7 +130,7 @@ def select_summaries(
     for subject, chunks in zip(subjects, near, strict=True):
         # Said twice, the subject weighs as much as all else in the question.
         query = question if subject == question else f"{subject}. {subject}. {question}"
-        found = pool.nearest(query, most=_SENTENCES, chunks=set(chunks), passed=said)
+        found = pool.nearest(query, most=_SENTENCES, chunks=set(chunks), exclude=said)
         said |= {s.span for s in found}
         summaries.append(Summary(text=" ".join(s.text for s in found), spans=tuple(s.span for s in found)))
     return summaries

@@ -12,8 +12,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.models.thread_pool import in_turn
 from polygraph.prompts import as_data, prompt
-from polygraph.tasks import extractive
-from polygraph.tasks.extractive import Passage
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.output_parsing import salvage_json, without_thinking
 
 _VERDICT_TOKENS = 200
@@ -37,7 +37,7 @@ def supports(
     Without a model: whether an extractive answer can be made of the passages that it rests on.
     """
     if models.chat is None:
-        return bool(extractive.choose_sentences(question, passages, models).sentences)
+        return bool(answer_with_sentences(question, passages, models).sentences)
     values = {"evidence": as_data(context, "evidence"), "question": question}
     return _verdict("supports", values, models, method)
 

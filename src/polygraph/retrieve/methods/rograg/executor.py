@@ -25,7 +25,7 @@ from polygraph.retrieve.methods.rograg.fact_search import (
 from polygraph.retrieve.methods.rograg.operators import Row, value_of, value_row, written
 from polygraph.retrieve.methods.rograg.quantities import Date, Quantity
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.extractive import Passage
+from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.plan import Plan, PlanStep
 from polygraph.tasks.subanswer import SubAnswer, deduce, sub_answer
 from polygraph.tasks.verify import keep_rows

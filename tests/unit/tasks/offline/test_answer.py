@@ -1,12 +1,12 @@
-"""Answers and statements without a language model."""
+"""Extractive answers: which sentences are chosen, and when an answer is refused."""
 
 import numpy as np
-import pytest
 
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.records import Chunk, Finding, Report
-from polygraph.tasks.extractive import Passage, choose_sentences, is_broad, statements
+from polygraph.records import Chunk
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.sentences import Passage
 
 
 class Judge:
@@ -44,7 +44,7 @@ HORN = "Tobias Wren bought the fog horn from Leeds. Nobody heard the horn in a g
 
 
 def chosen(question, *texts, reranker=None):
-    return choose_sentences(question, passages(*texts), models(reranker))
+    return answer_with_sentences(question, passages(*texts), models(reranker))
 
 
 def test_the_sentence_that_shares_the_rare_words_is_chosen():
@@ -56,7 +56,7 @@ def test_the_sentence_that_shares_the_rare_words_is_chosen():
 
 def test_spans_count_from_the_beginning_of_the_document():
     (passage,) = passages(f"One. {HORN}", start=100)
-    found = choose_sentences("Who bought the fog horn?", [passage], models())
+    found = answer_with_sentences("Who bought the fog horn?", [passage], models())
     for sentence in found.sentences:
         span = sentence.span
         assert passage.chunk.text[span.start - 100 : span.end - 100] == sentence.text
@@ -106,60 +106,3 @@ def test_endless_texts_and_questions_are_answered_in_bounded_size():
     found = chosen("Who built the light? " * 500, "light granite " * 20_000, LIGHT)
     assert all(len(s.text) <= 2_000 for s in found.sentences)
     assert len(found.sentences) <= 5
-
-
-@pytest.mark.parametrize(
-    ("question", "broad"),
-    [
-        ("What are the main themes of these documents?", True),
-        ("Summarise the collection.", True),
-        ("Who built the light?", False),
-        ("What are the main duties of Mara Quill?", False),
-        ("", False),
-    ],
-)
-def test_broad_questions_name_nothing_and_ask_for_the_whole(question, broad):
-    assert is_broad(question) is broad
-
-
-# --- statements of reports ------------------------------------------------------------------------------
-
-
-def report(n, *findings, rating=5.0):
-    return Report(
-        community=f"0-{n}", level=0, title=f"Group {n}", summary="s", rating=rating, weight=0.5,
-        findings=tuple(Finding(summary=f, chunks=(f"c{n}:{i}",)) for i, f in enumerate(findings)),
-        chunks=(f"c{n}:0",),
-    )  # fmt: skip
-
-
-def test_statements_about_particular_things_are_ranked_by_their_words():
-    found = statements(
-        "Who bought the fog horn?",
-        [report(1, "Mara Quill built the light."), report(2, "Tobias Wren bought the fog horn.")],
-        models(),
-    )
-    assert found[0].text == "Tobias Wren bought the fog horn."
-    assert (found[0].report, found[0].chunks) == ("0-2", ("c2:0",))
-    assert all(0 <= s.score <= 100 for s in found)
-
-
-def test_a_broad_question_hears_several_reports():
-    reports = [
-        report(n, f"The {w} was argued over by the board for many years.")
-        for n, w in enumerate(("oil", "reef", "chapel"))
-    ]
-    found = statements("What are the main disputes of these papers?", reports, models())
-    assert len({s.report for s in found}) == 3
-
-
-def test_a_statement_of_two_reports_counts_once():
-    same = "Tobias Wren bought the fog horn."
-    found = statements("Who bought the fog horn?", [report(1, same), report(2, same)], models())
-    assert [s.report for s in found if s.text == same] == ["0-1"]
-
-
-def test_no_reports_give_no_statements_and_there_is_a_limit():
-    assert statements("Who?", [], models()) == []
-    many = [report(n, f"The horn number {n} was bought by Tobias Wren.") for n in range(50)]
-    assert len(statements("Who bought the horn?", many, models(), most=7)) == 7

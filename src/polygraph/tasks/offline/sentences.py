@@ -1,0 +1,136 @@
+"""Sentences of passages as candidates, and the similarity of a question to them."""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.records import Chunk, Span
+from polygraph.text.sentences import sentences
+from polygraph.text.words import content, words
+
+MAX_CANDIDATES = 48
+"""Sentences, or statements of reports, that the cross-encoder reads for one question."""
+DUPLICATE_OVERLAP = 0.6
+"""Two sentences are duplicates if they share this much of the content words of the shorter one."""
+_MAX_CHARACTERS = 600
+"""A sentence is cut here; headings and tables without full stops can be endless."""
+_MIN_WORDS = 3
+"""Shorter sentences are no candidates."""
+_DEPENDENT = re.compile(
+    r"[\"'“‘(*]*(?:he|she|it|they|him|her|them|his|its|their|this|that|these|those|such|there|here|then|so|but|and|or|yet|"
+    r"both|neither|either|the (?:former|latter|same|other)|one|another|which|who)\b",
+    re.IGNORECASE,
+)
+"""Beginnings of a sentence that is not understood without the one before it."""
+_WORD_WEIGHT, _COSINE_WEIGHT = 0.6, 0.4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Passage:
+    """A chunk that evidence rests on."""
+
+    chunk: Chunk
+    title: str
+    evidence: int
+    """Number of the evidence, from 1."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuotedSentence:
+    """A sentence of the documents, chosen for an answer."""
+
+    text: str
+    span: Span
+    evidence: int
+    """Number of the evidence that its passage belongs to, from 1."""
+    score: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Candidate:
+    """A sentence that an answer may quote."""
+
+    quoted: QuotedSentence
+    context: str
+    """The title, the sentence before it and the sentence itself: the text that the cross-encoder reads."""
+    terms: frozenset[str]
+    """Content words of `context`."""
+
+
+def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
+    """Return every distinct sentence once, in the order of the passages.
+
+    A sentence that depends on the one before it ("He refused.") is joined to it.
+    """
+    found: list[Candidate] = []
+    seen: set[str] = set()
+    for passage in passages:
+        chunk = passage.chunk
+        before, before_start = "", 0
+        for start, stop in sentences(chunk.text):
+            end = min(stop, start + _MAX_CHARACTERS)
+            text = " ".join(chunk.text[start:end].split())
+            is_joined = (
+                bool(before) and bool(_DEPENDENT.match(text)) and end - before_start <= _MAX_CHARACTERS
+            )
+            shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
+            if len(words(text)) >= _MIN_WORDS and shown.casefold() not in seen:
+                seen.add(shown.casefold())
+                context = (
+                    f"{passage.title}. {before} {text}"
+                    if len(before) < _MAX_CHARACTERS
+                    else f"{passage.title}. {text}"
+                )
+                begin = before_start if is_joined else start
+                found.append(
+                    Candidate(
+                        quoted=QuotedSentence(
+                            text=shown,
+                            span=Span(chunk.document, chunk.id, chunk.start + begin, chunk.start + end),
+                            evidence=passage.evidence,
+                            score=0.0,
+                        ),
+                        context=context,
+                        terms=frozenset(content(context)),
+                    )
+                )
+            before, before_start = text, start
+    return found
+
+
+def term_weights(question_terms: Sequence[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:
+    """Return the smoothed inverse document frequency of each term of a question, over the candidate texts."""
+    frequency = Counter(term for terms in texts for term in terms)
+    return {t: math.log(1 + (len(texts) + 1) / (frequency[t] + 0.5)) for t in question_terms}
+
+
+def similarities(
+    candidates: Sequence[Candidate], weights: Mapping[str, float], cosines: NDArray[np.float32]
+) -> NDArray[np.float64]:
+    """Combine the share of the question's weighted words with the cosine of the vectors.
+
+    Args:
+        candidates: sentences to score.
+        weights: of the question's terms.
+        cosines: of question and candidate, shape ``(len(candidates),)``.
+
+    Returns:
+        One score for each candidate, rounded to six digits.
+    """
+    total = sum(weights.values()) or 1.0
+    shared = np.array([sum(weights.get(t, 0.0) for t in c.terms) / total for c in candidates])
+    return np.asarray(np.round(_WORD_WEIGHT * shared + _COSINE_WEIGHT * cosines, 6), dtype=np.float64)
+
+
+def overlap(x: frozenset[str], y: frozenset[str]) -> float:
+    """Return the overlap coefficient of two sets of words.
+
+    >>> overlap(frozenset({"dark", "lamp"}), frozenset({"lamp"}))
+    1.0
+    """
+    return len(x & y) / max(1, min(len(x), len(y)))

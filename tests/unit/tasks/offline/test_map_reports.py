@@ -1,0 +1,51 @@
+"""Statements of reports, ranked without a language model."""
+
+from polygraph.models import Calls, Models
+from polygraph.models.providers.static import HashEmbedder
+from polygraph.records import Finding, Report
+from polygraph.tasks.offline.map_reports import rank_statements
+
+
+def models(reranker=None):
+    embedder = HashEmbedder()
+    return Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=reranker, calls=Calls(None))
+
+
+def report(n, *findings, rating=5.0):
+    return Report(
+        community=f"0-{n}", level=0, title=f"Group {n}", summary="s", rating=rating, weight=0.5,
+        findings=tuple(Finding(summary=f, chunks=(f"c{n}:{i}",)) for i, f in enumerate(findings)),
+        chunks=(f"c{n}:0",),
+    )  # fmt: skip
+
+
+def test_statements_about_particular_things_are_ranked_by_their_words():
+    found = rank_statements(
+        "Who bought the fog horn?",
+        [report(1, "Mara Quill built the light."), report(2, "Tobias Wren bought the fog horn.")],
+        models(),
+    )
+    assert found[0].text == "Tobias Wren bought the fog horn."
+    assert (found[0].report, found[0].chunks) == ("0-2", ("c2:0",))
+    assert all(0 <= s.score <= 100 for s in found)
+
+
+def test_a_question_about_the_whole_collection_gets_statements_of_several_reports():
+    reports = [
+        report(n, f"The {w} was argued over by the board for many years.")
+        for n, w in enumerate(("oil", "reef", "chapel"))
+    ]
+    found = rank_statements("What are the main disputes of these papers?", reports, models())
+    assert len({s.report for s in found}) == 3
+
+
+def test_a_statement_of_two_reports_counts_once():
+    same = "Tobias Wren bought the fog horn."
+    found = rank_statements("Who bought the fog horn?", [report(1, same), report(2, same)], models())
+    assert [s.report for s in found if s.text == same] == ["0-1"]
+
+
+def test_no_reports_give_no_statements_and_there_is_a_limit():
+    assert rank_statements("Who?", [], models()) == []
+    many = [report(n, f"The horn number {n} was bought by Tobias Wren.") for n in range(50)]
+    assert len(rank_statements("Who bought the horn?", many, models(), most=7)) == 7

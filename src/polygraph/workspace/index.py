@@ -1,4 +1,9 @@
-"""An index with its models: the Python API, with the same verbs as the command line."""
+"""An index with its models: the Python API, with the same verbs as the command line.
+
+Each verb imports what it needs, so that asking a question loads nothing that builds or evaluates.
+"""
+
+from __future__ import annotations
 
 import os
 import queue
@@ -8,65 +13,27 @@ from contextlib import closing, contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
-from polygraph.config import Settings, load_settings
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
-from polygraph.evaluate.metrics.retrieval import KS
-from polygraph.evaluate.questions.file import Question, read_questions
-from polygraph.evaluate.reports.retrieval_report import RetrievalReport
-from polygraph.evaluate.runs.experiment import Experiment
-from polygraph.evaluate.runs.retrieval import Options, evaluate_retrieval
-from polygraph.evaluate.runs.study_folder import Study
-from polygraph.extract.llm import extractor as llm
-from polygraph.indexing.build import (
-    BuildReport,
-    Progress,
-    build,
-    counts,
-    embedded_text,
-    put_documents,
-    rechunk,
-    sweep,
-)
-from polygraph.indexing.build_settings import Extractor, choose, with_same_embedders, with_writer
-from polygraph.indexing.estimate import (
-    Elsewhere,
-    Estimate,
-    MethodPlan,
-    Plan,
-    estimate,
-    gather,
-    instructions,
-    load_estimate,
-    save_estimate,
-    study,
-)
-from polygraph.indexing.exchange import export
-from polygraph.indexing.exchange.importers.convert import LOST
-from polygraph.indexing.import_graph import import_into
-from polygraph.ingest import read
-from polygraph.models import Models
-from polygraph.models.cache import CallStore
-from polygraph.models.open import open_models
-from polygraph.models.prices import PRICES, Price
-from polygraph.models.protocols import Embedder
-from polygraph.models.replay import Named
-from polygraph.models.retry import is_local
-from polygraph.models.thread_pool import in_turn
 from polygraph.records import Answer, Retrieval, Usage
-from polygraph.retrieve import answer as answering
-from polygraph.retrieve import method as find_method
-from polygraph.retrieve.base import Method, with_budget
-from polygraph.store.connection import is_begun
-from polygraph.store.database import Store
-from polygraph.store.generations import Unfinished, begin, finish, stamp, unfinished
-from polygraph.store.layers import DEPENDENCIES, NAME_VECTOR_LAYERS, REVISION_KEY, up_to_date
-from polygraph.store.lock import writing
-from polygraph.store.manifest import Manifest
-from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.answer import Turn, condense_question
-from polygraph.text.words import names
+
+if TYPE_CHECKING:
+    from polygraph.config import Settings
+    from polygraph.evaluate.questions.file import Question
+    from polygraph.evaluate.reports.retrieval_report import RetrievalReport
+    from polygraph.evaluate.runs.experiment import Experiment
+    from polygraph.indexing.build import BuildReport, Progress
+    from polygraph.indexing.build_settings import Extractor
+    from polygraph.indexing.estimate import Elsewhere, Estimate, MethodPlan
+    from polygraph.models import Models
+    from polygraph.models.protocols import Embedder
+    from polygraph.retrieve.base import Method
+    from polygraph.store.database import Store
+    from polygraph.store.generations import Unfinished
+    from polygraph.store.manifest import Manifest
+    from polygraph.store.snapshot import Snapshot
+    from polygraph.tasks.answer import Turn
 
 CALLS_FILE = "calls.sqlite"
 _WINDOWS = 256
@@ -126,6 +93,11 @@ class Index:
             BadInput: for settings that do not fit.
             IndexUnreadable: if what is there is not an index.
         """
+        from polygraph.config import load_settings
+        from polygraph.models.open import open_models
+        from polygraph.store.connection import is_begun
+        from polygraph.store.database import Store
+
         settings = settings or load_settings(flags)
         path = Path(folder) if folder is not None else settings.index
         manifest = None
@@ -182,6 +154,11 @@ class Index:
             IndexLocked: if another process is writing.
             NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
         """
+        from polygraph.indexing.build import BuildReport, build, put_documents, rechunk
+        from polygraph.indexing.build_settings import choose
+        from polygraph.ingest import read
+        from polygraph.store.generations import begin
+
         layers = self._layers_for(methods)
         loaded = read(paths) if paths else None
         roots = [str(Path(p).resolve()) for p in paths]
@@ -244,6 +221,16 @@ class Index:
                 not read `like`.
             BudgetReached, ModelUnavailable, ModelRefused: from a pilot.
         """
+        from polygraph.indexing.build import embedded_text
+        from polygraph.indexing.build_settings import choose
+        from polygraph.indexing.estimate import Plan, estimate, gather, save_estimate
+        from polygraph.ingest import read
+        from polygraph.models.cache import CallStore
+        from polygraph.models.prices import PRICES, Price
+        from polygraph.store.connection import is_begun
+        from polygraph.store.database import Store
+        from polygraph.store.layers import up_to_date
+
         if pilot < 0:
             raise BadInput(f"--pilot {pilot} is not a number of calls. Give 0 or more")
         wanted = self._layers_for(methods)
@@ -296,6 +283,10 @@ class Index:
 
     def _like(self, folder: Path) -> Elsewhere | None:
         """Learn the chat model's habits from another index."""
+        from polygraph.indexing.estimate import instructions, study
+        from polygraph.models.cache import CallStore
+        from polygraph.store.database import Store
+
         if self.models.chat is None:
             return None
         with closing(Store(folder, mode="read")) as store:
@@ -326,6 +317,10 @@ class Index:
             BadInput: if a document is not in the index.
             IndexMismatch: if the embedders in use are not those of the index.
         """
+        from polygraph.indexing.build import BuildReport
+        from polygraph.store.generations import begin, unfinished
+        from polygraph.store.layers import DEPENDENCIES, up_to_date
+
         with self._writing(wait_s) as store:
             begun = unfinished(store)
             known = store.document_hashes()
@@ -364,6 +359,11 @@ class Index:
             IndexMismatch: if the embedders in use are not those of the index.
             ModelUnavailable, BudgetReached: what was done is kept.
         """
+        from polygraph.indexing.build_settings import with_writer
+        from polygraph.models.retry import is_local
+        from polygraph.store.generations import unfinished
+        from polygraph.store.layers import NAME_VECTOR_LAYERS, up_to_date
+
         with self._writing(wait_s) as store:
             manifest = with_writer(self.folder, self._built(store), self.models)
             begun = unfinished(store)
@@ -385,6 +385,11 @@ class Index:
             IndexMismatch: if the embedders in use are not those of the index.
             NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
         """
+        from polygraph.indexing.build_settings import with_writer
+        from polygraph.indexing.exchange.importers.convert import LOST
+        from polygraph.store.generations import begin, unfinished
+        from polygraph.store.layers import REVISION_KEY, up_to_date
+
         with self._writing(wait_s) as store:
             manifest = self._built(store)
             if not manifest.reader.startswith("llm:"):
@@ -434,6 +439,9 @@ class Index:
         Raises:
             BadInput: if the folder holds something else, or the format is not known.
         """
+        from polygraph.indexing.exchange import export
+        from polygraph.store.database import Store
+
         store = Store(self.folder, mode="read")
         try:
             return export(store, Path(folder), format)
@@ -464,6 +472,8 @@ class Index:
             BadInput: if there is an index already, or something of the folder is not as it must be.
             MissingExtra: for parquet files without pyarrow.
         """
+        from polygraph.indexing.import_graph import import_into
+
         try:
             return import_into(
                 self.folder,
@@ -550,6 +560,9 @@ class Index:
         max_tokens: int | None = None,
     ) -> Retrieval:
         """Find and pack the evidence for a question, without answering it."""
+        from polygraph.retrieve import method as find_method
+        from polygraph.retrieve.base import Method, with_budget
+
         if not question.strip():
             raise BadInput(
                 'the question is empty. Ask something, as in: polygraph ask "Who built the harbour?"'
@@ -576,6 +589,9 @@ class Index:
 
         Work that a method finds done counts as cached in its usage, so the first pays for it.
         """
+        from polygraph.models.thread_pool import in_turn
+        from polygraph.retrieve import method as find_method
+
         for name in methods:
             find_method(name)
         with self.models.calls.round(), self.models.calls.sharing():
@@ -593,6 +609,9 @@ class Index:
         Raises:
             BadInput: if the folder holds something else.
         """
+        from polygraph.evaluate.runs.experiment import Experiment
+        from polygraph.evaluate.runs.study_folder import Study
+
         return Experiment(
             study=Study(Path(folder)),
             snapshot=self.snapshot,
@@ -608,7 +627,7 @@ class Index:
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
-        ks: Sequence[int] = KS,
+        ks: Sequence[int] | None = None,
         metric: str = "",
         evidence: str = "evidence",
         limit: int | None = None,
@@ -623,7 +642,7 @@ class Index:
             methods: names out of `polygraph methods`, or methods of your own by name.
             where: as for `ask`.
             max_tokens: as for `ask`.
-            ks: depths of recall@k and the like.
+            ks: depths of recall@k and the like; default: those of `evaluate.metrics.retrieval.KS`.
             metric: by which methods are compared; default: recall at 5 of whatever gold there is.
             evidence: field of the file that holds the gold document ids.
             limit: ask a seeded sample of so many questions.
@@ -635,9 +654,16 @@ class Index:
             UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to mend it.
             BudgetReached: what is done is in `output`, and the same call goes on.
         """
+        from polygraph.evaluate.metrics.retrieval import KS
+        from polygraph.evaluate.questions.file import read_questions
+        from polygraph.evaluate.runs.retrieval import Options, evaluate_retrieval
+        from polygraph.retrieve import method as find_method
+
         listed = (
             read_questions(questions, evidence=evidence) if isinstance(questions, str | Path) else questions
         )
+        if ks is None:
+            ks = KS
         if not ks or min(ks) < 1:
             raise BadInput(f"--k {','.join(map(str, ks))} is not a list of depths, such as 1,5,10")
         chosen = (
@@ -666,6 +692,9 @@ class Index:
 
     def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
         """The finished layers, for methods of your own; the same state until the index changes."""
+        from polygraph.store.generations import stamp
+        from polygraph.store.snapshot import Snapshot
+
         # Taken before the state is, so that a change in between is noticed the next time.
         now = stamp(self.folder)
         if self._snapshot is None or now != self._stamp:
@@ -675,6 +704,11 @@ class Index:
 
     def status(self) -> dict[str, Any]:
         """Counts, layers, notes, failures and the ledger, as plain values."""
+        from polygraph.indexing.build import counts
+        from polygraph.indexing.estimate import load_estimate
+        from polygraph.store.database import Store
+        from polygraph.store.layers import DEPENDENCIES, up_to_date
+
         store = Store(self.folder, mode="read")
         try:
             manifest = store.manifest()
@@ -708,6 +742,8 @@ class Index:
             store.close()
 
     def _notes(self, store: Store) -> list[str]:
+        from polygraph.store.generations import unfinished
+
         if unfinished(store) is None:
             return store.notes()
         return [
@@ -719,6 +755,9 @@ class Index:
     # --- parts --------------------------------------------------------------------------------------
 
     def _layers_for(self, methods: Sequence[str]) -> list[str]:
+        from polygraph.retrieve import method as find_method
+        from polygraph.store.layers import DEPENDENCIES
+
         if not methods:
             return list(DEPENDENCIES)
         return sorted({layer for name in methods for layer in find_method(name).needs})
@@ -735,6 +774,8 @@ class Index:
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:
         """Make a question stand on its own, retrieve, and answer."""
+        from polygraph.retrieve import answer as answering
+
         with self.models.calls.round():
             asked, usage = self._stand_alone(question, history)
             retrieval = self.retrieve(asked, method, where=where, max_tokens=max_tokens)
@@ -747,6 +788,9 @@ class Index:
 
     def _stand_alone(self, question: str, history: Sequence[Turn]) -> tuple[str, Usage]:
         """Make a question of a conversation stand on its own."""
+        from polygraph.tasks.answer import condense_question
+        from polygraph.text.words import names
+
         if not history:
             return question, Usage()
         if self.models.chat is not None:
@@ -760,6 +804,8 @@ class Index:
         return (f"{question} ({', '.join(before)})" if before else question), Usage()
 
     def _decide(self, kind: Literal["apart", "together"], a: str, b: str) -> None:
+        from polygraph.store.generations import begin
+
         with self._writing() as store:
             begin(store)
             with store.transaction():
@@ -774,6 +820,9 @@ class Index:
 
     @contextmanager
     def _writing(self, wait_s: float = 0.0) -> Iterator[Store]:
+        from polygraph.store.database import Store
+        from polygraph.store.lock import writing
+
         with writing(self.folder, wait_s=wait_s):
             # A snapshot of ours would keep the former state in the log of the tables.
             self._forget_snapshot()
@@ -786,6 +835,8 @@ class Index:
 
     def _built(self, store: Store) -> Manifest:
         """The manifest of an index that is there, if the embedders in use are its own."""
+        from polygraph.indexing.build_settings import with_same_embedders
+
         return with_same_embedders(self.folder, store.manifest(), self.models)
 
     def _build_again(
@@ -796,6 +847,9 @@ class Index:
         again: Collection[str],
         progress: Progress,
     ) -> BuildReport:
+        from polygraph.indexing.build import BuildReport, build
+        from polygraph.store.generations import begin
+
         report = BuildReport()
         build(
             store,
@@ -815,6 +869,8 @@ class Index:
         self, store: Store, manifest: Manifest, note: Unfinished, report: BuildReport, progress: Progress
     ) -> set[bytes]:
         """Bring layers in step without a call of a chat model or an endpoint, and tell which vectors were looked up."""
+        from polygraph.indexing.build import build
+
         with self.models.calls.replay() as found:
             build(
                 store,
@@ -840,6 +896,10 @@ class Index:
             report: is told whether all traces are gone.
             vectors: those in use, if every text was looked up.
         """
+        from polygraph.indexing.build import BuildReport, sweep
+        from polygraph.store.generations import finish, unfinished
+        from polygraph.store.layers import up_to_date
+
         note = unfinished(store)
         if note is None or not note.forget:
             if note is not None or report.built:
@@ -863,6 +923,9 @@ class Index:
 
     def _reply_keys(self, store: Store, manifest: Manifest, windows: Sequence[str]) -> set[str]:
         """Keys of the stored replies that windows were extracted from."""
+        from polygraph.extract.llm import extractor as llm
+        from polygraph.models.replay import Named
+
         if not manifest.reader.startswith("llm:"):
             return set()
         settings = manifest.extractor_settings
@@ -893,6 +956,9 @@ class _Undimensioned:
 
 def _planned(name: str) -> MethodPlan:
     """A method as plain data."""
+    from polygraph.indexing.estimate import MethodPlan
+    from polygraph.retrieve import method as find_method
+
     chosen = find_method(name)
     return MethodPlan(
         name=name,

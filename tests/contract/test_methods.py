@@ -48,9 +48,7 @@ class Broken:
     """BM25 with a fault."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical"})
-    source: ClassVar[str] = "a test"
     calls: ClassVar[str] = "1"
-    summary: ClassVar[str] = "none"
 
     fault: str = ""
     max_tokens: int = 6_000

@@ -1,101 +1,168 @@
-"""Every method by name. `method` alone is our recommended variant; `method:source` reproduces a source."""
+"""Every retrieval method by name: `name` is the recommended variant, `name:preset` reproduces a paper or program.
 
-from collections.abc import Mapping
-from dataclasses import replace
+A method's file is imported when the method is first looked up.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 from polygraph.errors import UnknownMethod
-from polygraph.retrieve.base import Method
-from polygraph.retrieve.methods.combine import Arm, Integrate, Select
-from polygraph.retrieve.methods.fastgraphrag import FastGraphRAG
-from polygraph.retrieve.methods.fgrag import FGRAG
-from polygraph.retrieve.methods.graft import Graft
-from polygraph.retrieve.methods.graphcot import GraphCoT
-from polygraph.retrieve.methods.graphrag_drift import GraphRAGDrift
-from polygraph.retrieve.methods.graphrag_global import GraphRAGGlobal
-from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
-from polygraph.retrieve.methods.hipporag import HippoRAG
-from polygraph.retrieve.methods.hybrid import Hybrid
-from polygraph.retrieve.methods.kg import KnowledgeGraph, kg_index
-from polygraph.retrieve.methods.lexical import BM25
-from polygraph.retrieve.methods.lightrag import LightRAG, lightrag_1_0
-from polygraph.retrieve.methods.rograg.dual import RogragDual
-from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
-from polygraph.retrieve.methods.rograg.rograg import Rograg
-from polygraph.retrieve.methods.rqrag import RQRAG
-from polygraph.retrieve.methods.vector import Naive
-from polygraph.retrieve.methods.walk import NameWalk
 
-_RAG = Arm(name="naive:rag-vs-graphrag", method=Naive(k=10, max_tokens=1_000_000))
-_GRAPH = Arm(name="graphrag-local:microsoft", method=GraphRAGLocal(seed_names=False))
-_FGRAG_PAPER = FGRAG(per_entity=0, share_visited=False, entity_tokens=1_000_000, max_tokens=1_000_000)
+if TYPE_CHECKING:
+    from polygraph.retrieve.base import Method
 
-METHODS: Mapping[str, Method] = {
-    "naive": Naive(),
-    "naive:fg-rag": Naive(k=10, max_tokens=1_000_000),
-    "naive:rag-vs-graphrag": Naive(k=10, max_tokens=1_000_000),
-    "naive:graft": Naive(k=3, max_tokens=1_000_000),
-    "naive:unbiased-evaluation": Naive(k=60, max_tokens=4_000),
-    "bm25": BM25(),
-    "bm25:rograg": BM25(k=5),
-    "hybrid": Hybrid(),
-    "hybrid:reranked": Hybrid(rerank=20),
-    "rq-rag": RQRAG(),
-    "rq-rag:paper": RQRAG(drop_repeated=False, query_temperature=1.0),
-    "rq-rag:flashrag": RQRAG(depth=3, max_calls=79, drop_repeated=False, answer_temperature=1.0),
-    "graph-cot": GraphCoT(),
-    "graph-cot:paper": GraphCoT(separate_thought=True, k=1, exact_names=False),
-    "graphrag-local": GraphRAGLocal(),
-    "graphrag-local:microsoft": GraphRAGLocal(seed_names=False),
-    "graphrag-global": GraphRAGGlobal(),
-    "graphrag-global:microsoft": GraphRAGGlobal(rollup="none"),
-    "graphrag-global:dynamic": GraphRAGGlobal(preselect="rating"),
-    "graphrag-global:preselect": GraphRAGGlobal(preselect="embedding"),
-    "graphrag-drift": GraphRAGDrift(),
-    "graphrag-drift:microsoft": GraphRAGDrift(hyde="random", order="shuffle", seed_names=False),
-    "fg-rag": FGRAG(),
-    "fg-rag:paper": _FGRAG_PAPER,
-    "fg-rag:without-expansion": replace(_FGRAG_PAPER, without="expansion"),
-    "fg-rag:without-summaries": replace(_FGRAG_PAPER, without="summaries"),
-    "fg-rag:multi-hop": replace(_FGRAG_PAPER, answer_form="word"),
-    "graft": Graft(),
-    "graft:paper": Graft(k_reports=1, max_tokens=1_000_000),
-    "kg-triplets": KnowledgeGraph(),
-    "kg-triplets:rag-vs-graphrag": kg_index(text=False),
-    "kg-text": KnowledgeGraph(text=True),
-    "kg-text:rag-vs-graphrag": kg_index(text=True),
-    "lightrag-local": LightRAG(mode="local"),
-    "lightrag-global": LightRAG(mode="global"),
-    "lightrag-hybrid": LightRAG(mode="hybrid"),
-    "lightrag-mix": LightRAG(mode="mix"),
-    "lightrag-mix:v1-5": LightRAG(mode="mix", fill_empty=False, rerank=20),
-    "lightrag-local:v1-0": lightrag_1_0("local"),
-    "lightrag-global:v1-0": lightrag_1_0("global"),
-    "lightrag-hybrid:unbiased-evaluation": lightrag_1_0("hybrid"),
-    "rograg-dual": RogragDual(),
-    "rograg-dual:paper": RogragDual(seed_names=False, order="graph"),
-    "rograg-logic": RogragLogic(),
-    "rograg-logic:paper": RogragLogic(least_facts=1, whole_facts=False),
-    "rograg": Rograg(),
-    "rograg:paper": Rograg(
-        refuse_below=0.1808, seed_names=False, least_facts=1, whole_facts=False, order="graph"
-    ),
-    "select": Select(),
-    "select:rag-vs-graphrag": Select(arms=(replace(_RAG, kind="fact"), replace(_GRAPH, kind="reasoning"))),
-    "integrate": Integrate(),
-    "integrate:rag-vs-graphrag": Integrate(arms=(_RAG, _GRAPH)),
-    "walk": NameWalk(),
-    "fast-graphrag": FastGraphRAG(),
-    "fast-graphrag:circlemind": FastGraphRAG(seed_names=False, multi_edges="keep"),
-    "hipporag": HippoRAG(),
-    "hipporag:2": HippoRAG(combine="overwrite", entity_edges=2.0, k=5),
+
+class _LazyMethods(Mapping[str, "Method"]):
+    """Methods by name, each made at its first use and kept.
+
+    Args:
+        factories: for each name a function that makes the method.
+    """
+
+    def __init__(self, factories: Mapping[str, Callable[[], "Method"]]) -> None:
+        self._factories = factories
+        self._made: dict[str, Method] = {}
+
+    def __getitem__(self, name: str) -> "Method":
+        if name not in self._made:
+            self._made[name] = self._factories[name]()
+        return self._made[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._factories
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._factories)
+
+    def __len__(self) -> int:
+        return len(self._factories)
+
+
+def _make(module: str, class_name: str, parameters: Mapping[str, Any]) -> "Method":
+    found = getattr(import_module(f"polygraph.retrieve.methods.{module}"), class_name)
+    made: Method = found(**parameters)
+    return made
+
+
+def _lazy(path: str, **parameters: Any) -> Callable[[], "Method"]:
+    """Return a function that makes the method at ``module.Class`` below `polygraph.retrieve.methods`."""
+    module, _, class_name = path.rpartition(".")
+    return partial(_make, module, class_name, parameters)
+
+
+_UNLIMITED = 1_000_000
+"""A budget of tokens for papers that have none."""
+_FGRAG_PAPER = {
+    "per_entity": 0,
+    "share_visited": False,
+    "entity_tokens": _UNLIMITED,
+    "max_tokens": _UNLIMITED,
 }
+_LIGHTRAG_1_0 = {
+    "fill_empty": False,
+    "short_question": 0,
+    "top_k": 60,
+    "merge": "join",
+    "entity_tokens": 4_000,
+    "relation_tokens": 4_000,
+    "tables_share": 0.67,
+    "passage_tokens": 4_000,
+}
+_LLAMA_INDEX = {
+    "seed_names": False,
+    "match": "exact",
+    "split": "always",
+    "direction": "out",
+    "similar_triples": 0,
+    "order": "walk",
+    "max_triples": 0,
+    "counted": "ends",
+    "max_tokens": _UNLIMITED,
+}
+"""The knowledge-graph index that "RAG vs. GraphRAG" builds on, without vectors of triples."""
+
+METHODS: Mapping[str, "Method"] = _LazyMethods(
+    {
+        "naive": _lazy("vector.Naive"),
+        "naive:fg-rag": _lazy("vector.Naive", k=10, max_tokens=_UNLIMITED),
+        "naive:rag-vs-graphrag": _lazy("vector.Naive", k=10, max_tokens=_UNLIMITED),
+        "naive:graft": _lazy("vector.Naive", k=3, max_tokens=_UNLIMITED),
+        "naive:unbiased-evaluation": _lazy("vector.Naive", k=60, max_tokens=4_000),
+        "bm25": _lazy("lexical.BM25"),
+        "bm25:rograg": _lazy("lexical.BM25", k=5),
+        "hybrid": _lazy("hybrid.Hybrid"),
+        "hybrid:reranked": _lazy("hybrid.Hybrid", rerank=20),
+        "rq-rag": _lazy("rqrag.RQRAG"),
+        "rq-rag:paper": _lazy("rqrag.RQRAG", drop_repeated=False, query_temperature=1.0),
+        "rq-rag:flashrag": _lazy(
+            "rqrag.RQRAG", depth=3, max_calls=79, drop_repeated=False, answer_temperature=1.0
+        ),
+        "graph-cot": _lazy("graphcot.GraphCoT"),
+        "graph-cot:paper": _lazy("graphcot.GraphCoT", separate_thought=True, k=1, exact_names=False),
+        "graphrag-local": _lazy("graphrag_local.GraphRAGLocal"),
+        "graphrag-local:microsoft": _lazy("graphrag_local.GraphRAGLocal", seed_names=False),
+        "graphrag-global": _lazy("graphrag_global.GraphRAGGlobal"),
+        "graphrag-global:microsoft": _lazy("graphrag_global.GraphRAGGlobal", rollup="none"),
+        "graphrag-global:dynamic": _lazy("graphrag_global.GraphRAGGlobal", preselect="rating"),
+        "graphrag-global:preselect": _lazy("graphrag_global.GraphRAGGlobal", preselect="embedding"),
+        "graphrag-drift": _lazy("graphrag_drift.GraphRAGDrift"),
+        "graphrag-drift:microsoft": _lazy(
+            "graphrag_drift.GraphRAGDrift", hyde="random", order="shuffle", seed_names=False
+        ),
+        "fg-rag": _lazy("fgrag.FGRAG"),
+        "fg-rag:paper": _lazy("fgrag.FGRAG", **_FGRAG_PAPER),
+        "fg-rag:without-expansion": _lazy("fgrag.FGRAG", **_FGRAG_PAPER, without="expansion"),
+        "fg-rag:without-summaries": _lazy("fgrag.FGRAG", **_FGRAG_PAPER, without="summaries"),
+        "fg-rag:multi-hop": _lazy("fgrag.FGRAG", **_FGRAG_PAPER, answer_form="word"),
+        "graft": _lazy("graft.Graft"),
+        "graft:paper": _lazy("graft.Graft", k_reports=1, max_tokens=_UNLIMITED),
+        "kg-triplets": _lazy("kg.KnowledgeGraph"),
+        "kg-triplets:rag-vs-graphrag": _lazy("kg.KnowledgeGraph", **_LLAMA_INDEX),
+        "kg-text": _lazy("kg.KnowledgeGraph", text=True),
+        "kg-text:rag-vs-graphrag": _lazy("kg.KnowledgeGraph", text=True, **_LLAMA_INDEX),
+        "lightrag-local": _lazy("lightrag.LightRAG", mode="local"),
+        "lightrag-global": _lazy("lightrag.LightRAG", mode="global"),
+        "lightrag-hybrid": _lazy("lightrag.LightRAG", mode="hybrid"),
+        "lightrag-mix": _lazy("lightrag.LightRAG", mode="mix"),
+        "lightrag-mix:v1-5": _lazy("lightrag.LightRAG", mode="mix", fill_empty=False, rerank=20),
+        "lightrag-local:v1-0": _lazy("lightrag.LightRAG", mode="local", max_tokens=12_000, **_LIGHTRAG_1_0),
+        "lightrag-global:v1-0": _lazy("lightrag.LightRAG", mode="global", max_tokens=12_000, **_LIGHTRAG_1_0),
+        "lightrag-hybrid:unbiased-evaluation": _lazy(
+            "lightrag.LightRAG", mode="hybrid", max_tokens=24_000, **_LIGHTRAG_1_0
+        ),
+        "rograg-dual": _lazy("rograg.dual.RogragDual"),
+        "rograg-dual:paper": _lazy("rograg.dual.RogragDual", seed_names=False, order="graph"),
+        "rograg-logic": _lazy("rograg.logic_form.RogragLogic"),
+        "rograg-logic:paper": _lazy("rograg.logic_form.RogragLogic", least_facts=1, whole_facts=False),
+        "rograg": _lazy("rograg.rograg.Rograg"),
+        "rograg:paper": _lazy(
+            "rograg.rograg.Rograg",
+            refuse_below=0.1808,
+            seed_names=False,
+            least_facts=1,
+            whole_facts=False,
+            order="graph",
+        ),
+        "select": _lazy("combine.Select"),
+        "select:rag-vs-graphrag": _lazy("combine.select_rag_vs_graphrag"),
+        "integrate": _lazy("combine.Integrate"),
+        "integrate:rag-vs-graphrag": _lazy("combine.integrate_rag_vs_graphrag"),
+        "walk": _lazy("walk.NameWalk"),
+        "fast-graphrag": _lazy("fastgraphrag.FastGraphRAG"),
+        "fast-graphrag:circlemind": _lazy("fastgraphrag.FastGraphRAG", seed_names=False, multi_edges="keep"),
+        "hipporag": _lazy("hipporag.HippoRAG"),
+        "hipporag:2": _lazy("hipporag.HippoRAG", combine="overwrite", entity_edges=2.0, k=5),
+    }
+)
 
 
-def method(name: str) -> Method:
-    """Look a method up.
+def method(name: str) -> "Method":
+    """Return a method by name.
 
     Raises:
-        UnknownMethod: listing the names there are.
+        UnknownMethod: with the names that exist.
     """
     if name not in METHODS:
         raise UnknownMethod(name, METHODS)

@@ -1,7 +1,7 @@
-"""What a retrieval method is, and what all of them share."""
+"""The protocol of a retrieval method, and what all methods share."""
 
-from dataclasses import dataclass, fields, replace
-from typing import ClassVar, Protocol, TypeVar, runtime_checkable
+from dataclasses import replace
+from typing import Protocol, TypeVar, runtime_checkable
 
 from polygraph.errors import MissingLayer
 from polygraph.models import Models
@@ -12,56 +12,37 @@ from polygraph.store.snapshot import Snapshot
 
 @runtime_checkable
 class Method(Protocol):
-    """Finds and packs the evidence for a question. Its fields are its parameters."""
+    """Finds and packs the evidence for a question.
 
-    source: ClassVar[str]
-    """Paper or system, and section."""
-    summary: ClassVar[str]
-    """One line for a reader who has to choose."""
+    A frozen dataclass whose fields are its parameters.
+    """
 
-    # A class variable in most methods; one that is made of others works it out from them.
+    # Properties, because `needs` and `calls` of some methods depend on their parameters; most have class variables.
     @property
     def needs(self) -> frozenset[str]:
-        """Layers that it reads."""
+        """Layers of the index that the method reads."""
 
     @property
     def calls(self) -> str:
-        """Calls of a language model for one question, the answer included, as a formula."""
+        """Calls of a language model per question as a formula, the answer included."""
 
     @property
     def max_tokens(self) -> int:
         """Budget of the context, in tokens."""
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
-        """Retrieve for one question."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Character:
-    """What the papers say of a method; class variables of the same names, each of which it may lack."""
-
-    tokens: str = ""
-    """Tokens of the context of a question, as a formula or a bound."""
-    good: str = ""
-    """What it is good at, with the figures and where they stand."""
-    bad: str = ""
-    """What it is bad at, with the figures and where they stand."""
-
-
-def character(method: Method) -> Character:
-    """What the papers say of a method."""
-    return Character(**{f.name: getattr(method, f.name, "") for f in fields(Character)})
+        """Retrieve evidence for a question."""
 
 
 M = TypeVar("M", bound=Method)
 
 
 def require(index: Snapshot, method: str, needs: frozenset[str], models: Models) -> None:
-    """Make sure that an index can serve a method.
+    """Check that an index has what a method needs.
 
     Raises:
-        MissingLayer: if it lacks a layer, naming the command that adds it.
-        IndexMismatch: if the vectors are of another model than the one in use.
+        MissingLayer: if a layer is missing, with the command that adds it.
+        IndexMismatch: if the vectors come from another model than the one in use.
     """
     missing = needs - index.layers
     if missing:
@@ -73,7 +54,7 @@ def require(index: Snapshot, method: str, needs: frozenset[str], models: Models)
 
 
 def with_budget(method: M, max_tokens: int | None) -> M:
-    """The same method with another budget; None keeps its own."""
+    """Return the method with another budget; None keeps its own."""
     if max_tokens is None:
         return method
     changed: M = replace(method, max_tokens=max_tokens)  # type: ignore[type-var]

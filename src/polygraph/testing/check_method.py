@@ -274,7 +274,7 @@ class _Run:
 def _check_form(method: Method) -> None:
     name = type(method).__name__
     if not isinstance(method, Method):
-        raise AssertionError(f"{name} lacks a part of `Method`: needs, source, calls, summary, max_tokens")
+        raise AssertionError(f"{name} lacks a part of `Method`: needs, calls, max_tokens")
     if not is_dataclass(method):
         raise AssertionError(
             f"{name} is not a dataclass: its parameters are fields, so that a budget can be set"
@@ -284,9 +284,8 @@ def _check_form(method: Method) -> None:
         raise AssertionError(
             f"{name} needs {unknown}, which are not layers. Layers are: {', '.join(DEPENDENCIES)}"
         )
-    for part in ("source", "calls", "summary"):
-        if not getattr(method, part).strip():
-            raise AssertionError(f"{name}.{part} is empty")
+    if not method.calls.strip():
+        raise AssertionError(f"{name}.calls is empty")
 
 
 def _written(found: Retrieval) -> str:

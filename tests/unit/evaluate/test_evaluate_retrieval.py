@@ -49,9 +49,7 @@ class Fixed:
     """Ranks documents in a fixed order, whatever the question."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks"})
-    source: ClassVar[str] = "this test"
     calls: ClassVar[str] = "1"
-    summary: ClassVar[str] = "nothing"
     order: tuple[str, ...] = ()
     max_tokens: int = 1000
     fails_on: str = ""

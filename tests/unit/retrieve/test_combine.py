@@ -53,8 +53,6 @@ def models(chat, embedder=None):
 class Fixed:
     """Finds what it is told to find."""
 
-    source: ClassVar[str] = "a test"
-    summary: ClassVar[str] = "none"
     needs: ClassVar[frozenset[str]] = frozenset({"chunks"})
 
     finds: tuple[str, ...] = ()

@@ -5,7 +5,7 @@ import pytest
 
 from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
-from polygraph.retrieve.methods.kg import KnowledgeGraph, kg_index
+from polygraph.retrieve.methods.kg import KnowledgeGraph
 from polygraph.retrieve.triple_walk import walk_triples
 from polygraph.tasks.question import graph_keywords
 from polygraph.testing import WordEmbedder, scripted_chat
@@ -91,7 +91,7 @@ def test_keywords_that_match_nothing_are_looked_up_word_by_word(index):
     method = KnowledgeGraph(seed_names=False, similar_triples=0)
     seeds = method._seeds("", ["Ada", "old Bela of Cyra"], index, models())
     assert [s.entity.id for s in seeds] == ["ada", "bela", "cyra"]
-    always = kg_index(text=False)._seeds("", ["Ada", "old Bela"], index, models())
+    always = METHODS["kg-triplets:rag-vs-graphrag"]._seeds("", ["Ada", "old Bela"], index, models())
     assert [(s.entity.id, s.why) for s in always] == [
         ("ada", "keyword 'Ada': its name"),
         ("bela", "word 'Bela' of keyword 'old Bela': its name"),

@@ -8,7 +8,7 @@ import pytest
 from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.linked_passages import by_quota, by_similarity, owned
-from polygraph.retrieve.methods.lightrag import LightRAG, lightrag_1_0
+from polygraph.retrieve.methods.lightrag import LightRAG
 from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {
@@ -83,7 +83,7 @@ def test_the_levels_are_merged_in_turn_the_details_first(index):
 
 
 def test_version_1_0_puts_the_themes_before_the_details(index):
-    found = lightrag_1_0("hybrid")(QUESTION, index, models())
+    found = METHODS["lightrag-hybrid:unbiased-evaluation"](QUESTION, index, models())
     trace = {step.name: step.value for step in found.trace}
     assert trace["entities"] == ["cyra", "dora", "ezra", "ada", "bela"]
     assert trace["relations"] == ["cyra | dora", "ada | bela", "bela | cyra", "ada | ezra"]

@@ -1,7 +1,7 @@
 """How the methods look: a table to choose from, and all that is known of one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,8 @@ from polygraph.cli.render.answer import out, plain
 from polygraph.errors import UnknownMethod
 from polygraph.models.cache import Asked, CallStore
 from polygraph.retrieve import METHODS
-from polygraph.retrieve.base import Method, character
+from polygraph.retrieve.base import Method
+from polygraph.retrieve.catalogue import describe
 
 _CALLS = 22
 """Columns for a formula."""
@@ -35,10 +36,19 @@ def measured(calls_file: Path) -> dict[str, Asked]:
 def methods_json(names: Sequence[str], spent: Mapping[str, Asked]) -> list[dict[str, Any]]:
     """Methods in the form that scripts rely on."""
     return [
-        {"name": name, "needs": sorted(m.needs), "source": m.source, "calls": m.calls, "summary": m.summary}
-        | asdict(character(m))
-        | {"max_tokens": m.max_tokens, "measured": _measured_json(spent.get(name))}
-        for name, m in ((name, METHODS[name]) for name in names)
+        {
+            "name": name,
+            "needs": sorted(m.needs),
+            "source": about.source,
+            "calls": m.calls,
+            "summary": about.summary,
+            "tokens": about.tokens,
+            "good": about.good,
+            "bad": about.bad,
+            "max_tokens": m.max_tokens,
+            "measured": _measured_json(spent.get(name)),
+        }
+        for name, m, about in ((name, METHODS[name], describe(name)) for name in names)
     ]
 
 
@@ -68,13 +78,13 @@ def show_list(spent: Mapping[str, Asked]) -> None:
         table.add_column("source", overflow="fold")
     above = ""
     for name in bases:
-        method = METHODS[name]
-        cells = [name, _short(method.calls)]
+        about = describe(name)
+        cells = [name, _short(METHODS[name].calls)]
         cells += [f"{spent[name].calls / spent[name].n:.1f}" if name in spent else "–"] if spent else []
-        cells += [method.summary if method.summary != above else "as above"]
-        cells += [method.source] if out.width >= _WIDE else []
+        cells += [about.summary if about.summary != above else "as above"]
+        cells += [about.source] if out.width >= _WIDE else []
         table.add_row(*map(escape, cells))
-        above = method.summary
+        above = about.summary
     out.print(table)
     n = len(METHODS) - len(bases)
     out.print(
@@ -97,16 +107,16 @@ def show_full(names: Sequence[str], spent: Mapping[str, Asked]) -> None:
 
 
 def _show_one(name: str, method: Method, presets: Sequence[str], spent: Mapping[str, Asked]) -> None:
-    told = character(method)
+    about = describe(name)
     rows: list[tuple[str, str]] = [
-        ("for", method.summary),
-        ("source", method.source),
+        ("for", about.summary),
+        ("source", about.source),
         ("needs", ", ".join(sorted(method.needs))),
         ("calls", f"{method.calls} for one question, the answer included; 0 without a model"),
-        ("tokens", told.tokens or f"at most {method.max_tokens:,} of context"),
+        ("tokens", about.tokens),
         ("measured", _average(spent.get(name))),
-        ("good at", told.good),
-        ("bad at", told.bad),
+        ("good at", about.good),
+        ("bad at", about.bad),
     ]
     rows += [(f":{other.partition(':')[2]}", _preset(other, method, spent)) for other in presets]
     table = Table.grid(padding=(0, 2))

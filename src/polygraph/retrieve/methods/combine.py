@@ -7,7 +7,7 @@ ones to GraphRAG; Integration concatenates the contexts of both. Here over any m
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import ClassVar, Literal
+from typing import Literal
 
 from polygraph.models import Models
 from polygraph.models.thread_pool import in_turn
@@ -16,6 +16,7 @@ from polygraph.retrieve.base import Method, require, with_budget
 from polygraph.retrieve.evidence import nothing
 from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
 from polygraph.retrieve.methods.hybrid import Hybrid
+from polygraph.retrieve.methods.vector import Naive
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
@@ -51,23 +52,17 @@ class ByKind:
         return "by kind"
 
 
-RAG = Arm(kind="fact", name="hybrid", method=Hybrid())
-GRAPH = Arm(kind="reasoning", name="graphrag-local", method=GraphRAGLocal())
+_RAG = Arm(kind="fact", name="hybrid", method=Hybrid())
+_GRAPH = Arm(kind="reasoning", name="graphrag-local", method=GraphRAGLocal())
+_RAG_PAPER = Arm(kind="fact", name="naive:rag-vs-graphrag", method=Naive(k=10, max_tokens=1_000_000))
+_GRAPH_PAPER = Arm(kind="reasoning", name="graphrag-local:microsoft", method=GraphRAGLocal(seed_names=False))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
     """Sort the question, and let one method answer it."""
 
-    source: ClassVar[str] = "“RAG vs. GraphRAG”, Selection, arXiv:2502.11371, section 4.4"
-    summary: ClassVar[str] = "mixed questions: single facts go to passages, what must be joined to the graph"
-    good: ClassVar[str] = (
-        "collections that get both kinds of question: 1.1% over its better arm on MultiHop-RAG with a 70B model, for "
-        "one short call more (arXiv:2502.11371, section 4.4)"
-    )
-    bad: ClassVar[str] = "a wrong sort cannot be repaired; gains are smaller than those of `integrate`"
-
-    arms: tuple[Arm, ...] = (RAG, GRAPH)
+    arms: tuple[Arm, ...] = (_RAG, _GRAPH)
     """Methods by kind of question; a kind that has none goes to the first (paper: RAG and GraphRAG local)."""
     router: Router = ByKind()
     """Sorts questions (paper: a model with examples; ours to write, since the paper's are not printed)."""
@@ -85,11 +80,6 @@ class Select:
         each = sorted({arm.method.calls for arm in self.arms})
         return str(1 + int(each[0])) if len(each) == 1 and each[0].isdigit() else f"1 + {' or '.join(each)}"
 
-    @property
-    def tokens(self) -> str:
-        """Those of the arm."""
-        return "those of the method chosen, and one short question"
-
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve with the method for the question's kind."""
         require(index, "select", self.needs, models)
@@ -105,16 +95,7 @@ class Select:
 class Integrate:
     """Retrieve with every method, and answer from all that they find."""
 
-    source: ClassVar[str] = "“RAG vs. GraphRAG”, Integration, arXiv:2502.11371, section 4.4"
-    summary: ClassVar[str] = "questions of any kind, at the price of all its methods together"
-    good: ClassVar[str] = (
-        "best of all in “RAG vs. GraphRAG”: 6.4% over its better arm on MultiHop-RAG with a 70B model (section 4.4)"
-    )
-    bad: ClassVar[str] = (
-        "about twice the context; for summaries hardly better than RAG alone (tables 4 and 5)"
-    )
-
-    arms: tuple[Arm, ...] = (replace(RAG, kind=""), replace(GRAPH, kind=""))
+    arms: tuple[Arm, ...] = (replace(_RAG, kind=""), replace(_GRAPH, kind=""))
     """Methods, in the order of the context (paper: RAG, then GraphRAG local)."""
     merge: Literal["concat", "round-robin"] = "concat"
     """`concat`: one method after the other, each with an equal share of the budget and what the former left over
@@ -134,11 +115,6 @@ class Integrate:
         if all(one.isdigit() for one in each):
             return str(1 + sum(int(one) - 1 for one in each))
         return f"1 + the calls of the retrievals of {', '.join(arm.name for arm in self.arms)}"
-
-    @property
-    def tokens(self) -> str:
-        """The sum."""
-        return f"the contexts of its methods together, at most {self.max_tokens:,}"
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve with every arm; what two find counts for the first."""
@@ -190,6 +166,16 @@ class Integrate:
             trace=trace,
             max_tokens=self.max_tokens,
         )
+
+
+def select_rag_vs_graphrag() -> Select:
+    """Return Selection with the two methods of the paper."""
+    return Select(arms=(_RAG_PAPER, _GRAPH_PAPER))
+
+
+def integrate_rag_vs_graphrag() -> Integrate:
+    """Return Integration with the two methods of the paper."""
+    return Integrate(arms=(replace(_RAG_PAPER, kind=""), replace(_GRAPH_PAPER, kind="")))
 
 
 def select(router: Router, arms: Sequence[Arm]) -> Select:

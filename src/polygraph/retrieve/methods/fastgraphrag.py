@@ -42,20 +42,7 @@ class FastGraphRAG:
     """Seed the entities of the question, walk, and keep what the walk stands on most."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "graph", "entity_vectors", "facts", "synonyms"})
-    source: ClassVar[str] = "FastGraphRAG (circlemind-ai/fast-graphrag)"
     calls: ClassVar[str] = "2"
-    tokens: ClassVar[str] = "at most 16,000; 3,310 measured (arXiv:2506.06331)"
-    summary: ClassVar[str] = (
-        "entities near those of the question in the graph, with their relations and passages"
-    )
-    good: ClassVar[str] = (
-        "questions about particular entities at little cost: first of four in arXiv:2506.06331, 21% over LightRAG and "
-        "11% over GraphRAG in relative win rate, with 3,310 tokens a question against 19,650 and 326,200"
-    )
-    bad: ClassVar[str] = (
-        "broad questions: FG-RAG's answers are preferred in 67 to 78% of the cases (arXiv:2504.07103); questions that "
-        "name nothing; passages that state no relation, which it never finds"
-    )
 
     seed_names: bool = True
     """A named entity whose name stands in the graph is that entity, whatever its vector (ours; code: vectors only)."""

@@ -10,7 +10,7 @@ a summary reads (`entity_tokens`). Summaries cite what they rest on, which those
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
@@ -54,20 +54,6 @@ class _Part:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FGRAG:
     """Match entities, match again with what was found, walk the graph from both, summarise for each."""
-
-    source: ClassVar[str] = "FG-RAG (Hong et al., 2025), sections 3.2 and 3.3"
-    summary: ClassVar[str] = (
-        "overviews that need background: widens the search, then summarises for the question"
-    )
-    tokens: ClassVar[str] = "at most 4,000 for each of m + 1 summaries, then the summaries"
-    good: ClassVar[str] = (
-        "many sides of a subject: preferred over GraphRAG in 65% and over LightRAG in 59% of pairs (gpt-4o-mini, "
-        "table 1), at 10,900 tokens a question where GraphRAG takes 293,000 (table 5)"
-    )
-    bad: ClassVar[str] = (
-        "two calls for each entity of the question; multi-hop questions with small models: 30% with one of 3B, "
-        "naive RAG 32% (table 2)"
-    )
 
     most_entities: int = 9
     """Entities of the question, a sample if there are more (code: 9)."""

@@ -23,18 +23,7 @@ class Graft:
     """Rank reports by the cosine of their vectors with the question's."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "communities", "reports", "report_vectors"})
-    source: ClassVar[str] = "GRAFT (Jin, Yu and Kokoromyti), section 4.2"
     calls: ClassVar[str] = "1"
-    tokens: ClassVar[str] = "k reports, at most 6,000"
-    summary: ClassVar[str] = "what the nearest report says: the cheapest look at a subject as a whole"
-    good: ClassVar[str] = (
-        "overviews at the price of one call: ROUGE-1 of 0.288 on global questions, naive RAG 0.168; with a fine-tuned "
-        "reader 0.428 (figure 2)"
-    )
-    bad: ClassVar[str] = (
-        "details, and subjects that no community matches: a wrong report cannot be made good; tried on 74 documents "
-        "and 67 questions, with answers of a model as gold (section 5)"
-    )
 
     k_reports: int = 3
     """Reports that go into the context (paper: 1)."""

@@ -45,17 +45,6 @@ class GraphCoT:
     """Think, act, observe; stop at an answer, at `max_steps`, or at a prompt of `prompt_tokens`."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "graph", "entity_vectors"})
-    source: ClassVar[str] = "Graph-CoT, arXiv:2404.07103, section 3"
-    tokens: ClassVar[str] = "each call at most 10,000, growing from step to step"
-    summary: ClassVar[str] = "questions that are answered by going from one thing to the next, step by step"
-    good: ClassVar[str] = (
-        "questions of several steps over a graph with clear kinds of edges, such as papers and authors "
-        "(arXiv:2404.07103)"
-    )
-    bad: ClassVar[str] = (
-        "cost: up to 30 calls, each with a longer prompt; weak models lose the thread; one wrong node at the start "
-        "is found out only if the agent asks again"
-    )
 
     max_steps: int = 15
     """Steps after which the walk is halted (code: 15; its script: 10)."""

@@ -21,7 +21,7 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_question, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.drift import Intermediate, follow, imagine_answer, prime
-from polygraph.tasks.extractive import SentencePool
+from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.text.words import quantity
 
 _PASSAGES = 16
@@ -56,15 +56,7 @@ class GraphRAGDrift:
     needs: ClassVar[frozenset[str]] = frozenset(
         {"chunks", "graph", "entity_vectors", "communities", "reports", "report_vectors"}
     )
-    source: ClassVar[str] = "Microsoft GraphRAG, DRIFT search"
     calls: ClassVar[str] = "at most 2 + folds + rounds x per round (67)"
-    tokens: ClassVar[str] = "up to 60 local searches of 12,000, then at most 12,000"
-    summary: ClassVar[str] = "a wide question followed into its particulars; the costliest of all methods"
-    good: ClassVar[str] = "questions that begin wide and need particulars, where cost does not matter"
-    bad: ClassVar[str] = (
-        "cost and time: 54 to 56 calls and 610,000 tokens a question on a corpus of 60,000 (our measurement); no "
-        "paper at hand compares it"
-    )
 
     hyde: Literal["rating", "random", "none"] = "rating"
     """Report whose form the hypothetical answer imitates: the highest rated (ours) or a random one (code); `none`:

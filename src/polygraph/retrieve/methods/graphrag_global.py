@@ -8,7 +8,7 @@ arXiv:2502.11371 describes a choice by similarity, which the code does not make 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.report_selection import down_to, nearest, rated_as_relevant
 from polygraph.retrieve.steps import RANKED, retrieved
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.extractive import is_broad
 from polygraph.tasks.map_reports import Point, find_points
+from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.text.tokens import count_many
 
 _HEADER_TOKENS = 20
@@ -31,17 +31,6 @@ _HEADER_TOKENS = 20
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphRAGGlobal:
     """Map over batches of reports, drop what does not help, pack the best points."""
-
-    source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130"
-    tokens: ClassVar[str] = "all reports in batches, then at most 12,000"
-    summary: ClassVar[str] = (
-        "questions about the whole collection; reads every report, so its cost grows with it"
-    )
-    good: ClassVar[str] = "overviews of a whole collection (arXiv:2404.16130)"
-    bad: ClassVar[str] = (
-        "details and unanswerable questions: 19% and 14% right there (arXiv:2502.11371); 326,200 tokens a "
-        "question (arXiv:2506.06331)"
-    )
 
     level: int = 2
     """Deepest level of communities that is read (code: 2)."""
@@ -82,7 +71,7 @@ class GraphRAGGlobal:
         """Retrieve for the question; points by score, then by report and place in it."""
         require(index, "graphrag-global", self.needs, models)
         # Without a model, what the whole is about is told by its largest parts.
-        overview = models.chat is None and is_broad(question)
+        overview = models.chat is None and is_global_question(question)
         reports, chosen = self._chosen(question, index, models, 0 if overview else self.level)
         if not reports:
             reason = "no report is rated as relevant" if chosen else "there is no report to read"
@@ -129,7 +118,7 @@ class GraphRAGGlobal:
             near = nearest(question, index, models, level=level, k=self.k_reports)
             found: Json = [[r.community, round(cosine, 6)] for r, cosine in near]
             return [r for r, _ in near], (Step(name="nearest", value=found),)
-        if self.preselect == "rating" and not (models.chat is None and is_broad(question)):
+        if self.preselect == "rating" and not (models.chat is None and is_global_question(question)):
             kept, rated = rated_as_relevant(
                 question,
                 index,

@@ -33,16 +33,7 @@ class GraphRAGLocal:
     needs: ClassVar[frozenset[str]] = frozenset(
         {"chunks", "graph", "entity_vectors", "communities", "reports"}
     )
-    source: ClassVar[str] = "Microsoft GraphRAG, arXiv:2404.16130"
     calls: ClassVar[str] = "1"
-    tokens: ClassVar[str] = "at most 12,000"
-    summary: ClassVar[str] = "what is known about particular people, places and things, and their relations"
-    good: ClassVar[str] = (
-        "multi-step questions: best of the GraphRAG variants, and ahead of RAG on reasoning (arXiv:2502.11371, table 2)"
-    )
-    bad: ClassVar[str] = (
-        "single facts, where RAG is level or ahead; entities without descriptions (noun-phrase graphs)"
-    )
 
     k: int = 10
     """Entities asked for (code: 10)."""

@@ -48,20 +48,7 @@ class HippoRAG:
     needs: ClassVar[frozenset[str]] = frozenset(
         {"chunks", "chunk_vectors", "graph", "mentions", "facts", "synonyms", "fact_vectors"}
     )
-    source: ClassVar[str] = "HippoRAG 2, arXiv:2502.14802, section 3"
     calls: ClassVar[str] = "2"
-    tokens: ClassVar[str] = "k x chunk tokens, at most 6,000"
-    summary: ClassVar[str] = (
-        "passages that are joined to the question by facts; questions that need several documents"
-    )
-    good: ClassVar[str] = (
-        "multi-hop questions: recall@5 of 74.7 on MuSiQue and 90.4 on 2Wiki, where its dense retriever alone has 69.7 "
-        "and 76.5 (arXiv:2502.14802, table 3)"
-    )
-    bad: ClassVar[str] = (
-        "questions about the whole collection; single facts, where it is level with dense retrieval (NQ 78.0 against "
-        "75.4); graphs without triples, and fact vectors of a weak embedder"
-    )
 
     facts: int = 5
     """Facts that match the question, before the filter (code: 5)."""

@@ -25,12 +25,7 @@ class Hybrid:
     """Fuse the rankings of `bm25` and `naive`."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical", "chunk_vectors"})
-    source: ClassVar[str] = "Cormack, Clarke and Buettcher (2009)"
     calls: ClassVar[str] = "1"
-    tokens: ClassVar[str] = "k x chunk tokens, at most 6,000"
-    summary: ClassVar[str] = "words and meaning together; the safe choice for questions about single passages"
-    good: ClassVar[str] = "questions that mix names with meaning; safer than either of its parts"
-    bad: ClassVar[str] = "as its parts: nothing joins passages that do not resemble the question"
 
     k: int = 10
     """Chunks that go into the context."""

@@ -59,20 +59,7 @@ class KnowledgeGraph:
     """Look up the names of the question, follow statements from there, and read the passages that state them."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "graph", "name_vectors", "fact_vectors"})
-    source: ClassVar[str] = "RAG vs. GraphRAG, arXiv:2502.11371, section 3.2; LlamaIndex (Liu 2022)"
     calls: ClassVar[str] = "2"
-    tokens: ClassVar[str] = "30 statements, about 400; with text 10 passages more; at most 6,000"
-    summary: ClassVar[str] = (
-        "statements of subject, predicate and object around what the question names; `kg-text` with their passages"
-    )
-    good: ClassVar[str] = (
-        "refusing what cannot be answered: 98.7% of MultiHop-RAG's null questions with an 8B model and without text, "
-        "RAG 96.0% (arXiv:2502.11371, table 2)"
-    )
-    bad: ClassVar[str] = (
-        "whatever is no statement: on HotpotQA with an 8B model F1 of 25.0, with text 42.6, RAG 60.0; 65.8% of the "
-        "answers there are entities of the graph (arXiv:2502.11371, section 4.2)"
-    )
 
     text: bool = False
     """Also read the passages (Triplets+Text); without, statements only."""
@@ -311,19 +298,3 @@ class KnowledgeGraph:
             [f"states {stated[c.id]} of the statements; {unit} {counts[c.id]:.4g}" for c in chunks],
             index.titles([c.document for c in chunks]),
         )
-
-
-def kg_index(*, text: bool) -> KnowledgeGraph:
-    """What the knowledge-graph index does that the paper builds on, without vectors of statements."""
-    return KnowledgeGraph(
-        text=text,
-        seed_names=False,
-        match="exact",
-        split="always",
-        direction="out",
-        similar_triples=0,
-        order="walk",
-        max_triples=0,
-        counted="ends",
-        max_tokens=1_000_000,
-    )

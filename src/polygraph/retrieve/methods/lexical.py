@@ -15,14 +15,7 @@ class BM25:
     """Rank chunks by the words that they share with the question."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical"})
-    source: ClassVar[str] = "Robertson and Zaragoza (2009); baseline of ROGRAG"
     calls: ClassVar[str] = "1"
-    tokens: ClassVar[str] = "k x chunk tokens, at most 6,000"
-    summary: ClassVar[str] = "passages that share rare words with the question; names, numbers, exact terms"
-    good: ClassVar[str] = "names, numbers and rare words, at no cost"
-    bad: ClassVar[str] = (
-        "paraphrases; long answers, for which it retrieves too little (ROGRAG, arXiv:2503.06474)"
-    )
 
     k: int = 10
     """Chunks that go into the context (ROGRAG's table: 5)."""

@@ -54,23 +54,7 @@ class LightRAG:
     needs: ClassVar[frozenset[str]] = frozenset(
         {"chunks", "chunk_vectors", "graph", "entity_vectors", "relation_vectors"}
     )
-    source: ClassVar[str] = "LightRAG, arXiv:2410.05779, section 3.2"
     calls: ClassVar[str] = "2"
-    tokens: ClassVar[str] = (
-        "at most 30,000; 19,650 measured for version 1.0.0 in hybrid mode (arXiv:2506.06331, table 2)"
-    )
-    summary: ClassVar[str] = (
-        "entities by a question's details, relations by its themes, and their passages: `local` the first, `global` "
-        "the second, `hybrid` both, `mix` also passages near the question"
-    )
-    good: ClassVar[str] = (
-        "broad questions whose answer is spread over many passages; diversity is where it comes nearest to FG-RAG, "
-        "with up to 46% of the wins (arXiv:2504.07103, table 1)"
-    )
-    bad: ClassVar[str] = (
-        "questions of several steps: 43.5% right, naive RAG 54.4% (arXiv:2504.07103, table 2); last of four, behind "
-        "naive RAG, once the judge is debiased (arXiv:2506.06331, figure 10); cost"
-    )
 
     mode: Mode = "mix"
     """Levels that are searched: `local` the details, `global` the themes, `hybrid` both, `mix` both and passages."""
@@ -304,22 +288,6 @@ class LightRAG:
             trace=(*trace, Step(name="passages", value=[[c.id, whys[c.id]] for c in chunks])),
             max_tokens=self.max_tokens,
         )
-
-
-def lightrag_1_0(mode: Literal["local", "global", "hybrid"]) -> LightRAG:
-    """Version 1.0.0: three budgets of 4,000 tokens for each level, one level behind the other."""
-    return LightRAG(
-        mode=mode,
-        fill_empty=False,
-        short_question=0,
-        top_k=60,
-        merge="join",
-        entity_tokens=4_000,
-        relation_tokens=4_000,
-        tables_share=0.67,
-        passage_tokens=4_000,
-        max_tokens=24_000 if mode == "hybrid" else 12_000,
-    )
 
 
 def _in_turn(first: Sequence[R], second: Sequence[R]) -> list[R]:

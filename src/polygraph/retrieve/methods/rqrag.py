@@ -65,19 +65,6 @@ class RQRAG:
     """Rewrite, decompose and disambiguate, level by level; take the path whose answer most others share."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "chunk_vectors"})
-    source: ClassVar[str] = "RQ-RAG, arXiv:2404.00610"
-    tokens: ClassVar[str] = "ndocs x chunk tokens for each query on a path, read again by each call below it"
-    summary: ClassVar[str] = (
-        "questions whose words are not those of the documents, or that hide several questions"
-    )
-    good: ClassVar[str] = (
-        "questions that must be taken apart or put in other words; with a model trained for it, ahead of plain "
-        "retrieval on three multi-step sets (arXiv:2404.00610)"
-    )
-    bad: ClassVar[str] = (
-        "cost: 25 calls a question; on SeedBench QA-1 0.59, hardly more than the model alone (0.57) and less than BM25 "
-        "(0.65) in ROGRAG's table; poor finds are never thrown out"
-    )
 
     depth: int = 2
     """Queries on a path (code: 2; the port in FlashRAG: 3)."""

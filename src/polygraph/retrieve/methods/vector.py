@@ -15,16 +15,7 @@ class Naive:
     """Rank chunks by the cosine of their vectors with the question's."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "chunk_vectors"})
-    source: ClassVar[str] = "baseline of all five papers"
     calls: ClassVar[str] = "1"
-    tokens: ClassVar[str] = "k x chunk tokens, at most 6,000"
-    summary: ClassVar[str] = "passages whose meaning is near the question; single facts, paraphrases"
-    good: ClassVar[str] = (
-        "single facts and paraphrases; level with graph methods on one-step questions (arXiv:2502.11371)"
-    )
-    bad: ClassVar[str] = (
-        "questions whose parts lie in several documents, or that are about the whole collection"
-    )
 
     k: int = 10
     """Chunks that go into the context (papers: 3 to 60, of other sizes; see the presets)."""

@@ -51,18 +51,7 @@ class NameWalk:
     """Walk from passages that match the question, over names, to passages that they lead to."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical", "chunk_vectors", "names"})
-    source: ClassVar[str] = "ours; the walk by Andersen, Chung and Lang (2006)"
     calls: ClassVar[str] = "1"
-    tokens: ClassVar[str] = "k x chunk tokens, at most 6,000"
-    summary: ClassVar[str] = "passages that match the question, and those that they lead to by a name"
-    good: ClassVar[str] = (
-        "multi-hop questions over titled documents: all evidence in the top 10 for 98% of 133 questions of 2wiki and "
-        "52% of 144 of musique, where hybrid has 47% and 27% (benchmarks/README.md)"
-    )
-    bad: ClassVar[str] = (
-        "passages without titles that share few famous names: on MultiHop-RAG's news it finds no more than bm25; texts "
-        "without capitals; questions about the whole collection"
-    )
 
     seeds: int = 20
     """Passages from which the walk sets out: those that match the question best."""

@@ -38,19 +38,7 @@ class RogragDual:
     """Match details to entities and themes to relations; merge, themes first; add the passages behind both."""
 
     needs: ClassVar[frozenset[str]] = NEEDS
-    source: ClassVar[str] = "ROGRAG, arXiv:2503.06474, section 3.2"
     calls: ClassVar[str] = "2"
-    tokens: ClassVar[str] = "at most 28,000; 9,863 measured (arXiv:2503.06474, table 6)"
-    summary: ClassVar[str] = (
-        "entities and relations that resemble the keywords of a question, and their passages"
-    )
-    good: ClassVar[str] = (
-        "ill-formed and fuzzy questions; 0.74 of the multiple choices of SeedBench, logic form alone 0.55 "
-        "(arXiv:2503.06474, table 6)"
-    )
-    bad: ClassVar[str] = (
-        "questions that need arithmetic or several steps; long contexts; one domain and one model were tested"
-    )
 
     entities: int = 6
     """Entities that the details find (code: 6)."""

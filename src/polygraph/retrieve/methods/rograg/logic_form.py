@@ -35,20 +35,7 @@ class RogragLogic:
     """Plan, retrieve statements for each step, work out the rest; the results and what they rest on are evidence."""
 
     needs: ClassVar[frozenset[str]] = NEEDS
-    source: ClassVar[str] = "ROGRAG, arXiv:2503.06474, section 3.2"
     calls: ClassVar[str] = "2 + s, for s steps that ask the model, and 1 for each plan that is refused"
-    tokens: ClassVar[str] = "at most 6,000; 1,699 measured (arXiv:2503.06474, table 6)"
-    summary: ClassVar[str] = (
-        "questions of several steps, counting, comparing and arithmetic, worked out step by step over the graph"
-    )
-    good: ClassVar[str] = (
-        "calculation and several steps, with reasons that can be followed; a sixth of the context of dual-level "
-        "(1,699 against 9,863 tokens, arXiv:2503.06474, table 6)"
-    )
-    bad: ClassVar[str] = (
-        "accuracy alone: 0.55 of the multiple choices of SeedBench, dual-level 0.74 (arXiv:2503.06474, table 6); "
-        "errors of the plan propagate"
-    )
 
     max_steps: int = MAX_STEPS
     """Steps of a plan that are run (ours)."""

@@ -18,8 +18,8 @@ from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
 from polygraph.retrieve.relevance import relevance
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import write_answer
-from polygraph.tasks.extractive import is_broad
 from polygraph.tasks.intent import Intent, question_intent
+from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.question import question_keywords
 from polygraph.tasks.verify import answered, supports
 
@@ -36,24 +36,8 @@ class Rograg:
     """Sort the question; refuse what the index knows nothing of; logic form, checked; else dual-level."""
 
     needs: ClassVar[frozenset[str]] = LOGIC_NEEDS | DUAL_NEEDS
-    source: ClassVar[str] = "ROGRAG, arXiv:2503.06474"
     calls: ClassVar[str] = (
         "5 + s, for s steps that ask the model; 6 + s if the check fails, of which one is stored"
-    )
-    tokens: ClassVar[str] = (
-        "at most 6,000 by logic form (1,699 measured), 28,000 by dual-level (9,863 measured; "
-        "arXiv:2503.06474, table 6)"
-    )
-    summary: ClassVar[str] = (
-        "reasons step by step where that holds, and falls back to fuzzy matching where not"
-    )
-    good: ClassVar[str] = (
-        "domain questions, some of which need several steps: 0.75 of the multiple choices of SeedBench, BM25 0.65, "
-        "no retrieval 0.57 (arXiv:2503.06474, tables 2 and 7)"
-    )
-    bad: ClassVar[str] = (
-        "calls: five and more a question; hardly better than dual-level alone (0.75 against 0.74); one domain and "
-        "one model were tested"
     )
 
     verify: Verify = "pre"
@@ -99,7 +83,7 @@ class Rograg:
             ),
         ]
         # A question about the whole names nothing that could be near.
-        if near.score < self.refuse_below and not is_broad(question):
+        if near.score < self.refuse_below and not is_global_question(question):
             measured = f"relevance {near.score:.3f}, below {self.refuse_below:g}"
             reason = f"nothing in the graph is near the question ({measured})"
             return nothing(question, "rograg", reason, index, tuple(trace))

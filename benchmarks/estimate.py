@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from polygraph.extract.nlp import extractor as nlp
-from polygraph.indexing.estimate import Estimate, Range
+from polygraph.indexing.estimate.ranges import Estimate, Range
 from polygraph.models.protocols import ChatRequest
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedServer
 from polygraph.records import Chunk, Window

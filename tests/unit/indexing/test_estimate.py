@@ -1,4 +1,4 @@
-"""The estimate is arithmetic on the corpus: what can be known is exact, the rest has a range and says where from."""
+"""Estimates: what can be counted is exact, the rest has a range and names its basis."""
 
 import json
 import os
@@ -13,20 +13,21 @@ import pytest
 
 from polygraph.config import load_settings
 from polygraph.errors import BadInput, IndexUnreadable
-from polygraph.indexing.estimate import Line, Range, load_estimate, save_estimate
 from polygraph.indexing.estimate.model_profile import (
-    DEFAULTS,
+    DEFAULT_PROFILES,
     GPT_4O,
-    learn,
-    learn_reports,
-    ratio,
-    scaled,
-    typical_report,
+    default_report_length,
+    fit_profile,
+    fit_report_length,
+    ratio_of_sums,
 )
-from polygraph.indexing.estimate.pilot import split
-from polygraph.indexing.estimate.questions import Holdings, MethodPlan, question_line
-from polygraph.indexing.estimate.ranges import line
-from polygraph.indexing.estimate.simulate import growth, nested_samples, reading_by_capitals, rehearse
+from polygraph.indexing.estimate.pilot import divide_calls
+from polygraph.indexing.estimate.questions import LayerSizes, MethodPlan, question_line
+from polygraph.indexing.estimate.ranges import Estimate, Line, Range, priced_line
+from polygraph.indexing.estimate.reconcile import load_estimate, save_estimate
+from polygraph.indexing.estimate.scaling import fit_growth, nested_samples
+from polygraph.indexing.estimate.simulated_extraction import simulate_extraction
+from polygraph.indexing.estimate.simulated_graph import simulate_graph
 from polygraph.models import Calls, Models
 from polygraph.models.calls import LedgerRow
 from polygraph.models.prices import Price
@@ -113,7 +114,7 @@ def test_calls_and_tokens_in_of_extraction_are_exact_and_no_model_is_called(pape
     assert "gpt-4o" in extract.basis
 
 
-def test_what_is_paid_for_is_free_and_an_index_that_is_done_costs_nothing(papers, tmp_path):
+def test_stored_replies_are_free_and_a_finished_index_costs_nothing(papers, tmp_path):
     with opened(tmp_path, Paid()) as index:
         index.add(papers)
         again = index.estimate(papers)
@@ -139,7 +140,7 @@ def test_replies_in_the_cache_count_as_free_when_the_rows_are_not_there_yet(pape
         assert len(chat.requests) == before
     assert stage(found, "extract").free == 6
     assert stage(found, "extract").calls.high == 0
-    # All replies are known, so the rehearsal is the build, and its reports are found paid as well.
+    # All replies are known, so the simulation is the build, and its reports are found paid as well.
     assert stage(found, "reports").calls.high == 0
     assert stage(found, "reports").free > 0
 
@@ -158,7 +159,7 @@ def test_a_pilot_makes_no_more_calls_than_allowed_and_the_build_does_not_repeat_
     assert any("pilot" in note for note in found.notes)
 
 
-def test_a_pilot_brings_the_estimate_near_to_what_the_build_takes(papers, tmp_path):
+def test_an_estimate_with_a_pilot_is_near_the_cost_of_the_build(papers, tmp_path):
     with opened(tmp_path, Paid()) as index:
         found = index.estimate(papers, pilot=7)
         before = index.models.calls.spent
@@ -169,7 +170,7 @@ def test_a_pilot_brings_the_estimate_near_to_what_the_build_takes(papers, tmp_pa
     assert total.calls.mid == pytest.approx(after.calls - before.calls, abs=3)
 
 
-def test_an_unknown_price_is_unknown_and_not_nothing(papers, tmp_path):
+def test_an_unknown_price_makes_the_cost_unknown_not_zero(papers, tmp_path):
     with opened(tmp_path, Paid("some-model")) as index:
         found = index.estimate(papers)
     assert found.total.cost is None
@@ -253,10 +254,10 @@ def test_bad_arguments_are_explained(papers, tmp_path):
             index.estimate()
 
 
-# --- kept and compared ------------------------------------------------------------------------------------
+# --- saved and compared ------------------------------------------------------------------------------------
 
 
-def test_status_sets_the_estimate_against_what_was_spent_since(papers, tmp_path):
+def test_status_compares_the_estimate_with_what_was_spent_since(papers, tmp_path):
     with opened(tmp_path, Paid()) as index:
         index.estimate(papers, pilot=4)
         found = index.estimate(papers)
@@ -269,7 +270,7 @@ def test_status_sets_the_estimate_against_what_was_spent_since(papers, tmp_path)
     assert rows["answer"]["actual"]["calls"] == 1
 
 
-def test_habits_are_taken_from_another_index_that_this_model_has_read(papers, tmp_path):
+def test_a_profile_is_taken_from_another_index_that_this_model_has_read(papers, tmp_path):
     with ScriptedServer(chat=scripted_chat()) as server:
         flags = {"base_url": server.base_url, "api_key": "k", "chat_model": "scripted", "reranker": "none"}
         flags |= {"embedder": "hash", "name_embedder": "hash"}
@@ -283,7 +284,7 @@ def test_habits_are_taken_from_another_index_that_this_model_has_read(papers, tm
                 index.estimate(papers, like=tmp_path / "nowhere")
         with (
             Index.open(tmp_path / "third.index", **flags | {"chat_model": "another"}) as index,
-            pytest.raises(BadInput, match="says nothing of 'another'"),
+            pytest.raises(BadInput, match="says nothing about 'another'"),
         ):
             index.estimate(papers, like=tmp_path / "other.index")
         assert server.calls == before
@@ -291,7 +292,7 @@ def test_habits_are_taken_from_another_index_that_this_model_has_read(papers, tm
     assert "windows of other.index" in made.basis
     actual = sum(entry.completion_tokens for entry in server.log if entry.task == "extract")
     guessed = next(line for line in plain.lines if line.stage == "extract").completion_tokens.mid
-    # The same documents: nearly what it wrote there, and nearer than with habits of other models.
+    # The same documents: nearly what it wrote there, and nearer than with the profile of other models.
     assert abs(made.completion_tokens.mid - actual) < 0.2 * actual
     assert abs(made.completion_tokens.mid - actual) < abs(guessed - actual)
 
@@ -303,9 +304,9 @@ def test_questions_are_compared_by_method_with_how_many_there_were(tmp_path):
             completion_tokens=10 * n, seconds=0, cost=None, unreported=0,
         )  # fmt: skip
 
-    from polygraph.indexing.estimate import Estimate
-
-    asked = line("question", "m", None, Range(1, 1, 1), Range(9, 9, 9), Range(5, 5, 5), method="hybrid")
+    asked = priced_line(
+        "question", "m", None, Range(1, 1, 1), Range(9, 9, 9), Range(5, 5, 5), method="hybrid"
+    )
     found = Estimate(
         documents=1, windows=1, windows_to_read=0, entities=Range(0, 0, 0), communities=Range(0, 0, 0), lines=(),
         questions=(asked,),
@@ -351,66 +352,66 @@ def test_the_command_leaves_no_folder_behind_and_prints_a_cap(papers, tmp_path):
 
 
 def test_a_sum_with_an_unknown_cost_is_unknown():
-    known = line("a", "m", Price(1, 1), Range(1, 1, 1), Range(10, 10, 10), Range(1, 2, 3))
+    known = priced_line("a", "m", Price(1, 1), Range(1, 1, 1), Range(10, 10, 10), Range(1, 2, 3))
     assert known.cost == Range(11 / 1e6, 12 / 1e6, 13 / 1e6)
-    assert line("b", "m", None, Range(1, 1, 1), Range(1, 1, 1), Range(1, 1, 1)).cost is None
+    assert priced_line("b", "m", None, Range(1, 1, 1), Range(1, 1, 1), Range(1, 1, 1)).cost is None
 
 
-def test_habits_are_learned_from_rows_and_replies():
+def test_a_profile_is_fitted_to_rows_and_replies():
     rows = Extraction(
         window="w",
         entities=tuple(EntityRow(name=f"N{i}", description=f"One thing about number {i}.") for i in range(4)),
         relations=(RelationRow(source="N0", target="N1", description="They met.", strength=5),),
     )
-    learned = learn([(400, rows, 100), (400, rows, 100)])
-    assert learned.entities == 10
-    assert learned.relations == 2.5
-    assert learned.written == 250
-    assert learned.error == 0
-    assert learned.entity_tokens == count_tokens("One thing about number 1.")
-    assert learned.amount(learned.written, 800) == pytest.approx(200)
-    assert learn([(400, rows, 100)]) is None
-    assert learn([(400, Extraction(window="w"), 0)] * 5) is None
+    fitted = fit_profile([(400, rows, 100), (400, rows, 100)])
+    assert fitted.entities == 10
+    assert fitted.relations == 2.5
+    assert fitted.reply_tokens == 250
+    assert fitted.error == 0
+    assert fitted.entity_tokens == count_tokens("One thing about number 1.")
+    assert fitted.amount(fitted.reply_tokens, 800) == pytest.approx(200)
+    assert fit_profile([(400, rows, 100)]) is None
+    assert fit_profile([(400, Extraction(window="w"), 0)] * 5) is None
 
 
 def test_defaults_are_in_order_and_a_factor_changes_amounts_only():
-    for low, high in pairwise(DEFAULTS):
-        assert low.written < high.written
+    for low, high in pairwise(DEFAULT_PROFILES):
+        assert low.reply_tokens < high.reply_tokens
         assert low.entities < high.entities
         assert low.relations < high.relations
-    assert scaled(GPT_4O, 2).written == 2 * GPT_4O.written
-    assert scaled(GPT_4O, 2).entity_tokens == GPT_4O.entity_tokens
+    assert GPT_4O.scaled(2).reply_tokens == 2 * GPT_4O.reply_tokens
+    assert GPT_4O.scaled(2).entity_tokens == GPT_4O.entity_tokens
 
 
-def test_the_error_of_a_ratio_is_worked_out_by_hand():
+def test_the_error_of_a_ratio_is_as_computed_by_hand():
     # y/x = 30/20; residuals 10-15=-5 and 20-15=5; s^2 = 50; se of the mean 5; twice that over the mean 15.
-    rate, error = ratio([(10, 10), (10, 20)])
+    rate, error = ratio_of_sums([(10, 10), (10, 20)])
     assert rate == 1.5
     assert error == pytest.approx(2 * 5 / 15)
 
 
-def test_report_lengths_follow_a_power_of_the_material_within_bounds():
-    doubled = learn_reports([(100, 50), (200, 100), (400, 200)], most=150)
+def test_report_lengths_follow_a_power_of_the_context_within_bounds():
+    doubled = fit_report_length([(100, 50), (200, 100), (400, 200)], most=150)
     assert doubled.power == pytest.approx(1)
     assert doubled.tokens(200) == pytest.approx(100)
     assert doubled.tokens(1000) == 150
-    same = learn_reports([(100, 80), (1000, 80)], most=1400)
+    same = fit_report_length([(100, 80), (1000, 80)], most=1400)
     assert same.power == 0
     assert same.tokens(5) == 80
-    assert learn_reports([], most=1) is None
+    assert fit_report_length([], most=1) is None
     assert (
-        typical_report(500).tokens(10)
-        < typical_report(500).tokens(300)
-        < typical_report(500).tokens(9000)
+        default_report_length(500).tokens(10)
+        < default_report_length(500).tokens(300)
+        < default_report_length(500).tokens(9000)
         == 500
     )
 
 
-def test_growth_is_continued_by_its_power():
-    grown = growth([100, 200, 400, 800], [30, 60 * 0.5**0.5, 60, 120 * 0.5**0.5], 8000)
+def test_growth_is_a_power_fitted_to_samples():
+    grown = fit_growth([100, 200, 400, 800], [30, 60 * 0.5**0.5, 60, 120 * 0.5**0.5], 8000)
     assert grown.power == pytest.approx(0.5)
     assert grown.error == pytest.approx(0, abs=1e-6)
-    assert growth([100, 200, 400, 800], [10, 20, 40, 60], 8000).error > 0.3
+    assert fit_growth([100, 200, 400, 800], [10, 20, 40, 60], 8000).error > 0.3
 
 
 def test_nested_samples_hold_each_other_and_whole_documents_first():
@@ -423,16 +424,16 @@ def test_nested_samples_hold_each_other_and_whole_documents_first():
     assert sum(documents.count(d) == 5 for d in set(documents)) == 9
 
 
-def test_the_rehearsed_reader_keeps_to_the_habits_it_is_given():
+def test_simulated_extraction_keeps_to_the_profile_it_is_given():
     text = " ".join(PAPERS.values())
     n = count_tokens(text)
-    habits = replace(GPT_4O, power=1.0, entities=12_000 / n, relations=6_000 / n)
-    rows = reading_by_capitals(window(text), n, habits)
+    profile = replace(GPT_4O, power=1.0, entities=12_000 / n, relations=6_000 / n)
+    rows = simulate_extraction(window(text), n, profile)
     assert len(rows.entities) == 12
     assert len(rows.relations) == 6
     assert {"Mara Quill", "Harbour Board"} <= {row.name for row in rows.entities}
-    assert all(count_tokens(row.description) <= habits.entity_tokens + 1 for row in rows.entities)
-    many = reading_by_capitals(window(text), n, replace(habits, entities=40_000 / n))
+    assert all(count_tokens(row.description) <= profile.entity_tokens + 1 for row in rows.entities)
+    many = simulate_extraction(window(text), n, replace(profile, entities=40_000 / n))
     assert len(many.entities) > 30
     assert len({row.name for row in many.entities}) == len(many.entities)
     for row in many.entities:
@@ -441,27 +442,29 @@ def test_the_rehearsed_reader_keeps_to_the_habits_it_is_given():
         )
 
 
-def test_a_rehearsal_is_the_code_of_the_build():
+def test_a_simulated_graph_is_made_by_the_code_of_the_build():
     windows = [window(text, name) for name, text in PAPERS.items()]
-    rows = [reading_by_capitals(w, count_tokens(w.text), replace(GPT_4O, entities=200)) for w in windows]
-    found = rehearse(windows, rows, community_size=10, room=6000, report=typical_report(500))
-    assert len(found.materials) == len(found.communities) > 0
-    assert any("Mara Quill" in m.text for m in found.materials)
+    rows = [simulate_extraction(w, count_tokens(w.text), replace(GPT_4O, entities=200)) for w in windows]
+    found = simulate_graph(
+        windows, rows, community_size=10, max_context=6000, report=default_report_length(500)
+    )
+    assert len(found.contexts) == len(found.communities) > 0
+    assert any("Mara Quill" in m.text for m in found.contexts)
     assert {e.id for e in found.view.entities} == {
         e for c in found.communities if c.level == 0 for e in c.entities
     }
 
 
-def test_calls_of_a_pilot_are_divided_by_what_a_window_takes():
+def test_calls_of_a_pilot_are_divided_by_the_calls_of_a_window():
     trial = SimpleNamespace(extractor_settings={"gleaning": "trial", "max_gleanings": 1})
-    assert split(16, trial, reports=True) == (4, 4)
+    assert divide_calls(16, trial, reports=True) == (4, 4)
     none = SimpleNamespace(extractor_settings={"gleaning": "none", "max_gleanings": 1})
-    assert split(16, none, reports=True) == (12, 4)
-    assert split(16, none, reports=False) == (16, 0)
-    assert split(1, none, reports=True) == (1, 0)
+    assert divide_calls(16, none, reports=True) == (12, 4)
+    assert divide_calls(16, none, reports=False) == (16, 0)
+    assert divide_calls(1, none, reports=True) == (1, 0)
 
 
-def holdings(**more):
+def layer_sizes(**more):
     values = {
         "chunk_tokens": 100.0,
         "n_chunks": 1000,
@@ -471,10 +474,10 @@ def holdings(**more):
             for i in range(50)
         ),
         "share": 2.0,
-        "report": typical_report(500),
-        "material_tokens": 4000.0,
+        "report": default_report_length(500),
+        "context_tokens": 4000.0,
     }
-    return Holdings(**values | more)
+    return LayerSizes(**values | more)
 
 
 def planned(name="naive", calls="1", **more):
@@ -482,11 +485,11 @@ def planned(name="naive", calls="1", **more):
     return MethodPlan(name=name, calls=calls, **values | more)
 
 
-def test_a_question_reads_so_many_chunks_or_its_budget():
+def test_a_question_reads_k_chunks_or_its_budget():
     price = Price(1, 1)
-    few = question_line(planned(), holdings(), "m", price, [])
+    few = question_line(planned(), layer_sizes(), "m", price, [])
     assert 1000 < few.prompt_tokens.mid < 1600
-    much = question_line(planned(max_tokens=500), holdings(), "m", price, [])
+    much = question_line(planned(max_tokens=500), layer_sizes(), "m", price, [])
     assert much.prompt_tokens.mid < 1000
 
 
@@ -499,12 +502,12 @@ def test_reading_every_report_takes_as_many_calls_as_batches():
     )
     # 50 communities up to level 2, twice that in the index, 500 tokens each and about four fifths in a context:
     # 42,000 tokens are 4 batches; and one answer.
-    assert question_line(method, holdings(), "m", None, []).calls.mid == 5
+    assert question_line(method, layer_sizes(), "m", None, []).calls.mid == 5
 
 
-def test_a_formula_that_cannot_be_worked_out_is_unknown_until_questions_were_asked():
+def test_calls_that_depend_on_the_answers_are_unknown_until_questions_were_asked():
     method = planned("fg-rag", "2m + 4")
-    unknown = question_line(method, holdings(), "m", Price(1, 1), [])
+    unknown = question_line(method, layer_sizes(), "m", Price(1, 1), [])
     assert isinstance(unknown, Line)
     assert unknown.calls is None
     assert unknown.cost is None
@@ -512,6 +515,6 @@ def test_a_formula_that_cannot_be_worked_out_is_unknown_until_questions_were_ask
         stage="answer", method="fg-rag", model="m", ok=4, failed=0, repaired=0, cached=0, prompt_tokens=4000,
         completion_tokens=400, seconds=0, cost=0.0, unreported=0,
     )  # fmt: skip
-    known = question_line(method, holdings(), "m", Price(1, 1), [row, replace(row, stage="plan", ok=12)])
+    known = question_line(method, layer_sizes(), "m", Price(1, 1), [row, replace(row, stage="plan", ok=12)])
     assert known.calls.mid == 4
     assert known.prompt_tokens.mid == 2000

@@ -1,104 +1,131 @@
-"""The windows of the index as it will be, and what is known of them already."""
+"""The windows of the index after the build, with the rows that are stored already."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypeVar
+
+import numpy as np
 
 from polygraph.ingest import Documents
 from polygraph.ingest.chunk import chunk, windows
 from polygraph.models.protocols import Embedder
 from polygraph.records import Document, Extraction, Window
-from polygraph.store.database import Store
 from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import Store
 
-_MARGIN = 2
-"""Special tokens that an embedder puts around a text."""
+T = TypeVar("T")
+
+_SEED = 11
+_SPECIAL_TOKENS = 2
+"""Tokens that an embedder puts around a text."""
 _BATCH = 512
 
 
 @dataclass(slots=True, kw_only=True)
 class Corpus:
-    """All windows, those that were read before with their rows."""
+    """All windows of the index after the build."""
 
     n_documents: int = 0
     n_changed: int = 0
     """Documents that are new, or whose content changed."""
-    n_gone: int = 0
+    n_removed: int = 0
     windows: list[Window] = field(default_factory=list)
     """In the order of (document id, ordinal)."""
-    read: dict[str, Extraction] = field(default_factory=dict)
-    """Rows of the windows that this extractor has read and stored."""
+    extractions: dict[str, Extraction] = field(default_factory=dict)
+    """By window: rows that the extractor in use has read and stored."""
 
 
-def gather(
+def read_corpus(
     store: Store | None,
     loaded: Documents | None,
     roots: Sequence[str],
     manifest: Manifest,
     embedder: Embedder,
 ) -> Corpus:
-    """Cut what is new or changed, take the rest from the index; nothing is written.
+    """Chunk what is new or changed, and take the rest from the index; nothing is written.
 
     Args:
         store: of the index if there is one, open for reading.
-        loaded: what is read from the paths; None: only what the index holds.
+        loaded: documents of the paths; None for those of the index alone.
         roots: the paths, absolute.
-        manifest: what the index will be built with.
+        manifest: settings of the build.
         embedder: whose tokenizer counts.
     """
     before = store.manifest() if store is not None else None
-    known = store.document_hashes() if store is not None else {}
-    fresh: dict[str, Document] = {}
-    here: set[str] = set()
-    for document in loaded.documents if loaded is not None else ():
-        here.add(document.id)
-        old = known.get(document.id)
-        if (
-            old is not None
-            and store is not None
-            and (old[1] == document.hash or store.imported_alike(document))
-        ):
-            continue
-        if old is not None and old[0] not in roots and Path(old[0]).exists():
-            continue  # as `index` does: the id stands for a document of another folder
-        fresh[document.id] = document
+    known = store.documents.hashes() if store is not None else {}
+    changed, present = _changed(store, loaded, roots, known)
     unread = {u.path.rpartition(":")[0] or u.path for u in loaded.unread} if loaded is not None else set()
-    gone = {i for i, (root, _) in known.items() if root in roots and i not in here and i not in unread}
-    kept = [i for i in known if i not in fresh and i not in gone]
+    removed = {i for i, (root, _) in known.items() if root in roots and i not in present and i not in unread}
+    kept = [i for i in known if i not in changed and i not in removed]
 
-    corpus = Corpus(n_documents=len(kept) + len(fresh), n_changed=len(fresh), n_gone=len(gone))
-    cut_again = before is not None and before.chunker != manifest.chunker
-    if store is not None and cut_again:
-        fresh |= {i: stored for i in kept if (stored := store.document(i)) is not None}
+    corpus = Corpus(n_documents=len(kept) + len(changed), n_changed=len(changed), n_removed=len(removed))
+    if store is not None and before is not None and before.chunker != manifest.chunker:
+        changed |= {i: stored for i in kept if (stored := store.documents.get(i)) is not None}
         kept = []
-    for document in fresh.values():
+    for document in changed.values():
         chunks = chunk(
             document,
             embedder.count,
             max_tokens=manifest.chunk_tokens,
-            limit=embedder.max_tokens - _MARGIN,
+            limit=embedder.max_tokens - _SPECIAL_TOKENS,
             language=manifest.language,
         )
         cut = windows(document, chunks, max_tokens=manifest.window_tokens)
-        corpus.windows += [replace(window, text=_as_stored(window)) for window in cut]
+        corpus.windows += [replace(window, text=_stored_text(window)) for window in cut]
     if store is not None and kept:
-        wanted = set(kept)
-        ids = [i for i, document in store.rows("SELECT id, document FROM windows") if document in wanted]
-        for at in range(0, len(ids), _BATCH):
-            corpus.windows += store.windows(ids[at : at + _BATCH])
-        pending = set(store.pending_windows(manifest.reader))
-        mine = set(ids) - pending
-        if mine:
-            corpus.read = {e.window: e for _, e in store.extractions() if e.window in mine}
+        _add_stored(corpus, store, set(kept), manifest.reader)
     corpus.windows.sort(key=lambda w: (w.document, w.ordinal))
     return corpus
 
 
-def _as_stored(window: Window) -> str:
-    """The text as the store gives it back to the build: requests must be the same to the letter."""
+def _changed(
+    store: Store | None,
+    loaded: Documents | None,
+    roots: Sequence[str],
+    known: dict[str, tuple[str, str]],
+) -> tuple[dict[str, Document], set[str]]:
+    """Return new and changed documents by id, and the ids of all that were loaded."""
+    changed: dict[str, Document] = {}
+    present: set[str] = set()
+    for document in loaded.documents if loaded is not None else ():
+        present.add(document.id)
+        old = known.get(document.id)
+        if (
+            old is not None
+            and store is not None
+            and (old[1] == document.hash or store.documents.has_imported_text(document))
+        ):
+            continue
+        if old is not None and old[0] not in roots and Path(old[0]).exists():
+            continue  # as `index` does: the id belongs to a document of another folder
+        changed[document.id] = document
+    return changed, present
+
+
+def _add_stored(corpus: Corpus, store: Store, documents: set[str], reader: str) -> None:
+    """Add the stored windows of some documents, with the rows of those that were read."""
+    ids = [window.id for window in store.extractions.window_states() if window.document in documents]
+    for at in range(0, len(ids), _BATCH):
+        corpus.windows += store.extractions.windows(ids[at : at + _BATCH])
+    read = set(ids) - set(store.extractions.pending(reader))
+    if read:
+        corpus.extractions = {e.window: e for _, e in store.extractions.iterate() if e.window in read}
+
+
+def _stored_text(window: Window) -> str:
+    """Return the text as the store gives it to the build: equal requests must be equal to the letter."""
     text, at = "", window.start
     for each in window.chunks:
         gap = each.start - at
         text += (" " if gap == 1 else "\n" * gap) + each.text
         at = each.end
     return text
+
+
+def sample(items: Sequence[T], most: int) -> list[T]:
+    """Return all items, or a seeded sample of `most` in their order."""
+    if len(items) <= most:
+        return list(items)
+    chosen = np.random.default_rng(_SEED).choice(len(items), size=most, replace=False)
+    return [items[i] for i in sorted(chosen.tolist())]

@@ -1,15 +1,19 @@
-"""The estimate itself: stage by stage, in the order of the build."""
+"""The estimate, stage by stage in the order of the build. Start reading here."""
 
 from statistics import fmean
 
 from polygraph.indexing.estimate.corpus import Corpus
-from polygraph.indexing.estimate.embeddings import embeddings
-from polygraph.indexing.estimate.extraction import extraction, fly_pilot, read_without_model
-from polygraph.indexing.estimate.graph_size import Graph, graph_of, report_habits, report_line
-from polygraph.indexing.estimate.model_profile import GPT_4O, Habits
-from polygraph.indexing.estimate.plan import Facts, Plan
-from polygraph.indexing.estimate.questions import Holdings, question_line
-from polygraph.indexing.estimate.ranges import ZERO, Estimate, Line, line
+from polygraph.indexing.estimate.embeddings import embedding_lines
+from polygraph.indexing.estimate.extraction import (
+    extract_pilot_windows,
+    extract_without_model,
+    extraction_lines,
+)
+from polygraph.indexing.estimate.graph_size import GraphSize, estimate_graph, report_lengths, report_line
+from polygraph.indexing.estimate.model_profile import GPT_4O, ModelProfile
+from polygraph.indexing.estimate.plan import EstimateState, Plan
+from polygraph.indexing.estimate.questions import LayerSizes, question_line
+from polygraph.indexing.estimate.ranges import ZERO, Estimate, Line, priced_line
 from polygraph.models import Models
 from polygraph.models.prices import FREE
 from polygraph.store.layers import with_dependencies
@@ -17,13 +21,13 @@ from polygraph.text.tokens import count_many
 
 
 def estimate(corpus: Corpus, plan: Plan, models: Models, *, pilot: int = 0) -> Estimate:
-    """Say what a build will cost, and each question to some methods; no call is made but those of a pilot.
+    """Estimate the cost of a build, and of each question to some methods; only a pilot makes calls.
 
     Args:
-        corpus: from `gather`.
+        corpus: from `read_corpus`.
         plan: what will be built.
-        models: those that will build; only a pilot calls the chat model.
-        pilot: real calls to learn from, made through the gate under its caps; their replies are kept.
+        models: that will build; only a pilot calls the chat model.
+        pilot: real calls to learn from, made under the caps of the gate; their replies are kept.
 
     Raises:
         ValueError: if `pilot` is below 0.
@@ -31,76 +35,75 @@ def estimate(corpus: Corpus, plan: Plan, models: Models, *, pilot: int = 0) -> E
     """
     if pilot < 0:
         raise ValueError(f"pilot must be 0 or more, not {pilot}")
-    return _estimate(Facts(corpus, plan, models, pilot))
-
-
-def _estimate(facts: Facts) -> Estimate:
-    corpus, plan, chat = facts.corpus, facts.plan, facts.models.chat
-    needed = [layer for layer in with_dependencies(plan.wanted) if layer not in plan.ready]
-    with_model = chat is not None and plan.manifest.reader.startswith("llm:")
-    to_read = (
-        [w for w in corpus.windows if w.id not in corpus.read]
-        if "graph" in with_dependencies(plan.wanted)
-        else []
-    )
-    facts.rows = dict(corpus.read)
+    state = EstimateState(corpus, plan, models, pilot)
+    chat = models.chat
+    layers = with_dependencies(plan.wanted)
+    needed = [layer for layer in layers if layer not in plan.ready]
+    to_read = [w for w in corpus.windows if w.id not in corpus.extractions] if "graph" in layers else []
+    state.extractions = dict(corpus.extractions)
     counts = count_many([w.text for w in corpus.windows])
-    facts.tokens = {w.id: n for w, n in zip(corpus.windows, counts, strict=True)}
-    lines: list[Line] = []
-    writes_reports = "reports" in needed and chat is not None and plan.manifest.reports != "extractive"
+    state.n_tokens = {w.id: n for w, n in zip(corpus.windows, counts, strict=True)}
+    model_extracts = chat is not None and plan.manifest.reader.startswith("llm:")
+    model_writes = "reports" in needed and chat is not None and plan.manifest.reports != "extractive"
 
     n_pilot_reports = 0
-    if facts.pilot and chat is not None and (to_read or writes_reports):
-        n_pilot_reports = fly_pilot(facts, to_read if with_model else [], reports=writes_reports)
-    habits: tuple[Habits, ...] = (GPT_4O,)
-    if with_model and chat is not None and to_read:
-        lines, habits = extraction(facts, chat, to_read)
+    if pilot and chat is not None and (to_read or model_writes):
+        n_pilot_reports = extract_pilot_windows(
+            state, to_read if model_extracts else [], reports=model_writes
+        )
+    lines: list[Line] = []
+    profiles: tuple[ModelProfile, ...] = (GPT_4O,)
+    if model_extracts and chat is not None and to_read:
+        lines, profiles = extraction_lines(state, chat, to_read)
     elif to_read:
-        read_without_model(facts, to_read)
-    graph = Graph()
-    if "graph" in with_dependencies(plan.wanted) and (set(needed) - {"chunks", "lexical"} or plan.methods):
-        graph = graph_of(facts, habits, n_pilot_reports, writes_reports)
-        if writes_reports and chat is not None:
-            lines.append(report_line(facts, chat, graph))
-    lines += embeddings(facts, needed, graph)
-    questions = _questions(facts, graph)
-    if chat is None:
-        facts.notes.append(
-            "no chat model is configured: nothing is asked of a language model, and nothing is paid"
-        )
-    elif any(each.cost is None and (each.calls is None or each.calls.high) for each in (*lines, *questions)):
-        facts.notes.append(
-            "a price is not known, so the cost is not: give it in polygraph.toml, as in: "
-            f'[prices."{chat.name}"] input = 0.15, output = 0.60'
-        )
+        extract_without_model(state, to_read)
+    size = GraphSize()
+    if "graph" in layers and (set(needed) - {"chunks", "lexical"} or plan.methods):
+        size = estimate_graph(state, profiles, n_pilot_reports, writes_reports=model_writes)
+        if model_writes and chat is not None:
+            lines.append(report_line(state, chat, size))
+    lines += embedding_lines(state, needed, size)
+    questions = _question_lines(state, size)
+    _add_notes(state, [*lines, *questions])
     return Estimate(
         documents=corpus.n_documents,
         windows=len(corpus.windows),
         windows_to_read=len(to_read),
-        entities=graph.entities.rounded(),
-        communities=graph.communities.rounded(),
+        entities=size.entities.rounded(),
+        communities=size.communities.rounded(),
         lines=tuple(lines),
         questions=tuple(questions),
-        notes=tuple(facts.notes),
+        notes=tuple(state.notes),
     )
 
 
-def _questions(facts: Facts, graph: Graph) -> list[Line]:
-    chat = facts.models.chat
+def _question_lines(state: EstimateState, size: GraphSize) -> list[Line]:
+    chat, methods = state.models.chat, state.plan.methods
     if chat is None:
         return [
-            line("question", "", FREE, ZERO, ZERO, ZERO, method=m.name, basis="no model is called")
-            for m in facts.plan.methods
+            priced_line("question", "", FREE, ZERO, ZERO, ZERO, method=m.name, basis="no model is called")
+            for m in methods
         ]
-    sizes = [c.n_tokens for w in facts.corpus.windows for c in w.chunks]
-    holdings = Holdings(
-        chunk_tokens=fmean(sizes) if sizes else 0.0,
-        n_chunks=len(sizes),
-        communities=graph.last.communities if graph.last else (),
-        share=graph.share,
-        report=(facts.report_habits or report_habits(facts, 0))[1],
-        material_tokens=graph.material or 500.0,
+    chunk_tokens = [c.n_tokens for w in state.corpus.windows for c in w.chunks]
+    sizes = LayerSizes(
+        chunk_tokens=fmean(chunk_tokens) if chunk_tokens else 0.0,
+        n_chunks=len(chunk_tokens),
+        communities=size.simulated.communities if size.simulated else (),
+        share=size.community_share,
+        report=(state.report_lengths or report_lengths(state, 0))[1],
+        context_tokens=size.context_tokens or 500.0,
     )
-    ledger, price = facts.plan.ledger(), facts.price(chat)
-    asked = {name: each.n for name, each in facts.plan.questions().items()}
-    return [question_line(m, holdings, chat.name, price, ledger, asked) for m in facts.plan.methods]
+    ledger, price = state.plan.ledger(), state.price(chat)
+    asked = {name: each.n for name, each in state.plan.questions().items()}
+    return [question_line(m, sizes, chat.name, price, ledger, asked) for m in methods]
+
+
+def _add_notes(state: EstimateState, lines: list[Line]) -> None:
+    chat = state.models.chat
+    if chat is None:
+        state.notes.append("no chat model is configured: no language model is called, and nothing is paid")
+    elif any(line.cost is None and (line.calls is None or line.calls.high) for line in lines):
+        state.notes.append(
+            "a price is not known, so the cost is not: give it in polygraph.toml, as in: "
+            f'[prices."{chat.name}"] input = 0.15, output = 0.60'
+        )

@@ -1,18 +1,27 @@
-"""What extraction will take: exact where a request can be rendered, by habits where a model decides."""
+"""The cost of extraction: exact where a request can be rendered, by the model's profile where its reply decides."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from math import sqrt
 
 from polygraph.errors import UnusableReply
 from polygraph.extract.llm import extractor as llm
 from polygraph.extract.llm.parser import parse_extraction
 from polygraph.extract.nlp import extractor as nlp
-from polygraph.indexing.estimate import pilot as flight
-from polygraph.indexing.estimate.model_profile import BASIS, DEFAULTS, GPT_4O, Habits, learn, ratio, scaled
-from polygraph.indexing.estimate.plan import Facts, sample
-from polygraph.indexing.estimate.ranges import Line, Range, line, three
-from polygraph.indexing.estimate.simulate import MOST_WINDOWS, share_of_common
+from polygraph.indexing.estimate.corpus import sample
+from polygraph.indexing.estimate.model_profile import (
+    DEFAULT_BASIS,
+    DEFAULT_PROFILES,
+    GPT_4O,
+    ModelProfile,
+    fit_profile,
+    ratio_of_sums,
+)
+from polygraph.indexing.estimate.pilot import divide_calls, run_pilot
+from polygraph.indexing.estimate.plan import EstimateState
+from polygraph.indexing.estimate.ranges import Line, Range, priced_line
+from polygraph.indexing.estimate.scaling import MAX_SIMULATED
+from polygraph.indexing.estimate.simulated_extraction import fit_common_words
 from polygraph.models import ChatModel, ChatRequest
 from polygraph.models.calls import request_key
 from polygraph.models.prices import Price
@@ -21,95 +30,119 @@ from polygraph.records import Extraction, Window
 from polygraph.tasks import extract as extract_task
 from polygraph.text.tokens import count_tokens
 
-MOST_RENDERED = 4_000
+MAX_RENDERED = 4_000
 """Requests that are rendered and counted; of more, a seeded sample is, scaled by the length of the texts."""
-_LEARNED_FROM = 400
-"""Windows, at most, from which habits are learned."""
+_MAX_FITTED = 400
+"""Windows that a profile is fitted to."""
 _COMPARED = 100
-"""Windows, at most, on which the choice of names is tried."""
+"""Windows to which the share of common words is fitted."""
+_MIN_REPLIES = 3
+"""Replies in the ledger from which the number of further calls is taken."""
 
 
-def fly_pilot(facts: Facts, to_read: Sequence[Window], *, reports: bool) -> int:
-    """Make the pilot's calls for windows; return how many reports are left to it."""
-    n_windows, n_reports = flight.split(facts.pilot, facts.plan.manifest, reports=reports)
-    before = facts.models.calls.spent
-    flight.fly(to_read, n_windows, facts.models, facts.plan.manifest)
-    now = facts.models.calls.spent
-    facts.notes.append(
-        f"pilot: {now.calls - before.calls} windows were asked about, and their replies are kept for the build"
+@dataclass(slots=True)
+class _Rendered:
+    """Requests that were rendered and counted."""
+
+    n_requests: int
+    text_tokens: int
+    """Tokens of the windows' texts."""
+    unpaid: list[Window] = field(default_factory=list)
+    """Windows whose request is to be paid."""
+    pairs: list[tuple[float, float]] = field(default_factory=list)
+    """For each of these, tokens of the text and of the request."""
+    free: int = 0
+
+    @property
+    def unpaid_share(self) -> float:
+        """Share of the text whose requests are to be paid."""
+        return sum(n_text for n_text, _ in self.pairs) / max(1, self.text_tokens)
+
+
+def extract_pilot_windows(state: EstimateState, to_read: Sequence[Window], *, reports: bool) -> int:
+    """Make the pilot's calls for windows; return how many reports it may still write."""
+    n_windows, n_reports = divide_calls(state.n_pilot_calls, state.plan.manifest, reports=reports)
+    before = state.models.calls.spent
+    run_pilot(to_read, n_windows, state.models, state.plan.manifest)
+    after = state.models.calls.spent
+    state.notes.append(
+        f"pilot: {after.calls - before.calls} windows were extracted, and the replies are kept for the build"
     )
     return n_reports
 
 
-def extraction(
-    facts: Facts, chat: ChatModel, to_read: Sequence[Window]
-) -> tuple[list[Line], tuple[Habits, ...]]:
-    """Return the lines of reading and gleaning, and one set of habits if they were learned, else three."""
-    plan = facts.plan
-    price = facts.price(chat)
-    rendered = sample(to_read, MOST_RENDERED)
-    pairs: list[tuple[float, float]] = []
-    unpaid: list[Window] = []
-    asked: set[str] = set()
-    free = 0
-    for window in rendered:
-        request = _request(facts, window)
-        key = request_key(chat.name, request)
-        if key in asked:
-            free += 1  # the same text again: equal requests are one call
-            continue
-        asked.add(key)
-        reply = plan.stored(key)
-        n = sum(count_tokens(m.content) for m in request.messages)
-        if reply is not None:
-            free += 1
-            facts.written[window.id] = reply.completion_tokens or count_tokens(reply.text)
-            facts.rows[window.id] = _rows(facts, window, reply.text)
-        else:
-            unpaid.append(window)
-            pairs.append((float(facts.tokens[window.id]), float(n)))
-    for window in sample([w for w in facts.corpus.windows if w.id in facts.corpus.read], _LEARNED_FROM):
-        reply = plan.stored(request_key(chat.name, _request(facts, window)))
-        if reply is not None:
-            facts.written[window.id] = reply.completion_tokens
-    scale = len(to_read) / len(rendered)
-    n_calls = len(unpaid) * scale
-    text = sum(facts.tokens[w.id] for w in to_read) * (
-        sum(a for a, _ in pairs) / max(1, sum(facts.tokens[w.id] for w in rendered))
-    )
-    reads = Range.exactly(sum(b for _, b in pairs))
+def extraction_lines(
+    state: EstimateState, chat: ChatModel, to_read: Sequence[Window]
+) -> tuple[list[Line], tuple[ModelProfile, ...]]:
+    """Return the lines of extraction and gleaning, and one profile if it was fitted, else low, middle and high."""
+    price = state.price(chat)
+    rendered = _render(state, chat, sample(to_read, MAX_RENDERED))
+    scale = len(to_read) / rendered.n_requests
+    n_calls = len(rendered.unpaid) * scale
+    unpaid_text = sum(state.n_tokens[w.id] for w in to_read) * rendered.unpaid_share
+    reads = Range.exactly(sum(b for _, b in rendered.pairs))
     calls = Range.exactly(n_calls)
     if scale > 1:
-        rate, error = ratio(pairs)
-        reads = Range.about(text * rate, error)
-        share = len(unpaid) / len(rendered)
-        calls = Range.about(n_calls, 2 * sqrt(share * (1 - share) / len(rendered)) / max(share, 1e-9))
-        facts.notes.append(
-            f"{len(rendered):,} of {len(to_read):,} requests were rendered; the others are taken to be alike"
+        rate, error = ratio_of_sums(rendered.pairs)
+        reads = Range.with_relative_error(unpaid_text * rate, error)
+        share = len(rendered.unpaid) / rendered.n_requests
+        deviation = 2 * sqrt(share * (1 - share) / rendered.n_requests)
+        calls = Range.with_relative_error(n_calls, deviation / max(share, 1e-9))
+        state.notes.append(
+            f"{rendered.n_requests:,} of {len(to_read):,} requests were counted; the others are assumed to be alike"
         )
-    habits, basis = _habits(facts, chat)
-    low, mid, high = (habits * 3)[:3] if len(habits) == 1 else habits
-    lengths = [facts.tokens[w.id] for w in unpaid]
-    if len(habits) == 1 and mid.power == 1:
-        writes = Range.about(text * mid.written / 1000, mid.error)
-    elif len(habits) == 1:
-        writes = Range.about(scale * sum(mid.amount(mid.written, n) for n in lengths), mid.error)
-    else:
-        writes = Range.of(scale * sum(h.amount(h.written, n) for n in lengths) for h in (low, mid, high))
-    lines = [line("extract", chat.name, price, calls, reads, writes, free=round(free * scale), basis=basis)]
-    lines += _gleaning(facts, chat, price, calls, reads, writes)
-    return lines, habits
+    profiles, basis = _profiles(state, chat)
+    lengths = [state.n_tokens[w.id] for w in rendered.unpaid]
+    writes = _reply_tokens(profiles, lengths, scale, unpaid_text)
+    free = round(rendered.free * scale)
+    lines = [priced_line("extract", chat.name, price, calls, reads, writes, free=free, basis=basis)]
+    return lines + _gleaning_lines(state, chat, price, calls, reads, writes), profiles
 
 
-def read_without_model(facts: Facts, to_read: Sequence[Window]) -> None:
-    """The rows are free: read them as the build will."""
-    some = sample(to_read, MOST_WINDOWS)
-    found = nlp.extract(some, language=facts.plan.manifest.language, processes=1)
-    facts.rows |= {e.window: e for e in found}
+def extract_without_model(state: EstimateState, to_read: Sequence[Window]) -> None:
+    """Extract windows as the build will where no model reads; the rows are free."""
+    some = sample(to_read, MAX_SIMULATED)
+    extracted = nlp.extract(some, language=state.plan.manifest.language, processes=1)
+    state.extractions |= {e.window: e for e in extracted}
 
 
-def _request(facts: Facts, window: Window) -> ChatRequest:
-    settings = facts.plan.manifest.extractor_settings
+def instructions() -> int:
+    """Return the tokens of an extraction request beside the text."""
+    empty = extract_task.extract_request("", max_records=llm.MAX_RECORDS)
+    return sum(count_tokens(m.content) for m in empty.messages)
+
+
+def _render(state: EstimateState, chat: ChatModel, windows: Sequence[Window]) -> _Rendered:
+    """Render and count requests; note the rows of those whose reply is stored."""
+    plan = state.plan
+    rendered = _Rendered(len(windows), sum(state.n_tokens[w.id] for w in windows))
+    seen: set[str] = set()
+    for window in windows:
+        request = _request(state, window)
+        key = request_key(chat.name, request)
+        if key in seen:
+            rendered.free += 1  # the same text again: equal requests are one call
+            continue
+        seen.add(key)
+        reply = plan.stored_reply(key)
+        if reply is not None:
+            rendered.free += 1
+            state.reply_tokens[window.id] = reply.completion_tokens or count_tokens(reply.text)
+            state.extractions[window.id] = _rows(state, window, reply.text)
+        else:
+            n = sum(count_tokens(m.content) for m in request.messages)
+            rendered.unpaid.append(window)
+            rendered.pairs.append((float(state.n_tokens[window.id]), float(n)))
+    read = [w for w in state.corpus.windows if w.id in state.corpus.extractions]
+    for window in sample(read, _MAX_FITTED):
+        reply = plan.stored_reply(request_key(chat.name, _request(state, window)))
+        if reply is not None:
+            state.reply_tokens[window.id] = reply.completion_tokens
+    return rendered
+
+
+def _request(state: EstimateState, window: Window) -> ChatRequest:
+    settings = state.plan.manifest.extractor_settings
     return extract_task.extract_request(
         window.text,
         title=window.title,
@@ -118,11 +151,11 @@ def _request(facts: Facts, window: Window) -> ChatRequest:
     )
 
 
-def _rows(facts: Facts, window: Window, text: str) -> Extraction:
-    settings = facts.plan.manifest.extractor_settings
+def _rows(state: EstimateState, window: Window, reply: str) -> Extraction:
+    settings = state.plan.manifest.extractor_settings
     try:
         parsed = parse_extraction(
-            text,
+            reply,
             window=f"{window.title}\n{window.text}",
             example=llm.example_names(),
             types=tuple(settings["entity_types"]),
@@ -134,95 +167,109 @@ def _rows(facts: Facts, window: Window, text: str) -> Extraction:
     return Extraction(window=window.id, entities=entities, relations=relations)
 
 
-def _habits(facts: Facts, chat: ChatModel) -> tuple[tuple[Habits, ...], str]:
-    """One set of habits if they were learned, else three: low, middle, high."""
-    read = [w for w in facts.corpus.windows if w.id in facts.rows]
-    learned = learn(
+def _reply_tokens(
+    profiles: tuple[ModelProfile, ...], lengths: Sequence[int], scale: float, unpaid_text: float
+) -> Range:
+    """Return the tokens of all first replies.
+
+    Args:
+        profiles: one, or low, middle and high.
+        lengths: tokens of the windows that were rendered and are to be paid.
+        scale: windows to read for each that was rendered.
+        unpaid_text: tokens of the windows to be paid, rendered or not.
+    """
+    if len(profiles) > 1:
+        return Range.from_guesses(scale * sum(p.amount(p.reply_tokens, n) for n in lengths) for p in profiles)
+    (profile,) = profiles
+    if profile.power == 1:
+        expected = unpaid_text * profile.reply_tokens / 1000
+    else:
+        expected = scale * sum(profile.amount(profile.reply_tokens, n) for n in lengths)
+    return Range.with_relative_error(expected, profile.error)
+
+
+def _profiles(state: EstimateState, chat: ChatModel) -> tuple[tuple[ModelProfile, ...], str]:
+    """Return one profile if it could be fitted, else low, middle and high; and where it comes from."""
+    read = [w for w in state.corpus.windows if w.id in state.extractions]
+    fitted = fit_profile(
         [
-            (facts.tokens[w.id], facts.rows[w.id], facts.written.get(w.id, 0))
-            for w in sample(read, _LEARNED_FROM)
+            (state.n_tokens[w.id], state.extractions[w.id], state.reply_tokens.get(w.id, 0))
+            for w in sample(read, _MAX_FITTED)
         ]
     )
-    if learned is not None:
-        some = [(w, facts.tokens[w.id], facts.rows[w.id]) for w in sample(read, _COMPARED)]
-        learned = replace(learned, common=share_of_common(some, learned))
-        return (learned,), f"as this model read {min(len(read), _LEARNED_FROM)} windows of this index"
-    like = facts.plan.like
-    if like is not None:
-        return (like.habits,), f"as this model read {like.n_windows} windows of {like.name}"
-    rows = [r for r in facts.plan.ledger() if r.stage == "extract" and r.model == chat.name and r.ok]
+    if fitted is not None:
+        known = [(w, state.n_tokens[w.id], state.extractions[w.id]) for w in sample(read, _COMPARED)]
+        fitted = replace(fitted, common=fit_common_words(known, fitted))
+        return (fitted,), f"as this model read {min(len(read), _MAX_FITTED)} windows of this index"
+    other = state.plan.other_index
+    if other is not None:
+        return (other.profile,), f"as this model read {other.n_windows} windows of {other.name}"
+    rows = [r for r in state.plan.ledger() if r.stage == "extract" and r.model == chat.name and r.ok]
     attempts, reads, wrote = (
         sum(getattr(r, name) for r in rows) for name in ("ok", "prompt_tokens", "completion_tokens")
     )
     text = reads - attempts * instructions()
     if text > 0 and wrote:
-        factor = wrote / text * 1000 / GPT_4O.written
+        factor = wrote / text * 1000 / GPT_4O.reply_tokens
         return (
-            tuple(scaled(GPT_4O, factor * f) for f in (0.8, 1.0, 1.25)),
+            tuple(GPT_4O.scaled(factor * f) for f in (0.8, 1.0, 1.25)),
             f"average of {attempts:,} replies in this index's ledger",
         )
-    return DEFAULTS, BASIS
+    return DEFAULT_PROFILES, DEFAULT_BASIS
 
 
-def instructions() -> int:
-    """Tokens of an extraction request beside the text."""
-    empty = extract_task.extract_request("", max_records=llm.MAX_RECORDS)
-    return sum(count_tokens(m.content) for m in empty.messages)
+# --- gleaning ---------------------------------------------------------------------------------------------
 
 
-def _gleaning(
-    facts: Facts, chat: ChatModel, price: Price | None, calls: Range, reads: Range, writes: Range
+def _gleaning_lines(
+    state: EstimateState, chat: ChatModel, price: Price | None, calls: Range, reads: Range, writes: Range
 ) -> list[Line]:
-    """Calls after the first: each repeats the exchange so far (METHODS 15) and asks once more."""
-    settings = facts.plan.manifest.extractor_settings
+    """Return the calls after the first: each repeats the exchange so far (METHODS 15) and asks once more."""
+    settings = state.plan.manifest.extractor_settings
     gleaning, rounds = settings["gleaning"], int(settings["max_gleanings"])
     if gleaning == "none" or not calls.high:
         return []
-    # First and least: everything ends after the first question that brings nothing. Most: nothing ever ends.
-    few, many = ((1, 1), (rounds, rounds - 1)) if gleaning == "base" else ((0, 1), (rounds, rounds))
-    if gleaning == "base":
-        few = (1, 0)
-    spent = {r.stage: r for r in facts.plan.ledger() if r.model == chat.name}
-    if "extract" not in spent and facts.plan.like is not None:
-        spent = {r.stage: r for r in facts.plan.like.ledger}
-    base = spent["extract"].ok if "extract" in spent else 0
+    spent = {r.stage: r for r in state.plan.ledger() if r.model == chat.name}
+    if "extract" not in spent and state.plan.other_index is not None:
+        spent = {r.stage: r for r in state.plan.other_index.ledger}
+    n_first = spent["extract"].ok if "extract" in spent else 0
     lines = []
-    for at, stage in enumerate(("glean", "more_left")):
-        before = spent.get(stage)
-        if base >= 3:
-            per = Range.about((before.ok if before else 0) / base, 0.2)
-            wrote = before.completion_tokens / max(1, before.ok) if before else 0.0
-            each = Range.about(wrote, 0.25)
+    for stage in ("glean", "more_left"):
+        row = spent.get(stage)
+        if n_first >= _MIN_REPLIES:
+            per_window = Range.with_relative_error((row.ok if row else 0) / n_first, 0.2)
+            reply = Range.with_relative_error(row.completion_tokens / max(1, row.ok) if row else 0.0, 0.25)
             basis = "as often as this model was asked before"
         else:
-            per = Range(few[at], (few[at] + many[at]) / 2, many[at])
-            first = writes.mid / max(calls.mid, 1)
-            # A second reply of real models is shorter than the first; how much is not known.
-            each = (
-                Range(0.1 * first, 0.5 * first, writes.high / max(calls.mid, 1))
-                if stage == "glean"
-                else Range(1, 2, 20)
-            )
+            per_window = _further_calls(stage, gleaning, rounds)
+            reply = _further_reply(stage, writes, calls)
             basis = f"gleaning {gleaning}, at most {rounds}"
-        if not per.high:
+        if not per_window.high:
             continue
-        asked = sum(count_tokens(part) for part in prompt(stage).fill({}))
-        n = Range(per.low * calls.low, per.mid * calls.mid, per.high * calls.high)
-        repeated = Range(
-            *(
-                (r + w) / max(c, 1) + asked
-                for r, w, c in zip(three(reads), three(writes), three(calls), strict=True)
-            )
+        question = sum(count_tokens(part) for part in prompt(stage).fill({}))
+        n = per_window * calls
+        exchange = Range(
+            (reads.low + writes.low) / max(calls.low, 1) + question,
+            (reads.mid + writes.mid) / max(calls.mid, 1) + question,
+            (reads.high + writes.high) / max(calls.high, 1) + question,
         )
-        lines.append(
-            line(
-                stage,
-                chat.name,
-                price,
-                n,
-                Range(*(a * b for a, b in zip(three(n), three(repeated), strict=True))),
-                Range(*(a * b for a, b in zip(three(n), three(each), strict=True))),
-                basis=basis,
-            )
-        )
+        lines.append(priced_line(stage, chat.name, price, n, n * exchange, n * reply, basis=basis))
     return lines
+
+
+def _further_calls(stage: str, gleaning: str, rounds: int) -> Range:
+    """Return the calls of a stage for each window: at least if every window ends at once, at most if none does."""
+    if stage == "glean":
+        least, most = (1, rounds) if gleaning == "base" else (0, rounds)
+    else:
+        least, most = (0, rounds - 1) if gleaning == "base" else (1, rounds)
+    return Range(least, (least + most) / 2, most)
+
+
+def _further_reply(stage: str, writes: Range, calls: Range) -> Range:
+    """Return the tokens of a further reply."""
+    if stage == "more_left":
+        return Range(1, 2, 20)
+    first = writes.mid / max(calls.mid, 1)
+    # A second reply of real models is shorter than the first; how much is not known.
+    return Range(0.1 * first, 0.5 * first, writes.high / max(calls.mid, 1))

@@ -1,188 +1,246 @@
-"""The graph as it might be, and what its reports will take."""
+"""The size of the graph, and the cost of its reports."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
 from polygraph.graph.reports.write import MAX_INPUT_TOKENS, MAX_WORDS
-from polygraph.indexing.estimate import pilot as flight
 from polygraph.indexing.estimate.model_profile import (
     REPORT_BASIS,
     REPORT_TOKENS,
-    Habits,
-    ReportHabits,
-    learn_reports,
-    typical_report,
+    ModelProfile,
+    ReportLength,
+    default_report_length,
+    fit_report_length,
 )
-from polygraph.indexing.estimate.plan import Facts
-from polygraph.indexing.estimate.ranges import ZERO, Line, Range, line, three
-from polygraph.indexing.estimate.simulate import (
-    MOST_WINDOWS,
-    Rehearsal,
-    compared,
-    growth,
-    nested_samples,
-    reading_by_capitals,
-    rehearse,
-)
+from polygraph.indexing.estimate.pilot import write_pilot_reports
+from polygraph.indexing.estimate.plan import EstimateState
+from polygraph.indexing.estimate.ranges import ZERO, Line, Range, low_mid_high, priced_line
+from polygraph.indexing.estimate.scaling import MAX_SIMULATED, extrapolate, fit_growth, nested_samples
+from polygraph.indexing.estimate.simulated_extraction import simulate_extraction
+from polygraph.indexing.estimate.simulated_graph import SimulatedGraph, simulate_graph
 from polygraph.models import ChatModel
 from polygraph.models.calls import request_key
 from polygraph.records import Extraction, Window
 from polygraph.tasks import report as report_task
 from polygraph.text.tokens import count_many, count_tokens
 
-_LUCK = 0.06
-"""Relative error of a rehearsal of which every rate is right: resolution and communities differ a little."""
+_CHANCE_ERROR = 0.06
+"""Relative error of a simulation with the right rates: resolution and communities still differ a little."""
+_MIN_REPORTS = 3
+"""Reports in a ledger from which their length is taken."""
 
 
 @dataclass(slots=True)
-class Graph:
-    """Figures of the rehearsed graph, at full size."""
+class GraphSize:
+    """Figures of the simulated graph, scaled to the whole index."""
 
     entities: Range = ZERO
     reports: Range = ZERO
-    """Reports to be paid for."""
+    """Reports to be paid."""
     communities: Range = ZERO
     free: int = 0
+    """Reports whose reply is stored."""
     reads: Range = ZERO
     writes: Range = ZERO
-    last: Rehearsal | None = None
-    share: float = 1.0
-    """Communities for each of those rehearsed last."""
+    simulated: SimulatedGraph | None = None
+    """The largest graph that was simulated."""
+    community_share: float = 1.0
+    """Communities of the index for each simulated one."""
     entity_share: float = 1.0
-    material: float = 0.0
+    context_tokens: float = 0.0
+    """Tokens of a report's context, on average."""
 
 
-def graph_of(facts: Facts, habits: tuple[Habits, ...], n_pilot_reports: int, writes_reports: bool) -> Graph:
-    """Rehearse, at low, middle and high habits where these are not learned."""
-    reports = facts.report_habits = report_habits(facts, n_pilot_reports)
-    if len(habits) > 1:
-        n_notes = len(facts.notes)
-        runs = [_rehearsed(facts, h, r, writes_reports) for h, r in zip(habits, reports, strict=True)]
-        facts.notes[n_notes:] = facts.notes[n_notes:][1:2]  # each run says the same; the middle one is shown
-        mid = runs[1]
-        mid.entities = Range.of(r.entities.mid for r in runs)
-        mid.communities = Range.of(r.communities.mid for r in runs)
-        mid.reports = Range.of(r.reports.mid for r in runs)
-        mid.reads = Range.of(r.reads.mid for r in runs)
-        mid.writes = Range.of(r.writes.mid for r in runs)
-        return mid
-    graph = _rehearsed(facts, habits[0], reports[1], writes_reports)
-    if reports[0] != reports[2] and graph.reports.high:
-        lengths = [r.tokens(graph.material) for r in reports]
-        graph.writes = Range.of(n * each for n, each in zip(three(graph.reports), lengths, strict=True))
-        graph.writes = Range(graph.writes.low, max(graph.writes.low, graph.writes.mid), graph.writes.high)
-    return graph
+@dataclass(frozen=True, slots=True)
+class _Simulation:
+    """The largest simulated graph, and how its figures continue: entities, communities, tokens of contexts."""
+
+    graph: SimulatedGraph
+    figures: tuple[float, float, float]
+    shares: list[float]
+    """Factors from `figures` to the whole index."""
+    errors: list[float]
+    unknown: float
+    """Square root of the share of windows without known rows."""
 
 
-def _rehearsed(facts: Facts, habits: Habits, report: ReportHabits, writes_reports: bool) -> Graph:
-    windows, chat = facts.corpus.windows, facts.models.chat
-    room = MAX_INPUT_TOKENS - _report_frame()
+def estimate_graph(
+    state: EstimateState, profiles: tuple[ModelProfile, ...], n_pilot_reports: int, *, writes_reports: bool
+) -> GraphSize:
+    """Estimate the graph by simulation: once with a fitted profile, else with the low, middle and high one."""
+    lengths = state.report_lengths = report_lengths(state, n_pilot_reports)
+    if len(profiles) > 1:
+        n_notes = len(state.notes)
+        runs = [
+            _size(state, profile, length, writes_reports)
+            for profile, length in zip(profiles, lengths, strict=True)
+        ]
+        state.notes[n_notes:] = state.notes[n_notes:][1:2]  # each run notes the same; the middle one is shown
+        size = runs[1]
+        size.entities = Range.from_guesses(run.entities.mid for run in runs)
+        size.communities = Range.from_guesses(run.communities.mid for run in runs)
+        size.reports = Range.from_guesses(run.reports.mid for run in runs)
+        size.reads = Range.from_guesses(run.reads.mid for run in runs)
+        size.writes = Range.from_guesses(run.writes.mid for run in runs)
+        return size
+    size = _size(state, profiles[0], lengths[1], writes_reports)
+    if lengths[0] != lengths[2] and size.reports.high:
+        tokens = [length.tokens(size.context_tokens) for length in lengths]
+        size.writes = Range.from_guesses(
+            n * each for n, each in zip(low_mid_high(size.reports), tokens, strict=True)
+        )
+        size.writes = Range(size.writes.low, max(size.writes.low, size.writes.mid), size.writes.high)
+    return size
 
-    def ours(window: Window) -> Extraction:
-        return reading_by_capitals(window, facts.tokens[window.id], habits)
 
-    def run(some: Sequence[Window], rows: Iterable[Extraction]) -> Rehearsal:
-        return rehearse(
-            some, rows, community_size=facts.plan.manifest.community_size, room=room, report=report,
-            materials=writes_reports,
+def _size(
+    state: EstimateState, profile: ModelProfile, length: ReportLength, writes_reports: bool
+) -> GraphSize:
+    run = _simulate(state, profile, length, writes_reports)
+    n_entities, n_communities, context_tokens = run.figures
+    entity_share, community_share, context_share = run.shares
+    size = GraphSize(simulated=run.graph, community_share=community_share, entity_share=entity_share)
+    size.entities = Range.with_relative_error(n_entities * entity_share, run.errors[0])
+    size.communities = Range.with_relative_error(n_communities * community_share, run.errors[1])
+    chat = state.models.chat
+    if not writes_reports or chat is None or not run.graph.communities:
+        return size
+    instructions, max_context = _report_instructions(), _max_context()
+    growth = context_share / community_share
+    size.context_tokens = context_tokens / n_communities * growth
+    reads = writes = n_paid = 0.0
+    for context in run.graph.contexts:
+        request = report_task.report_request(context.text, max_words=MAX_WORDS)
+        if state.plan.stored_reply(request_key(chat.name, request)):
+            size.free += 1
+            continue
+        n = count_tokens(context.text) * growth
+        n_paid += 1
+        reads += min(n, max_context) + instructions
+        writes += length.tokens(n)
+    error = run.errors[1]
+    size.reports = Range.with_relative_error(n_paid * community_share, error)
+    size.reads = Range.with_relative_error(reads * community_share, error + run.errors[2] / 2)
+    size.writes = Range.with_relative_error(writes * community_share, error + run.unknown * 0.1)
+    return size
+
+
+def _simulate(
+    state: EstimateState, profile: ModelProfile, length: ReportLength, writes_reports: bool
+) -> _Simulation:
+    windows, max_context = state.corpus.windows, _max_context()
+
+    def rows_of(window: Window) -> Extraction:
+        return simulate_extraction(window, state.n_tokens[window.id], profile)
+
+    def run(some: Sequence[Window], rows: Iterable[Extraction]) -> SimulatedGraph:
+        return simulate_graph(
+            some, rows, community_size=state.plan.manifest.community_size, max_context=max_context,
+            report=length, contexts=writes_reports,
         )  # fmt: skip
 
-    def figures(found: Rehearsal) -> tuple[float, float, float]:
-        return (
-            float(len(found.view.entities)),
-            float(len(found.communities)),
-            float(sum(count_many([m.text for m in found.materials]))),
-        )
-
-    samples = [list(windows)] if len(windows) <= MOST_WINDOWS else nested_samples(windows, MOST_WINDOWS)
+    samples = [list(windows)] if len(windows) <= MAX_SIMULATED else nested_samples(windows, MAX_SIMULATED)
     measured = []
     for some in samples:
-        last = run(some, (facts.rows.get(w.id) or ours(w) for w in some))
-        measured.append(figures(last))
+        last = run(some, (state.extractions.get(w.id) or rows_of(w) for w in some))
+        measured.append(_figures(last))
     shares, errors = [1.0, 1.0, 1.0], [0.0, 0.0, 0.0]
     if len(samples) > 1:
         sizes = [len(some) for some in samples]
-        grown = [growth(sizes, values, len(windows)) for values in zip(*measured, strict=True)]
+        grown = [fit_growth(sizes, values, len(windows)) for values in zip(*measured, strict=True)]
         shares = [(len(windows) / sizes[-1]) ** g.power for g in grown]
         errors = [g.error for g in grown]
-        facts.notes.append(
-            f"the graph was rehearsed on {sizes[-1]:,} of {len(windows):,} windows; communities grow with the "
+        state.notes.append(
+            f"the graph was simulated on {sizes[-1]:,} of {len(windows):,} windows; communities grow with the "
             f"number of windows to the power {grown[1].power:.2f}, by {', '.join(f'{s:,}' for s in sizes)} windows"
         )
-    known = sum(w.id in facts.rows for w in samples[-1]) / max(1, len(samples[-1]))
+    known = sum(w.id in state.extractions for w in samples[-1]) / max(1, len(samples[-1]))
     if known < 1:
-        fair = compared(samples[-1], facts.rows, ours, lambda w, rows: figures(run(w, rows)))
-        if fair is not None:
-            # With much known, the mixed rows are the better rehearsal, as few of them are ours.
-            blend = [known * m + (1 - known) * f for f, m in zip(fair, measured[-1], strict=True)]
+        corrected = extrapolate(
+            samples[-1], state.extractions, rows_of, lambda w, rows: _figures(run(w, rows))
+        )
+        if corrected is not None:
+            # The more is known, the better is the simulation with mixed rows, few of which are simulated.
+            blend = [known * m + (1 - known) * f for f, m in zip(corrected, measured[-1], strict=True)]
             shares = [s * b / max(1.0, m) for s, b, m in zip(shares, blend, measured[-1], strict=True)]
     unknown = sqrt(1 - known)
-    errors = [e + unknown * (_LUCK + habits.error) for e in errors]
-    n_entities, n_communities, material = measured[-1]
-    graph = Graph(last=last, share=shares[1], entity_share=shares[0])
-    graph.entities = Range.about(n_entities * shares[0], errors[0])
-    graph.communities = Range.about(n_communities * shares[1], errors[1])
-    if not writes_reports or chat is None or not last.communities:
-        return graph
-    frame, each = _report_frame(), shares[2] / shares[1]
-    graph.material = material / n_communities * each
-    paid_reads = paid_writes = n_paid = 0.0
-    for made in last.materials:
-        if facts.plan.stored(request_key(chat.name, report_task.request(made.text, max_words=MAX_WORDS))):
-            graph.free += 1
-            continue
-        n = count_tokens(made.text) * each
-        n_paid += 1
-        paid_reads += min(n, room) + frame
-        paid_writes += report.tokens(n)
-    graph.reports = Range.about(n_paid * shares[1], errors[1])
-    graph.reads = Range.about(paid_reads * shares[1], errors[1] + errors[2] / 2)
-    graph.writes = Range.about(paid_writes * shares[1], errors[1] + unknown * 0.1)
-    return graph
+    errors = [e + unknown * (_CHANCE_ERROR + profile.error) for e in errors]
+    return _Simulation(last, measured[-1], shares, errors, unknown)
 
 
-def _report_frame() -> int:
-    empty = report_task.request("", max_words=MAX_WORDS)
+def _figures(graph: SimulatedGraph) -> tuple[float, float, float]:
+    """Return the number of entities and of communities, and the tokens of all contexts."""
+    return (
+        float(len(graph.view.entities)),
+        float(len(graph.communities)),
+        float(sum(count_many([context.text for context in graph.contexts]))),
+    )
+
+
+# --- reports ----------------------------------------------------------------------------------------------
+
+
+def report_lengths(state: EstimateState, n_pilot: int) -> tuple[ReportLength, ...]:
+    """Return the low, middle and high length of reports; all the same where it was fitted.
+
+    Args:
+        state: gets the basis of the lengths.
+        n_pilot: reports that the pilot may write.
+    """
+    chat = state.models.chat
+    if chat is None:
+        return (default_report_length(REPORT_TOKENS[1]),) * 3
+    most = 2 * MAX_WORDS + 400
+    pairs = _pilot_reports(state, n_pilot)
+    fitted = fit_report_length(pairs, most)
+    if fitted is not None:
+        state.report_basis = f"length as in {len(pairs)} reports of the pilot"
+        return (fitted,) * 3
+    where = "this index"
+    rows = [r for r in state.plan.ledger() if r.stage == "reports" and r.model == chat.name and r.ok]
+    if not rows and state.plan.other_index is not None:
+        where = state.plan.other_index.name
+        rows = [r for r in state.plan.other_index.ledger if r.stage == "reports" and r.ok]
+    n = sum(r.ok for r in rows)
+    if n >= _MIN_REPORTS:
+        context = sum(r.prompt_tokens for r in rows) / n - _report_instructions()
+        fitted = fit_report_length(
+            [(round(context), round(sum(r.completion_tokens for r in rows) / n))], most
+        )
+        if fitted is not None:
+            state.report_basis = f"length as in {n:,} reports in the ledger of {where}"
+            return (fitted,) * 3
+    state.report_basis = f"length as {REPORT_BASIS}"
+    return tuple(default_report_length(tokens) for tokens in REPORT_TOKENS)
+
+
+def _pilot_reports(state: EstimateState, n: int) -> list[tuple[int, int]]:
+    """Write the pilot's reports on the windows with known rows; return tokens of contexts and reports."""
+    known = [w for w in state.corpus.windows if w.id in state.extractions]
+    if not n or not known:
+        return []
+    graph = simulate_graph(
+        known, [state.extractions[w.id] for w in known],
+        community_size=state.plan.manifest.community_size, max_context=_max_context(),
+        report=default_report_length(REPORT_TOKENS[1]),
+    )  # fmt: skip
+    return write_pilot_reports(graph, n, state.models, max_words=MAX_WORDS)
+
+
+def report_line(state: EstimateState, chat: ChatModel, size: GraphSize) -> Line:
+    """Return the line of the reports."""
+    return priced_line(
+        "reports", chat.name, state.price(chat), size.reports, size.reads, size.writes,
+        free=size.free, basis=f"communities of a simulated graph; {state.report_basis}",
+    )  # fmt: skip
+
+
+def _report_instructions() -> int:
+    """Return the tokens of a request for a report beside its context."""
+    empty = report_task.report_request("", max_words=MAX_WORDS)
     return sum(count_tokens(m.content) for m in empty.messages)
 
 
-def report_habits(facts: Facts, n_pilot: int) -> tuple[ReportHabits, ...]:
-    """Return how long reports are: low, middle and high; all the same where they were learned."""
-    chat = facts.models.chat
-    if chat is None:
-        return (typical_report(REPORT_TOKENS[1]),) * 3
-    most = 2 * MAX_WORDS + 400
-    some = [w for w in facts.corpus.windows if w.id in facts.rows]
-    if n_pilot and some:
-        small = rehearse(
-            some, [facts.rows[w.id] for w in some], community_size=facts.plan.manifest.community_size,
-            room=MAX_INPUT_TOKENS - _report_frame(), report=typical_report(REPORT_TOKENS[1]),
-        )  # fmt: skip
-        pairs = flight.write_some(small, n_pilot, facts.models, max_words=MAX_WORDS)
-        learned = learn_reports(pairs, most)
-        if learned is not None:
-            facts.report_basis = f"length as in {len(pairs)} reports of the pilot"
-            return (learned,) * 3
-    where = "this index"
-    rows = [r for r in facts.plan.ledger() if r.stage == "reports" and r.model == chat.name and r.ok]
-    if not rows and facts.plan.like is not None:
-        where = facts.plan.like.name
-        rows = [r for r in facts.plan.like.ledger if r.stage == "reports" and r.ok]
-    n = sum(r.ok for r in rows)
-    if n >= 3:
-        reads = sum(r.prompt_tokens for r in rows) / n - _report_frame()
-        learned = learn_reports([(round(reads), round(sum(r.completion_tokens for r in rows) / n))], most)
-        if learned is not None:
-            facts.report_basis = f"length as in {n:,} reports in the ledger of {where}"
-            return (learned,) * 3
-    facts.report_basis = f"length as {REPORT_BASIS}"
-    return tuple(typical_report(tokens) for tokens in REPORT_TOKENS)
-
-
-def report_line(facts: Facts, chat: ChatModel, graph: Graph) -> Line:
-    """Return the line of the reports."""
-    return line(
-        "reports", chat.name, facts.price(chat), graph.reports, graph.reads, graph.writes,
-        free=graph.free, basis=f"communities of a rehearsed graph; {facts.report_basis}",
-    )  # fmt: skip
+def _max_context() -> int:
+    return MAX_INPUT_TOKENS - _report_instructions()

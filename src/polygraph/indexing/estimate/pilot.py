@@ -1,4 +1,4 @@
-"""A few real calls, so that the estimate knows how this model reads and writes these documents."""
+"""A few real calls, to learn how this model reads and writes these documents."""
 
 from collections.abc import Sequence
 
@@ -6,39 +6,39 @@ import numpy as np
 
 from polygraph.errors import UnusableReply
 from polygraph.extract.llm import extractor as llm
-from polygraph.indexing.estimate.simulate import Rehearsal
+from polygraph.indexing.estimate.simulated_graph import SimulatedGraph
 from polygraph.models import Models
 from polygraph.records import Extraction, Window
 from polygraph.store.manifest import Manifest
 from polygraph.tasks import report as report_task
 from polygraph.text.tokens import count_tokens
 
-REPORT_SHARE = 4
+_CALLS_PER_REPORT = 4
 """One call in so many is for a report."""
 _SEED = 7
 
 
-def split(n_calls: int, manifest: Manifest, *, reports: bool) -> tuple[int, int]:
-    """Divide calls into windows to read and reports to write.
+def divide_calls(n_calls: int, manifest: Manifest, *, reports: bool) -> tuple[int, int]:
+    """Return how many windows to read and how many reports to write.
 
     Args:
-        n_calls: in all, repair rounds aside.
-        manifest: whose gleaning says how many calls a window may take.
-        reports: whether a model will write any.
+        n_calls: in all, repair rounds not counted.
+        manifest: whose gleaning settings bound the calls of a window.
+        reports: whether a model will write reports.
     """
-    n_reports = max(1, n_calls // REPORT_SHARE) if reports and n_calls > 1 else 0
+    n_reports = max(1, n_calls // _CALLS_PER_REPORT) if reports and n_calls > 1 else 0
     settings = manifest.extractor_settings
     gleaning, rounds = settings.get("gleaning", "none"), int(settings.get("max_gleanings", 1))
     per_window = 1 if gleaning == "none" else 2 * rounds + (gleaning == "trial")
     return max(1, (n_calls - n_reports) // per_window), n_reports
 
 
-def fly(windows: Sequence[Window], n: int, models: Models, manifest: Manifest) -> dict[str, Extraction]:
-    """Read some windows for real, drawn evenly over the corpus with a seeded start; replies are kept.
+def run_pilot(windows: Sequence[Window], n: int, models: Models, manifest: Manifest) -> dict[str, Extraction]:
+    """Extract some windows with the model, spread evenly over the corpus from a seeded start; replies are kept.
 
     Args:
         windows: that are still to be read.
-        n: how many.
+        n: how many to read.
         models: with a chat model; its caps hold here as anywhere.
         manifest: with the extractor's settings.
 
@@ -51,26 +51,28 @@ def fly(windows: Sequence[Window], n: int, models: Models, manifest: Manifest) -
     start = np.random.default_rng(_SEED).random()
     chosen = [windows[int((i + start) * len(windows) / n)] for i in range(n)]
     settings = manifest.extractor_settings
-    found = llm.extract(
+    extracted = llm.extract(
         chosen,
         models,
         entity_types=tuple(settings["entity_types"]),
         gleaning=settings["gleaning"],
         max_gleanings=int(settings["max_gleanings"]),
     )
-    return {e.window: e for e in found}
+    return {e.window: e for e in extracted}
 
 
-def write_some(rehearsal: Rehearsal, n: int, models: Models, *, max_words: int) -> list[tuple[int, int]]:
-    """Have reports written about the known windows' own communities, from small to large.
+def write_pilot_reports(
+    graph: SimulatedGraph, n: int, models: Models, *, max_words: int
+) -> list[tuple[int, int]]:
+    """Have reports written on communities of the known windows, from small to large.
 
-    These replies teach the length of reports. They are of use to the build only where a community of the whole
-    index turns out the same, which is rare; the other calls of a pilot are never wasted.
+    These replies teach the length of reports. The build uses them only where a community of the whole index turns out
+    the same, which is rare; the other calls of a pilot are never wasted.
 
     Returns:
-        Tokens of the material and of the reply.
+        Tokens of the context and of the reply.
     """
-    texts = sorted({m.text for m in rehearsal.materials}, key=lambda text: (len(text), text))
+    texts = sorted({context.text for context in graph.contexts}, key=lambda text: (len(text), text))
     n = min(n, len(texts))
     # The largest first, since the whole index has larger ones still; then evenly downwards.
     chosen = [texts[-1 - i * len(texts) // n] for i in range(n)]
@@ -78,15 +80,15 @@ def write_some(rehearsal: Rehearsal, n: int, models: Models, *, max_words: int) 
     def write(text: str) -> tuple[int, int] | None:
         last = ""
 
-        def parse(reply: str) -> report_task.Draft:
+        def parse(reply: str) -> report_task.ParsedReport:
             nonlocal last
             last = reply
-            return report_task.parse(reply)
+            return report_task.parse_report(reply)
 
         if models.chat is None:
             return None
         try:
-            request = report_task.request(text, max_words=max_words)
+            request = report_task.report_request(text, max_words=max_words)
             models.calls.ask(models.chat, request, parse, stage="reports")
         except UnusableReply:
             return None

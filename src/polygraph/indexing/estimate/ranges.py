@@ -1,17 +1,10 @@
-"""Figures with a range, and how they are kept."""
+"""Figures with a range, the lines of an estimate, and their sum."""
 
-import json
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from polygraph.models.calls import LedgerRow
 from polygraph.models.prices import Price
-
-FILE_NAME = "estimate.json"
-_FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,43 +13,52 @@ class Range:
 
     low: float
     mid: float
-    """What to expect."""
+    """The expected value."""
     high: float
 
     @classmethod
     def exactly(cls, value: float) -> "Range":
-        """A figure that is known."""
+        """Return a figure that is known."""
         return cls(value, value, value)
 
     @classmethod
-    def about(cls, value: float, error: float, least: float = 0.0) -> "Range":
-        """A figure with a relative error, never below `least`.
+    def with_relative_error(cls, value: float, error: float, least: float = 0.0) -> "Range":
+        """Return a figure with a relative error, never below `least`.
 
-        >>> Range.about(100, 0.2, least=90)
+        >>> Range.with_relative_error(100, 0.2, least=90)
         Range(low=90, mid=100, high=120.0)
         """
         return cls(max(least, value * (1 - error)), max(least, value), max(least, value * (1 + error)))
 
     @classmethod
-    def of(cls, values: Iterable[float]) -> "Range":
-        """From low, mid and high guesses in any order: the mid one stays, the others bound it."""
+    def from_guesses(cls, values: Iterable[float]) -> "Range":
+        """Return the range of a low, a middle and a high guess, which may come out in another order.
+
+        The middle guess stays; the smallest and the largest of the three bound it.
+        """
         low, mid, high = values
         return cls(min(low, mid, high), mid, max(low, mid, high))
 
     def __add__(self, other: "Range") -> "Range":
-        """Sum; low with low and high with high, since errors of one corpus go together."""
+        """Add low to low and high to high, since errors on one corpus go together."""
         return Range(self.low + other.low, self.mid + other.mid, self.high + other.high)
 
+    def __mul__(self, other: "Range | float") -> "Range":
+        """Multiply low by low and high by high; a number multiplies all three."""
+        if not isinstance(other, Range):
+            other = Range.exactly(other)
+        return Range(self.low * other.low, self.mid * other.mid, self.high * other.high)
+
     def rounded(self) -> "Range":
-        """Whole numbers."""
+        """Round to whole numbers."""
         return Range(round(self.low), round(self.mid), round(self.high))
 
 
 ZERO = Range(0, 0, 0)
 
 
-def three(values: Range) -> tuple[float, float, float]:
-    """Low, middle and high."""
+def low_mid_high(values: Range) -> tuple[float, float, float]:
+    """Return the three figures of a range."""
     return values.low, values.mid, values.high
 
 
@@ -70,13 +72,13 @@ class Line:
     method: str = ""
     """The retrieval method, for a question."""
     calls: Range | None
-    """None if a method's formula cannot be worked out beforehand."""
+    """None if the number of calls depends on the answers."""
     prompt_tokens: Range | None
     completion_tokens: Range | None
     cost: Range | None
-    """In US dollars; None when the price, or the tokens, are not known."""
+    """In US dollars; None when the price or the tokens are not known."""
     free: int = 0
-    """Calls that `calls.sqlite` answers already."""
+    """Calls whose reply is in ``calls.sqlite`` already."""
     basis: str = ""
     """Where the figures come from."""
 
@@ -87,10 +89,10 @@ class Estimate:
 
     documents: int
     windows: int
-    """Extraction windows of the index as it will be."""
+    """Extraction windows of the index after the build."""
     windows_to_read: int
     entities: Range
-    """Of the graph as it will be; zero if no graph is wanted."""
+    """Entities of the graph after the build; zero if no graph is wanted."""
     communities: Range
     lines: tuple[Line, ...]
     """Stages of indexing, in their order."""
@@ -113,11 +115,11 @@ class Estimate:
         )
 
     def as_dict(self) -> dict[str, Any]:
-        """As plain values, with the total; counts as whole numbers, in the order of the fields."""
+        """Return plain values, with the total; counts as whole numbers, in the order of the fields."""
         return asdict(self) | {"total": asdict(self.total)}
 
 
-def line(
+def priced_line(
     stage: str,
     model: str,
     price: Price | None,
@@ -129,15 +131,24 @@ def line(
     free: int = 0,
     basis: str = "",
 ) -> Line:
-    """Make a line, with whole calls and tokens and their cost."""
+    """Return a line with whole calls and tokens, and their cost.
+
+    Args:
+        stage: see `Line`.
+        model: its name.
+        price: None if it is not known.
+        calls: calls to be paid.
+        reads: prompt tokens of all calls.
+        writes: completion tokens of all calls.
+        method: see `Line`.
+        free: see `Line`.
+        basis: see `Line`.
+    """
     reads, writes = reads.rounded(), writes.rounded()
     cost = None
     if price is not None:
-        cost = Range(
-            price.cost(int(reads.low), int(writes.low)),
-            price.cost(int(reads.mid), int(writes.mid)),
-            price.cost(int(reads.high), int(writes.high)),
-        )
+        pairs = zip(low_mid_high(reads), low_mid_high(writes), strict=True)
+        cost = Range(*(price.cost(int(n_read), int(n_written)) for n_read, n_written in pairs))
     return Line(
         stage=stage,
         model=model,
@@ -149,88 +160,3 @@ def line(
         free=free,
         basis=basis,
     )
-
-
-def save_estimate(folder: Path, found: Estimate, ledger: Sequence[LedgerRow]) -> None:
-    """Keep an estimate in the folder of an index, with what had been spent when it was made.
-
-    Written under another name and renamed, so that a reader sees the old one or the new one.
-    """
-    values = {
-        "format": _FORMAT,
-        "estimate": found.as_dict(),
-        "ledger": [row.as_dict() for row in ledger],
-    }
-    place = folder / FILE_NAME
-    temporary = place.with_suffix(f".{os.getpid()}.tmp")
-    temporary.write_text(json.dumps(values, ensure_ascii=False), encoding="utf-8")
-    temporary.replace(place)
-
-
-def load_estimate(folder: Path, ledger: Sequence[LedgerRow]) -> list[dict[str, Any]]:
-    """Set the estimate that is kept in a folder against what was spent since.
-
-    Returns:
-        By stage, method and model, in the order of the estimate and then of the ledger: estimated `calls`,
-        `prompt_tokens`, `completion_tokens` and `cost`, each as ``{"low", "mid", "high"}`` or None, and
-        the `actual` ones as numbers, or None. For a question the actual figures are those of every call made for the
-        method since, and `questions`, else None, says how many it answered. Empty if there is no estimate, or it
-        cannot be read.
-    """
-    try:
-        values = json.loads((folder / FILE_NAME).read_text(encoding="utf-8"))
-        if values["format"] != _FORMAT:
-            return []
-        planned = [*values["estimate"]["lines"], *values["estimate"]["questions"]]
-        before = {(r["stage"], r["method"], r["model"]): r for r in values["ledger"]}
-        return _against(planned, before, ledger)
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return []  # a convenience, rewritten by the next estimate
-
-
-def _against(
-    planned: Sequence[dict[str, Any]],
-    before: dict[tuple[str, str, str], dict[str, Any]],
-    ledger: Sequence[LedgerRow],
-) -> list[dict[str, Any]]:
-    rows = []
-    taken: set[tuple[str, str, str]] = set()
-    since = {(r.stage, r.method, r.model): _since(r, before) for r in ledger}
-    since = {key: spent for key, spent in since.items() if spent["calls"]}
-    for each in planned:
-        if each["stage"] == "question":
-            keys = [k for k in since if k[1] == each["method"]]
-        else:
-            keys = [k for k in since if k[0] == each["stage"] and k[2] == each["model"]]
-        taken.update(keys)
-        row = {name: each[name] for name in ("stage", "method", "model", *_FIGURES)}
-        row["actual"] = _sum([since[k] for k in keys])
-        asked = sum(since[k]["calls"] for k in keys if k[0] == "answer")
-        row["questions"] = asked if each["stage"] == "question" else None
-        rows.append(row)
-    for key, spent in since.items():
-        if key not in taken and (spent["prompt_tokens"] or spent["completion_tokens"]):
-            row = dict(zip(("stage", "method", "model"), key, strict=True))
-            rows.append(row | dict.fromkeys(_FIGURES) | {"actual": spent, "questions": None})
-    return rows
-
-
-_FIGURES = ("calls", "prompt_tokens", "completion_tokens", "cost")
-
-
-def _since(row: LedgerRow, before: dict[tuple[str, str, str], dict[str, Any]]) -> dict[str, Any]:
-    old = before.get((row.stage, row.method, row.model), {})
-    earlier = sum(old.get(name, 0) for name in ("ok", "failed", "repaired"))
-    known = row.cost is not None and old.get("cost", 0.0) is not None
-    return {
-        "calls": row.attempts - earlier,
-        "prompt_tokens": row.prompt_tokens - old.get("prompt_tokens", 0),
-        "completion_tokens": row.completion_tokens - old.get("completion_tokens", 0),
-        "cost": (row.cost or 0.0) - old.get("cost", 0.0) if known else None,
-    }
-
-
-def _sum(spent: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    found: dict[str, Any] = {name: sum(s[name] for s in spent) for name in _FIGURES[:3]}
-    costs = [s["cost"] for s in spent]
-    return found | {"cost": None if None in costs else float(sum(costs))}

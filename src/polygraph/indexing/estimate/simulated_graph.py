@@ -1,0 +1,124 @@
+"""The graph, communities and report contexts that rows of some windows lead to, by the code of the build itself.
+
+What several windows share, and that the number of communities grows more slowly than the text, is so counted and not
+guessed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygraph.extract.resolution.resolve import Mention, resolve
+from polygraph.graph.communities import communities
+from polygraph.graph.merge.view import GraphView, merge
+from polygraph.graph.reports.context import Material, Materials
+from polygraph.graph.reports.members import Members
+from polygraph.indexing.estimate.model_profile import ReportLength
+from polygraph.models.protocols import Vectors
+from polygraph.records import Community, Extraction, Report, Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedGraph:
+    """The graph as it might be."""
+
+    view: GraphView
+    communities: tuple[Community, ...]
+    contexts: tuple[Material, ...]
+    """The context of each community's report."""
+    embedded: tuple[str, ...]
+    """Names whose vectors resolution asks for."""
+
+
+def simulate_graph(
+    windows: Sequence[Window],
+    rows: Iterable[Extraction],
+    *,
+    community_size: int,
+    max_context: int,
+    report: ReportLength,
+    contexts: bool = True,
+) -> SimulatedGraph:
+    """Resolve, merge and divide rows, and write the contexts of the reports.
+
+    Args:
+        windows: whose chunks the rows name.
+        rows: of each window.
+        community_size: as for the build.
+        max_context: tokens of a report's context.
+        report: length of a report, which stands for a part of a larger community.
+        contexts: False to leave contexts out.
+    """
+    extractions = list(rows)
+    order = {c.id: n for n, c in enumerate(c for w in windows for c in w.chunks)}
+    embedded: list[str] = []
+
+    def no_vectors(names: Sequence[str]) -> Vectors:
+        # Zeros are similar to nothing: names that only vectors would join stay apart.
+        embedded.extend(names)
+        return np.zeros((len(names), 1), dtype=np.float32)
+
+    mentions = _mentions(windows, extractions)
+    view = merge(extractions, resolve(mentions, similar=no_vectors).entity_of, order)
+    divided = tuple(
+        communities(
+            view.graph(),
+            [e.id for e in view.entities],
+            [e.chunks for e in view.entities],
+            max_size=community_size,
+        )
+    )
+    texts = {c.id: c.text for w in windows for c in w.chunks}
+    written = _contexts(divided, view, texts, max_context, report) if contexts else {}
+    return SimulatedGraph(
+        view=view,
+        communities=divided,
+        contexts=tuple(written[c.id] for c in divided if c.id in written),
+        embedded=tuple(embedded),
+    )
+
+
+def _mentions(windows: Sequence[Window], extractions: Iterable[Extraction]) -> list[Mention]:
+    document = {w.id: w.document for w in windows}
+    return [
+        Mention(
+            document=document[e.window],
+            window=e.window,
+            name=row.name,
+            type=row.type,
+            description=row.description,
+            chunks=tuple(dict.fromkeys(span.chunk for span in row.spans)),
+        )
+        for e in extractions
+        for row in e.entities
+    ]
+
+
+def _contexts(
+    divided: Sequence[Community],
+    view: GraphView,
+    texts: Mapping[str, str],
+    max_context: int,
+    length: ReportLength,
+) -> dict[str, Material]:
+    """Write the context of every report, the finest level first, with stand-ins for the reports on parts."""
+    builder = Materials(
+        Members(divided, view), lambda ids: {i: texts[i] for i in ids if i in texts}, max_context
+    )
+    contexts: dict[str, Material] = {}
+    reports: dict[str, Report] = {}
+    for community in sorted(divided, key=lambda c: -c.level):
+        context = contexts[community.id] = builder.of(community, reports)
+        # The length is what matters: it decides how many parts of a larger community fit.
+        n_words = round(length.tokens(len(context.text) / 4))
+        reports[community.id] = Report(
+            community=community.id,
+            level=community.level,
+            title="",
+            summary="word " * n_words,
+            findings=(),
+            rating=5.0,
+            chunks=community.chunks[:1],
+        )
+    return contexts

@@ -336,8 +336,13 @@ def test_forgetting_that_was_stopped_is_ended_by_the_next_command_which_says_so(
     assert not index.refresh().forgotten  # nothing was asked for
 
 
+@pytest.fixture
+def short_busy_timeout(monkeypatch):
+    monkeypatch.setattr("polygraph.store.connection.BUSY_TIMEOUT_S", 0.3)
+
+
 def test_a_reader_that_holds_what_is_to_be_forgotten_is_named_by_whatever_command_forgets(
-    written, monkeypatch
+    short_busy_timeout, written, monkeypatch
 ):
     index, _ = written
     held = sqlite3.connect(index.folder / "index.sqlite", isolation_level=None)

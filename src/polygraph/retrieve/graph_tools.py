@@ -13,10 +13,10 @@ from polygraph.records import Entity, Evidence, Triple
 from polygraph.retrieve.evidence import entity_evidence, triple_evidence
 from polygraph.retrieve.steps import chunk_evidence, embed_names
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.agent import Act
-from polygraph.text.normalize import normalise
+from polygraph.tasks.agent import AgentAction
+from polygraph.text.normalize import normalize_name
 from polygraph.text.tokens import count_tokens
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 FEATURES = ("description", "type", "aliases", "sources")
 _ANY = frozenset({"", "any", "all", "*"})
@@ -51,7 +51,7 @@ class GraphTools:
         sources: int,
         max_tokens: int,
     ) -> None:
-        self._asked = set(content(question))
+        self._asked = set(content_stems(question))
         self._index = index
         self._models = models
         self._k, self._exact_names = k, exact_names
@@ -64,7 +64,7 @@ class GraphTools:
         """Statements that were looked at, in order."""
         self.n_withheld = 0
         """Items that the budget had no room for."""
-        self._tools: Mapping[str, Callable[[Act, str], str]] = {
+        self._tools: Mapping[str, Callable[[AgentAction, str], str]] = {
             "RetrieveNode": self._retrieve,
             "NodeFeature": self._feature,
             "NodeDegree": self._degree,
@@ -80,7 +80,7 @@ class GraphTools:
         entities = zip(self._index.entities(list(found)), found.values(), strict=True)
         return [(e, score, reason) for e, (score, reason) in entities if e.chunks][: self._k]
 
-    def run(self, act: Act, step: int) -> str:
+    def run(self, act: AgentAction, step: int) -> str:
         """Do one action; whatever is wrong with it is said in the observation."""
         tool = self._tools.get(act.tool)
         if tool is None:
@@ -89,7 +89,7 @@ class GraphTools:
 
     # --- the tools ----------------------------------------------------------------------------------
 
-    def _retrieve(self, act: Act, why: str) -> str:
+    def _retrieve(self, act: AgentAction, why: str) -> str:
         """Nodes that a name or description fits."""
         text = act.argument or act.node
         if not text:
@@ -102,7 +102,7 @@ class GraphTools:
             [f"node {e.id!r}" for e, _, _ in found],
         )
 
-    def _feature(self, act: Act, why: str) -> str:
+    def _feature(self, act: AgentAction, why: str) -> str:
         """What is known of a node."""
         node = self._node(act.node)
         if isinstance(node, str):
@@ -120,7 +120,7 @@ class GraphTools:
             return self._show(self._sources_of(entity, why))
         return f"error: there is no feature {act.argument!r}; features are {', '.join(FEATURES)}"
 
-    def _degree(self, act: Act, _: str) -> str:
+    def _degree(self, act: AgentAction, _: str) -> str:
         """How many neighbours a node has."""
         found = self._edges(act)
         if isinstance(found, str):
@@ -129,7 +129,7 @@ class GraphTools:
         n = len({t.target if t.source == node else t.source for t in triples})
         return f"{n} {'neighbour' if n == 1 else 'neighbours'}"
 
-    def _check(self, act: Act, why: str) -> str:
+    def _check(self, act: AgentAction, why: str) -> str:
         """Statements that join a node with its neighbours, heaviest first."""
         found = self._edges(act)
         if isinstance(found, str):
@@ -145,7 +145,7 @@ class GraphTools:
 
     def _node(self, name: str) -> tuple[int, Entity] | str:
         """A node by its id, else by a name that only one bears; or what is wrong."""
-        rows = list(self._index.entity_numbers([name, normalise(name)]).values())
+        rows = list(self._index.entity_numbers([name, normalize_name(name)]).values())
         rows = rows or self._index.entities_named([name]).get(name, [])
         found = [(n, e) for n, e in zip(rows, self._index.entities(rows), strict=True) if e.chunks]
         if not found:
@@ -156,7 +156,7 @@ class GraphTools:
             )
         return found[0]
 
-    def _edges(self, act: Act) -> tuple[str, list[Triple]] | str:
+    def _edges(self, act: AgentAction) -> tuple[str, list[Triple]] | str:
         """Triples at a node of the kind asked for, or what is wrong."""
         node = self._node(act.node)
         if isinstance(node, str):
@@ -183,7 +183,7 @@ class GraphTools:
     def _sources_of(self, entity: Entity, why: str) -> list[Evidence]:
         """Passages that mention a node, by how many words of the question they hold, then in their order."""
         chunks = self._index.chunks_by_id(list(entity.chunks))
-        shared = [len(self._asked & set(content(c.text))) for c in chunks]
+        shared = [len(self._asked & set(content_stems(c.text))) for c in chunks]
         order = sorted(range(len(chunks)), key=lambda i: (-shared[i], i))[: self._sources]
         return list(
             chunk_evidence(

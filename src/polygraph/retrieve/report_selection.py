@@ -9,7 +9,7 @@ from polygraph.models import Models
 from polygraph.records import Report
 from polygraph.retrieve.steps import embed_question
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.rate_reports import rate
+from polygraph.tasks.rate_reports import rate_report
 
 _UNREADABLE = 1
 """What a rating counts as that could not be read (code: 1)."""
@@ -119,7 +119,7 @@ def _ratings(
 ) -> Mapping[str, int]:
     asked = [(report, i) for report in reports for i in range(repeats)]
     given = models.calls.map(
-        lambda pair: rate(question, pair[0], models, sample=pair[1], method=method), asked
+        lambda pair: rate_report(question, pair[0], models, sample=pair[1], method=method), asked
     )
     counts: dict[str, Counter[int]] = {}
     for (report, _), rating in zip(asked, given, strict=True):

@@ -1,24 +1,31 @@
-"""Opening the file of an index, and telling what is wrong if it does not open."""
+"""The file of an index: opening it, running statements, and explaining what is wrong with it."""
 
 import errno
 import os
 import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any, Literal, TypeAlias, TypeVar
 
 from polygraph.errors import IndexUnreadable, StorageFailed
 
+Row: TypeAlias = tuple[Any, ...]
+T = TypeVar("T")
+
 FILE_NAME = "index.sqlite"
-_BUSY_MS = 30_000
+BUSY_TIMEOUT_S = 30.0
+"""How long a statement waits for another process's lock."""
+_KEYS = 500
+"""Keys that are looked up by one statement."""
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _FULL_TEXT = re.compile(r"(?i)no space left|\bos error 28\b|^\d+ requested and \d+ written$")
 
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open a file for writing; every statement is a transaction of its own unless one is begun."""
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=_BUSY_MS / 1000)
+    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
@@ -33,7 +40,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
         uri=True,
         isolation_level=None,
         check_same_thread=False,
-        timeout=_BUSY_MS / 1000,
+        timeout=BUSY_TIMEOUT_S,
     )
 
 
@@ -129,3 +136,111 @@ def _count(folder: Path, query: str) -> tuple[int, bool]:
         finally:
             db.close()
     return n, False
+
+
+class Connection:
+    """One open file of tables: statements that explain what is wrong when they fail.
+
+    Args:
+        folder: of the index, named in errors.
+        path: of the file.
+        schema: statements that create the tables if they are missing; None opens the file for reading, as one state
+            for as long as it is open.
+        durability: ``full`` also survives a loss of power.
+
+    Raises:
+        IndexUnreadable: if the file is damaged.
+        StorageFailed: if it cannot be written.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        path: Path,
+        schema: str | None,
+        durability: Literal["normal", "full"] = "normal",
+    ) -> None:
+        self.folder = folder
+        try:
+            if schema is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+                self._db = connect(path)
+                self._db.execute("PRAGMA journal_mode = WAL")
+                self._db.execute(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+                # All tables or none, so that an index whose creation was interrupted can be created again.
+                self._db.executescript(f"BEGIN; {schema} COMMIT;")
+            else:
+                self._db = connect_to_read(path)
+                self._db.execute("PRAGMA query_only = 1")
+                self._db.execute("BEGIN")
+        except (OSError, sqlite3.Error) as error:
+            raise explain_storage(error, folder) from error
+
+    def close(self) -> None:
+        """Release the file."""
+        self._db.close()
+
+    @property
+    def raw(self) -> sqlite3.Connection:
+        """The connection of the standard library."""
+        return self._db
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Apply all changes made inside, or none if an exception leaves the block."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.Error):
+                raise explain_storage(error, self.folder) from error
+            raise
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
+        """Run a statement that changes something; errors are explained by the transaction around it."""
+        self._db.execute(statement, parameters)
+
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Run a statement once for each row of parameters."""
+        self._db.executemany(statement, rows)
+
+    def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Run a query and return all its rows."""
+        try:
+            return self._db.execute(query, parameters).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise explain_storage(error, self.folder) from error
+
+    def iterate(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
+        """Run a query and yield its rows one by one."""
+        try:
+            yield from self._db.execute(query, parameters)
+        except sqlite3.DatabaseError as error:
+            raise explain_storage(error, self.folder) from error
+
+    @contextmanager
+    def blob(self, table: str, column: str, rowid: int) -> Iterator[sqlite3.Blob]:
+        """Open one long value for reading in pieces."""
+        try:
+            with self._db.blobopen(table, column, rowid, readonly=True) as blob:
+                yield blob
+        except sqlite3.DatabaseError as error:
+            raise explain_storage(error, self.folder) from error
+
+    def where_in(self, query: str, keys: Sequence[Any]) -> Iterator[Row]:
+        """Run a query that ends in ``IN`` for any number of keys; rows come in no defined order."""
+        for at in range(0, len(keys), _KEYS):
+            some = list(keys[at : at + _KEYS])
+            yield from self.rows(f"{query} ({','.join('?' * len(some))})", some)
+
+    def by_key(self, query: str, keys: Sequence[Any], convert: Callable[[Row], T]) -> list[T]:
+        """Run a query that ends in ``IN`` and whose first column is the key.
+
+        Returns:
+            One converted row for each key that was found, in the order of `keys`.
+        """
+        found = {row[0]: row for row in self.where_in(query, list(dict.fromkeys(keys)))}
+        return [convert(found[key]) for key in keys if key in found]

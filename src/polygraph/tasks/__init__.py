@@ -1,6 +1,11 @@
-"""What we ask of a language model: one typed function per task, each with its own prompt file.
+"""What we ask a chat model: one module per task, each with its own prompt file.
 
-A task function builds the request from its prompt (static instructions first, so that endpoints can reuse
-the prefix; document text last and marked as data), sends it through `models.calls`, and reads the reply
-with tolerant readers (`reply`). The first line of a task's instructions names it: ``Task: extract``.
+A task function builds the request from its prompt, sends it through `models.calls` and parses the reply with the
+tolerant parsers of `output_parsing`. Instructions come first, so that endpoints can reuse the prefix; document text
+comes last and is marked as data. The first line of the instructions names the task: ``Task: extract``.
+
+A reply that a parser cannot use raises `UnusableReply`. `models.calls` then asks once more with the reason; if the
+second reply is unusable too, it is kept for inspection and the error reaches the task. Each module says whether it
+passes the error on or returns something else. Tasks without a chat model are answered in `offline`, or by rules in the
+task's own module.
 """

@@ -1,4 +1,8 @@
-"""One step of an agent on a graph: a thought, and actions that are data, never run as code."""
+"""The next step of an agent on a graph (Graph-CoT): a thought and actions, which are data and never run as code.
+
+Asks for the step as JSON in one call, or for the thought and then the actions in two. A reply without an action that
+is still unusable after the repair round raises `UnusableReply`.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +16,10 @@ from polygraph.records import Json
 from polygraph.tasks.output_parsing import printable, salvage_json, without_thinking
 from polygraph.text.tokens import count_tokens
 
-_MOST_ACTIONS = 5
-_THOUGHT = 600
-_NODE = 300
-_ARGUMENT = 4_000
-"""Characters that are read of each part."""
+_MAX_ACTIONS = 5
+_THOUGHT_CHARACTERS = 600
+_NODE_CHARACTERS = 300
+_ARGUMENT_CHARACTERS = 4_000
 _FORMS = {
     "both": 'Write the next step as JSON only: {"thought": "...", "actions": [...]}, with at most 5 actions.',
     "thought": "Write only the thought of the next step, as one line of plain text, without actions.",
@@ -25,8 +28,8 @@ _FORMS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
-    """One action as the model wrote it; whether there is such a tool and node is for the tools to say."""
+class AgentAction:
+    """One action as the model wrote it; whether the tool and the node exist is checked when it runs."""
 
     tool: str
     node: str = ""
@@ -38,15 +41,15 @@ class Act:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Next:
-    """What the agent does next."""
+class AgentStep:
+    """A thought and the actions that follow from it."""
 
     thought: str
-    acts: tuple[Act, ...]
+    actions: tuple[AgentAction, ...]
 
 
 def step_tokens(question: str, transcript: str) -> int:
-    """Length of the prompt for the next step, in tokens."""
+    """Return the length of the prompt for the next step, in tokens."""
     return sum(count_tokens(part) for part in _filled(question, transcript, _FORMS["both"]))
 
 
@@ -59,78 +62,78 @@ def next_step(
     separate_thought: bool,
     max_tokens: int,
     method: str,
-) -> Next:
-    """Ask for the next step: one call, or two if thought and actions are asked for one after the other.
+) -> AgentStep:
+    """Ask for the next step: one call, or two with `separate_thought`.
 
     Args:
         question: as asked.
         transcript: of the steps so far.
         models: in use.
         chat: the agent.
-        separate_thought: ask twice, as the paper does.
-        max_tokens: length of a reply.
+        separate_thought: ask for the thought and the actions one after the other, as the paper does.
+        max_tokens: maximum length of a reply.
         method: for the ledger.
 
     Raises:
-        UnusableReply: if a reply holds no action.
+        UnusableReply: if a reply holds no action, also after the repair round.
     """
     if not separate_thought:
         request = _request(question, transcript, _FORMS["both"], max_tokens, _schema("thought", "actions"))
-        return models.calls.ask(chat, request, read_step, stage="graph_cot", method=method)
+        return models.calls.ask(chat, request, parse_step, stage="graph_cot", method=method)
     request = _request(question, transcript, _FORMS["thought"], max_tokens, None)
     thought = models.calls.ask(chat, request, _read_thought, stage="graph_cot_thought", method=method)
     form = _FORMS["actions"].replace("$thought", thought)
     request = _request(question, transcript, form, max_tokens, _schema("actions"))
-    found = models.calls.ask(chat, request, read_step, stage="graph_cot_action", method=method)
-    return Next(thought=thought, acts=found.acts)
+    found = models.calls.ask(chat, request, parse_step, stage="graph_cot_action", method=method)
+    return AgentStep(thought=thought, actions=found.actions)
 
 
-def read_step(text: str) -> Next:
-    """Read a reply to `next_step`.
+def parse_step(text: str) -> AgentStep:
+    """Parse a reply to `next_step`; at most five actions.
 
     Raises:
-        UnusableReply: if there is no action in it.
+        UnusableReply: if it holds no action.
 
-    >>> step = read_step('{"thought": "who?", "actions": [{"tool": "RetrieveNode", "argument": "Mara"}]}')
-    >>> [str(act) for act in step.acts]
+    >>> step = parse_step('{"thought": "who?", "actions": [{"tool": "RetrieveNode", "argument": "Mara"}]}')
+    >>> [str(action) for action in step.actions]
     ['RetrieveNode[Mara]']
     """
     found = salvage_json(text)
     listed = found.get("actions", [found]) if isinstance(found, dict) else found
     listed = [listed] if isinstance(listed, dict) else listed
-    acts = [_act(item) for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
-    acts = [act for act in acts if act.tool]
-    if not acts:
+    actions = [_action(item) for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    actions = [action for action in actions if action.tool]
+    if not actions:
         raise UnusableReply(
             'the reply is not JSON of the form {"thought": "...", "actions": [{"tool": ...}]}', text
         )
     thought = found.get("thought") if isinstance(found, dict) else ""
-    return Next(thought=_line(thought, _THOUGHT), acts=tuple(acts[:_MOST_ACTIONS]))
+    return AgentStep(thought=_line(thought, _THOUGHT_CHARACTERS), actions=tuple(actions[:_MAX_ACTIONS]))
 
 
-def _act(item: Mapping[str, Json]) -> Act:
+def _action(item: Mapping[str, Json]) -> AgentAction:
     argument = item.get("argument")
-    return Act(
-        tool=_line(item.get("tool"), _NODE),
-        node=_line(item.get("node"), _NODE),
-        argument=printable(argument).strip()[:_ARGUMENT]
+    return AgentAction(
+        tool=_line(item.get("tool"), _NODE_CHARACTERS),
+        node=_line(item.get("node"), _NODE_CHARACTERS),
+        argument=printable(argument).strip()[:_ARGUMENT_CHARACTERS]
         if isinstance(argument, str)
-        else _line(argument, _NODE),
+        else _line(argument, _NODE_CHARACTERS),
     )
 
 
 def _read_thought(text: str) -> str:
-    # As the paper has it, a thought ends where its line ends.
+    # As in the paper, a thought ends with its line.
     line = next((one for one in without_thinking(text).splitlines() if one.strip()), "")
     if not line:
         raise UnusableReply("the reply was empty", text)
-    return _line(line, _THOUGHT)
+    return _line(line, _THOUGHT_CHARACTERS)
 
 
-def _line(value: object, most: int) -> str:
+def _line(value: object, max_characters: int) -> str:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    return " ".join(printable(str(value)).split())[:most]
+    return " ".join(printable(str(value)).split())[:max_characters]
 
 
 def _filled(question: str, transcript: str, form: str) -> tuple[str, str]:
@@ -148,13 +151,13 @@ def _request(
 
 def _schema(*names: Literal["thought", "actions"]) -> dict[str, Any]:
     parts = ("tool", "node", "argument")
-    act = {
+    action = {
         "type": "object",
         "additionalProperties": False,
         "required": list(parts),
         "properties": {part: {"type": "string"} for part in parts},
     }
-    kinds = {"thought": {"type": "string"}, "actions": {"type": "array", "items": act}}
+    kinds = {"thought": {"type": "string"}, "actions": {"type": "array", "items": action}}
     return {
         "type": "object",
         "additionalProperties": False,

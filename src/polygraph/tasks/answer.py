@@ -1,4 +1,7 @@
-"""Ask a model for an answer with citations, or for a question that stands on its own."""
+"""Answer from the evidence, lengthen an answer, or rewrite a question of a conversation so that it stands alone.
+
+Each returns the text of the reply. An empty reply that stays empty after the repair round raises `UnusableReply`.
+"""
 
 from collections.abc import Callable, Sequence
 
@@ -9,11 +12,11 @@ from polygraph.prompts import as_data, prompt
 from polygraph.records import AnswerForm
 
 NO_ANSWER = "NO ANSWER:"
-"""How a reply begins that says that the evidence does not suffice."""
+"""Beginning of a reply that finds the evidence insufficient."""
 _MAX_ANSWER_TOKENS = 1_500
 _HISTORY_CHARACTERS = 4_000
 
-Turn = tuple[str, str]
+ChatTurn = tuple[str, str]
 """A question and its answer."""
 
 
@@ -25,13 +28,13 @@ def write_answer(
     *,
     method: str,
     form: AnswerForm = "prose",
-    history: Sequence[Turn] = (),
+    history: Sequence[ChatTurn] = (),
     target_words: int | None = None,
     sample: int = 0,
     on_text: Callable[[str], None] | None = None,
     on_finish: Callable[[str], None] | None = None,
 ) -> str:
-    """Let the model answer from a packed context; one call.
+    """Have the model answer from a packed context; one call.
 
     Args:
         question: as asked.
@@ -39,15 +42,15 @@ def write_answer(
         models: in use.
         chat: the model to ask.
         method: for the ledger.
-        form: `prose` or `points`, or `word` for one name, number, date, yes or no (multi-hop questions of FG-RAG).
+        form: `prose` or `points`; `word` for one name, number, date, yes or no (multi-hop questions of FG-RAG).
         history: earlier questions and answers.
-        target_words: how long the answer should be; None: as short as the question allows.
-        sample: which of several replies to the same request is meant.
-        on_text: given pieces of the reply as they come.
-        on_finish: told how the reply ended.
+        target_words: length of the answer; None for as short as the question allows.
+        sample: number of the reply, if the same request is sent several times.
+        on_text: called with each piece of the reply as it arrives.
+        on_finish: called with the finish reason of the reply.
 
     Returns:
-        Its text; beginning with `NO_ANSWER` if it finds the evidence insufficient.
+        The text of the reply; it begins with `NO_ANSWER` if the evidence is insufficient.
     """
     system, user = prompt("answer_word" if form == "word" else "answer").fill(
         {"evidence": as_data(context, "evidence"), "history": _history(history), "question": question}
@@ -67,12 +70,12 @@ def write_answer(
 def lengthen_answer(
     question: str, text: str, n_words: int, models: Models, chat: ChatModel, *, method: str
 ) -> str:
-    """Append about so many words to an answer without changing what it says; one call.
+    """Append about `n_words` words to an answer without changing what it says; one call.
 
-    The forced alignment of Zeng et al. (arXiv:2506.06331), section 4.2.
+    Forced length alignment of Zeng et al. (arXiv:2506.06331), section 4.2.
 
     Returns:
-        The answer with what was appended.
+        The answer with the appended text.
     """
     system, user = prompt("lengthen").fill(
         {"answer": as_data(text, "answer"), "question": question, "n_words": n_words}
@@ -84,14 +87,14 @@ def lengthen_answer(
     return f"{text.rstrip()} {more}"
 
 
-def condense_question(question: str, history: Sequence[Turn], models: Models, chat: ChatModel) -> str:
-    """Rewrite the last question of a conversation so that it stands on its own; one call."""
+def condense_question(question: str, history: Sequence[ChatTurn], models: Models, chat: ChatModel) -> str:
+    """Rewrite the last question of a conversation so that it is understood without the others; one call."""
     system, user = prompt("condense").fill({"history": _history(history), "question": question})
     request = ChatRequest(messages=(Message("system", system), Message("user", user)), max_output_tokens=200)
     return models.calls.ask(chat, request, _text, stage="condense")
 
 
-def _history(history: Sequence[Turn]) -> str:
+def _history(history: Sequence[ChatTurn]) -> str:
     if not history:
         return ""
     text = "\n".join(f"Question: {asked}\nAnswer: {answered}" for asked, answered in history)

@@ -1,7 +1,8 @@
-"""What has to be known to answer a question, part by part: FG-RAG's entities of the question and their aspects.
+"""The entities of a question, and the aspects of each that an answer needs (FG-RAG).
 
 Hong et al. (2025), FG-RAG, section 3.3, equations 8 and 10. The aspects of an entity are asked for in the same
-conversation as the entities; those of the question as a whole without it.
+conversation as the entities; the aspects of the whole question are asked for by themselves. Both tasks return lists of
+texts. A reply without the list raises `UnusableReply` after the repair round.
 """
 
 import json
@@ -10,34 +11,34 @@ from collections.abc import Sequence
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
-from polygraph.tasks.question import lists_schema, text_lists
+from polygraph.tasks.question import parse_text_lists, text_lists_schema
 from polygraph.text.words import phrases
 
-_MOST_PARTS = 50
-"""Read from one reply."""
-_CHARACTERS = 200
+_MAX_PARTS = 50
+_MAX_CHARACTERS = 200
+"""Of one phrase."""
 _MAX_REPLY_TOKENS = 600
 
 
 def question_parts(question: str, models: Models, *, method: str) -> tuple[str, ...]:
-    """List everything in a question that an entity could stand for; one call with a model (equation 8).
+    """List the phrases of a question that may name entities (equation 8): one call with a model.
 
-    Without a model: runs of words that carry content.
+    Without a model: the runs of content words.
 
     Returns:
-        Distinct phrases in the order of the question, letter case aside; possibly none.
+        Phrases in the order of the question, distinct apart from case; possibly none.
     """
     if models.chat is None:
-        found = {text.casefold(): text[:_CHARACTERS] for text, _ in reversed(phrases(question))}
-        return tuple(reversed(found.values()))[:_MOST_PARTS]
+        found = {text.casefold(): text[:_MAX_CHARACTERS] for text, _ in reversed(phrases(question))}
+        return tuple(reversed(found.values()))[:_MAX_PARTS]
     (parts,) = models.calls.ask(
         models.chat,
         ChatRequest(
             messages=_opening(question),
             max_output_tokens=_MAX_REPLY_TOKENS,
-            schema=lists_schema(["entities"]),
+            schema=text_lists_schema(["entities"]),
         ),
-        lambda text: text_lists(text, ["entities"], most=_MOST_PARTS),
+        lambda text: parse_text_lists(text, ["entities"], most=_MAX_PARTS),
         stage="question_parts",
         method=method,
     )
@@ -54,32 +55,32 @@ def aspects(
     most: int = 10,
     method: str,
 ) -> tuple[str, ...]:
-    """List what has to be known about one part of a question; one call (equation 10).
+    """List the questions about one part of a question that an answer must cover (equation 10); one call.
 
     Args:
         question: as asked.
-        subject: one of `parts`, or the question itself, which is asked about without the conversation.
-        parts: what `question_parts` found: the turn of the conversation that this one follows.
+        subject: one of `parts`, or the question itself, which is asked about outside the conversation.
+        parts: result of `question_parts`, the preceding turn of the conversation.
         models: in use.
         chat: the model to ask.
-        most: so many at most (code: 10).
+        most: maximum number (code: 10).
         method: for the ledger.
     """
     system, user = prompt("aspects").fill({"subject": subject, "question": question, "most": most})
     messages: tuple[Message, ...] = (Message("system", system), Message("user", user))
     if subject in parts:
-        said = json.dumps({"entities": list(parts)}, ensure_ascii=False)
+        reply = json.dumps({"entities": list(parts)}, ensure_ascii=False)
         messages = (
             *_opening(question),
-            Message("assistant", said),
+            Message("assistant", reply),
             Message("user", f"{system}\n\n{user}"),
         )
     (found,) = models.calls.ask(
         chat,
         ChatRequest(
-            messages=messages, max_output_tokens=_MAX_REPLY_TOKENS, schema=lists_schema(["questions"])
+            messages=messages, max_output_tokens=_MAX_REPLY_TOKENS, schema=text_lists_schema(["questions"])
         ),
-        lambda text: text_lists(text, ["questions"], most=most),
+        lambda text: parse_text_lists(text, ["questions"], most=most),
         stage="aspects",
         method=method,
     )

@@ -1,37 +1,38 @@
-"""Numbers in square brackets behind statements: what a written text rests on."""
+"""Citation numbers in the replies to several tasks: `[2]` or `[1, 4]` after a statement."""
 
 import re
 from collections.abc import Sequence
 
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
-_MARKS = re.compile(r"((?:\[\s{0,3}\d{1,4}(?:\s{0,3}[,;]\s{0,3}\d{1,4}){0,40}\s{0,3}\][ \t]?)+)")
+_CITATIONS = re.compile(r"((?:\[\s{0,3}\d{1,4}(?:\s{0,3}[,;]\s{0,3}\d{1,4}){0,40}\s{0,3}\][ \t]?)+)")
 _NUMBER = re.compile(r"\d{1,4}")
-_SPACE = re.compile(r"(?<![ \t])[ \t]++(?=[.,;:!?]|$)", re.MULTILINE)
+_SPACE_BEFORE_STOP = re.compile(r"(?<![ \t])[ \t]++(?=[.,;:!?]|$)", re.MULTILINE)
 
 
-def without_citations(text: str, n_items: int) -> tuple[str, tuple[int, ...]]:
-    """Take citations such as ``[2]`` or ``[1, 4]`` out of a text; return it with the numbers, first cited first.
+def strip_citations(text: str, n_items: int) -> tuple[str, tuple[int, ...]]:
+    """Remove citations such as ``[2]`` or ``[1, 4]`` from a text.
 
-    Numbers of items that are not there are passed over.
+    Returns:
+        The text, and the distinct numbers from 1 to `n_items` in the order in which they are cited.
 
-    >>> without_citations("The lamp was dark [2]. Nobody paid [3][9].", 3)
+    >>> strip_citations("The lamp was dark [2]. Nobody paid [3][9].", 3)
     ('The lamp was dark. Nobody paid.', (2, 3))
     """
-    cited = (int(n) for mark in _MARKS.findall(text) for n in _NUMBER.findall(mark))
-    plain = _SPACE.sub("", _MARKS.sub("", text))
+    cited = (int(n) for group in _CITATIONS.findall(text) for n in _NUMBER.findall(group))
+    plain = _SPACE_BEFORE_STOP.sub("", _CITATIONS.sub("", text))
     return plain.strip(), tuple(dict.fromkeys(n for n in cited if 1 <= n <= n_items))
 
 
-def likeliest(text: str, items: Sequence[str], *, most: int) -> tuple[int, ...]:
-    """Numbers, from 1, of the items that share most content words with a text; at most `most`, ties in order.
+def likely_sources(text: str, items: Sequence[str], *, most: int) -> tuple[int, ...]:
+    """Return the numbers, from 1, of the items that share most content words with a text that cites nothing.
 
-    For a text that cites nothing. Items that share no word are left out.
+    Best first, ties in order, at most `most`. Items that share no word are left out.
 
-    >>> likeliest("The lamp was dark.", ["Oil is dear.", "A dark lamp.", "The lamp."], most=2)
+    >>> likely_sources("The lamp was dark.", ["Oil is dear.", "A dark lamp.", "The lamp."], most=2)
     (2, 3)
     """
-    wanted = set(content(text))
-    shared = [len(wanted & set(content(item))) for item in items]
+    wanted = set(content_stems(text))
+    shared = [len(wanted & set(content_stems(item))) for item in items]
     order = sorted((i for i, n in enumerate(shared) if n), key=lambda i: (-shared[i], i))
     return tuple(i + 1 for i in order[:most])

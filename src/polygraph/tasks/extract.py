@@ -1,9 +1,9 @@
-"""Extraction of entities and relations: first reading, gleaning, and whether more is left.
+"""Extract entities and relations from a text, glean what was missed, and ask whether anything is left.
 
-Reading the records is the extractor's business, so `extract` and `glean` take the reader as an argument.
-A gleaning call repeats the exchange so far word for word and adds one turn: the endpoint can reuse all of
-it. The line that names the task is therefore the first of that last turn, since the instructions above it
-are those of `extract`.
+The format of the records belongs to the extractor, so `extract` and `glean` take the parser as an argument. A gleaning
+call repeats the conversation word for word and adds one turn, so that the endpoint can reuse the prefix; the line that
+names the task is therefore the first line of that last turn. A reply that the parser cannot use raises
+`UnusableReply` after the repair round; the extractor marks the window as failed.
 """
 
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from polygraph.tasks.output_parsing import printable, yes_no
 T = TypeVar("T")
 
 TOKENS_PER_RECORD = 64
-"""Room for one record in the reply. The records of 192 real replies take 36 on average in our form, and in
-nine replies of ten less than 48."""
+"""Reserved for one record of the reply. The records of 192 real replies take 36 tokens on average in our format, and
+less than 48 in nine replies of ten."""
 MAX_TYPES = 50
 MAX_TITLE = 300
-"""Characters of a title that are shown."""
+"""Characters of a title in the prompt."""
 VERDICT_TOKENS = 200
-"""Room for a yes or no, with a sentence from models that cannot do without."""
+"""For YES or NO, and a sentence from models that add one."""
 
 
 def extract_request(
@@ -32,8 +32,8 @@ def extract_request(
 ) -> ChatRequest:
     """Build the request for the entities and relations of a text.
 
-    Instructions, limits and types are the same for all texts of a build and come first; the text comes last,
-    fenced as data together with its title.
+    Instructions, limits and types are the same for all texts of a build and come first; the title and text come last,
+    marked as data.
     """
     types = "; ".join(_type(name) for name in entity_types[:MAX_TYPES] if _type(name))
     wanted = f"only entities of these types, and relations between them: {types}" if types else "any"
@@ -47,12 +47,12 @@ def extract_request(
 
 
 def glean_request(before: ChatRequest, reply: str) -> ChatRequest:
-    """Ask for what the reply left out: the exchange so far, and one turn more."""
+    """Build the request for what a reply left out: the conversation so far and one more turn."""
     return _continued(before, reply, "glean", before.max_output_tokens)
 
 
 def more_left_request(before: ChatRequest, reply: str) -> ChatRequest:
-    """Ask whether the reply left anything out."""
+    """Build the request that asks whether a reply left anything out."""
     return _continued(before, reply, "more_left", VERDICT_TOKENS)
 
 
@@ -60,48 +60,48 @@ def extract(
     calls: Calls,
     model: ChatModel,
     request: ChatRequest,
-    read: Callable[[str], T],
+    parse: Callable[[str], T],
     on_finish: Callable[[str], None] | None = None,
 ) -> T:
-    """Have a text read for the first time.
+    """Extract the entities and relations of a text.
 
     Args:
-        calls: the gate.
-        model: whom to ask.
-        request: as built by `extract_request`.
-        read: reads the records; raises `UnusableReply` if there are none.
-        on_finish: told how each reply ended.
+        calls: sends the request.
+        model: the chat model.
+        request: from `extract_request`.
+        parse: parses the records; raises `UnusableReply` if it finds none.
+        on_finish: called with the finish reason of each reply.
 
     Raises:
-        UnusableReply: if the repaired reply cannot be read either.
-        BudgetReached, ModelUnavailable, ModelRefused: as the gate raises them.
+        UnusableReply: if the reply of the repair round is unusable too.
+        BudgetReached, ModelUnavailable, ModelRefused: from `calls`.
     """
-    return calls.ask(model, request, read, stage="extract", on_finish=on_finish)
+    return calls.ask(model, request, parse, stage="extract", on_finish=on_finish)
 
 
 def glean(
     calls: Calls,
     model: ChatModel,
     request: ChatRequest,
-    read: Callable[[str], T],
+    parse: Callable[[str], T],
     on_finish: Callable[[str], None] | None = None,
 ) -> T:
-    """Have a text read again for what was missed; arguments and errors as for `extract`."""
-    return calls.ask(model, request, read, stage="glean", on_finish=on_finish)
+    """Extract what a first reply missed; arguments and errors as for `extract`."""
+    return calls.ask(model, request, parse, stage="glean", on_finish=on_finish)
 
 
 def more_left(calls: Calls, model: ChatModel, request: ChatRequest) -> bool:
     """Ask whether a reply left anything out; errors as for `extract`."""
-    return calls.ask(model, request, read_verdict, stage="more_left")
+    return calls.ask(model, request, parse_more_left, stage="more_left")
 
 
-def read_verdict(text: str) -> bool:
-    """Read YES or NO.
+def parse_more_left(text: str) -> bool:
+    """Parse YES or NO.
 
     Raises:
         UnusableReply: if it is neither.
 
-    >>> read_verdict("**NO**")
+    >>> parse_more_left("**NO**")
     False
     """
     verdict = yes_no(text)
@@ -117,5 +117,5 @@ def _continued(before: ChatRequest, reply: str, name: str, max_output_tokens: in
 
 
 def _type(name: str) -> str:
-    """One type on one line, without what could end the list."""
+    """Return the name of a type on one line, without the separators of the list."""
     return " ".join(printable(name).replace(";", " ").replace("|", " ").split())[:60].lower()

@@ -1,4 +1,8 @@
-"""Which of some facts help to answer a question: the recognition memory of HippoRAG 2."""
+"""Filter facts by whether they help to answer a question: the recognition memory of HippoRAG 2.
+
+Asks for the numbers of the helpful facts and returns their positions. A reply without a list, or one that names only
+facts that were not shown, raises `UnusableReply` after the repair round.
+"""
 
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
@@ -10,12 +14,14 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Triple
 from polygraph.tasks.output_parsing import integer, salvage_json
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
-_ALIKE = 0.6
-"""A fact that a reply spells out is the one most like it, if it is so alike (difflib ratio)."""
-_CHARACTERS = 400
-"""Of a fact, so much is shown and compared."""
+_MIN_RATIO = 0.6
+"""A fact that a reply spells out is the most similar one shown, if the difflib ratio is at least this."""
+_MAX_CHARACTERS = 400
+"""Of a fact that is shown or compared."""
+_MAX_NUMBER_CHARACTERS = 11
+"""A longer text that holds a number is a fact spelled out: ``fact 3.`` is a number, ``Quill, born in, 1840`` is not."""
 _MAX_REPLY_TOKENS = 300
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -26,42 +32,44 @@ _SCHEMA: Mapping[str, Any] = {
 
 
 def relevant_facts(question: str, facts: Sequence[Triple], models: Models, *, method: str) -> tuple[int, ...]:
-    """Choose the facts that help: one call with a model, none without or for no facts.
+    """Choose the facts that help to answer a question: one call with a model; none if there are no facts.
 
-    Without a model: the facts of which the subject or the object shares a content word with the question.
+    Without a model: the facts whose subject or object shares a content word with the question.
 
     Args:
         question: to be answered.
         facts: candidates, best first.
         models: with or without a chat model.
-        method: in the ledger.
+        method: for the ledger.
 
     Returns:
-        Positions in `facts`, ascending; there may be none.
+        Positions in `facts`, ascending; possibly none.
     """
     if not facts:
         return ()
     if models.chat is None:
-        return tuple(i for i, fact in enumerate(facts) if _touches(question, fact))
+        return tuple(i for i, fact in enumerate(facts) if _shares_word(question, fact))
     return _ask(question, facts, models, models.chat, method)
 
 
-def read_choice(text: str, facts: Sequence[str]) -> tuple[int, ...]:
-    """Read which facts a reply names: by number, or spelt out as a text or a list of parts.
+def parse_fact_choice(text: str, facts: Sequence[str]) -> tuple[int, ...]:
+    """Parse a reply to `relevant_facts`: numbers of facts, or facts spelled out as a text or a list of parts.
 
     Args:
         text: the reply.
         facts: as they were shown, numbered from 1.
 
     Returns:
-        Positions, ascending, each once.
+        Distinct positions, ascending.
 
     Raises:
         UnusableReply: if there is no list, or it names facts and none of them is among those given.
 
     >>> facts = ["Mara Quill, built, Skerry Light", "Old Tobin, sailed, Halcyon"]
-    >>> read_choice('{"facts": [2]}', facts), read_choice('[["mara quill", "built", "skerry light"]]', facts)
-    ((1,), (0,))
+    >>> parse_fact_choice('{"facts": [2]}', facts)
+    (1,)
+    >>> parse_fact_choice('[["mara quill", "built", "skerry light"]]', facts)
+    (0,)
     """
     found = salvage_json(text)
     if isinstance(found, dict):
@@ -69,35 +77,33 @@ def read_choice(text: str, facts: Sequence[str]) -> tuple[int, ...]:
         found = lists[0] if lists else None
     if not isinstance(found, list):
         raise UnusableReply('the reply is not JSON of the form {"facts": [numbers]}', text)
-    chosen = {place for item in found[: 4 * len(facts)] if (place := _place(item, facts)) is not None}
+    chosen = {
+        position for item in found[: 4 * len(facts)] if (position := _position(item, facts)) is not None
+    }
     if found and not chosen:
         raise UnusableReply(f"the reply names no fact from 1 to {len(facts)}", text)
     return tuple(sorted(chosen))
 
 
-def _place(item: object, facts: Sequence[str]) -> int | None:
-    """The fact that one item of a reply means: its number first, else its words."""
+def _position(item: object, facts: Sequence[str]) -> int | None:
+    """Return the position of the fact that an item of a reply stands for: by its number, else by its words."""
     if isinstance(item, dict):
         numbers = [item[key] for key in ("number", "n", "id", "index", "fact") if key in item]
         item = numbers[0] if numbers else list(item.values())
     number = integer(str(item), 1, len(facts)) if isinstance(item, int | float | str) else None
-    if number is not None and (not isinstance(item, str) or len(item) < _LONGEST_NUMBER):
+    if number is not None and (not isinstance(item, str) or len(item) <= _MAX_NUMBER_CHARACTERS):
         return number - 1
-    said = ", ".join(map(str, item)) if isinstance(item, list) else str(item)
-    said = said[:_CHARACTERS].casefold()
-    alike = [SequenceMatcher(None, said, fact[:_CHARACTERS].casefold()).ratio() for fact in facts]
-    best = max(range(len(facts)), key=lambda i: (alike[i], -i))
-    return best if alike[best] >= _ALIKE else None
-
-
-_LONGEST_NUMBER = 12
-"""A longer text that holds a number is a fact spelt out: ``[3]`` and ``fact 3.`` are numbers, a year is not."""
+    spelled = ", ".join(map(str, item)) if isinstance(item, list) else str(item)
+    spelled = spelled[:_MAX_CHARACTERS].casefold()
+    ratios = [SequenceMatcher(None, spelled, fact[:_MAX_CHARACTERS].casefold()).ratio() for fact in facts]
+    best = max(range(len(facts)), key=lambda i: (ratios[i], -i))
+    return best if ratios[best] >= _MIN_RATIO else None
 
 
 def _ask(
     question: str, facts: Sequence[Triple], models: Models, chat: ChatModel, method: str
 ) -> tuple[int, ...]:
-    shown = [f"{f.source}, {f.predicate}, {f.target}"[:_CHARACTERS] for f in facts]
+    shown = [f"{f.source}, {f.predicate}, {f.target}"[:_MAX_CHARACTERS] for f in facts]
     listing = as_data("\n".join(f"[{n}] {fact}" for n, fact in enumerate(shown, 1)), "facts")
     system, user = prompt("relevant_facts").fill({"facts": listing, "question": question})
     request = ChatRequest(
@@ -106,14 +112,14 @@ def _ask(
         schema=_SCHEMA,
     )
     return models.calls.ask(
-        chat, request, lambda text: read_choice(text, shown), stage="relevant_facts", method=method
+        chat, request, lambda text: parse_fact_choice(text, shown), stage="relevant_facts", method=method
     )
 
 
-def _touches(question: str, fact: Triple) -> bool:
-    plain, wanted = question.casefold(), set(content(question))
+def _shares_word(question: str, fact: Triple) -> bool:
+    folded, wanted = question.casefold(), set(content_stems(question))
     return any(
-        # Languages without spaces between words have no words to share.
-        bool(wanted & set(content(end))) or (len(end) > 1 and end in plain)
+        # Languages without spaces between words have no words to share: compare the text itself.
+        bool(wanted & set(content_stems(end))) or (len(end) > 1 and end in folded)
         for end in (fact.source, fact.target)
     )

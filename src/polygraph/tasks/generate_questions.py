@@ -1,4 +1,9 @@
-"""Ask a model for questions that test a system."""
+"""Generate questions for an evaluation: from parts of the graph, or from users and their tasks.
+
+`generate_question` asks for one question about a node, an edge or a subgraph; `generate_user_questions` for users,
+their tasks and their questions. A reply without a question, or with the wrong number of questions, raises
+`UnusableReply` after the repair round.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,13 +19,12 @@ from polygraph.tasks.output_parsing import printable, salvage_json
 
 Level: TypeAlias = Literal["node", "edge", "subgraph"]
 
-_MAX_QUESTION = 600
-"""Characters of one question."""
-_SHORTEST = 8
-"""Characters below which a reply is no question."""
+_MAX_CHARACTERS = 600
+_MIN_CHARACTERS = 8
+"""A shorter text is not a question."""
 _GIST_WORDS = 400
 _STAGE = "questions"
-_POSED: Mapping[str, Any] = {
+_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["question"],
@@ -28,7 +32,7 @@ _POSED: Mapping[str, Any] = {
 }
 
 
-def pose_question(
+def generate_question(
     level: Level,
     structure: str,
     sources: str,
@@ -38,16 +42,16 @@ def pose_question(
     temperature: float,
     sample: int,
 ) -> str:
-    """Pose one question about a part of the graph, with its source texts alongside; one call.
+    """Ask for one question about a part of the graph and its source texts; one call.
 
     Args:
         level: `node`, `edge` or `subgraph`.
-        structure: the entities and relations, a line each.
+        structure: the entities and relations, one per line.
         sources: their source texts, or a summary of these.
         chat: the generator.
-        calls: the gate.
+        calls: sends the request.
         temperature: of the generator.
-        sample: which of several replies to the same request is meant.
+        sample: number of the reply, if the same request is sent several times.
     """
     system, user = prompt("pose").fill(
         {
@@ -60,14 +64,14 @@ def pose_question(
         messages=(Message("system", system), Message("user", user)),
         max_output_tokens=200,
         temperature=temperature,
-        schema=_POSED,
+        schema=_SCHEMA,
         sample=sample,
     )
     return calls.ask(chat, request, _question, stage=_STAGE)
 
 
 def summarise_sources(sources: str, chat: ChatModel, calls: Calls) -> str:
-    """Sum up the source texts of a subgraph, from which a question about it is posed; one call."""
+    """Summarise the source texts of a subgraph, for `generate_question`; one call."""
     system, user = prompt("gist").fill({"max_words": _GIST_WORDS, "sources": as_data(sources, "sources")})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)), max_output_tokens=2 * _GIST_WORDS
@@ -77,14 +81,14 @@ def summarise_sources(sources: str, chat: ChatModel, calls: Calls) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UserQuestion:
-    """A question with who would ask it, and for what."""
+    """A question, the user who asks it and the task it is for."""
 
     user: str
     task: str
     question: str
 
 
-def name_users(
+def generate_user_questions(
     description: str,
     chat: ChatModel,
     calls: Calls,
@@ -94,10 +98,19 @@ def name_users(
     n_questions: int = 5,
     temperature: float = 0.0,
 ) -> list[UserQuestion]:
-    """Name users, their tasks and their questions (LightRAG: 5 x 5 x 5 = 125); one call, one repair round.
+    """Ask for users, their tasks and their questions (LightRAG: 5 x 5 x 5 = 125); one call.
+
+    Args:
+        description: of the collection.
+        chat: the generator.
+        calls: sends the request.
+        n_users: number of users.
+        n_tasks: of each user.
+        n_questions: of each task.
+        temperature: of the generator.
 
     Raises:
-        UnusableReply: if there are not exactly as many as asked for, also after the repair round.
+        UnusableReply: if the number of distinct questions is wrong, also after the repair round.
     """
     system, user = prompt("users").fill(
         {
@@ -118,7 +131,7 @@ def name_users(
 def _question(text: str) -> str:
     found = salvage_json(text)
     asked = _clean(found.get("question")) if isinstance(found, dict) else ""
-    if len(asked) < _SHORTEST:
+    if len(asked) < _MIN_CHARACTERS:
         raise UnusableReply('the reply is not JSON of the form {"question": "..."}', text)
     return asked
 
@@ -139,7 +152,7 @@ def _users(text: str, n_users: int, n_tasks: int, n_questions: int) -> list[User
             texts = [_clean(q) for q in listed] if isinstance(listed, list) else []
             questions += [
                 UserQuestion(user=_clean(user.get("user")), task=_clean(task.get("task")), question=q)
-                for q in [q for q in texts if len(q) >= _SHORTEST][:n_questions]
+                for q in [q for q in texts if len(q) >= _MIN_CHARACTERS][:n_questions]
             ]
     wanted = n_users * n_tasks * n_questions
     distinct = {q.question.casefold() for q in questions}
@@ -157,4 +170,4 @@ def _items(value: Json) -> list[dict[str, Json]]:
 
 
 def _clean(value: Json) -> str:
-    return " ".join(printable(value).split())[:_MAX_QUESTION] if isinstance(value, str) else ""
+    return " ".join(printable(value).split())[:_MAX_CHARACTERS] if isinstance(value, str) else ""

@@ -1,4 +1,8 @@
-"""Ask a model to judge answers."""
+"""Judge answers: scores of two or more answers, the winner of a pair, the differences of a pair.
+
+Each returns numbers for every aspect or criterion asked for. A reply that lacks one, or holds a value out of range,
+raises `UnusableReply` after the repair round.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -11,7 +15,7 @@ from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.tasks.output_parsing import salvage_json
-from polygraph.tasks.question import lists_schema, text_lists
+from polygraph.tasks.question import parse_text_lists, text_lists_schema
 
 Scores: TypeAlias = Mapping[str, tuple[float, ...]]
 """For each aspect one score per answer, in the order shown."""
@@ -19,10 +23,11 @@ Scores: TypeAlias = Mapping[str, tuple[float, ...]]
 ASPECTS = ("comprehensiveness", "relevance", "empowerment", "directness")
 """What `score_pair` asks for (arXiv:2506.06331, section 4.2)."""
 HIGHEST = 5
+"""Highest score."""
 _MAX_REPLY_TOKENS = 300
-_MAX_DIFFERENCES = 3_000
-_STATEMENTS = 100
-"""Statements of each kind that are read."""
+_MAX_DIFFERENCES_TOKENS = 3_000
+_MAX_STATEMENTS = 100
+"""Read of each kind."""
 
 
 def score_pair(
@@ -39,17 +44,17 @@ def score_pair(
     """Score two answers from 0 to 5 on four aspects; one call.
 
     Args:
-        question: that both answer.
+        question: answered by both.
         first: shown first.
         second: shown second.
         chat: the judge.
-        calls: the gate.
-        temperature: above 0, or repeats are copies of each other.
-        sample: which of several replies to the same request is meant.
-        stage: in the ledger.
+        calls: sends the request.
+        temperature: above 0; otherwise repeats are copies of each other.
+        sample: number of the reply, if the same request is sent several times.
+        stage: for the ledger.
 
     Raises:
-        UnusableReply: if a score is missing or outside of 0 to 5, also after the repair round.
+        UnusableReply: if a score is missing or not a whole number from 0 to 5, also after the repair round.
     """
     system, user = prompt("judge_scores").fill(
         {
@@ -65,7 +70,7 @@ def score_pair(
         schema=_schema(ASPECTS, 2),
         sample=sample,
     )
-    return calls.ask(chat, request, lambda text: read_scores(text, ASPECTS, 2), stage=stage)
+    return calls.ask(chat, request, lambda text: parse_scores(text, ASPECTS, 2), stage=stage)
 
 
 def score_list(
@@ -81,16 +86,16 @@ def score_list(
     """Score several answers at once on the four aspects; one call.
 
     Args:
-        question: that all answer.
+        question: answered by all.
         answers: in the order shown, at least two.
         chat: the judge.
-        calls: the gate.
-        temperature: above 0, or repeats are copies of each other.
-        sample: which of several replies to the same request is meant.
-        stage: in the ledger.
+        calls: sends the request.
+        temperature: above 0; otherwise repeats are copies of each other.
+        sample: number of the reply, if the same request is sent several times.
+        stage: for the ledger.
 
     Raises:
-        UnusableReply: if a score is missing or outside of 0 to 5, also after the repair round.
+        UnusableReply: if a score is missing or not a whole number from 0 to 5, also after the repair round.
     """
     n = len(answers)
     shown = "\n\n".join(f"Answer {i}:\n{as_data(text, f'answer_{i}')}" for i, text in enumerate(answers, 1))
@@ -102,7 +107,7 @@ def score_list(
         schema=_schema(ASPECTS, n),
         sample=sample,
     )
-    return calls.ask(chat, request, lambda text: read_scores(text, ASPECTS, n), stage=stage)
+    return calls.ask(chat, request, lambda text: parse_scores(text, ASPECTS, n), stage=stage)
 
 
 def choose_winner(
@@ -121,19 +126,19 @@ def choose_winner(
     """Name a winner for each criterion; one call.
 
     Args:
-        question: that both answer.
+        question: answered by both.
         first: shown first.
         second: shown second.
-        criteria: what each means, by name, in order.
+        criteria: description of each by name, in order.
         chat: the judge.
-        calls: the gate.
-        ties: whether the judge may call one.
+        calls: sends the request.
+        ties: whether the judge may call a tie.
         temperature: of the judge.
-        sample: which of several replies to the same request is meant.
-        stage: in the ledger.
+        sample: number of the reply, if the same request is sent several times.
+        stage: for the ledger.
 
     Returns:
-        1 for the winner and 0 for the other; one half each for a tie.
+        For each criterion 1 for the winner and 0 for the other; one half each for a tie.
 
     Raises:
         UnusableReply: if a winner is missing, also after the repair round.
@@ -159,7 +164,7 @@ def choose_winner(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Differences:
-    """What two answers share, and what only one of them says: statements, a sentence each."""
+    """Statements that both answers make and statements that only one makes, one sentence each."""
 
     common: tuple[str, ...]
     only_first: tuple[str, ...]
@@ -169,10 +174,10 @@ class Differences:
 def find_differences(
     question: str, first: str, second: str, chat: ChatModel, calls: Calls, *, stage: str = "judge"
 ) -> Differences:
-    """Tell apart what two answers say; one call.
+    """List the statements that two answers share and those that only one makes; one call.
 
     Raises:
-        UnusableReply: if none of the lists is there, also after the repair round.
+        UnusableReply: if the reply holds none of the lists, also after the repair round.
     """
     system, user = prompt("differences").fill(
         {
@@ -184,22 +189,25 @@ def find_differences(
     fields = ("common", "only_first", "only_second")
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
-        max_output_tokens=_MAX_DIFFERENCES,
-        schema=lists_schema(fields),
+        max_output_tokens=_MAX_DIFFERENCES_TOKENS,
+        schema=text_lists_schema(fields),
     )
     lists = calls.ask(
-        chat, request, lambda text: text_lists(text, fields, most=_STATEMENTS, characters=1_000), stage=stage
+        chat,
+        request,
+        lambda text: parse_text_lists(text, fields, most=_MAX_STATEMENTS, characters=1_000),
+        stage=stage,
     )
     return Differences(common=lists[0], only_first=lists[1], only_second=lists[2])
 
 
-def read_scores(text: str, aspects: Sequence[str], n: int, *, highest: int = HIGHEST) -> Scores:
-    """Read whole scores in ``[0, highest]``, `n` for each aspect.
+def parse_scores(text: str, aspects: Sequence[str], n: int, *, highest: int = HIGHEST) -> Scores:
+    """Parse whole scores in ``[0, highest]``, `n` for each aspect.
 
     Raises:
         UnusableReply: naming the aspect that is wrong.
 
-    >>> read_scores('{"directness": [3, 5]}', ("directness",), 2)
+    >>> parse_scores('{"directness": [3, 5]}', ("directness",), 2)
     {'directness': (3.0, 5.0)}
     """
     found = salvage_json(text)
@@ -220,13 +228,13 @@ def _winners(text: str, criteria: Mapping[str, str], ties: bool) -> Scores:
     if not isinstance(found, dict):
         raise UnusableReply("the reply is not a JSON object", text)
     lower = {str(key).strip().casefold(): value for key, value in found.items()}
-    worth = {"1": (1.0, 0.0), "2": (0.0, 1.0)} | ({"0": (0.5, 0.5)} if ties else {})
+    scores_of = {"1": (1.0, 0.0), "2": (0.0, 1.0)} | ({"0": (0.5, 0.5)} if ties else {})
     scores = {}
     for name in criteria:
         named = re.search(r"[0-2]", str(lower.get(name, "")))
-        if named is None or named.group() not in worth:
-            raise UnusableReply(f'"{name}" must be one of {", ".join(sorted(worth))}', text)
-        scores[name] = worth[named.group()]
+        if named is None or named.group() not in scores_of:
+            raise UnusableReply(f'"{name}" must be one of {", ".join(sorted(scores_of))}', text)
+        scores[name] = scores_of[named.group()]
     return scores
 
 

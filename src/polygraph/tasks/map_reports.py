@@ -1,4 +1,8 @@
-"""What a batch of reports contributes to a question: the map step of global search."""
+"""The map step of global search: the points of a batch of reports that help to answer a question.
+
+Asks for points with scores and the numbers of their reports. A reply without a list of points raises `UnusableReply`
+after the repair round; items of the list without text or with score 0 are dropped.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +15,7 @@ from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
 from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.output_parsing import integer, number, salvage_json
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 _MAX_POINTS = 12
 _MAX_REPLY_TOKENS = 1_500
@@ -39,19 +43,22 @@ _SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One statement that helps to answer a question."""
+    """A statement that helps to answer a question."""
 
     text: str
     score: float
     """In [0, 100]."""
     reports: tuple[str, ...]
-    """Communities whose reports it was read from."""
+    """Ids of the communities whose reports make it."""
     chunks: tuple[str, ...]
-    """Chunks that it rests on."""
+    """Ids of the chunks that support it."""
 
 
 def find_points(question: str, reports: Sequence[Report], models: Models) -> list[Point]:
-    """Read one batch of reports; one call with a model, none without."""
+    """Return the points of one batch of reports, at most 12: one call with a model.
+
+    Without a model: the statements of the reports, by `offline.map_reports`.
+    """
     if models.chat is None:
         return [
             Point(text=s.text, score=s.score, reports=(s.report,), chunks=s.chunks)
@@ -65,11 +72,16 @@ def find_points(question: str, reports: Sequence[Report], models: Models) -> lis
         schema=_SCHEMA,
     )
     return models.calls.ask(
-        models.chat, request, lambda text: _parse(text, reports), stage="map", method="graphrag-global"
+        models.chat, request, lambda text: parse_points(text, reports), stage="map", method="graphrag-global"
     )
 
 
-def _parse(text: str, reports: Sequence[Report]) -> list[Point]:
+def parse_points(text: str, reports: Sequence[Report]) -> list[Point]:
+    """Parse a reply to `find_points`; a point that names no report of the batch counts for all.
+
+    Raises:
+        UnusableReply: if it holds no list.
+    """
     found = salvage_json(text)
     items = found.get("points") if isinstance(found, dict) else found
     if not isinstance(items, list):
@@ -89,17 +101,20 @@ def _parse(text: str, reports: Sequence[Report]) -> list[Point]:
                     text=statement,
                     score=score,
                     reports=tuple(r.community for r in chosen),
-                    chunks=support(statement, chosen),
+                    chunks=supporting_chunks(statement, chosen),
                 )
             )
     return points[:_MAX_POINTS]
 
 
-def support(statement: str, reports: Sequence[Report]) -> tuple[str, ...]:
-    """Chunks of the findings that share most words with a statement; all chunks where none shares any."""
-    wanted = set(content(statement))
+def supporting_chunks(statement: str, reports: Sequence[Report]) -> tuple[str, ...]:
+    """Return the chunks of the findings that share most words with a statement; all chunks if no finding shares any.
+
+    A finding counts if it shares at least half as many words as the best one.
+    """
+    wanted = set(content_stems(statement))
     scored = [
-        (len(wanted & set(content(f"{f.summary} {f.explanation}"))), f.chunks)
+        (len(wanted & set(content_stems(f"{f.summary} {f.explanation}"))), f.chunks)
         for report in reports
         for f in report.findings
         if f.chunks

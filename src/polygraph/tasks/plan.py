@@ -1,7 +1,9 @@
-"""A question as a logic form: retrieval steps, and steps over their results, by a model or by question words.
+"""Decompose a question into a logic form: retrieval steps, and operators over their results.
 
 ROGRAG, arXiv:2503.06474, section 3.2 and algorithm 2; the set of operators is that of KAG (arXiv:2409.13731), where
-ROGRAG's `get_spo` is called `retrieve` and its `get` `output`.
+ROGRAG's `get_spo` is called `retrieve` and its `get` `output`. Asks for the plan as JSON. A plan that is still
+unusable after the repair round is asked for again with the reason, up to `retries` calls in all; then the plan is
+empty. Without a model, `plan_by_rules` plans by question words.
 """
 
 import re
@@ -20,8 +22,8 @@ from polygraph.text.words import phrases, stem, words
 OPERATORS = frozenset({"retrieve", "filter", "sort", "count", "sum", "compare", "math", "deduce", "output"})
 _SYNONYMS: Mapping[str, str] = {"get_spo": "retrieve", "retrieval": "retrieve", "get": "output"}
 MAX_STEPS = 8
-_CHARACTERS = 300
-"""Of one field so much is read."""
+_MAX_CHARACTERS = 300
+"""Of one field."""
 _MAX_REPLY_TOKENS = 1_200
 _ALIAS = re.compile(r"[^\W\d]\w{0,29}")
 _REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
@@ -31,16 +33,16 @@ _ARITHMETIC = frozenset({"abs", "avg", "ceil", "floor", "max", "min", "round", "
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlanStep:
-    """One call of an operator. Fields that its operator does not read are empty."""
+    """One call of an operator. Fields that the operator does not use are empty."""
 
     question: str
-    """What the step finds out."""
+    """What the step is to find out."""
     operator: str
     """One of `OPERATORS`."""
     alias: str
-    """Under which later steps know its result."""
+    """Name of the result for later steps."""
     subject: str = ""
-    """A name, ``@alias``, or empty for what is to be found; so for `object`."""
+    """A name, ``@alias``, or empty for the unknown; likewise `object`."""
     predicate: str = ""
     object: str = ""
     subject_type: str = ""
@@ -48,11 +50,11 @@ class PlanStep:
     where: str = ""
     """A condition on the statements."""
     of: tuple[str, ...] = ()
-    """Aliases, without their sign."""
+    """Aliases of the arguments, without ``@``."""
     key: str = ""
     op: str = ""
     direction: str = ""
-    """``min``, or empty for what is largest or latest first."""
+    """``min`` for ascending order; empty for the largest or latest first."""
     limit: int = 0
     condition: str = ""
     expression: str = ""
@@ -65,13 +67,13 @@ class Plan:
     """A logic form."""
 
     steps: tuple[PlanStep, ...]
-    """Empty if no valid plan was made."""
+    """Empty if there is no valid plan."""
     dropped: tuple[str, ...] = ()
-    """Steps with an operator that there is not, as ``step n: operator``."""
+    """Steps that were dropped, as ``step n: unknown operator``."""
     problems: tuple[str, ...] = ()
-    """What was wrong with each plan that was refused."""
+    """The fault of each rejected plan."""
     calls: int = 0
-    """Replies of the model that were read."""
+    """Replies of the model that were parsed."""
 
 
 def plan(
@@ -83,31 +85,31 @@ def plan(
     retries: int = 3,
     max_steps: int = MAX_STEPS,
 ) -> Plan:
-    """Decompose a question: one call with a model, and one more for each plan that is refused.
+    """Decompose a question: one call with a model, and one more for each rejected plan.
 
-    A plan is refused if it is no JSON or uses an alias before it is defined; the next call is told why. A step
-    with an unknown operator is dropped, and the rest stands.
+    A plan is rejected if it is not JSON or uses an alias before it is defined; the next call gives the reason. A step
+    with an unknown operator is dropped, and the others are kept.
 
     Args:
         question: any text.
-        models: without a chat model `rules` make the plan, with no call.
-        method: who asks, for the ledger.
+        models: without a chat model, `plan_by_rules` makes the plan.
+        method: for the ledger.
         names: entities that the question names, for the rules.
-        retries: calls after the first, at most.
-        max_steps: further steps are not read.
+        retries: maximum number of calls after the first.
+        max_steps: further steps are ignored.
     """
     if models.chat is None:
-        return rules(question, names)
+        return plan_by_rules(question, names)
     system, user = prompt("plan").fill({"question": question, "max_steps": max_steps})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
     )
-    reader = _Reader(retries + 1, max_steps)
-    while reader.calls <= retries:
+    parser = _PlanParser(retries + 1, max_steps)
+    while parser.calls <= retries:
         try:
-            found = models.calls.ask(models.chat, request, reader, stage="plan", method=method)
+            found = models.calls.ask(models.chat, request, parser, stage="plan", method=method)
         except UnusableReply as error:
-            # The gate has repaired once; another round shows what came of that.
+            # The repair round has failed: show the model its reply and the fault once more.
             request = replace(
                 request,
                 messages=(
@@ -119,15 +121,15 @@ def plan(
                 ),
             )
         else:
-            return replace(found, problems=tuple(reader.problems), calls=reader.calls)
-    return Plan(steps=(), problems=tuple(reader.problems), calls=reader.calls)
+            return replace(found, problems=tuple(parser.problems), calls=parser.calls)
+    return Plan(steps=(), problems=tuple(parser.problems), calls=parser.calls)
 
 
-class _Reader:
-    """Reads plans, counting them; the last that may be read is never refused, so that no further call is made."""
+class _PlanParser:
+    """Parses and counts plans; the last one is never rejected, so that no further call is made."""
 
-    def __init__(self, most: int, max_steps: int) -> None:
-        self.most = most
+    def __init__(self, max_calls: int, max_steps: int) -> None:
+        self.max_calls = max_calls
         self.max_steps = max_steps
         self.calls = 0
         self.problems: list[str] = []
@@ -135,21 +137,22 @@ class _Reader:
     def __call__(self, text: str) -> Plan:
         self.calls += 1
         try:
-            return read_plan(text, max_steps=self.max_steps)
+            return parse_plan(text, max_steps=self.max_steps)
         except UnusableReply as error:
             self.problems.append(error.problem)
-            if self.calls >= self.most:
+            if self.calls >= self.max_calls:
                 return Plan(steps=())
             raise
 
 
-def read_plan(text: str, *, max_steps: int = MAX_STEPS) -> Plan:
-    """Read a plan that a model wrote.
+def parse_plan(text: str, *, max_steps: int = MAX_STEPS) -> Plan:
+    """Parse a reply to `plan`.
 
     Raises:
-        UnusableReply: if it is no plan, no step is left, an alias is used before it is defined or defined twice.
+        UnusableReply: if it is not a plan, has no step `retrieve`, or uses an alias before it is defined or defines it
+            twice.
 
-    >>> read_plan('[{"question": "Who?", "operator": "get_spo", "object": "Alder Mill"}]').steps[0].alias
+    >>> parse_plan('[{"question": "Who?", "operator": "get_spo", "object": "Alder Mill"}]').steps[0].alias
     's1'
     """
     found = salvage_json(text)
@@ -174,7 +177,7 @@ def read_plan(text: str, *, max_steps: int = MAX_STEPS) -> Plan:
         raise UnusableReply("the plan has no step with the operator retrieve", text)
     defined: set[str] = set()
     for n, step in enumerate(steps, 1):
-        unknown = [alias for alias in used(step) if alias not in defined]
+        unknown = [alias for alias in referenced_aliases(step) if alias not in defined]
         if unknown:
             raise UnusableReply(f"step {n} uses the alias {unknown[0]!r} before it is defined", text)
         if step.operator != "output" and step.alias in defined:
@@ -183,8 +186,8 @@ def read_plan(text: str, *, max_steps: int = MAX_STEPS) -> Plan:
     return Plan(steps=tuple(steps), dropped=tuple(dropped))
 
 
-def used(step: PlanStep) -> list[str]:
-    """Aliases that a step refers to, in order, each once."""
+def referenced_aliases(step: PlanStep) -> list[str]:
+    """Return the distinct aliases that a step refers to, in order."""
     found = [*step.of]
     for text in (step.subject, step.object, step.where, step.condition, step.content, step.predicate):
         found += _REFERENCE.findall(text)
@@ -226,11 +229,11 @@ def _text(item: Mapping[str, Json], name: str) -> str:
     value = item.get(name)
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
-    return " ".join(printable(str(value)).split())[:_CHARACTERS]
+    return " ".join(printable(str(value)).split())[:_MAX_CHARACTERS]
 
 
 def _slot(item: Mapping[str, Json], name: str) -> str:
-    """A name or a reference; question marks and words for the unknown are empty."""
+    """Return a name or a reference; empty for question marks and words for the unknown."""
     text = _text(item, name)
     return "" if text.startswith("?") or text.casefold() in {"unknown", "null", "none", "any"} else text
 
@@ -253,37 +256,37 @@ _SUPERLATIVE = re.compile(
     re.IGNORECASE,
 )
 _TWO = re.compile(r"\b(?:or|and|than|between|both)\b", re.IGNORECASE)
-_MOST_NAMES = 4
+_MAX_NAMES = 4
 
 
-def rules(question: str, names: Sequence[str] = ()) -> Plan:
+def plan_by_rules(question: str, names: Sequence[str] = ()) -> Plan:
     """Plan by question words, without a model.
 
-    One retrieval over what the question names and asks (two names are joined by paths), each name alone where two
-    are compared; then count, sum, sort or compare if the question words ask for it. Questions that need the answer
-    to another question first are beyond rules.
+    One retrieval for the names and the predicate of the question (two names are joined by paths), or one for each name
+    if two are compared; then count, sum, sort or compare if the question words ask for it. Questions that need the
+    answer to another question first are beyond these rules.
 
     Args:
         question: any text.
-        names: entities of the graph that the question names, if that is known; else phrases that look like names.
+        names: entities of the graph that the question names, if known; otherwise phrases that look like names.
 
-    >>> [s.operator for s in rules("Which is older, Alder Mill or Brook Mill?").steps]
+    >>> [s.operator for s in plan_by_rules("Which is older, Alder Mill or Brook Mill?").steps]
     ['retrieve', 'retrieve', 'compare']
-    >>> [s.operator for s in rules("How many prizes did Dora Kest win?").steps]
+    >>> [s.operator for s in plan_by_rules("How many prizes did Dora Kest win?").steps]
     ['retrieve', 'count']
     """
     question = " ".join(question.split())[:2_000]
     found = phrases(question)
     named = list(dict.fromkeys(text for text, is_name in found if is_name and not text.isdigit()))
-    # Entities that the graph knows come first; single words without a capital only where nothing else is named.
-    telling = [name for name in names if name != name.lower() or " " in name]
-    named = list(dict.fromkeys([*telling, *named])) or list(dict.fromkeys(names))
-    # A name within a longer one is that one; and of the plan's limit the first are taken.
+    # Entities of the graph come first; lower-case single words count only if nothing else is named.
+    distinctive = [name for name in names if name != name.lower() or " " in name]
+    named = list(dict.fromkeys([*distinctive, *named])) or list(dict.fromkeys(names))
+    # A name inside a longer one is part of it.
     named = [n for n in named if not any(n != o and n.casefold() in o.casefold() for o in named)]
-    named = named[:_MOST_NAMES]
-    held = {stem(word) for name in named for word in words(name)}
-    said = [text for text, _ in found if not {stem(w) for w in words(text)} <= held]
-    predicate = " ".join(said)[:_CHARACTERS]
+    named = named[:_MAX_NAMES]
+    name_stems = {stem(word) for name in named for word in words(name)}
+    rest = [text for text, _ in found if not {stem(w) for w in words(text)} <= name_stems]
+    predicate = " ".join(rest)[:_MAX_CHARACTERS]
     years = [text for text, is_name in found if is_name and text.isdigit()]
     if not named and not predicate:
         return Plan(steps=())
@@ -304,7 +307,7 @@ def rules(question: str, names: Sequence[str] = ()) -> Plan:
     else:
         for first, second in pairwise(named):
             add(replace(base, subject=first, object=second))
-        # What joins them may lie elsewhere: what is said of each alone is wanted, too.
+        # The connection may not be a path: retrieve the facts about each name as well.
         for name in named:
             add(replace(base, subject=name))
     everything = tuple(step.alias for step in steps)

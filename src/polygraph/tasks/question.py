@@ -1,6 +1,8 @@
-"""What to look for: keywords and entities of a question, by a model or by the words of the question.
+"""The keywords and entities of a question, which a method looks up in the graph.
 
-Methods share these tasks where their papers mean the same thing, so that comparing them asks once.
+Methods whose papers mean the same thing share a task, so that comparing them makes one call. Asks for lists of texts
+as JSON; a reply without any of the lists raises `UnusableReply` after the repair round. Without a model, the lists are
+phrases of the question.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,16 +16,16 @@ from polygraph.prompts import prompt
 from polygraph.tasks.output_parsing import printable, salvage_json
 from polygraph.text.words import phrases
 
-_MOST = 10
-"""Of each kind, as the prompts say."""
-_CHARACTERS = 200
-"""One keyword is at most so long."""
+_MAX_ITEMS = 10
+"""Of each list, as the prompts say."""
+_MAX_CHARACTERS = 200
+"""Of one item."""
 _MAX_REPLY_TOKENS = 400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Keywords:
-    """What a question is about (LightRAG, arXiv:2410.05779, section 3.2; ROGRAG, dual-level retrieval)."""
+    """High-level and low-level keywords (LightRAG, arXiv:2410.05779, section 3.2; ROGRAG, dual-level retrieval)."""
 
     high: tuple[str, ...]
     """Themes, most important first."""
@@ -33,23 +35,25 @@ class Keywords:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QuestionEntities:
-    """What a question mentions (FastGraphRAG)."""
+    """Entities that a question mentions (FastGraphRAG)."""
 
     named: tuple[str, ...]
+    """Names."""
     generic: tuple[str, ...]
+    """Notions without a name."""
 
 
 def question_keywords(question: str, models: Models, *, method: str) -> Keywords:
     """List the themes and details of a question: one call with a model.
 
-    Without a model: phrases that look like names are details, the other phrases themes. Where nothing but years and
-    other numbers look like names, the other phrases are details, too, and stand before them.
+    Without a model: phrases that look like names are details, and the other phrases are themes. If the only names are
+    numbers such as years, the other phrases are details too, before the numbers.
     """
     if models.chat is None:
         named, generic = _split(question)
-        # A number alone is near to other numbers, and to nothing that the question is about.
+        # The vector of a number is near those of other numbers, not of anything that the question is about.
         numbers_only = named and all(name.isdigit() for name in named)
-        return Keywords(high=generic, low=(*generic, *named)[:_MOST] if numbers_only else named)
+        return Keywords(high=generic, low=(*generic, *named)[:_MAX_ITEMS] if numbers_only else named)
     high, low = _ask("keywords", ("themes", "details"), question, models, models.chat, method)
     return Keywords(high=high, low=low)
 
@@ -67,32 +71,35 @@ def question_entities(question: str, models: Models, *, method: str) -> Question
 
 
 def graph_keywords(question: str, models: Models, *, method: str) -> tuple[str, ...]:
-    """List what to look up in a graph of names, most important first, at most 10: one call with a model.
+    """List the terms to look up in the graph, most important first, at most 10: one call with a model.
 
     Without a model: phrases that look like names, then the other phrases.
     """
     if models.chat is None:
         named, generic = _split(question)
-        return (*named, *generic)[:_MOST]
+        return (*named, *generic)[:_MAX_ITEMS]
     (found,) = _ask("graph_keywords", ("keywords",), question, models, models.chat, method)
     return found
 
 
-def text_lists(
-    text: str, fields: Sequence[str], *, most: int = _MOST, characters: int = _CHARACTERS
+def parse_text_lists(
+    text: str, fields: Sequence[str], *, most: int = _MAX_ITEMS, characters: int = _MAX_CHARACTERS
 ) -> tuple[tuple[str, ...], ...]:
-    """Read a JSON reply that holds lists of texts; distinct texts in order, letter case aside.
+    """Parse a JSON reply that holds lists of texts.
 
     Args:
         text: the reply.
-        fields: names of the lists; one that is missing counts as empty, as long as one is there.
-        most: of each list, so many are read.
-        characters: of each text, so much is read.
+        fields: names of the lists; a missing list counts as empty if another one is present.
+        most: maximum number of texts in a list.
+        characters: a text is cut to this length.
+
+    Returns:
+        For each field the texts in order, distinct apart from case.
 
     Raises:
-        UnusableReply: if none of the lists is there.
+        UnusableReply: if the reply holds none of the lists.
 
-    >>> text_lists('{"themes": ["debt", "Debt"], "details": []}', ("themes", "details"))
+    >>> parse_text_lists('{"themes": ["debt", "Debt"], "details": []}', ("themes", "details"))
     (('debt',), ())
     """
     found = salvage_json(text)
@@ -102,8 +109,8 @@ def text_lists(
     return tuple(_texts(found.get(field), characters)[:most] for field in fields)
 
 
-def lists_schema(fields: Sequence[str]) -> Mapping[str, Any]:
-    """The JSON schema of a reply that `text_lists` reads."""
+def text_lists_schema(fields: Sequence[str]) -> Mapping[str, Any]:
+    """Return the JSON schema of a reply for `parse_text_lists`."""
     return {
         "type": "object",
         "additionalProperties": False,
@@ -113,10 +120,10 @@ def lists_schema(fields: Sequence[str]) -> Mapping[str, Any]:
 
 
 def _split(question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    found = [(text[:_CHARACTERS], named) for text, named in phrases(question)]
+    found = [(text[:_MAX_CHARACTERS], named) for text, named in phrases(question)]
     return (
-        tuple(text for text, named in found if named)[:_MOST],
-        tuple(text for text, named in found if not named)[:_MOST],
+        tuple(text for text, named in found if named)[:_MAX_ITEMS],
+        tuple(text for text, named in found if not named)[:_MAX_ITEMS],
     )
 
 
@@ -127,9 +134,11 @@ def _ask(
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
         max_output_tokens=_MAX_REPLY_TOKENS,
-        schema=lists_schema(fields),
+        schema=text_lists_schema(fields),
     )
-    return models.calls.ask(chat, request, lambda text: text_lists(text, fields), stage=task, method=method)
+    return models.calls.ask(
+        chat, request, lambda text: parse_text_lists(text, fields), stage=task, method=method
+    )
 
 
 def _texts(value: object, characters: int) -> tuple[str, ...]:

@@ -1,4 +1,7 @@
-"""How far a report can help to answer a question: dynamic selection of communities, by a model or by words."""
+"""Rate how much a report helps to answer a question: dynamic community selection.
+
+Asks for a rating from 0 to 5. A reply that holds none, also after the repair round, is None.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -9,9 +12,10 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
 from polygraph.tasks.output_parsing import integer, salvage_json
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 HIGHEST = 5
+"""Highest rating."""
 _MAX_REPLY_TOKENS = 100
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
@@ -21,8 +25,8 @@ _SCHEMA: Mapping[str, Any] = {
 }
 
 
-def rate(question: str, report: Report, models: Models, *, sample: int = 0, method: str) -> int | None:
-    """Rate one report from 0 to 5; one call with a model.
+def rate_report(question: str, report: Report, models: Models, *, sample: int = 0, method: str) -> int | None:
+    """Rate one report from 0 to 5: one call with a model.
 
     Without a model: the share of the question's content words that the report holds, times 5.
 
@@ -30,15 +34,15 @@ def rate(question: str, report: Report, models: Models, *, sample: int = 0, meth
         question: as asked.
         report: to rate.
         models: in use.
-        sample: which of several ratings of the same report is meant.
+        sample: number of the rating, if a report is rated several times.
         method: for the ledger.
 
     Returns:
-        The rating; None if the model gives none, also after the repair round.
+        The rating, or None if the model gives none.
     """
     if models.chat is None:
-        wanted = set(content(question))
-        return round(HIGHEST * len(wanted & set(content(report.text))) / len(wanted)) if wanted else 0
+        wanted = set(content_stems(question))
+        return round(HIGHEST * len(wanted & set(content_stems(report.text))) / len(wanted)) if wanted else 0
     system, user = prompt("rate").fill({"report": as_data(report.text, "report"), "question": question})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
@@ -48,18 +52,18 @@ def rate(question: str, report: Report, models: Models, *, sample: int = 0, meth
         sample=sample,
     )
     try:
-        return models.calls.ask(models.chat, request, read_rating, stage="rate", method=method)
-    except UnusableReply:  # kept in quarantine; what it counts as is for the method to say
+        return models.calls.ask(models.chat, request, parse_rating, stage="rate", method=method)
+    except UnusableReply:
         return None
 
 
-def read_rating(text: str) -> int:
-    """Read a reply to `rate`: JSON, or a lone number.
+def parse_rating(text: str) -> int:
+    """Parse a reply to `rate_report`: JSON, or a lone number.
 
     Raises:
-        UnusableReply: if there is no rating of 0 to 5.
+        UnusableReply: if it holds no rating from 0 to 5.
 
-    >>> read_rating('{"rating": 4}'), read_rating("Rating: 3/5")
+    >>> parse_rating('{"rating": 4}'), parse_rating("Rating: 3/5")
     (4, 3)
     """
     found = salvage_json(text)

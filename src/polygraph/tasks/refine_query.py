@@ -1,7 +1,8 @@
-"""The actions of RQ-RAG: refine a query in one of three ways, or answer; by a model or by rules.
+"""The actions of RQ-RAG: rewrite, decompose or disambiguate a query, or answer.
 
-Chan et al. (2024), arXiv:2404.00610. Their model was trained to write control tokens; any model can follow one
-structured call for each action.
+Chan et al. (2024), arXiv:2404.00610. Their model was trained to write control tokens; one structured call for each
+action works with any model. A reply without a query, or without an answer, raises `UnusableReply` after the repair
+round.
 """
 
 from collections import Counter
@@ -15,13 +16,13 @@ from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.output_parsing import printable, salvage_json
-from polygraph.text.words import STOP, content, phrases
+from polygraph.text.words import STOP_WORDS, content_stems, phrases
 
 Action = Literal["rewrite", "decompose", "disambiguate"]
 ACTIONS: tuple[Action, ...] = ("rewrite", "decompose", "disambiguate")
 """In the order in which a node of the tree is expanded."""
-_QUERY_CHARACTERS = 300
-_SHORT_CHARACTERS = 200
+_MAX_QUERY_CHARACTERS = 300
+_MAX_SHORT_CHARACTERS = 200
 _MAX_QUERY_TOKENS = 100
 _QUERY_FORM = 'JSON of the form {"query": "..."}'
 _ANSWER_FORM = 'JSON of the form {"short": "...", "answer": "..."}'
@@ -29,15 +30,15 @@ _ANSWER_FORM = 'JSON of the form {"short": "...", "answer": "..."}'
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathAnswer:
-    """What one path says."""
+    """The answer of one path."""
 
     short: str
-    """The bare answer, which is compared with those of other paths; empty if the path has none."""
+    """A few words, compared with those of other paths; empty if the path has no answer."""
     text: str
-    """With citations as ``[n]``; begins with `NO_ANSWER` if the evidence does not suffice, empty without any."""
+    """A sentence or more with citations as ``[n]``; begins with `NO_ANSWER` if the evidence is insufficient."""
 
 
-def refine(
+def refine_query(
     action: Action,
     question: str,
     searched: Sequence[str],
@@ -49,24 +50,24 @@ def refine(
 ) -> str:
     """Write the next query of a path: one call with a model.
 
-    Without a model: `rewrite` keeps the words that carry content; `decompose` asks for the first part of the question
-    (names, then phrases, then single words) that does not stand in what was found so far; `disambiguate` adds the
-    name that stands most often in what was found and not in the question.
+    Without a model: `rewrite` keeps the content words; `decompose` returns the first part of the question (names, then
+    phrases, then single words) that the context does not hold; `disambiguate` adds the name that is most frequent in
+    the context and not in the question.
 
     Args:
-        action: in which way.
+        action: how to refine the question.
         question: as asked.
         searched: queries on the path so far, in order.
-        context: what they found, packed.
+        context: the packed results of these queries.
         models: in use.
         temperature: of the model.
         method: for the ledger.
 
     Raises:
-        UnusableReply: if the model writes no query.
+        UnusableReply: if the model writes no query, also after the repair round.
     """
     if models.chat is None:
-        return _by_rule(action, question, context)[:_QUERY_CHARACTERS]
+        return _by_rule(action, question, context)[:_MAX_QUERY_CHARACTERS]
     return _ask_query(action, question, searched, context, models, models.chat, temperature, method)
 
 
@@ -80,10 +81,10 @@ def answer_path(
     max_tokens: int,
     method: str,
 ) -> PathAnswer:
-    """Answer from what one path has found; one call. Without evidence the model says what it knows itself.
+    """Answer from the evidence of one path; one call. Without evidence, the model answers from what it knows.
 
     Raises:
-        UnusableReply: if the reply holds no answer.
+        UnusableReply: if the reply holds no answer, also after the repair round.
     """
     evidence = as_data(context, "evidence") if context else "There is no evidence yet."
     system, user = prompt("rq_answer").fill({"evidence": evidence, "question": question})
@@ -93,42 +94,42 @@ def answer_path(
         temperature=temperature,
         schema=_schema("short", "answer"),
     )
-    return models.calls.ask(chat, request, read_answer, stage="rq_answer", method=method)
+    return models.calls.ask(chat, request, parse_path_answer, stage="rq_answer", method=method)
 
 
-def read_answer(text: str) -> PathAnswer:
-    """Read a reply to `answer_path`.
+def parse_path_answer(text: str) -> PathAnswer:
+    """Parse a reply to `answer_path`.
 
     Raises:
         UnusableReply: if it is not JSON of that form.
 
-    >>> read_answer('{"short": "Marley", "answer": "Marley was dead. [1]"}').short
+    >>> parse_path_answer('{"short": "Marley", "answer": "Marley was dead. [1]"}').short
     'Marley'
-    >>> read_answer('{"short": "none", "answer": "NO ANSWER: nothing about it"}').short
+    >>> parse_path_answer('{"short": "none", "answer": "NO ANSWER: nothing about it"}').short
     ''
     """
     found = salvage_json(text)
     if not isinstance(found, dict) or not {"short", "answer"} & found.keys():
         raise UnusableReply(f"the reply is not {_ANSWER_FORM}", text)
-    short = " ".join(printable(_text(found.get("short"))).split())[:_SHORT_CHARACTERS]
-    said = printable(_text(found.get("answer"))).strip()
-    if said.startswith(NO_ANSWER):
-        return PathAnswer(short="", text=said)
-    return PathAnswer(short=short or said[:_SHORT_CHARACTERS], text=said or short)
+    short = " ".join(printable(_text(found.get("short"))).split())[:_MAX_SHORT_CHARACTERS]
+    answer = printable(_text(found.get("answer"))).strip()
+    if answer.startswith(NO_ANSWER):
+        return PathAnswer(short="", text=answer)
+    return PathAnswer(short=short or answer[:_MAX_SHORT_CHARACTERS], text=answer or short)
 
 
-def read_query(text: str) -> str:
-    """Read a reply to `refine`.
+def parse_query(text: str) -> str:
+    """Parse a reply to `refine_query`.
 
     Raises:
-        UnusableReply: if there is no query in it.
+        UnusableReply: if it holds no query.
 
-    >>> read_query('{"query": " keeper of  the light "}')
+    >>> parse_query('{"query": " keeper of  the light "}')
     'keeper of the light'
     """
     found = salvage_json(text)
     value = found.get("query") if isinstance(found, dict) else None
-    query = " ".join(printable(_text(value)).split())[:_QUERY_CHARACTERS]
+    query = " ".join(printable(_text(value)).split())[:_MAX_QUERY_CHARACTERS]
     if not query:
         raise UnusableReply(f"the reply is not {_QUERY_FORM}", text)
     return query
@@ -155,7 +156,7 @@ def _ask_query(
         temperature=temperature,
         schema=_schema("query"),
     )
-    return models.calls.ask(chat, request, read_query, stage="rq_query", method=method)
+    return models.calls.ask(chat, request, parse_query, stage="rq_query", method=method)
 
 
 def _by_rule(action: Action, question: str, context: str) -> str:
@@ -164,20 +165,20 @@ def _by_rule(action: Action, question: str, context: str) -> str:
     if action == "rewrite":
         return core
     if action == "decompose":
-        held = set(content(context))
+        held = set(content_stems(context))
         parts = sorted(found, key=lambda part: (not part[1], " " not in part[0]))
-        return next((text for text, _ in parts if not set(content(text)) <= held), core)
-    asked = set(content(question))
+        return next((text for text, _ in parts if not set(content_stems(text)) <= held), core)
+    asked = set(content_stems(question))
     named = Counter(
         text
         for line in context.splitlines()
         for text, is_name in phrases(line)
         if is_name
         and not text[0].isdigit()
-        and text.casefold() not in STOP
-        and not set(content(text)) & asked
+        and text.casefold() not in STOP_WORDS
+        and not set(content_stems(text)) & asked
     )
-    # Of names that occur as often, the one that is met first.
+    # Ties: the name that occurs first.
     best = max(named, key=lambda text: named[text], default="")
     return f"{core} {best}".strip()
 

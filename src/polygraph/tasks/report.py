@@ -1,4 +1,8 @@
-"""Ask for a report on a community."""
+"""Write a report on a community.
+
+Asks for title, summary, rating and findings as JSON, each statement with the numbers of its sources. A reply with
+neither a summary nor a finding raises `UnusableReply` after the repair round.
+"""
 
 import math
 import re
@@ -11,7 +15,7 @@ from polygraph.records import Json
 from polygraph.tasks.output_parsing import printable, salvage_json
 
 MAX_FINDINGS = 20
-"""Findings that are read from a reply; the prompt asks for at most 10."""
+"""Taken from a reply; the prompt asks for at most 10."""
 _MAX_TITLE = 200  # characters
 _MAX_TEXT = 6000  # characters of one field
 
@@ -33,74 +37,76 @@ SCHEMA: dict[str, Json] = {
     "additionalProperties": False,
 }
 
-# A bracket that holds numbers and perhaps the word for what they number: [3], [2, 5], [Sources: 1-4].
+# A bracket with numbers and perhaps a label: [3], [2, 5], [Sources: 1-4].
 _CITED = re.compile(
     r"\s{0,3}\[(?:(?:sources?|chunks?|data)\s{0,2}:?\s{0,2})?\(?(\d[\d\s,;–+-]{0,80})\)?\]", re.I
 )
 _NUMBERS = re.compile(r"(\d{1,6})(?:\s*[-–]\s*(\d{1,6}))?")
 _RATING = re.compile(r"-?\d{1,3}(?:[.,]\d{1,3})?")
-_LONGEST_RANGE = 50
+_MAX_RANGE = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Statement:
+class SourcedText:
     """A text and the numbers of the sources that the model gave for it."""
 
     text: str
     sources: tuple[int, ...] = ()
-    """Ascending, as written: whether there are such sources is for the caller to say."""
+    """Ascending, as written; the caller checks that they exist."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
+class ParsedReport:
     """A report as a model wrote it."""
 
     title: str
     """May be empty."""
-    summary: Statement
-    findings: tuple[tuple[Statement, Statement], ...]
+    summary: SourcedText
+    findings: tuple[tuple[SourcedText, SourcedText], ...]
     """Pairs of summary and explanation; the explanation may be empty."""
     rating: float | None
     """In [0, 10]; None if the model gave none."""
 
 
-def report(models: Models, material: str, *, max_words: int) -> Draft:
-    """Have the chat model write a report.
+def write_report(models: Models, material: str, *, max_words: int) -> ParsedReport:
+    """Have the chat model write a report; one call.
 
     Args:
         models: with a chat model.
-        material: what is known of the community, each piece with the number of its source in brackets.
-        max_words: length that the model is asked to keep to.
+        material: entities and relations of the community, each with the numbers of its sources in brackets.
+        max_words: length of the report that the prompt asks for.
 
     Raises:
-        UnusableReply: if the reply cannot be read, also after the repair round.
+        UnusableReply: if the reply is unusable, also after the repair round.
         ValueError: if there is no chat model.
     """
     if models.chat is None:
         raise ValueError("a report needs a chat model")
-    return models.calls.ask(models.chat, request(material, max_words=max_words), parse, stage="reports")
+    return models.calls.ask(
+        models.chat, report_request(material, max_words=max_words), parse_report, stage="reports"
+    )
 
 
-def request(material: str, *, max_words: int) -> ChatRequest:
+def report_request(material: str, *, max_words: int) -> ChatRequest:
     """Build the request for a report."""
     system, user = prompt("report").fill({"max_words": max_words, "material": as_data(material, "material")})
     return ChatRequest(
         messages=(Message("system", system), Message("user", user)),
-        # Twice as many tokens as words, for languages that need them, and room for the JSON around.
+        # Two tokens a word, because some languages need them, and the JSON syntax.
         max_output_tokens=2 * max_words + 400,
         schema=SCHEMA,
     )
 
 
-def parse(text: str) -> Draft:
-    """Read a reply; other names for the fields, numbers as text and extra fields are accepted.
+def parse_report(text: str) -> ParsedReport:
+    """Parse a reply to `write_report`; other field names, numbers as text and extra fields are accepted.
 
     Raises:
-        UnusableReply: if there is neither a summary nor a finding.
+        UnusableReply: if it holds neither a summary nor a finding.
 
-    >>> draft = parse('{"title": "Fog", "summary": "It came early [2].", "rating": "7.5/10", "findings": []}')
-    >>> draft.summary, draft.rating
-    (Statement(text='It came early.', sources=(2,)), 7.5)
+    >>> parsed = parse_report('{"title": "Fog", "summary": "It came early [2].", "rating": "7.5/10", "findings": []}')
+    >>> parsed.summary, parsed.rating
+    (SourcedText(text='It came early.', sources=(2,)), 7.5)
     """
     fields = _fields(salvage_json(text))
     if fields is None:
@@ -112,7 +118,7 @@ def parse(text: str) -> Draft:
         summary = findings[0][0]
     if not summary.text:
         raise UnusableReply('it lacks "summary" and "findings"; write both', text)
-    return Draft(
+    return ParsedReport(
         title=_plain(_first(fields, "title", "name", "heading"), _MAX_TITLE).strip("# *"),
         summary=summary,
         findings=findings,
@@ -120,10 +126,10 @@ def parse(text: str) -> Draft:
     )
 
 
-def cited(text: str) -> tuple[str, tuple[int, ...]]:
-    """Take the source numbers out of a text.
+def strip_sources(text: str) -> tuple[str, tuple[int, ...]]:
+    """Remove the source numbers from a text; return it with the distinct numbers, ascending.
 
-    >>> cited("Vane built it [3], Orme paid [1-2; 5]. See [note].")
+    >>> strip_sources("Vane built it [3], Orme paid [1-2; 5]. See [note].")
     ('Vane built it, Orme paid. See [note].', (1, 2, 3, 5))
     """
     numbers: set[int] = set()
@@ -131,12 +137,12 @@ def cited(text: str) -> tuple[str, tuple[int, ...]]:
         for first, last in _NUMBERS.findall(bracket.group(1)):
             low = int(first)
             high = int(last) if last else low
-            numbers.update(range(low, min(high, low + _LONGEST_RANGE) + 1))
+            numbers.update(range(low, min(high, low + _MAX_RANGE) + 1))
     return _CITED.sub("", text).strip(), tuple(sorted(numbers))
 
 
 def _fields(value: Json) -> dict[str, Json] | None:
-    """Find the object that holds the report, also inside ``{"report": {...}}`` or a list of one."""
+    """Return the object that holds the report, also from ``{"report": {...}}`` or a list of one."""
     for _ in range(3):
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
@@ -157,39 +163,39 @@ def _listed(value: Json) -> list[Json]:
     if isinstance(value, list):
         return value
     if isinstance(value, dict):
-        # Either one finding that was not put in a list, or findings under keys of the model's own.
+        # Either one finding outside of a list, or findings under keys that the model invented.
         return [value] if "summary" in value else list(value.values())
     return [] if value is None else [value]
 
 
-def _finding(value: Json) -> tuple[Statement, Statement] | None:
+def _finding(value: Json) -> tuple[SourcedText, SourcedText] | None:
     if not isinstance(value, dict):
         statement = _statement(value)
-        return (statement, Statement(text="")) if statement.text else None
+        return (statement, SourcedText(text="")) if statement.text else None
     fields = {key.strip().casefold(): item for key, item in value.items()}
     summary = _statement(_first(fields, "summary", "finding", "title", "statement", "insight"))
     explanation = _statement(_first(fields, "explanation", "description", "details", "detail", "text"))
     listed = _first(fields, "sources", "source", "source_ids")
     if listed is not None:
-        _, more = cited(f"[{','.join(map(str, listed)) if isinstance(listed, list) else listed}]")
-        summary = Statement(text=summary.text, sources=tuple(sorted({*summary.sources, *more})))
+        _, more = strip_sources(f"[{','.join(map(str, listed)) if isinstance(listed, list) else listed}]")
+        summary = SourcedText(text=summary.text, sources=tuple(sorted({*summary.sources, *more})))
     if not summary.text:
-        summary, explanation = explanation, Statement(text="")
+        summary, explanation = explanation, SourcedText(text="")
     return (summary, explanation) if summary.text else None
 
 
-def _statement(value: Json) -> Statement:
-    text, sources = cited(_plain(value, _MAX_TEXT))
-    return Statement(text=text, sources=sources)
+def _statement(value: Json) -> SourcedText:
+    text, sources = strip_sources(_plain(value, _MAX_TEXT))
+    return SourcedText(text=text, sources=sources)
 
 
-def _plain(value: Json, most: int) -> str:
+def _plain(value: Json, max_characters: int) -> str:
     if isinstance(value, list):
         value = " ".join(item for item in value if isinstance(item, str))
     if not isinstance(value, str):
         return ""
     text = " ".join(printable(value).split())
-    return text if len(text) <= most else text[:most].rsplit(" ", 1)[0] + " …"
+    return text if len(text) <= max_characters else text[:max_characters].rsplit(" ", 1)[0] + " …"
 
 
 def _rating(value: Json) -> float | None:

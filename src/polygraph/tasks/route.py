@@ -1,4 +1,8 @@
-"""Sort a question: one look-up, or facts to be joined; by a model or by rules."""
+"""Route a question: a single look-up, or reasoning over several facts.
+
+Fact-based and reasoning-based questions of "RAG vs. GraphRAG", section 4.4 and appendix A.3. Asks for one label. A
+reply without exactly one label, also after the repair round, counts as `fact`, whose retrieval is the cheaper one.
+"""
 
 import re
 from dataclasses import dataclass
@@ -13,11 +17,10 @@ from polygraph.text.words import phrases
 
 Kind = Literal["fact", "reasoning"]
 KINDS: tuple[Kind, Kind] = ("fact", "reasoning")
-"""Fact-based and reasoning-based questions of "RAG vs. GraphRAG", section 4.4 and appendix A.3."""
 _MAX_REPLY_TOKENS = 100
 _LABEL = re.compile(r"\b(fact|reasoning)\b", re.IGNORECASE)
-_READ = 4_000
-"""Characters of a question that the rules look at."""
+_MAX_CHARACTERS = 4_000
+"""Of a question or a reply."""
 _RULES = tuple(
     (why, re.compile(pattern, re.IGNORECASE))
     for why, pattern in (
@@ -49,22 +52,19 @@ _MANY_NAMES = 3
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Route:
-    """The kind of a question."""
+    """The kind of a question, and why."""
 
     kind: Kind
     why: str
-    """Who says so, or which rule."""
+    """The model or the rule that decided."""
     parsed: bool = True
-    """False if the model's reply could not be read, and the kind is the default."""
+    """False if the reply of the model was unusable, and the kind is the default."""
 
 
 def route_question(question: str, models: Models, *, method: str) -> Route:
-    """Tell what a question needs: one short call with a model, rules without.
-
-    A reply that cannot be read, also after the repair round, counts as `fact`, whose retrieval is the cheaper one.
-    """
+    """Return the kind of a question: one short call with a model, `route_by_rules` without."""
     if models.chat is None:
-        return by_rules(question)
+        return route_by_rules(question)
     try:
         kind = _ask(question, models, models.chat, method)
     except UnusableReply as error:
@@ -72,16 +72,16 @@ def route_question(question: str, models: Models, *, method: str) -> Route:
     return Route(kind=kind, why=f"{models.chat.name} says so")
 
 
-def by_rules(question: str) -> Route:
-    """Sort by the words of a question; English only, other languages count as `fact` unless they name much.
+def route_by_rules(question: str) -> Route:
+    """Route by the words of a question. The rules are English; other questions are `fact` unless they hold three names.
 
-    Of the dev questions of MuSiQue, 2WikiMultihopQA and HotpotQA 74%, 77% and 78% count as `reasoning`, of those of
-    Natural Questions and PopQA 12% and 1%; the rules were written with these questions at hand.
+    Of the dev questions of MuSiQue, 2WikiMultihopQA and HotpotQA, 74%, 77% and 78% count as `reasoning`; of those of
+    Natural Questions and PopQA, 12% and 1%. The rules were written on these questions.
 
-    >>> by_rules("When was the lamp lit?").kind, by_rules("Did Quill live longer than Wren?").kind
+    >>> route_by_rules("When was the lamp lit?").kind, route_by_rules("Did Quill live longer than Wren?").kind
     ('fact', 'reasoning')
     """
-    text = question[:_READ]
+    text = question[:_MAX_CHARACTERS]
     for why, pattern in _RULES:
         if found := pattern.search(text):
             return Route(kind="reasoning", why=f"{why} (“{found.group()}”)")
@@ -93,16 +93,16 @@ def by_rules(question: str) -> Route:
     return Route(kind="fact", why="nothing in it asks for more than one look-up")
 
 
-def read_kind(text: str) -> Kind:
-    """Read the router's reply: the one label that it holds.
+def parse_route(text: str) -> Kind:
+    """Parse the one label that a reply holds.
 
     Raises:
-        UnusableReply: if it holds none, or both.
+        UnusableReply: if it holds none or both.
 
-    >>> read_kind("**Reasoning**.")
+    >>> parse_route("**Reasoning**.")
     'reasoning'
     """
-    found = {match.group().casefold() for match in _LABEL.finditer(without_thinking(text)[:_READ])}
+    found = {match.group().casefold() for match in _LABEL.finditer(without_thinking(text)[:_MAX_CHARACTERS])}
     chosen = [kind for kind in KINDS if kind in found]
     if len(chosen) != 1:
         raise UnusableReply("the reply is not one of the words: fact, reasoning", text)
@@ -113,4 +113,4 @@ def _ask(question: str, models: Models, chat: ChatModel, method: str) -> Kind:
     system, user = prompt("route").fill({"question": question})
     turns = (Message("system", system), Message("user", user))
     request = ChatRequest(messages=turns, max_output_tokens=_MAX_REPLY_TOKENS)
-    return models.calls.ask(chat, request, read_kind, stage="route", method=method)
+    return models.calls.ask(chat, request, parse_route, stage="route", method=method)

@@ -1,4 +1,8 @@
-"""Answer one step of a logic form, or conclude something from several (ROGRAG, arXiv:2503.06474, algorithm 2)."""
+"""Answer one step of a logic form, or deduce an answer from several steps (ROGRAG, arXiv:2503.06474, algorithm 2).
+
+Both return a `SubAnswer`, which is empty if the material does not hold the answer. An unusable reply raises
+`UnusableReply` after the repair round.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,11 +19,11 @@ from polygraph.tasks.output_parsing import printable, salvage_json, without_thin
 from polygraph.text.tokens import truncate
 
 KINDS = ("judgement", "entailment", "extract", "choice", "multi_choice")
-"""What `deduce` can be asked for."""
+"""The kinds of deduction."""
 _MAX_REPLY_TOKENS = 400
 _MAX_MATERIAL_TOKENS = 4_000
-_CHARACTERS = 600
-_NAMES = 60
+_MAX_CHARACTERS = 600
+_MAX_NAMES = 60
 _SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "additionalProperties": False,
@@ -30,32 +34,32 @@ _SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubAnswer:
-    """What a step found out."""
+    """The answer of one step."""
 
     text: str
-    """In a few words; empty if the material does not hold it."""
+    """A few words; empty if the material does not hold the answer."""
     names: tuple[str, ...] = ()
-    """Things that answer it."""
+    """Entities that answer the step."""
     spans: tuple[Span, ...] = ()
-    """Sentences that it was read from, where it is extractive."""
+    """The sentences that it consists of, if no model wrote it."""
 
 
 def sub_answer(
     question: str, facts: Sequence[str], passages: Sequence[Passage], models: Models, *, method: str
 ) -> SubAnswer:
-    """Answer a step from what was retrieved for it: one call with a model.
+    """Answer a step from the facts and passages retrieved for it: one call with a model.
 
-    Without a model: the sentence of the passages that answers best, and no names.
+    Without a model: the best sentence of the passages, and no names.
 
     Args:
         question: of the step.
         facts: statements, best first.
-        passages: that they stand in.
+        passages: sources of the facts.
         models: in use.
-        method: who asks, for the ledger.
+        method: for the ledger.
     """
     if models.chat is None:
-        # Without the cross-encoder, which judges the whole in the end and would have to read every step's passages.
+        # Without the cross-encoder, which would read the passages of every step and judges the final answer anyway.
         found = answer_with_sentences(question, passages, replace(models, reranker=None))
         best = found.sentences[:1]
         return SubAnswer(text=best[0].text if best else "", spans=tuple(s.span for s in best))
@@ -70,7 +74,7 @@ def sub_answer(
         max_output_tokens=_MAX_REPLY_TOKENS,
         schema=_SCHEMA,
     )
-    return models.calls.ask(models.chat, request, _read, stage="sub_answer", method=method)
+    return models.calls.ask(models.chat, request, _parse, stage="sub_answer", method=method)
 
 
 def deduce(
@@ -82,9 +86,17 @@ def deduce(
     *,
     method: str,
 ) -> SubAnswer:
-    """Conclude something from what earlier steps found: one call with a model; arguments as for `sub_answer`.
+    """Deduce an answer from the results of earlier steps: one call with a model.
 
-    Without a model nothing is concluded: the best sentence is quoted.
+    Without a model nothing is deduced: the result is that of `sub_answer`.
+
+    Args:
+        question: of the step.
+        kind: one of `KINDS`; a plan may name another, which counts as ``entailment``.
+        known: results of earlier steps.
+        passages: their sources.
+        models: in use.
+        method: for the ledger.
     """
     if models.chat is None:
         return sub_answer(question, known, passages, models, method=method)
@@ -93,7 +105,6 @@ def deduce(
     system, user = prompt("deduce").fill(
         {
             "material": as_data(material, "material"),
-            # The kind comes from a plan: an unknown one is read as the general one.
             "kind": kind if kind in KINDS else "entailment",
             "question": question,
         }
@@ -101,10 +112,10 @@ def deduce(
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
     )
-    return models.calls.ask(models.chat, request, _read_line, stage="deduce", method=method)
+    return models.calls.ask(models.chat, request, _parse_line, stage="deduce", method=method)
 
 
-def _read(text: str) -> SubAnswer:
+def _parse(text: str) -> SubAnswer:
     found = salvage_json(text)
     if not isinstance(found, dict) or "answer" not in found:
         raise UnusableReply('the reply is not JSON of the form {"answer": "...", "names": [...]}', text)
@@ -113,11 +124,11 @@ def _read(text: str) -> SubAnswer:
         [_plain(n) for n in listed if isinstance(n, str | int | float)] if isinstance(listed, list) else []
     )
     answer = found["answer"]
-    said = _plain(answer) if isinstance(answer, str | int | float) else ""
-    return SubAnswer(text=said, names=tuple(dict.fromkeys(n for n in names if n))[:_NAMES])
+    text = _plain(answer) if isinstance(answer, str | int | float) else ""
+    return SubAnswer(text=text, names=tuple(dict.fromkeys(n for n in names if n))[:_MAX_NAMES])
 
 
-def _read_line(text: str) -> SubAnswer:
+def _parse_line(text: str) -> SubAnswer:
     line = _plain(without_thinking(text))
     if not line:
         raise UnusableReply("the reply was empty", text)
@@ -125,4 +136,4 @@ def _read_line(text: str) -> SubAnswer:
 
 
 def _plain(value: object) -> str:
-    return " ".join(printable(str(value)).split())[:_CHARACTERS]
+    return " ".join(printable(str(value)).split())[:_MAX_CHARACTERS]

@@ -1,7 +1,8 @@
-"""A summary of notes around one part of a question: FG-RAG's query-level fine-grained summary.
+"""Summarise notes about one part of a question: the query-level fine-grained summary of FG-RAG.
 
-Hong et al. (2025), FG-RAG, section 3.3, equation 11. Unlike there, the writer cites the notes, so that a summary can
-be traced to passages.
+Hong et al. (2025), FG-RAG, section 3.3, equation 11. Unlike in the paper, the summary cites the notes, so that it can
+be traced to passages. The summary is empty if the model finds no helpful note; an empty reply raises `UnusableReply`
+after the repair round.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,35 +13,35 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Span
-from polygraph.tasks.citations import likeliest, without_citations
+from polygraph.tasks.citations import likely_sources, strip_citations
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.output_parsing import printable, without_thinking
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 NOTHING = "NOTHING"
-"""How a reply says that no note helps."""
+"""The reply if no note helps."""
 _MAX_REPLY_TOKENS = 1_000
-_GUESSED = 5
-"""Notes that a summary without citations is traced to."""
-_SENTENCES = 4
-_PASSAGES = 12
-"""Passages from which an extractive summary is chosen."""
+_UNCITED_SOURCES = 5
+"""Notes that a summary without citations is attributed to."""
+_MAX_SENTENCES = 4
+_MAX_PASSAGES = 12
+"""Of an extractive summary."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Summary:
-    """What is said about one part of a question."""
+    """A summary about one part of a question."""
 
     text: str
     """Without citations; empty if no note helps."""
     notes: tuple[int, ...] = ()
-    """Numbers of the notes that it rests on, from 1: as cited, else those that share most words with it."""
+    """Numbers of its notes, from 1: those cited, else those that share most words with it."""
     spans: tuple[Span, ...] = ()
-    """Sentences that it consists of, where no model wrote it."""
+    """The sentences that it consists of, if no model wrote it."""
 
 
-def summarise(
+def summarise_notes(
     question: str,
     subject: str,
     asked: Sequence[str],
@@ -50,13 +51,13 @@ def summarise(
     *,
     method: str,
 ) -> Summary:
-    """Let the model bring notes about a subject together, with a question in view; one call.
+    """Summarise notes about a subject with respect to a question; one call.
 
     Args:
         question: the whole question.
         subject: the part of it that the summary is about.
         asked: aspects to cover.
-        notes: what was collected about the subject, in the order of the numbers.
+        notes: texts about the subject, in the order of their numbers.
         models: in use.
         chat: the model to ask.
         method: for the ledger.
@@ -74,63 +75,63 @@ def summarise(
         messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
     )
     return models.calls.ask(
-        chat, request, lambda text: read_summary(text, notes), stage="summarise", method=method
+        chat, request, lambda text: parse_summary(text, notes), stage="summarise", method=method
     )
 
 
-def read_summary(text: str, notes: Sequence[str]) -> Summary:
-    """Read a reply to `summarise`.
+def parse_summary(text: str, notes: Sequence[str]) -> Summary:
+    """Parse a reply to `summarise_notes`.
 
     Raises:
         UnusableReply: if it is empty.
 
-    >>> read_summary("The lamp was dark [2].", ["Oil is dear.", "The lamp was dark."])
+    >>> parse_summary("The lamp was dark [2].", ["Oil is dear.", "The lamp was dark."])
     Summary(text='The lamp was dark.', notes=(2,), spans=())
-    >>> read_summary("NOTHING", ["Oil is dear."]).text
+    >>> parse_summary("NOTHING", ["Oil is dear."]).text
     ''
     """
-    said = printable(without_thinking(text)).strip()
-    if not said:
+    summary = printable(without_thinking(text)).strip()
+    if not summary:
         raise UnusableReply("the reply was empty", text)
-    if said.strip("*_`\"'. ").upper() == NOTHING:
+    if summary.strip("*_`\"'. ").upper() == NOTHING:
         return Summary(text="")
-    plain, cited = without_citations(said, len(notes))
-    return Summary(text=plain, notes=cited or likeliest(plain, notes, most=_GUESSED) or (1,))
+    plain, cited = strip_citations(summary, len(notes))
+    return Summary(text=plain, notes=cited or likely_sources(plain, notes, most=_UNCITED_SOURCES) or (1,))
 
 
-def select_summaries(
+def extractive_summaries(
     question: str,
     subjects: Sequence[str],
     notes: Sequence[Sequence[tuple[str, str]]],
     passages: Callable[[Sequence[str]], Sequence[Passage]],
     models: Models,
 ) -> list[Summary]:
-    """Make summaries of sentences of the documents, none of which stands in two of them; no call.
+    """Summarise several subjects with sentences of the documents; no call. No sentence occurs in two summaries.
 
     Args:
         question: the whole question.
-        subjects: the parts of it that the summaries are about; sentences that speak of them are preferred.
-        notes: for each subject what was collected about it, with the chunks that it rests on.
-        passages: reads chunks by id, in the order asked for.
+        subjects: the parts of it that the summaries are about; sentences that mention them are preferred.
+        notes: for each subject, pairs of a note and the id of its chunk.
+        passages: returns the passages of chunks by id, in the given order.
         models: embed the sentences.
     """
-    # The notes tell which chunks are worth reading.
+    # Read the chunks whose notes share most words with subject and question.
     near: list[list[str]] = []
     for subject, some in zip(subjects, notes, strict=True):
-        wanted = set(content(f"{subject} {question}"))
+        wanted = set(content_stems(f"{subject} {question}"))
         shared: dict[str, int] = {}
         for note, chunk in some:
-            shared[chunk] = max(shared.get(chunk, 0), len(wanted & set(content(note))))
+            shared[chunk] = max(shared.get(chunk, 0), len(wanted & set(content_stems(note))))
         near.append(
-            sorted(shared, key=lambda chunk: -shared[chunk])[:_PASSAGES]
+            sorted(shared, key=lambda chunk: -shared[chunk])[:_MAX_PASSAGES]
         )  # ties in the order of the notes
     pool = SentencePool(passages(list(dict.fromkeys(c for some in near for c in some))), models)
-    said: set[Span] = set()
+    used: set[Span] = set()
     summaries = []
     for subject, chunks in zip(subjects, near, strict=True):
-        # Said twice, the subject weighs as much as all else in the question.
+        # The subject is repeated, so that it counts as much as the rest of the question.
         query = question if subject == question else f"{subject}. {subject}. {question}"
-        found = pool.nearest(query, most=_SENTENCES, chunks=set(chunks), exclude=said)
-        said |= {s.span for s in found}
+        found = pool.nearest(query, most=_MAX_SENTENCES, chunks=set(chunks), exclude=used)
+        used |= {s.span for s in found}
         summaries.append(Summary(text=" ".join(s.text for s in found), spans=tuple(s.span for s in found)))
     return summaries

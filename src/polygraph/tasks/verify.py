@@ -1,7 +1,8 @@
-"""Does the evidence suffice, and does an answer hold? Whether rows fulfil a condition is asked here, too.
+"""Yes-or-no checks: whether evidence suffices, whether an answer holds, which rows fulfil a condition.
 
-ROGRAG, arXiv:2503.06474, section 6.3 and algorithm 4: argument checking before an answer is written, result
-checking after it. The first word of the reply decides, and a reply that is neither yes nor no verifies nothing.
+ROGRAG, arXiv:2503.06474, section 6.3 and algorithm 4: argument checking before an answer is written, result checking
+after it. The first word of the reply decides. A reply that is neither yes nor no, also after the repair round, counts
+as no; an unusable list of rows keeps none of them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,11 +18,9 @@ from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.output_parsing import salvage_json, without_thinking
 
 _VERDICT_TOKENS = 200
-_ROWS = 40
-"""Rows in one call."""
-_CHARACTERS = 600
-"""Of what is known of a row."""
-_KEEP: Mapping[str, Any] = {
+_ROWS_PER_CALL = 40
+_MAX_ROW_CHARACTERS = 600
+_SCHEMA: Mapping[str, Any] = {
     "type": "object",
     "additionalProperties": False,
     "required": ["keep"],
@@ -29,12 +28,12 @@ _KEEP: Mapping[str, Any] = {
 }
 
 
-def supports(
+def evidence_suffices(
     question: str, context: str, passages: Sequence[Passage], models: Models, *, method: str
 ) -> bool:
-    """Argument checking: whether a context suffices to answer; one call with a model.
+    """Return whether a context suffices to answer (argument checking): one call with a model.
 
-    Without a model: whether an extractive answer can be made of the passages that it rests on.
+    Without a model: whether its passages give an extractive answer.
     """
     if models.chat is None:
         return bool(answer_with_sentences(question, passages, models).sentences)
@@ -42,8 +41,12 @@ def supports(
     return _verdict("supports", values, models, method)
 
 
-def answered(question: str, context: str, reply: str, models: Models, *, method: str) -> bool:
-    """Result checking: whether an answer holds; one call, and a chat model is needed."""
+def answer_holds(question: str, context: str, reply: str, models: Models, *, method: str) -> bool:
+    """Return whether the context supports an answer (result checking); one call.
+
+    Raises:
+        ValueError: if there is no chat model.
+    """
     values = {
         "evidence": as_data(context, "evidence"),
         "answer": as_data(reply, "answer"),
@@ -52,52 +55,54 @@ def answered(question: str, context: str, reply: str, models: Models, *, method:
     return _verdict("answered", values, models, method)
 
 
-def keep_rows(rows: Sequence[str], condition: str, models: Models, *, method: str) -> tuple[list[int], int]:
-    """Decide which rows fulfil a condition, many in one call.
+def filter_rows(rows: Sequence[str], condition: str, models: Models, *, method: str) -> tuple[list[int], int]:
+    """Return the rows that fulfil a condition, 40 rows in one call.
 
     Args:
-        rows: what is known of each.
+        rows: a text for each.
         condition: in words.
         models: with a chat model.
-        method: who asks, for the ledger.
+        method: for the ledger.
 
     Returns:
-        Places of the rows that do, ascending, and the number of calls; rows of a reply that could not be used are
-        not among them.
+        Positions of the rows, ascending, and the number of replies. Rows of an unusable reply are not included.
+
+    Raises:
+        ValueError: if there is no chat model.
     """
     if models.chat is None:
         raise ValueError("rows are judged by a chat model; there is none")
     chat = models.chat
 
     def judge(start: int) -> tuple[list[int], int]:
-        batch = rows[start : start + _ROWS]
-        listing = "\n\n".join(f"[{n}] {text[:_CHARACTERS]}" for n, text in enumerate(batch, 1))
+        batch = rows[start : start + _ROWS_PER_CALL]
+        listing = "\n\n".join(f"[{n}] {text[:_MAX_ROW_CHARACTERS]}" for n, text in enumerate(batch, 1))
         system, user = prompt("keep_rows").fill(
             {"rows": as_data(listing, "rows"), "condition": " ".join(condition.split())}
         )
         request = ChatRequest(
             messages=(Message("system", system), Message("user", user)),
-            max_output_tokens=_VERDICT_TOKENS + 4 * _ROWS,
-            schema=_KEEP,
+            max_output_tokens=_VERDICT_TOKENS + 4 * _ROWS_PER_CALL,
+            schema=_SCHEMA,
         )
-        counted = _Counted()
+        parser = _NumbersParser()
         try:
-            found = models.calls.ask(chat, request, counted.numbers, stage="keep_rows", method=method)
+            found = models.calls.ask(chat, request, parser, stage="keep_rows", method=method)
         except UnusableReply:
             found = []
-        return [start + n - 1 for n in sorted(set(found)) if 1 <= n <= len(batch)], counted.calls
+        return [start + n - 1 for n in sorted(set(found)) if 1 <= n <= len(batch)], parser.calls
 
-    judged = in_turn(judge, range(0, len(rows), _ROWS))
-    return [place for places, _ in judged for place in places], sum(n for _, n in judged)
+    judged = in_turn(judge, range(0, len(rows), _ROWS_PER_CALL))
+    return [i for positions, _ in judged for i in positions], sum(n for _, n in judged)
 
 
-def read_support(text: str) -> bool:
-    """Read a verdict from the first word of a reply: yes or no, and nothing else will do.
+def parse_verdict(text: str) -> bool:
+    """Parse the verdict that a reply begins with.
 
     Raises:
-        UnusableReply: if it is neither.
+        UnusableReply: if its first word is neither yes nor no.
 
-    >>> read_support("**YES**, it does."), read_support("No.")
+    >>> parse_verdict("**YES**, it does."), parse_verdict("No.")
     (True, False)
     """
     words = without_thinking(text)[:200].strip("*_#\"'`.,:;!()[] \n\t").split(maxsplit=1)
@@ -107,14 +112,13 @@ def read_support(text: str) -> bool:
     return first == "yes"
 
 
-class _Counted:
-    """Reads lists of numbers, counting the replies."""
+class _NumbersParser:
+    """Parses the numbers under ``keep``, and counts the replies."""
 
     def __init__(self) -> None:
         self.calls = 0
 
-    def numbers(self, text: str) -> list[int]:
-        """The numbers under ``keep``."""
+    def __call__(self, text: str) -> list[int]:
         self.calls += 1
         found = salvage_json(text)
         listed = found.get("keep") if isinstance(found, dict) else found
@@ -131,6 +135,6 @@ def _verdict(task: str, values: Mapping[str, str], models: Models, method: str) 
         messages=(Message("system", system), Message("user", user)), max_output_tokens=_VERDICT_TOKENS
     )
     try:
-        return models.calls.ask(models.chat, request, read_support, stage=task, method=method)
+        return models.calls.ask(models.chat, request, parse_verdict, stage=task, method=method)
     except UnusableReply:
         return False

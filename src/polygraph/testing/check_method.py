@@ -16,7 +16,7 @@ from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Answer, Document, Retrieval, Usage
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.base import Method, with_budget
-from polygraph.store.database import Store
+from polygraph.store.database import SqliteStore
 from polygraph.store.layers import DEPENDENCIES, with_dependencies
 from polygraph.store.manifest import Manifest
 from polygraph.store.snapshot import Snapshot
@@ -353,7 +353,7 @@ def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models
         reports="extractive",
         community_size=3,
     )
-    store = Store(folder, mode="write")
+    store = SqliteStore(folder, mode="write")
     try:
         for name, (title, text) in documents.items():
             part = "sealed" if name in _SEALED else "open"

@@ -82,7 +82,7 @@ def faults_of_answer(given: Answer, index: Snapshot) -> Iterator[str]:
     if not found.evidence and found.empty_because not in given.text:
         yield "the refusal does not say why"
     for citation in given.citations:
-        document = index.store.document(citation.document)
+        document = index.store.documents.get(citation.document)
         text = document.text[citation.start : citation.end] if document else None
         if text != citation.quote or not text:
             yield f"the citation {citation} does not stand there"
@@ -93,7 +93,7 @@ def faults_of_answer(given: Answer, index: Snapshot) -> Iterator[str]:
 
 
 def _stands(document: str, chunk: str, start: int, end: int, index: Snapshot) -> bool:
-    whole = index.store.document(document)
+    whole = index.store.documents.get(document)
     found = index.chunks_by_id([chunk])
     if whole is None or not found or found[0].document != document:
         return False

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 _BLOCK = re.compile(r"^\[(\d{1,6})\] ", re.MULTILINE)
 
@@ -38,4 +38,4 @@ def blocks(text: str) -> Iterator[tuple[int, str]]:
 
 def share(wanted: set[str], text: str) -> float:
     """Share of some content words that a text holds."""
-    return len(wanted & set(content(text))) / len(wanted) if wanted else 0.0
+    return len(wanted & set(content_stems(text))) / len(wanted) if wanted else 0.0

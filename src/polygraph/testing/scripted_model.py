@@ -50,8 +50,8 @@ from polygraph.testing.scripts_summaries import (
     scripted_word,
 )
 from polygraph.testing.scripts_walks import scripted_relevant_facts
-from polygraph.text.sentences import sentences
-from polygraph.text.words import STOP, content
+from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import STOP_WORDS, content_stems
 
 _CAPITALISED = re.compile(r"\b[A-Z][\w’'-]{1,30}(?: [A-Z][\w’'-]{1,30}){0,3}")
 _SENTENCE = re.compile(r"[^.!?\n]{1,600}[.!?]?")
@@ -145,7 +145,7 @@ def scripted_report(request: ChatRequest) -> str:
 def scripted_points(request: ChatRequest) -> str:
     """Play the map step: of each report the line that shares most words with the question, scored by them."""
     last = last_turn(request)
-    wanted = set(content(asked(last)))
+    wanted = set(content_stems(asked(last)))
     points = []
     for n, text in blocks(fenced(last, "reports")):
         lines = [line.lstrip("-# ").strip() for line in text.splitlines()[1:]]
@@ -164,11 +164,11 @@ def scripted_answer(request: ChatRequest) -> str:
     """
     last = last_turn(request)
     question = asked(last)
-    wanted = set(content(question))
+    wanted = set(content_stems(question))
     found = [
         (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
         for n, text in blocks(fenced(last, "evidence"))
-        for start, end in sentences(text[:20_000])
+        for start, end in sentence_spans(text[:20_000])
     ]
     # Sorting is stable: among sentences that share as much, the earlier evidence comes first.
     best = sorted((item for item in found if item[0] > 0), key=lambda item: -item[0])
@@ -233,6 +233,6 @@ REPLIES: Mapping[str, Handler] = {
 
 def _without_stop(name: str) -> str:
     parts = name.split()
-    while parts and parts[0].casefold() in STOP:
+    while parts and parts[0].casefold() in STOP_WORDS:
         parts.pop(0)
     return " ".join(parts)

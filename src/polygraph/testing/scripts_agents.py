@@ -5,10 +5,10 @@ import re
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.answer import NO_ANSWER
-from polygraph.tasks.route import by_rules
+from polygraph.tasks.route import route_by_rules
 from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
-from polygraph.text.sentences import sentences
-from polygraph.text.words import content, names, phrases
+from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import content_stems, phrases, question_names
 
 _SAID = re.compile(r"^(?:Step \d|Thought: |Action: ).*$", re.MULTILINE)
 _MARKED = re.compile(r"(?<=: )(\[\d{1,6}\] )")
@@ -34,8 +34,10 @@ def scripted_rq_answer(request: ChatRequest) -> str:
     if best is None:
         return json.dumps({"short": "", "answer": f"{NO_ANSWER} nothing was found about it."})
     n, text = best
-    known = set(content(question))
-    short = next((name for name in names(f"It: {text}") if not set(content(name)) & known), text)
+    known = set(content_stems(question))
+    short = next(
+        (name for name in question_names(f"It: {text}") if not set(content_stems(name)) & known), text
+    )
     return json.dumps({"short": short, "answer": f"{text} [{n}]"}, ensure_ascii=False)
 
 
@@ -69,15 +71,15 @@ def scripted_graph_cot(request: ChatRequest) -> str:
 
 def scripted_route(request: ChatRequest) -> str:
     """Sort a question by the rules that hold without a model."""
-    return by_rules(asked(last_turn(request))).kind
+    return route_by_rules(asked(last_turn(request))).kind
 
 
 def _best_sentence(question: str, evidence: str) -> tuple[int, str] | None:
     """Number and sentence that share most words with the question; the first of equals, None if none does."""
-    wanted = set(content(question))
+    wanted = set(content_stems(question))
     best: tuple[float, int, str] | None = None
     for n, text in blocks(_MARKED.sub(r"\n\1", evidence)):
-        for start, end in sentences(text[:20_000]):
+        for start, end in sentence_spans(text[:20_000]):
             score = share(wanted, text[start:end])
             if score > 0 and (best is None or score > best[0]):
                 best = (score, n, " ".join(text[start:end].split()))

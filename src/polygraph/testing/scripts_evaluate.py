@@ -5,8 +5,8 @@ import re
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.testing.prompt_reading import asked, fenced, last_turn, share
-from polygraph.text.sentences import sentences
-from polygraph.text.words import content, phrases
+from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import content_stems, phrases
 
 _NUMBERS = re.compile(
     r"exactly (\d{1,3}) kinds of users.*?exactly (\d{1,3}) tasks.*?exactly (\d{1,3}) questions", re.S
@@ -32,7 +32,7 @@ def scripted_pose(request: ChatRequest) -> str:
 def scripted_gist(request: ChatRequest) -> str:
     """The first sentences of the sources."""
     text = fenced(last_turn(request), "sources")[:20_000]
-    return " ".join(text[start:end] for start, end in sentences(text)[:_GIST_SENTENCES]) or "Nothing."
+    return " ".join(text[start:end] for start, end in sentence_spans(text)[:_GIST_SENTENCES]) or "Nothing."
 
 
 def scripted_users(request: ChatRequest) -> str:
@@ -72,7 +72,7 @@ def scripted_judge_winner(request: ChatRequest) -> str:
     """The answer with more content words wins every criterion; a tie if it may be one, else the first."""
     last = last_turn(request)
     system = request.messages[0].content
-    first, second = (len(content(fenced(last, tag))) for tag in ("first_answer", "second_answer"))
+    first, second = (len(content_stems(fenced(last, tag))) for tag in ("first_answer", "second_answer"))
     winner = 1 if first > second else 2 if second > first else 0 if "0 if they are" in system else 1
     names = re.findall(r"^- ([^:\n]+): ", system, re.M)
     return json.dumps(dict.fromkeys(names, winner))
@@ -84,7 +84,7 @@ def scripted_differences(request: ChatRequest) -> str:
     both = []
     for tag in ("first_answer", "second_answer"):
         text = fenced(last, tag)[:20_000]
-        both.append(list(dict.fromkeys(" ".join(text[a:b].split()) for a, b in sentences(text))))
+        both.append(list(dict.fromkeys(" ".join(text[a:b].split()) for a, b in sentence_spans(text))))
     first, second = both
     return json.dumps(
         {
@@ -97,12 +97,12 @@ def scripted_differences(request: ChatRequest) -> str:
 
 
 def _scores(last: str, answers: list[str]) -> str:
-    wanted = set(content(last.partition("Question: ")[2].partition("\n")[0]))
+    wanted = set(content_stems(last.partition("Question: ")[2].partition("\n")[0]))
     return json.dumps(
         {
-            "comprehensiveness": [min(5, 5 * len(content(a)) // _WORDS_FOR_ALL) for a in answers],
+            "comprehensiveness": [min(5, 5 * len(content_stems(a)) // _WORDS_FOR_ALL) for a in answers],
             "relevance": [round(5 * share(wanted, a)) for a in answers],
-            "empowerment": [min(5, len(sentences(a[:20_000]))) for a in answers],
+            "empowerment": [min(5, len(sentence_spans(a[:20_000]))) for a in answers],
             "directness": [round(5 * share(wanted, a[:200])) for a in answers],
         }
     )

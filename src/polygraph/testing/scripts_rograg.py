@@ -6,9 +6,9 @@ from dataclasses import asdict
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.intent import intent_by_rules
-from polygraph.tasks.plan import PlanStep, rules
+from polygraph.tasks.plan import PlanStep, plan_by_rules
 from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 _SUPPORT = 0.5
 """Share of the question's content words that evidence must hold to pass a check."""
@@ -17,7 +17,7 @@ _ENDS = re.compile(r"^- (.{1,200}?) → .{0,300}? → (.{1,200})$", re.MULTILINE
 
 def scripted_plan(request: ChatRequest) -> str:
     """The plan that question words suggest, as JSON."""
-    steps = rules(asked(last_turn(request))).steps
+    steps = plan_by_rules(asked(last_turn(request))).steps
     return json.dumps({"steps": [_plain(step) for step in steps]}, ensure_ascii=False)
 
 
@@ -25,7 +25,7 @@ def scripted_sub_answer(request: ChatRequest) -> str:
     """The statement that shares most words with the question, and the ends of it that the question does not name."""
     last = last_turn(request)
     question = asked(last)
-    wanted = set(content(question))
+    wanted = set(content_stems(question))
     found = _ENDS.finditer(fenced(last, "material"))
     best = max(found, key=lambda m: share(wanted, m.group()), default=None)
     if best is None:
@@ -37,7 +37,7 @@ def scripted_sub_answer(request: ChatRequest) -> str:
 def scripted_deduce(request: ChatRequest) -> str:
     """The line that shares most words with the question."""
     last = last_turn(request)
-    wanted = set(content(asked(last)))
+    wanted = set(content_stems(asked(last)))
     lines = [line.removeprefix("- ") for line in fenced(last, "material").splitlines() if line.strip()]
     best = max(lines, key=lambda line: share(wanted, line), default="")
     return best if share(wanted, best) else "UNKNOWN"
@@ -46,27 +46,27 @@ def scripted_deduce(request: ChatRequest) -> str:
 def scripted_supports(request: ChatRequest) -> str:
     """Yes if the evidence holds half of the question's content words."""
     last = last_turn(request)
-    return "YES" if share(set(content(asked(last))), fenced(last, "evidence")) >= _SUPPORT else "NO"
+    return "YES" if share(set(content_stems(asked(last))), fenced(last, "evidence")) >= _SUPPORT else "NO"
 
 
 def scripted_answered(request: ChatRequest) -> str:
     """Yes if the answer is none of a refusal and holds half of the question's content words."""
     last = last_turn(request)
     reply = fenced(last, "answer")
-    holds = share(set(content(asked(last))), reply) >= _SUPPORT and not reply.startswith("NO ANSWER")
+    holds = share(set(content_stems(asked(last))), reply) >= _SUPPORT and not reply.startswith("NO ANSWER")
     return "YES" if holds else "NO"
 
 
 def scripted_intent(request: ChatRequest) -> str:
-    """By the rules that hold without a model."""
+    """By the plan_by_rules that hold without a model."""
     return intent_by_rules(fenced(last_turn(request), "text")).upper()
 
 
 def scripted_keep_rows(request: ChatRequest) -> str:
     """Rows that hold every content word of the condition."""
     last = last_turn(request)
-    wanted = set(content(asked(last, "Condition: ")))
-    kept = [n for n, text in blocks(fenced(last, "rows")) if wanted <= set(content(text))]
+    wanted = set(content_stems(asked(last, "Condition: ")))
+    kept = [n for n, text in blocks(fenced(last, "rows")) if wanted <= set(content_stems(text))]
     return json.dumps({"keep": kept})
 
 

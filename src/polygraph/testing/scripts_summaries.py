@@ -7,8 +7,8 @@ from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.summarise import NOTHING
 from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
-from polygraph.text.sentences import sentences
-from polygraph.text.words import content, phrases
+from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import content_stems, phrases
 
 _MOST = 3
 _SOURCE = re.compile(r"\s*\[[\d,; ]{1,40}\]")
@@ -38,7 +38,7 @@ def scripted_summary(request: ChatRequest) -> str:
     """The notes that share most words with subject and question, each cited; or that none helps."""
     last = last_turn(request)
     subject = asked(last.partition("\n")[0], "Subject: ")
-    wanted = set(content(f"{subject} {asked(last)}"))
+    wanted = set(content_stems(f"{subject} {asked(last)}"))
     found = [(share(wanted, text), n, " ".join(text.split())) for n, text in blocks(fenced(last, "notes"))]
     best = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
     return " ".join(f"{text.rstrip('.')} [{n}]." for _, n, text in best) or NOTHING
@@ -48,15 +48,15 @@ def scripted_word(request: ChatRequest) -> str:
     """The first name of the evidence that stands in the sentence nearest to the question and not in the question."""
     last = last_turn(request)
     question = asked(last)
-    wanted = set(content(question))
+    wanted = set(content_stems(question))
     found = [
         (share(wanted, text[start:end]), n, text[start:end])
         for n, text in blocks(fenced(last, "evidence"))
-        for start, end in sentences(text[:20_000])
+        for start, end in sentence_spans(text[:20_000])
     ]
     for part, n, sentence in sorted(found, key=lambda item: (-item[0], item[1])):
         for name, named in phrases(sentence):
-            if part > 0 and named and not set(content(name)) & wanted:
+            if part > 0 and named and not set(content_stems(name)) & wanted:
                 return f"{name} [{n}]"
     return f"{NO_ANSWER} insufficient evidence"
 
@@ -71,7 +71,7 @@ def scripted_hyde(request: ChatRequest) -> str:
 def scripted_primer(request: ChatRequest) -> str:
     """Of each report the line nearest to the question, and a question about each title."""
     last = last_turn(request)
-    wanted = set(content(asked(last)))
+    wanted = set(content_stems(asked(last)))
     best, titles = [], []
     for n, text in blocks(fenced(last, "reports")):
         lines = [_SOURCE.sub("", line).lstrip("-# ").strip() for line in text.splitlines()]
@@ -86,11 +86,11 @@ def scripted_follow_up(request: ChatRequest) -> str:
     """The sentences nearest to both questions, and no further question."""
     last = last_turn(request)
     larger = asked(last.rpartition("\n\nQuestion: ")[0], "Larger question: ")
-    wanted = set(content(f"{asked(last)} {larger}"))
+    wanted = set(content_stems(f"{asked(last)} {larger}"))
     found = [
         (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
         for n, text in blocks(fenced(last, "evidence"))
-        for start, end in sentences(text[:20_000])
+        for start, end in sentence_spans(text[:20_000])
     ]
     said = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
     return _intermediate(said, [])
@@ -99,7 +99,7 @@ def scripted_follow_up(request: ChatRequest) -> str:
 def scripted_rating(request: ChatRequest) -> str:
     """The share of the question's words that the report holds, times 5."""
     last = last_turn(request)
-    rating = round(5 * share(set(content(asked(last))), fenced(last, "report")))
+    rating = round(5 * share(set(content_stems(asked(last))), fenced(last, "report")))
     return json.dumps({"rating": rating})
 
 

@@ -603,7 +603,7 @@ def test_every_real_report_is_read_whole_and_nothing_else_passes_for_one(real_re
     n_read = 0
     for one in real_replies:
         try:
-            draft = task.parse(one["output"])
+            draft = task.parse_report(one["output"])
         except UnusableReply:
             assert one["kind"] != "json" or '"points"' in one["output"]
             continue
@@ -620,7 +620,7 @@ def test_real_reports_cut_off_anywhere_are_salvaged_or_refused_but_never_break(r
     n_read = 0
     for end in range(0, len(text), 40):
         with suppress(UnusableReply):
-            n_read += bool(task.parse(text[:end]).summary.text)
+            n_read += bool(task.parse_report(text[:end]).summary.text)
     assert n_read > 30
 
 
@@ -643,7 +643,7 @@ def test_real_reports_cut_off_anywhere_are_salvaged_or_refused_but_never_break(r
     ],
 )
 def test_replies_that_differ_in_form_are_read(text, findings, rating):
-    draft = task.parse(text)
+    draft = task.parse_report(text)
     assert draft.summary.text
     assert (len(draft.findings), draft.rating) == (findings, rating)
 
@@ -653,16 +653,16 @@ def test_replies_that_differ_in_form_are_read(text, findings, rating):
 )
 def test_what_is_no_report_is_refused_with_a_reason(text):
     with pytest.raises(UnusableReply, match=r"must be one JSON object|lacks"):
-        task.parse(text)
+        task.parse_report(text)
 
 
 def test_sources_are_taken_out_of_the_text_however_they_are_written():
-    assert task.cited("A [1]. B [2, 4-6]. C [Sources: 7; 8]. D [9][10].") == (
+    assert task.strip_sources("A [1]. B [2, 4-6]. C [Sources: 7; 8]. D [9][10].") == (
         "A. B. C. D.", (1, 2, 4, 5, 6, 7, 8, 9, 10),
     )  # fmt: skip
-    assert task.cited("see [note 3] and [sic]") == ("see [note 3] and [sic]", ())
-    assert len(task.cited("[1-999999]")[1]) < 100
-    draft = task.parse(
+    assert task.strip_sources("see [note 3] and [sic]") == ("see [note 3] and [sic]", ())
+    assert len(task.strip_sources("[1-999999]")[1]) < 100
+    draft = task.parse_report(
         '{"summary": "S.", "findings": [{"summary": "F.", "explanation": "", "sources": [3, "4"]}]}'
     )
     assert draft.findings[0][0].sources == (3, 4)
@@ -671,7 +671,7 @@ def test_sources_are_taken_out_of_the_text_however_they_are_written():
 def test_a_report_needs_a_chat_model():
     models = replace(models_of(reply()), chat=None)
     with pytest.raises(ValueError, match="chat model"):
-        task.report(models, "x", max_words=10)
+        task.write_report(models, "x", max_words=10)
     assert write_reports([ALL], HARBOUR, no_chunks, models)[0].written_by == "extractive"
 
 

@@ -16,7 +16,7 @@ from polygraph.retrieve.base import Method
 from polygraph.retrieve.methods.combine import Arm, Integrate, Select, integrate, select
 from polygraph.retrieve.overlap import overlap, passages
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.route import Route, by_rules, read_kind
+from polygraph.tasks.route import Route, parse_route, route_by_rules
 from polygraph.testing import check_method, scripted_chat
 from polygraph.testing.scripted_model import REPLIES
 from polygraph.workspace.index import Index
@@ -131,11 +131,11 @@ def test_a_router_and_arms_of_ones_own(index):
 
 
 def test_labels_are_read_strictly():
-    assert read_kind("Reasoning.") == "reasoning"
-    assert read_kind("<think>fact?</think>\nfact") == "fact"
+    assert parse_route("Reasoning.") == "reasoning"
+    assert parse_route("<think>fact?</think>\nfact") == "fact"
     for bad in ("", "both", "fact or reasoning", "facts"):
         with pytest.raises(UnusableReply):
-            read_kind(bad)
+            parse_route(bad)
 
 
 @pytest.mark.parametrize(
@@ -151,7 +151,7 @@ def test_labels_are_read_strictly():
     ],
 )
 def test_rules_sort_a_question_without_a_model(question, kind):
-    assert by_rules(question).kind == kind
+    assert route_by_rules(question).kind == kind
 
 
 def test_needs_are_those_of_all_arms_and_a_missing_one_is_named(index):

@@ -12,7 +12,7 @@ from polygraph.retrieve.answer import answer
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.methods.graphcot import GraphCoT
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.agent import Act, read_step
+from polygraph.tasks.agent import AgentAction, parse_step
 from polygraph.testing import scripted_chat
 from polygraph.testing.prompt_reading import fenced, last_turn
 from polygraph.testing.scripted_model import REPLIES
@@ -83,36 +83,36 @@ def walk(index, chat, **parameters):
 
 def test_a_search_shows_the_node_that_bears_the_name_and_numbers_it(index):
     found = tools(index)
-    assert found.run(Act(tool="RetrieveNode", argument="bela"), 1).startswith(
+    assert found.run(AgentAction(tool="RetrieveNode", argument="bela"), 1).startswith(
         "node 'bela': [1] Bela (concept): "
     )
     assert found.shown[0].why == "step 1, RetrieveNode[bela]: bears this name"
-    assert found.run(Act(tool="RetrieveNode", argument="Bela"), 2) == "node 'bela': [1] as above"
+    assert found.run(AgentAction(tool="RetrieveNode", argument="Bela"), 2) == "node 'bela': [1] as above"
 
 
 def test_neighbours_are_statements_of_all_kinds_or_one(index):
     found = tools(index)
-    everything = found.run(Act(tool="NeighbourCheck", node="ada"), 1)
+    everything = found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     assert everything.splitlines() == [
         "[1] ada → funds → bela", "[2] ada → funds → fedor", "[3] ada → visits → ezra",
     ]  # fmt: skip
-    assert found.run(Act(tool="NeighbourCheck", node="ada", argument="VISITS"), 2) == "[3] as above"
-    assert found.run(Act(tool="NodeDegree", node="ada", argument="funds"), 3) == "2 neighbours"
-    assert found.run(Act(tool="NodeDegree", node="ada"), 3) == "3 neighbours"
-    assert found.run(Act(tool="NodeDegree", node="dora", argument="concept"), 3) == "1 neighbour"
+    assert found.run(AgentAction(tool="NeighbourCheck", node="ada", argument="VISITS"), 2) == "[3] as above"
+    assert found.run(AgentAction(tool="NodeDegree", node="ada", argument="funds"), 3) == "2 neighbours"
+    assert found.run(AgentAction(tool="NodeDegree", node="ada"), 3) == "3 neighbours"
+    assert found.run(AgentAction(tool="NodeDegree", node="dora", argument="concept"), 3) == "1 neighbour"
 
 
 def test_a_long_list_of_neighbours_says_how_many_it_leaves_out(index):
-    seen = tools(index, neighbours=2).run(Act(tool="NeighbourCheck", node="ada"), 1)
+    seen = tools(index, neighbours=2).run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     assert seen.splitlines()[-1] == "(1 more are not listed)"
     assert len(seen.splitlines()) == 3
 
 
 def test_features_are_description_type_aliases_and_sources(index):
     found = tools(index)
-    assert found.run(Act(tool="NodeFeature", node="bela", argument="type"), 1) == "concept"
-    assert found.run(Act(tool="NodeFeature", node="bela", argument="aliases"), 1) == "none"
-    seen = found.run(Act(tool="NodeFeature", node="Bela", argument="sources"), 2)
+    assert found.run(AgentAction(tool="NodeFeature", node="bela", argument="type"), 1) == "concept"
+    assert found.run(AgentAction(tool="NodeFeature", node="bela", argument="aliases"), 1) == "none"
+    seen = found.run(AgentAction(tool="NodeFeature", node="Bela", argument="sources"), 2)
     # Both hold "Bela"; d1 also "Ada" and "funds", d2 also "repairs": in that order.
     assert seen.splitlines() == ["[1] d1", "Ada funds Bela.", "[2] d2", "Bela repairs Cyra."]
     assert found.shown[0].why.endswith("holds 3 of the question's 4 words")
@@ -122,12 +122,12 @@ def test_features_are_description_type_aliases_and_sources(index):
 @pytest.mark.parametrize(
     ("act", "said"),
     [
-        (Act(tool="DropTable"), "there is no tool 'DropTable'; tools are RetrieveNode"),
-        (Act(tool="__import__('os').system('id')"), "there is no tool"),
-        (Act(tool="RetrieveNode"), "needs an argument"),
-        (Act(tool="NodeFeature", node="zed", argument="type"), "there is no node 'zed'; find one"),
-        (Act(tool="NodeFeature", node="ada", argument="salary"), "features are description, type"),
-        (Act(tool="NeighbourCheck", node="ada", argument="marries"), "it has: funds, visits"),
+        (AgentAction(tool="DropTable"), "there is no tool 'DropTable'; tools are RetrieveNode"),
+        (AgentAction(tool="__import__('os').system('id')"), "there is no tool"),
+        (AgentAction(tool="RetrieveNode"), "needs an argument"),
+        (AgentAction(tool="NodeFeature", node="zed", argument="type"), "there is no node 'zed'; find one"),
+        (AgentAction(tool="NodeFeature", node="ada", argument="salary"), "features are description, type"),
+        (AgentAction(tool="NeighbourCheck", node="ada", argument="marries"), "it has: funds, visits"),
     ],
 )
 def test_whatever_is_wrong_with_an_action_comes_back_as_an_observation(index, act, said):
@@ -138,7 +138,7 @@ def test_whatever_is_wrong_with_an_action_comes_back_as_an_observation(index, ac
 
 def test_what_the_budget_has_no_room_for_is_not_shown(index):
     found = tools(index, max_tokens=25)
-    seen = found.run(Act(tool="NeighbourCheck", node="ada"), 1)
+    seen = found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     assert "more are not shown" in seen
     assert found.n_withheld == 3 - len(found.shown) > 0
 
@@ -213,11 +213,13 @@ def test_a_filter_hides_nodes_and_neighbours(folder):
     with_all = Snapshot(folder)
     scoped = with_all.where({"id": "d4.txt"})
     found = tools(scoped)
-    assert found.run(Act(tool="NeighbourCheck", node="ada"), 1) == "[1] ada → visits → ezra"
-    assert "no node 'bela'" in found.run(Act(tool="NodeFeature", node="bela", argument="type"), 1)
+    assert found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1) == "[1] ada → visits → ezra"
+    assert "no node 'bela'" in found.run(AgentAction(tool="NodeFeature", node="bela", argument="type"), 1)
     assert (
         "funds"
-        not in found.run(Act(tool="NeighbourCheck", node="ada", argument="funds"), 1).partition("has:")[2]
+        not in found.run(AgentAction(tool="NeighbourCheck", node="ada", argument="funds"), 1).partition(
+            "has:"
+        )[2]
     )
     with_all.close()
 
@@ -236,11 +238,11 @@ def test_without_a_model_the_same_tools_are_used_by_rule(index):
 
 
 def test_steps_are_read_strictly_and_bounded():
-    step = read_step('```json\n{"thought": "a\\nb", "actions": [{"tool": "Finish", "argument": 5}]}\n```')
+    step = parse_step('```json\n{"thought": "a\\nb", "actions": [{"tool": "Finish", "argument": 5}]}\n```')
     assert step.thought == "a b"
-    assert step.acts == (Act(tool="Finish", argument="5"),)
-    assert len(read_step(json.dumps([{"tool": "NodeDegree", "node": "n" * 999}] * 9)).acts) == 5
-    assert len(read_step('{"tool": "NodeDegree", "node": "' + "n" * 999 + '"}').acts[0].node) == 300
+    assert step.actions == (AgentAction(tool="Finish", argument="5"),)
+    assert len(parse_step(json.dumps([{"tool": "NodeDegree", "node": "n" * 999}] * 9)).actions) == 5
+    assert len(parse_step('{"tool": "NodeDegree", "node": "' + "n" * 999 + '"}').actions[0].node) == 300
     for bad in (
         "",
         "RetrieveNode[Bela]",
@@ -250,7 +252,7 @@ def test_steps_are_read_strictly_and_bounded():
         '{"actions": [{}]}',
     ):
         with pytest.raises(UnusableReply):
-            read_step(bad)
+            parse_step(bad)
 
 
 def test_the_transcript_cannot_end_its_fence(index):

@@ -10,7 +10,7 @@ from polygraph.records import Triple
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.methods.hipporag import HippoRAG
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.filter_facts import read_choice, relevant_facts
+from polygraph.tasks.filter_facts import parse_fact_choice, relevant_facts
 from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {
@@ -205,7 +205,7 @@ SHOWN = ["ada, funds, bela", "bela, repairs, cyra", "cyra, guards, dora"]
     ],
 )
 def test_facts_are_chosen_by_number_or_else_by_their_words(reply, chosen):
-    assert read_choice(reply, SHOWN) == chosen
+    assert parse_fact_choice(reply, SHOWN) == chosen
 
 
 @pytest.mark.parametrize("reply", ["none of them", '{"answer": "Ada"}', '{"facts": [7]}', '{"facts": ["x"]}'])
@@ -213,7 +213,7 @@ def test_a_reply_that_names_no_fact_is_unusable(reply):
     from polygraph.errors import UnusableReply
 
     with pytest.raises(UnusableReply):
-        read_choice(reply, SHOWN)
+        parse_fact_choice(reply, SHOWN)
 
 
 def test_without_a_model_facts_that_touch_the_question_stay():

@@ -11,7 +11,7 @@ from polygraph.models.providers.scripted import task_of
 from polygraph.retrieve.methods.rograg.executor import Execution
 from polygraph.retrieve.methods.rograg.fact_search import Matching, link, matching_facts
 from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
-from polygraph.tasks.plan import Plan, plan, read_plan, rules, used
+from polygraph.tasks.plan import Plan, parse_plan, plan, plan_by_rules, referenced_aliases
 from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {
@@ -102,7 +102,7 @@ def look(alias, subject="", predicate="", object_="", **more):
 
 
 def run(index, *steps, chat=None, how=PAPER):
-    made = read_plan(steps_of(*steps))
+    made = parse_plan(steps_of(*steps))
     done = Execution(index, models(chat), how, passages=5, method="test").run(made)
     return {b.step.alias: b for b in done}
 
@@ -275,7 +275,7 @@ def test_a_sub_answer_that_cannot_be_used_is_recorded(index):
 
 
 def test_an_unknown_operator_drops_its_step_and_not_the_plan():
-    made = read_plan(steps_of({"operator": "divine", "question": "?"}, look("a", "Ada")))
+    made = parse_plan(steps_of({"operator": "divine", "question": "?"}, look("a", "Ada")))
     assert [s.alias for s in made.steps] == ["a"]
     assert made.dropped == ("step 1: divine",)
 
@@ -292,11 +292,11 @@ def test_an_unknown_operator_drops_its_step_and_not_the_plan():
 )
 def test_a_plan_that_cannot_be_run_is_refused_with_the_reason(steps, problem):
     with pytest.raises(UnusableReply, match=problem):
-        read_plan(steps_of(*steps))
+        parse_plan(steps_of(*steps))
 
 
 def test_synonyms_unknown_slots_and_missing_aliases_are_understood():
-    made = read_plan(
+    made = parse_plan(
         '[{"step": "Who?", "operator": "get_spo", "subject": "?x", "object": "Ezra"},'
         ' {"operator": "get", "of": "@s1"}]'
     )
@@ -306,8 +306,8 @@ def test_synonyms_unknown_slots_and_missing_aliases_are_understood():
 
 
 def test_references_are_found_in_every_field():
-    step = read_plan(steps_of(look("a", "Ada"), look("b", "@a", "like @a", "x", where="after @a"))).steps[1]
-    assert used(step) == ["a"]
+    step = parse_plan(steps_of(look("a", "Ada"), look("b", "@a", "like @a", "x", where="after @a"))).steps[1]
+    assert referenced_aliases(step) == ["a"]
 
 
 def test_a_refused_plan_is_asked_for_again_with_the_reason_at_most_three_times():
@@ -345,13 +345,13 @@ def test_no_retries_mean_one_call():
     ],
 )
 def test_question_words_make_a_plan_without_a_model(question, operators):
-    assert [s.operator for s in rules(question).steps] == operators
+    assert [s.operator for s in plan_by_rules(question).steps] == operators
 
 
 def test_rules_prefer_names_that_the_graph_knows_and_leave_longer_names_whole():
-    (step,) = rules("who keeps the skerry light", ["skerry light"]).steps
+    (step,) = plan_by_rules("who keeps the skerry light", ["skerry light"]).steps
     assert (step.subject, step.predicate) == ("skerry light", "keeps")
-    (step,) = rules("Who built Alder Mill?", ["Alder", "Alder Mill"]).steps
+    (step,) = plan_by_rules("Who built Alder Mill?", ["Alder", "Alder Mill"]).steps
     assert step.subject == "Alder Mill"
 
 

@@ -10,9 +10,9 @@ from polygraph.retrieve.answer import answer
 from polygraph.retrieve.methods.rograg.dual import RogragDual
 from polygraph.retrieve.methods.rograg.rograg import Rograg
 from polygraph.retrieve.relevance import best_cut, calibrate, relevance
-from polygraph.tasks.intent import INTENTS, question_intent, read_intent
+from polygraph.tasks.intent import INTENTS, classify_intent, parse_intent
 from polygraph.tasks.question import Keywords
-from polygraph.tasks.verify import keep_rows, read_support
+from polygraph.tasks.verify import filter_rows, parse_verdict
 from polygraph.testing import WordEmbedder, scripted_chat
 
 TEXTS = {
@@ -249,24 +249,24 @@ def test_a_question_about_the_whole_is_not_refused_for_naming_nothing(index):
 
 
 def test_verdicts_are_read_from_the_first_word_only():
-    assert read_support("<think>no?</think>YES, all of it") is True
-    assert read_support("**No**") is False
+    assert parse_verdict("<think>no?</think>YES, all of it") is True
+    assert parse_verdict("**No**") is False
     for text in ("", "Possibly yes", "support", "Yesterday it was"):
         with pytest.raises(UnusableReply):
-            read_support(text)
+            parse_verdict(text)
 
 
 def test_intents_are_read_from_the_first_word_and_what_is_none_is_a_question():
     for intent in INTENTS:
-        assert read_intent(f"**{intent.upper()}**") == intent
+        assert parse_intent(f"**{intent.upper()}**") == intent
     with pytest.raises(UnusableReply):
-        read_intent("It is a GREETING")
-    assert question_intent("Hello", models(saying(intent="well…")), method="test") == "question"
+        parse_intent("It is a GREETING")
+    assert classify_intent("Hello", models(saying(intent="well…")), method="test") == "question"
 
 
 def test_rows_are_judged_forty_at_a_time():
     given = models(saying(keep_rows='{"keep": [1, 40, 41, true, "2"]}'))
-    kept, calls = keep_rows([f"row {n}" for n in range(50)], "odd", given, method="test")
+    kept, calls = filter_rows([f"row {n}" for n in range(50)], "odd", given, method="test")
     # 41 is beyond the first batch, and 40 beyond the second, which has ten.
     assert (kept, calls) == ([0, 39, 40], 2)
 

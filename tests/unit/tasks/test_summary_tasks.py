@@ -9,10 +9,10 @@ from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.records import Finding, Report
 from polygraph.tasks.answer import write_answer
 from polygraph.tasks.aspects import aspects, question_parts
-from polygraph.tasks.citations import likeliest, without_citations
-from polygraph.tasks.drift import prime, read_intermediate
-from polygraph.tasks.rate_reports import read_rating
-from polygraph.tasks.summarise import read_summary
+from polygraph.tasks.citations import likely_sources, strip_citations
+from polygraph.tasks.drift import parse_intermediate, run_primer
+from polygraph.tasks.rate_reports import parse_rating
+from polygraph.tasks.summarise import parse_summary
 
 
 @pytest.mark.parametrize(
@@ -26,46 +26,46 @@ from polygraph.tasks.summarise import read_summary
     ],
 )
 def test_citations_are_taken_out_and_read(text, plain, numbers):
-    assert without_citations(text, 3) == (plain, numbers)
+    assert strip_citations(text, 3) == (plain, numbers)
 
 
 def test_a_long_reply_is_read_in_linear_time():
     text = "[1 ; " * 50_000 + " " * 50_000 + "[1]" * 50_000
-    assert without_citations(text, 1)[1] == (1,)
-    assert without_citations(" " * 200_000 + "x", 1)[0] == "x"
-    assert without_citations("a" + " " * 200_000 + "x", 1)[0].endswith("x")
+    assert strip_citations(text, 1)[1] == (1,)
+    assert strip_citations(" " * 200_000 + "x", 1)[0] == "x"
+    assert strip_citations("a" + " " * 200_000 + "x", 1)[0].endswith("x")
 
 
 def test_a_summary_without_citations_rests_on_the_notes_that_share_its_words():
-    assert read_summary("The lamp was dark.", ["Oil is dear.", "The dark lamp.", "A lamp."]).notes == (2, 3)
-    assert read_summary("Zinc.", ["Oil is dear.", "A lamp."]).notes == (1,)
-    assert likeliest("", ["a"], most=3) == ()
+    assert parse_summary("The lamp was dark.", ["Oil is dear.", "The dark lamp.", "A lamp."]).notes == (2, 3)
+    assert parse_summary("Zinc.", ["Oil is dear.", "A lamp."]).notes == (1,)
+    assert likely_sources("", ["a"], most=3) == ()
 
 
 @pytest.mark.parametrize("text", ["NOTHING", "nothing.", "**NOTHING**", "<think>hm</think>\nNOTHING"])
 def test_a_summary_may_say_nothing(text):
-    assert read_summary(text, ["a"]).text == ""
+    assert parse_summary(text, ["a"]).text == ""
 
 
 def test_an_empty_summary_is_asked_for_once_more():
     with pytest.raises(UnusableReply):
-        read_summary(" \n", ["a"])
+        parse_summary(" \n", ["a"])
 
 
 def test_an_answer_on_the_way_is_read_from_broken_json():
-    said = read_intermediate(
+    said = parse_intermediate(
         '```json\n{"answer": "Dark [1].", "score": "70", "follow_ups": ["Why?", "Why?", ""],}\n```', ["x"]
     )
     assert (said.text, said.score, said.follow_ups, said.cited) == ("Dark.", 70.0, ("Why?",), (1,))
-    assert read_intermediate('{"answer": "Dark.", "score": 400}', ["x"]).score == 100.0
-    assert read_intermediate('{"answer": "", "score": 90, "follow_ups": "no"}', ["x"]).score == 0.0
-    assert read_intermediate('{"answer": "Dark", "score": NaN}', ["x"]).score == 0.0
+    assert parse_intermediate('{"answer": "Dark.", "score": 400}', ["x"]).score == 100.0
+    assert parse_intermediate('{"answer": "", "score": 90, "follow_ups": "no"}', ["x"]).score == 0.0
+    assert parse_intermediate('{"answer": "Dark", "score": NaN}', ["x"]).score == 0.0
     with pytest.raises(UnusableReply, match="JSON"):
-        read_intermediate("It was dark.", ["x"])
+        parse_intermediate("It was dark.", ["x"])
 
 
 def test_at_most_ten_questions_of_bounded_length_follow_from_one_reply():
-    said = read_intermediate(
+    said = parse_intermediate(
         json.dumps({"answer": "a", "follow_ups": [f"{i} {'x' * 900}" for i in range(40)]}), ["a"]
     )
     assert len(said.follow_ups) == 10
@@ -78,7 +78,7 @@ def test_a_primer_rests_on_the_findings_that_say_it(hashed_models):
         findings=(Finding(summary="Mara built it.", chunks=("a:0",)), Finding(summary="Oil is dear.", chunks=("a:1",))),
     )  # fmt: skip
     reply = '{"answer": "The oil is dear [1].", "score": 50, "follow_ups": []}'
-    said = prime(
+    said = run_primer(
         "Why?", [report], hashed_models(ScriptedChat(replies={"primer": lambda _: reply})), method="m"
     )
     assert said.chunks == ("a:1",)
@@ -87,7 +87,7 @@ def test_a_primer_rests_on_the_findings_that_say_it(hashed_models):
 @pytest.mark.parametrize("text", ["6", "It depends.", '{"rating": "high"}', "", "3 or 4"])
 def test_a_rating_outside_of_its_range_is_none(text):
     with pytest.raises(UnusableReply):
-        read_rating(text)
+        parse_rating(text)
 
 
 def test_entities_of_a_question_without_a_model_are_its_phrases_each_once(hashed_models):

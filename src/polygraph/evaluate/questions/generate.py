@@ -24,9 +24,14 @@ from polygraph.models.thread_pool import in_turn
 from polygraph.records import Chunk
 from polygraph.retrieve.evidence import entity_line, relation_line
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.generate_questions import Level, name_users, pose_question, summarise_sources
+from polygraph.tasks.generate_questions import (
+    Level,
+    generate_question,
+    generate_user_questions,
+    summarise_sources,
+)
 from polygraph.text.tokens import truncate
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 LEVELS: tuple[Level, ...] = ("node", "edge", "subgraph")
 _SOURCE_TOKENS = 3_000
@@ -97,7 +102,7 @@ def grounded_questions(
             tried += len(batch)
             asked = models.calls.map(lambda part: _ask(part, chat, models, temperature), batch)
             for question in asked:
-                words = frozenset(content(question.question)) if question else frozenset()
+                words = frozenset(content_stems(question.question)) if question else frozenset()
                 if question is None or words in seen:
                     lost += 1
                     continue
@@ -132,7 +137,7 @@ def summary_questions(
     """
     chat = generator_of(models)
     description = describe_collection(index)
-    found = name_users(
+    found = generate_user_questions(
         description,
         chat,
         models.calls,
@@ -157,13 +162,13 @@ def describe_collection(index: Snapshot, *, max_tokens: int = _DESCRIPTION_TOKEN
     """Beginnings and ends of the documents, in the order of their ids; of many, each gets its share."""
     ids = [
         i
-        for i, _, _ in index.store.documents()
+        for i, _, _ in index.store.documents.headers()
         if index.documents_allowed is None or i in index.documents_allowed
     ]
     share = min(2 * _PIECE_TOKENS, max_tokens // max(len(ids), 1))
     pieces = []
     for i in ids:
-        document = index.store.document(i)
+        document = index.store.documents.get(i)
         if document is not None:
             pieces.append(f"## {document.title}\n{_ends(document.text, max(share, 40))}")
     return truncate("\n\n".join(pieces), max_tokens)
@@ -241,7 +246,7 @@ def _ask(part: _Part, chat: ChatModel, models: Models, temperature: float) -> Qu
         sources = part.sources
         if part.level == "subgraph":
             sources = summarise_sources(sources, chat, models.calls)
-        text = pose_question(
+        text = generate_question(
             part.level, part.structure, sources, chat, models.calls, temperature=temperature, sample=0
         )
     except UnusableReply:

@@ -12,11 +12,11 @@ from polygraph.errors import RequestsWaiting, UnusableReply
 from polygraph.graph.chunk_numbers import chunk_key
 from polygraph.graph.reports.context import Material, Materials
 from polygraph.graph.reports.extractive import Extract, Extracts, title_of
-from polygraph.graph.reports.members import Counted, GraphRows, Members, Outline
+from polygraph.graph.reports.members import GraphRows, Members, Outline
 from polygraph.graph.reports.sentence_table import Told
 from polygraph.models import Models
 from polygraph.prompts import prompt
-from polygraph.records import Community, Finding, Report, digest
+from polygraph.records import Community, CountedCommunity, Finding, Report, digest
 from polygraph.tasks import report as task
 from polygraph.text.tokens import count_tokens
 
@@ -142,7 +142,7 @@ def write_reports(
 
 
 def extractive_reports(
-    communities: Iterable[Community | Counted],
+    communities: Iterable[Community | CountedCommunity],
     graph: GraphRows,
     chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
     *,
@@ -216,10 +216,10 @@ class _Writer:
             weight=self._weight(community),
         )
 
-    def written(self, community: Community, draft: task.Draft, material: Material, model: str) -> Report:
+    def written(self, community: Community, draft: task.ParsedReport, material: Material, model: str) -> Report:
         everything = _in_order(chunk for source in material.sources for chunk in source) or community.chunks
 
-        def rests_on(*statements: task.Statement) -> tuple[str, ...]:
+        def rests_on(*statements: task.SourcedText) -> tuple[str, ...]:
             numbers = {n for statement in statements for n in statement.sources}
             valid = [n for n in numbers if 1 <= n <= len(material.sources)]
             return _in_order(chunk for n in valid for chunk in material.sources[n - 1]) or everything
@@ -274,9 +274,9 @@ class _Reports(dict[str, Report]):
         return super().__contains__(community)
 
 
-def _draft(models: Models, max_words: int, material: str) -> task.Draft | UnusableReply | RequestsWaiting:
+def _draft(models: Models, max_words: int, material: str) -> task.ParsedReport | UnusableReply | RequestsWaiting:
     try:
-        return task.report(models, material, max_words=max_words)
+        return task.write_report(models, material, max_words=max_words)
     except (UnusableReply, RequestsWaiting) as error:
         return error
 
@@ -287,7 +287,7 @@ def _onwards(progress: Callable[[int], None], n_before: int, n: int) -> None:
 
 def _room(max_input_tokens: int, max_words: int) -> int:
     """Tokens that the instructions leave for the material."""
-    empty = task.request("", max_words=max_words)
+    empty = task.report_request("", max_words=max_words)
     instructions = sum(count_tokens(message.content) for message in empty.messages)
     if max_input_tokens - instructions < _LEAST_ROOM:
         raise ValueError(

@@ -24,9 +24,9 @@ from polygraph.retrieve.steps import embed_names, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.tasks.aspects import aspects, question_parts
-from polygraph.tasks.summarise import Summary, select_summaries, summarise
+from polygraph.tasks.summarise import Summary, extractive_summaries, summarise_notes
+from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_many
-from polygraph.text.words import quantity
 
 _NOTE_TOKENS = 8
 """Number and line break of a note, at most."""
@@ -226,7 +226,7 @@ class FGRAG:
     ) -> tuple[list[tuple[str, ...]], list[Summary]]:
         chat = models.chat
         if chat is None:
-            chosen = select_summaries(
+            chosen = extractive_summaries(
                 question,
                 [part.subject for part in parts],
                 [[(c.text, c.chunk) for c in part.found] for part in parts],
@@ -243,7 +243,7 @@ class FGRAG:
             except UnusableReply:  # kept in quarantine; the summary has the question itself to go by
                 asked = ()
             notes = [c.note for c in part.found]
-            return asked, summarise(question, part.subject, asked, notes, models, chat, method="fg-rag")
+            return asked, summarise_notes(question, part.subject, asked, notes, models, chat, method="fg-rag")
 
         written = models.calls.map(write, parts)
         return [asked for asked, _ in written], [summary for _, summary in written]
@@ -260,7 +260,7 @@ def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> E
     rests_on = (
         f"{len(summary.notes)} of them cited"
         if summary.notes
-        else f"{quantity(len(spans), 'sentence')} chosen"
+        else f"{count_noun(len(spans), 'sentence')} chosen"
     )
     left_out = f"; {part.cut.n_items} more cut at {part.cut.budget:,} tokens" if part.cut else ""
     return Evidence(

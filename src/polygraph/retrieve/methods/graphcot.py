@@ -18,10 +18,10 @@ from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.agent import Act, next_step, step_tokens
+from polygraph.tasks.agent import AgentAction, next_step, step_tokens
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.question import question_entities
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 _NAME = "graph-cot"
 _SEEDS = 3
@@ -139,14 +139,14 @@ class GraphCoT:
                 walk.halted = f"the search was halted at step {n}: {error.problem}"
                 walk.steps.append({"n": n, "problem": error.problem})
                 return walk
-            _take(walk, n, found.thought, found.acts, tools)
+            _take(walk, n, found.thought, found.actions, tools)
             if walk.draft:
                 return walk
         walk.halted = f"the search was halted after {self.max_steps} steps without an answer"
         return walk
 
 
-def _take(walk: _Walk, n: int, thought: str, acts: tuple[Act, ...], tools: GraphTools) -> None:
+def _take(walk: _Walk, n: int, thought: str, acts: tuple[AgentAction, ...], tools: GraphTools) -> None:
     """Do the actions of one step, and write down what came of them."""
     walk.transcript.append(f"Step {n}\nThought: {thought or '(none)'}")
     done: list[Json] = []
@@ -175,10 +175,10 @@ def _by_rule(question: str, index: Snapshot, models: Models, tools: GraphTools) 
     seeds = list(dict.fromkeys(found[0][0].id for text in texts if (found := tools.find(text))))
     _take(walk, 2, "read about them", tuple(_act("NodeFeature", s, "sources") for s in seeds), tools)
     _take(walk, 3, "look at their neighbours", tuple(_act("NeighbourCheck", s, "") for s in seeds), tools)
-    asked = set(content(question))
+    asked = set(content_stems(question))
     ranked: dict[str, int] = {}
     for triple in tools.triples:
-        shared = len(asked & set(content(triple_line(triple))))
+        shared = len(asked & set(content_stems(triple_line(triple))))
         for node in {triple.source, triple.target} - set(seeds):
             ranked[node] = max(ranked.get(node, 0), shared)
     order = sorted(ranked, key=lambda node: (-ranked[node], node))[:_SEEDS]
@@ -188,8 +188,10 @@ def _by_rule(question: str, index: Snapshot, models: Models, tools: GraphTools) 
     return walk
 
 
-def _act(tool: Literal["RetrieveNode", "NodeFeature", "NeighbourCheck"], node: str, argument: str) -> Act:
-    return Act(tool=tool, node=node, argument=argument)
+def _act(
+    tool: Literal["RetrieveNode", "NodeFeature", "NeighbourCheck"], node: str, argument: str
+) -> AgentAction:
+    return AgentAction(tool=tool, node=node, argument=argument)
 
 
 def _ranking(tools: GraphTools) -> tuple[str, ...]:

@@ -20,13 +20,13 @@ from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_question, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.drift import Intermediate, follow, imagine_answer, prime
+from polygraph.tasks.drift import IntermediateAnswer, answer_follow_up, run_primer, write_hypothetical_answer
 from polygraph.tasks.offline.sentence_pool import SentencePool
-from polygraph.text.words import quantity
+from polygraph.text.prose import count_noun
 
 _PASSAGES = 16
 """Of a local search, from which an answer is chosen where there is no model."""
-_NOTHING = Intermediate(text="", score=0.0)
+_NOTHING = IntermediateAnswer(text="", score=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +43,7 @@ class _Open:
 class _Answered:
     """An answer on the way, and where it comes from."""
 
-    said: Intermediate
+    said: IntermediateAnswer
     id: str
     why: str
     spans: tuple[Span, ...]
@@ -62,7 +62,7 @@ class GraphRAGDrift:
     """Report whose form the hypothetical answer imitates: the highest rated (ours) or a random one (code); `none`:
     the question itself is searched for."""
     k_reports: int = 20
-    """Reports that prime the search (code: 20)."""
+    """Reports that run_primer the search (code: 20)."""
     folds: int = 5
     """Calls that these reports are read in (code: 5)."""
     rounds: int = 3
@@ -98,7 +98,8 @@ class GraphRAGDrift:
         # 2. Read them in folds: first answers, and questions to follow.
         folds = _folds([report for report, _ in near], self.folds)
         primed = models.calls.map(
-            lambda fold: _or_nothing(lambda: prime(question, fold, models, method="graphrag-drift")), folds
+            lambda fold: _or_nothing(lambda: run_primer(question, fold, models, method="graphrag-drift")),
+            folds,
         )
         pairs = list(zip(folds, primed, strict=True))
         trace.append(Step(name="primer", value=[[len(f), a.score, list(a.follow_ups)] for f, a in pairs]))
@@ -153,7 +154,7 @@ class GraphRAGDrift:
             sample = min(reports, key=lambda r: (-r.rating, r.level, r.community))
         else:
             sample = reports[int(np.random.default_rng(self.seed).integers(len(reports)))]
-        made_up = imagine_answer(question, sample, models, models.chat, method="graphrag-drift")
+        made_up = write_hypothetical_answer(question, sample, models, models.chat, method="graphrag-drift")
         return made_up, [Step(name="hyde", value=[sample.community, made_up])]
 
     def _follow(
@@ -213,7 +214,7 @@ def _folds(reports: Sequence[Report], n: int) -> list[Sequence[Report]]:
     return [reports[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 
-def _or_nothing(ask: Callable[[], Intermediate]) -> Intermediate:
+def _or_nothing(ask: Callable[[], IntermediateAnswer]) -> IntermediateAnswer:
     """One reply of sixty that cannot be used says nothing; it is kept in quarantine."""
     try:
         return ask()
@@ -223,7 +224,7 @@ def _or_nothing(ask: Callable[[], Intermediate]) -> Intermediate:
 
 def _answers(
     question: str, pairs: Sequence[tuple[_Open, Retrieval]], index: Snapshot, models: Models
-) -> list[Intermediate]:
+) -> list[IntermediateAnswer]:
     """Answer the questions of one round, each from its own search."""
     chunks = [_passages(search) for _, search in pairs]
     pool = None
@@ -232,13 +233,13 @@ def _answers(
             passages_of(list(dict.fromkeys(c for some in chunks for c in some)), index), models
         )
 
-    def answer(i: int) -> Intermediate:
+    def answer(i: int) -> IntermediateAnswer:
         asked, search = pairs[i]
         if not search.evidence:
             return _NOTHING
         texts = [e.text for e in search.evidence]
         return _or_nothing(
-            lambda: follow(
+            lambda: answer_follow_up(
                 question,
                 asked.text,
                 search.context,
@@ -257,14 +258,14 @@ def _passages(search: Retrieval) -> list[str]:
     return [e.id for e in search.evidence if e.kind == "chunk"][:_PASSAGES]
 
 
-def _answered(n: int, asked: _Open, search: Retrieval, said: Intermediate) -> _Answered:
+def _answered(n: int, asked: _Open, search: Retrieval, said: IntermediateAnswer) -> _Answered:
     cited = [span for number in said.cited for span in search.evidence[number - 1].spans]
     return _Answered(
         said=said,
         id=asked.text,
         why=(
             f"scored {said.score:.0f} of 100; round {n}, raised by {asked.asked_by} (scored {asked.parent:.0f}); "
-            f"local search of {quantity(len(search.evidence), 'piece')} of evidence"
+            f"local search of {count_noun(len(search.evidence), 'piece')} of evidence"
         ),
         spans=said.spans or tuple(dict.fromkeys(cited)),
     )

@@ -22,9 +22,9 @@ from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_question, reciprocal_rank_fusion
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
-from polygraph.tasks.refine_query import ACTIONS, Action, PathAnswer, answer_path, refine
-from polygraph.text.normalize import normalise
-from polygraph.text.words import content
+from polygraph.tasks.refine_query import ACTIONS, Action, PathAnswer, answer_path, refine_query
+from polygraph.text.normalize import normalize_name
+from polygraph.text.words import content_stems
 
 _NAME = "rq-rag"
 _NOTHING = Packed(context="", evidence=(), n_tokens=0, cuts=())
@@ -156,7 +156,7 @@ class RQRAG:
         before = [step.query for step in node.parent.path]
         action: Action = next(a for a in ACTIONS if a == node.action)
         try:
-            node.query = refine(
+            node.query = refine_query(
                 action,
                 question,
                 before,
@@ -168,8 +168,8 @@ class RQRAG:
         except UnusableReply as error:
             node.state, node.problem = "unusable", error.problem
             return
-        key = normalise(node.query)
-        if self.drop_repeated and any(normalise(query) == key for query in before):
+        key = normalize_name(node.query)
+        if self.drop_repeated and any(normalize_name(query) == key for query in before):
             node.state = "repeated"
 
     def _search(self, level: Sequence[_Node], index: Snapshot, models: Models) -> None:
@@ -225,7 +225,7 @@ def _votes(nodes: Sequence[_Node]) -> list[tuple[str, list[_Node]]]:
     """Paths by normalised short answer: most votes first, then the shallowest path, then the first created."""
     groups: dict[str, list[_Node]] = {}
     for node in nodes:
-        key = normalise(node.answer.short) if node.answer else ""
+        key = normalize_name(node.answer.short) if node.answer else ""
         if key:
             groups.setdefault(key, []).append(node)
     ordered = [(key, sorted(group, key=lambda n: (n.depth, n.n))) for key, group in groups.items()]
@@ -248,10 +248,10 @@ def _closest(question: str, asked: Vectors, paths: Sequence[_Node], index: Snaps
     A cross-encoder over all passages of the tree took twelve times as long and moved recall at 5 by 0.015 (34
     questions on the sample papers).
     """
-    wanted = set(content(question))
+    wanted = set(content_stems(question))
 
     def rank(node: _Node) -> tuple[float, float, int, int]:
-        held = set(content(" ".join(item.text for item in node.packed.evidence)))
+        held = set(content_stems(" ".join(item.text for item in node.packed.evidence)))
         rows = [hit.n for step in node.path for hit in step.hits]
         near = float(np.mean(index.chunk_similarities(asked, rows)))
         return -len(wanted & held) / (len(wanted) or 1), -round(near, 6), node.depth, node.n

@@ -25,7 +25,8 @@ from polygraph.tasks.offline.sentences import (
     similarities,
     term_weights,
 )
-from polygraph.text.words import STOP, content, listing, names, stem, words
+from polygraph.text.prose import join_list
+from polygraph.text.words import STOP_WORDS, content_stems, question_names, stem, words
 
 REFUSE_BELOW = 0.0
 """An answer is refused if the cross-encoder's logit for the best sentence is lower. This keeps 98% of the answerable
@@ -75,14 +76,16 @@ def answer_with_sentences(
     """
     if not passages:
         return ExtractiveAnswer(sentences=(), refused_because="nothing was found")
-    wanted = content(question)
+    wanted = content_stems(question)
     missing = _missing_names(question, passages)
     if missing:
-        listed = listing([f"“{name}”" for name in missing])
+        listed = join_list([f"“{name}”" for name in missing])
         return ExtractiveAnswer(sentences=(), refused_because=f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
     candidates = [
-        c for c in candidate_sentences(passages) if len(set(content(c.quoted.text)) - asked) >= _MIN_NEW_WORDS
+        c
+        for c in candidate_sentences(passages)
+        if len(set(content_stems(c.quoted.text)) - asked) >= _MIN_NEW_WORDS
     ]
     if not candidates:
         return ExtractiveAnswer(
@@ -177,7 +180,7 @@ def _best_coverage(wanted: Sequence[str], weights: Mapping[str, float], passages
         return 1.0
     best = 0.0
     for p in passages:
-        held = set(content(f"{p.title} {p.chunk.text}"))
+        held = set(content_stems(f"{p.title} {p.chunk.text}"))
         best = max(best, sum(weights[t] for t in wanted if t in held) / total)
     return best
 
@@ -185,13 +188,13 @@ def _best_coverage(wanted: Sequence[str], weights: Mapping[str, float], passages
 def _missing_names(question: str, passages: Sequence[Passage]) -> list[str]:
     """Return the names in the question of which no word occurs in any passage, similar spellings included."""
     # A year may be meant, and not be written out in the text.
-    asked = [name for name in names(question) if not name.isdigit()]
+    asked = [name for name in question_names(question) if not name.isdigit()]
     if not asked:
         return []
     held = {stem(w) for p in passages for w in words(f"{p.title} {p.chunk.text}")}
     missing = []
     for name in asked:
-        parts = [stem(w) for w in words(name) if w not in STOP]
+        parts = [stem(w) for w in words(name) if w not in STOP_WORDS]
         if parts and not any(_occurs(part, held) for part in parts):
             missing.append(name)
     return missing
@@ -217,23 +220,23 @@ def _choose(
     """Choose the best sentence, the best one for each name of the question, and others close to the best."""
     order = sorted(scores, key=lambda i: (-scores[i], i))
     chosen = [order[0]]
-    asked = [stem(w) for name in names(question) for w in words(name)]
+    asked = [stem(w) for name in question_names(question) for w in words(name)]
     for term in dict.fromkeys(asked):
         if len(chosen) < _MAX_SENTENCES and not any(term in candidates[i].terms for i in chosen):
             for i in order:
                 if term in candidates[i].terms and scores[i] > scores[order[0]] - 2 * margin:
                     chosen.append(i)
                     break
-    wanted = set(content(question))
+    wanted = set(content_stems(question))
     for i in order[1:]:
         if len(chosen) >= _MAX_SENTENCES or scores[i] < scores[order[0]] - margin:
             break
-        own = frozenset(content(candidates[i].quoted.text))
+        own = frozenset(content_stems(candidates[i].quoted.text))
         if (
             i not in chosen
             and not wanted.isdisjoint(own)
             and all(
-                overlap(own, frozenset(content(candidates[j].quoted.text))) < DUPLICATE_OVERLAP
+                overlap(own, frozenset(content_stems(candidates[j].quoted.text))) < DUPLICATE_OVERLAP
                 for j in chosen
             )
         ):

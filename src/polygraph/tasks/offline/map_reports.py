@@ -10,7 +10,7 @@ from polygraph.models import Models
 from polygraph.records import Report
 from polygraph.tasks.offline.question_scope import is_global_question, subject_words
 from polygraph.tasks.offline.sentences import MAX_CANDIDATES, term_weights
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,8 +50,8 @@ def rank_statements(
     found = list({text: (text, report, chunks) for text, report, chunks in reversed(found)}.values())[::-1]
     if not found:
         return []
-    terms = [frozenset(content(text)) for text, _, _ in found]
-    weights = term_weights(content(question), terms)
+    terms = [frozenset(content_stems(text)) for text, _, _ in found]
+    weights = term_weights(content_stems(question), terms)
     total = sum(weights.values()) or 1.0
     shares = [
         sum(weights.get(t, 0.0) for t in ts) / total + 0.02 * (report.rating / 10 + report.weight)

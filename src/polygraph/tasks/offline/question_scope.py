@@ -2,7 +2,7 @@
 
 import re
 
-from polygraph.text.words import STOP, names, stem, words
+from polygraph.text.words import STOP_WORDS, question_names, stem, words
 
 _GLOBAL_WORDS = """
     main major overall recurring recur keep coming common theme themes topic topics trend pattern across
@@ -25,7 +25,7 @@ def is_global_question(question: str) -> bool:
     >>> is_global_question("What are these papers about?"), is_global_question("Who was Scrooge's partner?")
     (True, False)
     """
-    return bool(_GLOBAL.search(question)) and not names(question)
+    return bool(_GLOBAL.search(question)) and not question_names(question)
 
 
 def subject_words(question: str) -> str:
@@ -34,4 +34,4 @@ def subject_words(question: str) -> str:
     >>> subject_words("What disputes over money recur throughout these papers?")
     'disputes money'
     """
-    return " ".join(w for w in words(question) if w not in STOP and stem(w) not in _GLOBAL_STEMS)
+    return " ".join(w for w in words(question) if w not in STOP_WORDS and stem(w) not in _GLOBAL_STEMS)

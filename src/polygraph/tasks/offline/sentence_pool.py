@@ -14,7 +14,7 @@ from polygraph.tasks.offline.sentences import (
     similarities,
     term_weights,
 )
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 _MIN_CONTENT_WORDS = 4
 """A sentence with fewer content words says too little by itself."""
@@ -31,7 +31,7 @@ class SentencePool:
     def __init__(self, passages: Sequence[Passage], models: Models) -> None:
         self._models = models
         self._candidates = candidate_sentences(passages)
-        self._content = [frozenset(content(c.quoted.text)) for c in self._candidates]
+        self._content = [frozenset(content_stems(c.quoted.text)) for c in self._candidates]
         self._vectors = models.name_embedder.embed([c.quoted.text for c in self._candidates], "document")
 
     def nearest(
@@ -61,7 +61,7 @@ class SentencePool:
             return []
         some = [self._candidates[i] for i in taken]
         vector = self._models.name_embedder.embed([query], "query")[0]
-        weights = term_weights(content(query), [c.terms for c in some])
+        weights = term_weights(content_stems(query), [c.terms for c in some])
         scores = similarities(some, weights, self._vectors[taken] @ vector)
         chosen: list[int] = []
         for i in sorted(range(len(some)), key=lambda i: (-scores[i], i)):

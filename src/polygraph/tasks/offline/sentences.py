@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
-from polygraph.text.sentences import sentences
-from polygraph.text.words import content, words
+from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import content_stems, words
 
 MAX_CANDIDATES = 48
 """Sentences, or statements of reports, that the cross-encoder reads for one question."""
@@ -72,7 +72,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     for passage in passages:
         chunk = passage.chunk
         before, before_start = "", 0
-        for start, stop in sentences(chunk.text):
+        for start, stop in sentence_spans(chunk.text):
             end = min(stop, start + _MAX_CHARACTERS)
             text = " ".join(chunk.text[start:end].split())
             is_joined = (
@@ -96,7 +96,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                             score=0.0,
                         ),
                         context=context,
-                        terms=frozenset(content(context)),
+                        terms=frozenset(content_stems(context)),
                     )
                 )
             before, before_start = text, start

@@ -28,10 +28,10 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.plan import Plan, PlanStep
 from polygraph.tasks.subanswer import SubAnswer, deduce, sub_answer
-from polygraph.tasks.verify import keep_rows
-from polygraph.text.normalize import normalise
-from polygraph.text.sentences import sentences
-from polygraph.text.words import content
+from polygraph.tasks.verify import filter_rows
+from polygraph.text.normalize import normalize_name
+from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import content_stems
 
 _REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
 _ALIAS_ENTITIES = 5
@@ -266,13 +266,15 @@ class Execution:
         self, rows: Sequence[Row], said: SubAnswer, facts: Sequence[Fact], chunks: Sequence[str]
     ) -> list[Row]:
         """The rows that a sub-answer names; a name that is none of them is an entity of the graph, or a value."""
-        by_key = {row.key: row for row in rows} | {normalise(row.name): row for row in rows}
+        by_key = {row.key: row for row in rows} | {normalize_name(row.name): row for row in rows}
         by_row = tuple(f.n for f in facts)
         found = []
         spelt = self.index.entities_named(list(said.names))
         for name in said.names or ((said.text,) if said.text else ()):
             own = [e for e in self.index.entities(spelt.get(name, [])) if e.chunks]
-            row = by_key.get(normalise(name)) or next((by_key[e.id] for e in own if e.id in by_key), None)
+            row = by_key.get(normalize_name(name)) or next(
+                (by_key[e.id] for e in own if e.id in by_key), None
+            )
             if row is None and own:
                 (n,) = self.index.entity_numbers([own[0].id]).values()
                 row = Row(key=own[0].id, name=own[0].name, entity=n, facts=by_row, chunks=tuple(chunks))
@@ -304,13 +306,13 @@ class Execution:
         calls, problem = 0, ""
         if open_rows and self.models.chat is not None:
             told = [f"{rows[i].name}: {' '.join(rows[i].texts)}" for i in open_rows]
-            kept, calls = keep_rows(told, text, self.models, method=self.method)
+            kept, calls = filter_rows(told, text, self.models, method=self.method)
             for place in kept:
                 verdicts[open_rows[place]] = True
         elif open_rows and wanted is None:
-            asked = set(content(text))
+            asked = set(content_stems(text))
             for i in open_rows:
-                held = set(content(" ".join((rows[i].name, *rows[i].texts))))
+                held = set(content_stems(" ".join((rows[i].name, *rows[i].texts))))
                 verdicts[i] = bool(asked) and asked <= held
         elif open_rows:
             problem = f"cannot be told of {', '.join(rows[i].name for i in open_rows[:_LISTED])}"
@@ -434,7 +436,7 @@ def _mentioning(text: str, names: Sequence[str]) -> list[str]:
     """The first sentences of a passage that hold one of some names."""
     wanted = [name.casefold() for name in names]
     found = []
-    for start, end in sentences(text):
+    for start, end in sentence_spans(text):
         sentence = " ".join(text[start:end].split())
         if any(name in sentence.casefold() for name in wanted):
             found.append(sentence)

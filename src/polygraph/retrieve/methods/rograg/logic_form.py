@@ -20,7 +20,7 @@ from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import RANKED, entities_in_question, ordered_chunks, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.plan import MAX_STEPS, Plan, plan
-from polygraph.text.words import quantity
+from polygraph.text.prose import count_noun
 
 NEEDS = frozenset({"chunks", "graph", "name_vectors", "fact_vectors", "predicate_vectors"})
 """Layers that a logic form reads."""
@@ -168,7 +168,7 @@ def _results(used: Sequence[Bound], index: Snapshot) -> tuple[Evidence, ...]:
                     text=f"{b.step.question or b.step.operator} → {b.text}",
                     score=float(len(used) - n + 1),
                     spans=spans,
-                    why=f"step {b.step.alias}, {b.step.operator}: {how} {quantity(len(b.facts), 'statement')}",
+                    why=f"step {b.step.alias}, {b.step.operator}: {how} {count_noun(len(b.facts), 'statement')}",
                 )
             )
     return tuple(items)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from polygraph.retrieve.methods.rograg.quantities import Date, Quantity, dates, quantities
-from polygraph.text.normalize import normalise
-from polygraph.text.words import content
+from polygraph.text.normalize import normalize_name
+from polygraph.text.words import content_stems
 
 Value: TypeAlias = Quantity | Date
 Kind: TypeAlias = Literal["number", "date"]
@@ -114,7 +114,7 @@ def value_of(row: Row, key: str = "", kind: Kind | None = None) -> Value | None:
     12.0
     """
     kind = kind or kind_of(key)
-    wanted = set(content(key))
+    wanted = set(content_stems(key))
     best: tuple[int, Value] | None = None
     for text in row.texts:
         found: list[Value] = []
@@ -122,7 +122,7 @@ def value_of(row: Row, key: str = "", kind: Kind | None = None) -> Value | None:
             found += quantities(text)
         if kind != "number":
             found += dates(text)
-        shared = len(wanted & set(content(text)))
+        shared = len(wanted & set(content_stems(text)))
         if found and (best is None or shared > best[0]):
             best = (shared, found[0])
     return best[1] if best else None
@@ -325,7 +325,7 @@ def written(quantity: Quantity) -> str:
 
 def value_row(text: str, label: str = "") -> Row:
     """A value that a step found, as a row."""
-    return Row(key=normalise(text) or text, name=label or text, texts=(text,))
+    return Row(key=normalize_name(text) or text, name=label or text, texts=(text,))
 
 
 def _alike(a: Value, b: Value | None) -> bool:

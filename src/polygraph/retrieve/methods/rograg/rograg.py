@@ -18,10 +18,10 @@ from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
 from polygraph.retrieve.relevance import relevance
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import write_answer
-from polygraph.tasks.intent import Intent, question_intent
+from polygraph.tasks.intent import Intent, classify_intent
 from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.question import question_keywords
-from polygraph.tasks.verify import answered, supports
+from polygraph.tasks.verify import answer_holds, evidence_suffices
 
 Verify: TypeAlias = Literal["pre", "post", "none"]
 _REASONS: dict[Intent, str] = {
@@ -120,7 +120,7 @@ class Rograg:
             return f"the question has {n} letters and digits; at least {self.least_characters} are needed"
         if not self.intents:
             return ""
-        intent = question_intent(question, models, method="rograg")
+        intent = classify_intent(question, models, method="rograg")
         trace.append(Step(name="intent", value=intent))
         return _REASONS.get(intent, "")
 
@@ -135,7 +135,7 @@ class Rograg:
         if self.verify == "pre" or models.chat is None:
             numbers = {item.id: n for n, item in enumerate(found.evidence, 1) if item.kind == "chunk"}
             passages = passages_of(numbers, index)
-            holds = supports(question, found.context, passages, models, method="rograg")
+            holds = evidence_suffices(question, found.context, passages, models, method="rograg")
             return holds, "", int(models.chat is not None)
         reply = write_answer(question, found.context, models, models.chat, method="rograg")
-        return answered(question, found.context, reply, models, method="rograg"), reply, 2
+        return answer_holds(question, found.context, reply, models, method="rograg"), reply, 2

@@ -63,7 +63,7 @@ VARIANTS: Mapping[str, Method] = {
     "damping 0.5": replace(OURS, damping=0.5),
     "damping 0.7": replace(OURS, damping=0.7),
     "mass alone": replace(OURS, relevance=0.0),
-    "similarity without hops": replace(OURS, hops=0),
+    "similarity without hops": replace(OURS, hop_starts=0),
     "walk ended later": replace(OURS, tolerance=1e-6),
     "walk:reranked": replace(OURS, rerank=20),
     "hybrid:reranked": METHODS["hybrid:reranked"],
@@ -280,7 +280,7 @@ def synthetic(n: int) -> str:
         starts = rng.choice(n, 2 * OURS.seeds, replace=False)
         started = time.process_time()
         found = walk(network, starts, np.ones(len(starts)), damping=OURS.damping, tolerance=OURS.tolerance)
-        found.top(OURS.weighed, last=n)
+        found.top(OURS.rescored, last=n)
         ms.append(1_000 * (time.process_time() - started))
     return f"{n:>10,} passages: median {np.median(ms):.1f} ms of CPU a walk, slowest {max(ms):.1f}"
 

@@ -1,4 +1,4 @@
-"""Steps that methods are composed of: typed and pure, over an index."""
+"""Steps that methods are composed of: typed functions over an index, without state."""
 
 import re
 from collections import Counter
@@ -13,18 +13,18 @@ from polygraph.records import AnswerForm, Chunk, Cut, Entity, Evidence, Json, Re
 from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
-from polygraph.text.normalize import normalise
-from polygraph.text.words import STOP
+from polygraph.text.normalize import normalize_name
+from polygraph.text.words import STOP_WORDS
 
 T = TypeVar("T", bound=Hashable)
 RANKED = 100
-"""Chunks that a ranking lists, so that retrieval can be measured beyond what is packed."""
+"""Chunks that a ranking lists, so that retrieval can be measured beyond the packed context."""
 _NAME_WORDS = 6
 _WORD = re.compile(r"\w[\w'’.&/-]*")
 
 
 def embed_question(question: str, models: Models, *, names: bool = False) -> Vectors:
-    """Embed a question for the chunk vectors, or for entity vectors with `names`; shape ``(dimension,)``."""
+    """Embed a question for chunk vectors, or with `names` for entity vectors; shape ``(dimension,)``."""
     embedder = models.name_embedder if names else models.embedder
     vectors = models.calls.embed(embedder, [question], "query", stage="question")
     return np.asarray(vectors[0])
@@ -38,24 +38,24 @@ def embed_names(texts: Sequence[str], models: Models) -> Vectors:
 
 
 def search_dense(question: str, index: Snapshot, models: Models, k: int) -> list[Hit]:
-    """Chunks by cosine with the question."""
+    """Rank chunks by cosine with the question."""
     return index.search_chunks(embed_question(question, models), k)
 
 
 def reciprocal_rank_fusion(
     rankings: Sequence[Sequence[int]], *, k: int = 60, weights: Sequence[float] | None = None
 ) -> list[Hit]:
-    """Fuse rankings: each item scores the sum of ``weight / (k + rank)``, rank from 1.
+    """Fuse rankings: an item scores the sum of ``weight / (k + rank)``, ranks counted from 1.
 
     Cormack, Clarke and Buettcher (2009).
 
     Args:
-        rankings: items by number, best first.
-        k: damps the lead of the first ranks.
+        rankings: numbers of items, best first.
+        k: reduces the lead of the first ranks.
         weights: one per ranking, default 1 each.
 
     Returns:
-        Items by score descending, then number.
+        Items by descending score, then number.
 
     >>> [hit.n for hit in reciprocal_rank_fusion([[1, 2], [2, 3]])]
     [2, 1, 3]
@@ -68,7 +68,7 @@ def reciprocal_rank_fusion(
 
 
 def round_robin(rankings: Sequence[Sequence[T]]) -> list[T]:
-    """Take the first of each ranking, then the second of each, and so on; each item once (LightRAG's merge).
+    """Interleave rankings: the first of each, then the second of each, and so on; each item once (LightRAG's merge).
 
     >>> round_robin([["a", "b", "c"], ["b", "d"]])
     ['a', 'b', 'd', 'c']
@@ -78,9 +78,9 @@ def round_robin(rankings: Sequence[Sequence[T]]) -> list[T]:
 
 
 def rerank(question: str, hits: Sequence[Hit], index: Snapshot, models: Models, top: int) -> list[Hit]:
-    """Order the first `top` hits anew by the cross-encoder; the rest keep their places behind them.
+    """Reorder the first `top` hits by the cross-encoder; the others follow in their order.
 
-    Without a reranker the hits come back as they are.
+    Without a reranker the hits are returned unchanged.
     """
     if models.reranker is None or not hits:
         return list(hits)
@@ -92,27 +92,27 @@ def rerank(question: str, hits: Sequence[Hit], index: Snapshot, models: Models, 
 
 
 def entities_in_question(question: str, index: Snapshot) -> list[tuple[str, int]]:
-    """Entities whose name stands in the question, as ``(name as written, row)``.
+    """Find the entities that a question names, as ``(name as written, row)``.
 
-    The longest names win where they overlap; order is that of the question, namesakes by row.
+    Where names overlap, the longest counts. Results are in the order of the question, entities of one name by row.
     """
     words = list(_WORD.finditer(question))[:200]
     spans: dict[str, list[tuple[int, int]]] = {}
     for i in range(len(words)):
         for j in range(i, min(i + _NAME_WORDS, len(words))):
             text = question[words[i].start() : words[j].end()]
-            # A name does not begin or end with a word that every sentence has.
+            # A name does not begin or end with a stop word.
             if (
-                normalise(text)
-                and words[i].group().casefold() not in STOP
-                and words[j].group().casefold() not in STOP
+                normalize_name(text)
+                and words[i].group().casefold() not in STOP_WORDS
+                and words[j].group().casefold() not in STOP_WORDS
             ):
                 spans.setdefault(text, []).append((i, j))
     found = index.entities_named(list(spans))
     taken: set[int] = set()
     result: list[tuple[int, str, int]] = []
-    places = [(i, j, text) for text in found for i, j in spans[text]]
-    for i, j, text in sorted(places, key=lambda p: (p[0] - p[1], p[0])):
+    occurrences = [(i, j, text) for text in found for i, j in spans[text]]
+    for i, j, text in sorted(occurrences, key=lambda o: (o[0] - o[1], o[0])):
         if taken.isdisjoint(range(i, j + 1)):
             taken.update(range(i, j + 1))
             result += [(i, text, n) for n in found[text]]
@@ -122,7 +122,7 @@ def entities_in_question(question: str, index: Snapshot) -> list[tuple[str, int]
 def chunk_evidence(
     chunks: Sequence[Chunk], scores: Sequence[float], why: Sequence[str], titles: Mapping[str, str]
 ) -> tuple[Evidence, ...]:
-    """Chunks as evidence, each headed by the title of its document."""
+    """Make evidence of chunks, each headed by the title of its document."""
     return tuple(
         Evidence(
             kind="chunk",
@@ -137,12 +137,12 @@ def chunk_evidence(
 
 
 def ordered_chunks(chunks: Sequence[Chunk], whys: Mapping[str, str], index: Snapshot) -> tuple[Evidence, ...]:
-    """Chunks as evidence where only their order counts: each scores one less than the one before, the last 1.
+    """Make evidence of chunks when only their order counts: scores count down to 1.
 
     Args:
         chunks: best first.
-        whys: reasons by id.
-        index: that they are of.
+        whys: reasons by chunk id.
+        index: the snapshot they come from.
     """
     return chunk_evidence(
         chunks,
@@ -155,9 +155,9 @@ def ordered_chunks(chunks: Sequence[Chunk], whys: Mapping[str, str], index: Snap
 def sources_of(
     entities: Sequence[Entity], relations: Sequence[Relation], index: Snapshot
 ) -> tuple[Evidence, ...]:
-    """Chunks that mention ranked entities: by the first entity, then by how many of the relations they hold, then id.
+    """Rank the chunks of ranked entities: by first entity, then number of relations, then id.
 
-    As GraphRAG's local search and LightRAG 1.0 order their source texts.
+    The order of source texts in GraphRAG's local search and in LightRAG 1.0.
     """
     n_relations = Counter(chunk for r in relations for chunk in r.chunks)
     first: dict[str, int] = {}
@@ -165,8 +165,7 @@ def sources_of(
         for chunk in entity.chunks:
             first.setdefault(chunk, order)
     ordered = sorted(first, key=lambda c: (first[c], -n_relations[c], c))
-    place = {c: i for i, c in enumerate(ordered)}
-    chunks = sorted(index.chunks_by_id(ordered[:RANKED]), key=lambda c: place[c.id])
+    chunks = index.chunks_by_id(ordered[:RANKED])
     return chunk_evidence(
         chunks,
         [float(len(entities) - first[c.id]) for c in chunks],
@@ -192,7 +191,7 @@ def pack_chunks(
     trace: Sequence[Step] = (),
     empty_because: str = "",
 ) -> Retrieval:
-    """Make a retrieval of ranked chunks: the first `k` are packed, all are in the ranking."""
+    """Build a retrieval from ranked chunks: the first `k` are packed, all are in the ranking."""
     listed = index.chunks([hit.n for hit in hits])
     chunks = listed[:k]
     titles = index.titles([c.document for c in chunks])
@@ -226,20 +225,20 @@ def retrieved(
     draft: str = "",
     answer_form: AnswerForm = "prose",
 ) -> Retrieval:
-    """Make a retrieval of a packed context.
+    """Build a retrieval from a packed context.
 
     Args:
         question: as asked.
-        method: by which name it was found.
-        packed: the context and its parts.
-        ranking: ids of chunks, best first; each counts once, and the first `RANKED` are kept.
-        max_tokens: budget of the context, named if nothing fits it.
+        method: name of the method.
+        packed: the context and its evidence.
+        ranking: chunk ids, best first; repeated ids are dropped, and the first `RANKED` are kept.
+        max_tokens: budget of the context, stated in the reason when nothing fits.
         trace: intermediate values.
-        cuts: what was left out; default: what `packed` tells.
-        what: the subject of that sentence, as in "no report".
-        empty_because: why there is no evidence, where that is not the budget.
-        draft: an answer that the method has written.
-        answer_form: of the answer wanted.
+        cuts: what was truncated; default: what `packed` records.
+        what: subject of that reason, such as "no report".
+        empty_because: why there is no evidence, if not for the budget.
+        draft: an answer that the method has already written.
+        answer_form: form of the answer to write.
     """
     reason = empty_because or f"{what} fits the budget of {max_tokens} tokens"
     return Retrieval(
@@ -257,6 +256,7 @@ def retrieved(
     )
 
 
-def hits_as_json(hits: Sequence[Hit], ids: Sequence[str]) -> Json:
-    """Hits for a trace: ``[[id, score], ...]``."""
-    return [[i, hit.score] for i, hit in zip(ids, hits, strict=True)]
+def hits_as_json(hits: Sequence[Hit], index: Snapshot) -> Json:
+    """Convert hits on chunks for a trace: ``[[chunk id, score], ...]``."""
+    chunks = index.chunks([hit.n for hit in hits])
+    return [[chunk.id, hit.score] for chunk, hit in zip(chunks, hits, strict=True)]

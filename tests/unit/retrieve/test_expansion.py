@@ -5,7 +5,7 @@ from itertools import pairwise
 from polygraph.records import Description, Entity, Relation
 from polygraph.retrieve.expansion import Caps, Surroundings, expand, sample
 from polygraph.store.snapshot import Neighbour
-from polygraph.text.normalize import normalise
+from polygraph.text.normalize import normalize_name
 
 
 class Tiny:
@@ -15,7 +15,7 @@ class Tiny:
         names = list(entities)
         self.all_entities = [
             Entity(
-                id=normalise(name),
+                id=normalize_name(name),
                 name=name,
                 type="",
                 aliases=(),

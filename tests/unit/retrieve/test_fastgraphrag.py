@@ -7,8 +7,7 @@ import pytest
 
 from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
-from polygraph.retrieve.methods.fastgraphrag import FastGraphRAG
-from polygraph.retrieve.policies import keep
+from polygraph.retrieve.methods.fastgraphrag import FastGraphRAG, select_top
 from polygraph.testing import WordEmbedder, scripted_chat
 from polygraph.workspace.index import Index
 
@@ -119,9 +118,9 @@ def test_policies_keep_the_head_of_a_ranking(index):
 
 @pytest.mark.parametrize("policy", ["threshold", "top_k", "elbow"])
 def test_a_policy_takes_any_ranking(policy):
-    assert keep([], policy, most=3) == []
-    assert keep([("a", 0.5)], policy, most=3) == [("a", 0.5)]
-    assert keep([("a", 0.5), ("b", 0.5)], policy, most=1) == [("a", 0.5)]
+    assert select_top([], policy, limit=3) == []
+    assert select_top([("a", 0.5)], policy, limit=3) == [("a", 0.5)]
+    assert select_top([("a", 0.5), ("b", 0.5)], policy, limit=1) == [("a", 0.5)]
 
 
 def test_a_named_entity_is_found_by_its_name_or_else_by_its_vector(index):

@@ -38,7 +38,7 @@ def asked_for(chat, task):
 def by_cosine(text, index, n):
     """The nearest entities by what is said of them, worked out without the index's vectors."""
     embedder = HashEmbedder()
-    entities = list(index.store.all_entities())
+    entities = list(index.store.graph.all_entities())
     rows = embedder.embed([description_text(e) for e in entities], "document")
     scores = rows @ embedder.embed([text], "query")[0]
     order = sorted(range(len(entities)), key=lambda i: (-round(float(scores[i]), 5), i))
@@ -228,7 +228,7 @@ def test_without_a_model_summaries_are_sentences_and_none_stands_in_two(index, m
     assert len(spans) == len(set(spans))
     for item in found.evidence:
         for span in item.spans:
-            text = index.store.document(span.document).text[span.start : span.end]
+            text = index.store.documents.get(span.document).text[span.start : span.end]
             assert " ".join(text.split()) in item.text
     assert found.evidence[0].id == "the question"
     assert any("refused to pay" in item.text for item in found.evidence)

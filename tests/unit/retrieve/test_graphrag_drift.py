@@ -158,7 +158,7 @@ def test_without_a_model_titles_are_followed_and_answers_are_sentences(small_ind
     followed = [item for item in found.evidence if item.id.startswith(QUESTION)]
     for item in followed:
         for span in item.spans:
-            text = small_index.store.document(span.document).text[span.start : span.end]
+            text = small_index.store.documents.get(span.document).text[span.start : span.end]
             assert " ".join(text.split()) in item.text
 
 

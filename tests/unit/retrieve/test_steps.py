@@ -19,7 +19,7 @@ from polygraph.retrieve.steps import (
     rerank,
 )
 from polygraph.store.vectors import Hit
-from polygraph.text.normalize import normalise
+from polygraph.text.normalize import normalize_name
 
 
 class Names:
@@ -31,7 +31,7 @@ class Names:
     def entities_named(self, wanted):
         found = {}
         for name in wanted:
-            rows = [n for n, own in enumerate(self.names) if normalise(own) == normalise(name)]
+            rows = [n for n, own in enumerate(self.names) if normalize_name(own) == normalize_name(name)]
             if rows:
                 found[name] = rows
         return found
@@ -166,4 +166,4 @@ def test_packed_chunks_keep_the_whole_ranking_and_say_why_there_are_none():
 def test_evidence_of_chunks_carries_title_score_and_place():
     (item,) = chunk_evidence(Chunks("abc").all, [0.5], ["why"], {})
     assert (item.text, item.score, item.why, item.document) == ("d\nabc", 0.5, "why", "d")
-    assert json.loads(json.dumps(hits_as_json([Hit(3, 0.5)], ["d:3"]))) == [["d:3", 0.5]]
+    assert json.loads(json.dumps(hits_as_json([Hit(0, 0.5)], Chunks("abc")))) == [["d:0", 0.5]]

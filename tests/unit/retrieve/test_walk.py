@@ -10,9 +10,7 @@ from polygraph.graph.pagerank import EdgeKind, Network, Walk, pagerank
 from polygraph.graph.title_graph import NameGraph
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.retrieve.hops import weigh_hops
-from polygraph.retrieve.methods.walk import NameWalk, _with_own
-from polygraph.retrieve.seeds import by_match, matched
+from polygraph.retrieve.methods.walk import NameWalk, best_hops, match_passages, match_weights, mix_with_start
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.workspace.index import Index
@@ -107,25 +105,25 @@ def test_nothing_outside_the_filter_leads_anywhere(index):
 
 def test_seeds_share_a_weight_by_how_far_they_are_above_the_lowest():
     # By hand: exp(1) - 1, exp(2) - 1 and nothing.
-    weights = dict(by_match([Hit(3, 0.6), Hit(1, 0.55), Hit(2, 0.5)], 20.0))
+    weights = dict(match_weights([Hit(3, 0.6), Hit(1, 0.55), Hit(2, 0.5)], 20.0))
     whole = e**2 + e - 2
     assert weights == pytest.approx({3: (e**2 - 1) / whole, 1: (e - 1) / whole, 2: 0.0})
-    assert by_match([Hit(3, 0.9), Hit(5, 0.9)], 20.0) == [(3, 0.5), (5, 0.5)]
-    assert by_match([], 20.0) == []
+    assert match_weights([Hit(3, 0.9), Hit(5, 0.9)], 20.0) == [(3, 0.5), (5, 0.5)]
+    assert match_weights([], 20.0) == []
 
 
 def test_a_passage_matches_by_its_cosine_and_its_points_of_words(index):
     vector = models().embedder.embed([QUESTION], "query")[0]
     cosines = index.chunk_similarities(vector, [0, 2]).tolist()
     # Passage 0 has 8 points, passage 2 is found by vectors alone.
-    first, second = matched([Hit(0, 8.0)], [Hit(2, 0.1)], vector, index, 0.25)
+    first, second = match_passages([Hit(0, 8.0)], [Hit(2, 0.1)], vector, index, 0.25)
     assert (first.n, second.n) == (0, 2)
     assert [first.score, second.score] == pytest.approx([cosines[0] + 2.0, cosines[1]])
 
 
 def test_a_share_of_the_mass_is_the_weight_of_the_start():
     walked = Walk(np.array([1, 4]), np.array([0.5, 0.3]), 0.2)
-    mixed = _with_own(walked, {4: 0.5, 9: 0.5}, 0.25)
+    mixed = mix_with_start(walked, {4: 0.5, 9: 0.5}, 0.25)
     # Of the start half lies at 4: 0.75 * 0.3 + 0.25 * 0.5; nothing of it at 1.
     assert mixed.at([1, 4]) == pytest.approx([0.375, 0.35])
     assert mixed.missing == pytest.approx(0.15)
@@ -141,11 +139,11 @@ def test_a_hop_is_worth_the_sum_of_both_passages():
         Graph.from_edges(4, [0], [3], [1.0]),
         none,
     )
-    hops, after = weigh_hops(np.arange(3), np.array([0.6, 0.8, 0.96]), graph)
+    hops, after = best_hops(np.arange(3), np.array([0.6, 0.8, 0.96]), graph)
     assert hops.tolist() == pytest.approx([1.4, 1.4, 1.4])
     assert after.tolist() == [1, 0, -1]
     # Only passage 0 may be the first of a hop: none ends at it.
-    hops, after = weigh_hops(np.arange(3), np.array([0.6, 0.8, 0.96]), graph, first=1)
+    hops, after = best_hops(np.arange(3), np.array([0.6, 0.8, 0.96]), graph, first=1)
     assert after.tolist() == [-1, 0, -1]
 
 
@@ -154,7 +152,7 @@ def test_of_several_hops_the_best_counts_and_of_equals_the_first():
     none = Graph.from_edges(4, [], [], [])
     shared = Graph.from_edges(4, [0, 1, 2], [3, 3, 3], [1.0, 1.0, 1.0])
     graph = NameGraph(3, np.array([7], dtype=np.uint64), none, none, shared)
-    hops, after = weigh_hops(np.arange(3), np.array([0.5, 0.75, 0.75]), graph)
+    hops, after = best_hops(np.arange(3), np.array([0.5, 0.75, 0.75]), graph)
     assert hops.tolist() == [1.25, 1.5, 1.5]
     assert after.tolist() == [1, 2, 1]
 
@@ -164,7 +162,7 @@ def test_a_name_that_many_have_leads_only_to_its_bearer():
     links = Graph.from_edges(4, [0, 1], [3, 3], [1.0, 1.0])
     graph = NameGraph(3, np.array([7], dtype=np.uint64), Graph.from_edges(4, [2], [3], [1.0]), links, none)
     cosines = np.array([1.0, 0.0, 0.0])
-    _, after = weigh_hops(np.arange(3), cosines, graph, common=2)
+    _, after = best_hops(np.arange(3), cosines, graph, common=2)
     assert after.tolist() == [-1, -1, 0]
-    _, after = weigh_hops(np.arange(3), cosines, graph, common=3)
+    _, after = best_hops(np.arange(3), cosines, graph, common=3)
     assert after.tolist() == [1, 0, 0]

@@ -9,7 +9,8 @@ with many relations counts as one edge (`multi_edges`).
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from itertools import pairwise
+from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 from polygraph.graph.edges import overwrite, strongest, with_counts
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, inflow, walk
@@ -19,13 +20,14 @@ from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import as_json, entity_evidence, nothing, relation_evidence
 from polygraph.retrieve.pack import Block, pack
-from polygraph.retrieve.policies import Policy, keep
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question, retrieved
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.question import question_entities
 
+T = TypeVar("T")
+Policy: TypeAlias = Literal["threshold", "top_k", "elbow"]
 _FETCHED = 256
-"""Relations that are read at once, until enough of them are within the filter."""
+"""Relations read per batch, until enough of them pass the filter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,17 +104,17 @@ class FastGraphRAG:
         network = self._network(index)
         rows = sorted(reset)
         walked = walk(network, rows, [reset[n] for n in rows], damping=self.damping, tolerance=self.tolerance)
-        ranked = keep(
+        ranked = select_top(
             walked.top(self.max_entities + 1),  # one more, for a gap below the last
             self.entity_policy,
-            most=self.max_entities,
+            limit=self.max_entities,
             threshold=self.threshold,
         )
         scores = dict(ranked)
         entities = dict(zip(scores, index.entities(list(scores)), strict=True))
         relations = self._relations(scores, index)
         chunks = self._chunks(entities, scores, relations, index)
-        kept = keep(chunks, self.chunk_policy, most=self.max_chunks, threshold=self.threshold)
+        kept = select_top(chunks, self.chunk_policy, limit=self.max_chunks, threshold=self.threshold)
         trace += [
             Step(name="reset", value=as_json(_ids(reset, index))),
             Step(name="entities", value=as_json((entities[n].id, s) for n, s in ranked)),
@@ -201,7 +203,7 @@ class FastGraphRAG:
             found += [(texts[n], score) for n, score in part if n in texts]
             if len(found) >= self.max_relations:
                 break
-        return keep(found, self.relation_policy, most=self.max_relations, threshold=self.threshold)
+        return select_top(found, self.relation_policy, limit=self.max_relations, threshold=self.threshold)
 
     def _chunks(
         self,
@@ -249,6 +251,30 @@ class FastGraphRAG:
                 why.append(f"most of it came by {names[int(came.most[i])]}")
             found.append(entity_evidence(entities[n], round(score, 6), "; ".join(why), index))
         return tuple(found)
+
+
+def select_top(
+    ranked: Sequence[tuple[T, float]], policy: Policy, *, limit: int, threshold: float = 0.0
+) -> list[tuple[T, float]]:
+    """Keep the head of a ranking by a policy.
+
+    Args:
+        ranked: items with scores, best first.
+        policy: `threshold` keeps scores of at least `threshold`; `top_k` the first `limit`; `elbow` everything above
+            the largest gap between neighbours (the first such gap; of a single item, that item).
+        limit: upper bound for every policy.
+        threshold: lowest score, for `threshold`.
+
+    >>> ranked = [("a", 0.5), ("b", 0.4), ("c", 0.1), ("d", 0.09)]
+    >>> [[i for i, _ in select_top(ranked, p, limit=3, threshold=0.3)] for p in ("threshold", "top_k", "elbow")]
+    [['a', 'b'], ['a', 'b', 'c'], ['a', 'b']]
+    """
+    if policy == "threshold":
+        return [item for item in ranked if item[1] >= threshold][:limit]
+    if policy == "elbow" and len(ranked) > 1:
+        gaps = [a[1] - b[1] for a, b in pairwise(ranked)]
+        return list(ranked[: min(gaps.index(max(gaps)) + 1, limit)])
+    return list(ranked[:limit])
 
 
 def _why_nothing(n_entities: int, method: FastGraphRAG) -> str:

@@ -15,7 +15,7 @@ from polygraph.retrieve.evidence import nothing, report_evidence
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_question, retrieved
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.words import quantity
+from polygraph.text.prose import count_noun
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +42,7 @@ class Graft:
                 report,
                 cosine,
                 f"cosine {cosine:.3f}, rank {rank}; level {report.level}, "
-                f"rests on {quantity(len(report.chunks), 'passage')}",
+                f"rests on {count_noun(len(report.chunks), 'passage')}",
                 index,
             )
             for rank, (report, cosine) in enumerate(found, 1)

@@ -17,7 +17,7 @@ from polygraph.graph.embedding_texts import triple_text
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, paths, walk
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
-from polygraph.records import Json, Retrieval, Step, Triple
+from polygraph.records import Retrieval, Step, Triple
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import as_json
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks
@@ -110,8 +110,8 @@ class HippoRAG:
                 name="phrases",
                 value=[[p.id, round(p.weight, 6), p.n_chunks, len(p.facts)] for p in phrases],
             ),
-            Step(name="passages", value=_named(top(_spread(rows, priors, len(dense)), self.k), index)),
-            Step(name="walk", value=_named(hits[: self.k], index)),
+            Step(name="passages", value=hits_as_json(top(_spread(rows, priors, len(dense)), self.k), index)),
+            Step(name="walk", value=hits_as_json(hits[: self.k], index)),
             Step(name="missing", value=round(walked.missing, 6)),
         ]
         why = self._why(hits[: self.k], dense, phrases, network, walked, index)
@@ -242,8 +242,3 @@ def _spread(rows: NDArray[np.int64], values: Floats, n: int) -> Floats:
     spread = np.full(n, -np.inf)
     spread[rows] = values
     return spread
-
-
-def _named(hits: Sequence[Hit], index: Snapshot) -> Json:
-    """Passages with their scores, for a trace."""
-    return hits_as_json(hits, [chunk.id for chunk in index.chunks([hit.n for hit in hits])])

@@ -47,7 +47,6 @@ class Hybrid:
         hits = rerank(question, fused, index, models, self.rerank) if self.rerank else fused
         hits = hits[: max(self.k, RANKED)]
         places = [{h.n: r for r, h in enumerate(ranking, 1)} for ranking in (words, dense)]
-        ids = [c.id for c in index.chunks([h.n for h in hits[: self.k]])]
         return pack_chunks(
             question,
             "hybrid",
@@ -57,13 +56,9 @@ class Hybrid:
             k=self.k,
             max_tokens=self.max_tokens,
             trace=[
-                *(
-                    Step(
-                        name=name, value=hits_as_json(some, [c.id for c in index.chunks([h.n for h in some])])
-                    )
-                    for name, some in (("bm25", words[: self.k]), ("dense", dense[: self.k]))
-                ),
-                Step(name="fused", value=hits_as_json(hits[: self.k], ids)),
+                Step(name="bm25", value=hits_as_json(words[: self.k], index)),
+                Step(name="dense", value=hits_as_json(dense[: self.k], index)),
+                Step(name="fused", value=hits_as_json(hits[: self.k], index)),
             ],
             empty_because="the index holds no passages",
         )

@@ -30,8 +30,8 @@ from polygraph.retrieve.triple_walk import Reached, walk_triples
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import top
 from polygraph.tasks.question import graph_keywords
-from polygraph.text.normalize import normalise
-from polygraph.text.words import STOP
+from polygraph.text.normalize import normalize_name
+from polygraph.text.words import STOP_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,9 @@ class KnowledgeGraph:
                 whys.setdefault(n, f"keyword {keyword!r}: nearest name, cosine {cosine:.3f}")
             unmatched = [k for k in unmatched if k not in near]
         split = keywords if self.split == "always" else unmatched
-        words = {w: k for k in reversed(split) for w in k.split() if w.casefold() not in STOP and w != k}
+        words = {
+            w: k for k in reversed(split) for w in k.split() if w.casefold() not in STOP_WORDS and w != k
+        }
         by_word = self._named(list(words), index)
         for keyword in split:
             for word in keyword.split():
@@ -203,8 +205,8 @@ class KnowledgeGraph:
         entities = {n: e for n, e in zip(rows, index.entities(rows), strict=True) if e.chunks}
         result: dict[str, Sequence[tuple[int, str]]] = {}
         for text, ns in found.items():
-            key = normalise(text)
-            exact = [n for n in ns if n in entities and normalise(entities[n].name) == key]
+            key = normalize_name(text)
+            exact = [n for n in ns if n in entities and normalize_name(entities[n].name) == key]
             other = [n for n in ns if n in entities] if self.match == "cascade" else []
             if exact or other:
                 how = "its name" if exact else "another spelling of it"

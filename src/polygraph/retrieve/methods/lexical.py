@@ -26,7 +26,6 @@ class BM25:
         """Rank chunks for the question; ties by chunk order."""
         require(index, "bm25", self.needs, models)
         hits = index.search_words(question, max(self.k, RANKED))
-        ids = [c.id for c in index.chunks([h.n for h in hits[: self.k]])]
         return pack_chunks(
             question,
             "bm25",
@@ -35,6 +34,6 @@ class BM25:
             [f"BM25 {hit.score:.2f}, rank {rank}" for rank, hit in enumerate(hits, 1)],
             k=self.k,
             max_tokens=self.max_tokens,
-            trace=[Step(name="bm25", value=hits_as_json(hits[: self.k], ids))],
+            trace=[Step(name="bm25", value=hits_as_json(hits[: self.k], index))],
             empty_because="no passage shares a word with the question",
         )

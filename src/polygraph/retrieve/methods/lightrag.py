@@ -243,7 +243,7 @@ class LightRAG:
         """How many passages of a level fit its budget; all where it has none."""
         if not self.passage_tokens:
             return len(passages)
-        texts = index.store.chunk_texts_of([c for c, _ in passages[:RANKED]])
+        texts = index.store.documents.texts_of([c for c, _ in passages[:RANKED]])
         return fitting([texts[c] for c, _ in passages[:RANKED]], self.passage_tokens)
 
     # --- the context --------------------------------------------------------------------------------

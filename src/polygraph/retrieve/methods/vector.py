@@ -26,7 +26,6 @@ class Naive:
         """Rank chunks for the question; ties by chunk order."""
         require(index, "naive", self.needs, models)
         hits = search_dense(question, index, models, max(self.k, RANKED))
-        ids = [c.id for c in index.chunks([h.n for h in hits[: self.k]])]
         return pack_chunks(
             question,
             "naive",
@@ -35,6 +34,6 @@ class Naive:
             [f"cosine {hit.score:.3f}, rank {rank}" for rank, hit in enumerate(hits, 1)],
             k=self.k,
             max_tokens=self.max_tokens,
-            trace=[Step(name="dense", value=hits_as_json(hits[: self.k], ids))],
+            trace=[Step(name="dense", value=hits_as_json(hits[: self.k], index))],
             empty_because="the index holds no passages",
         )

@@ -1,13 +1,14 @@
-"""Our own: passages by a random walk over the names that they share, with no language model.
+"""`walk` (ours): passages by a random walk over the names they share, with no language model.
 
-A question that needs several passages names one of them and asks about another, and between the two stands a name: of a
-director, a county, a ship. So passages that match the question lend weight to those whose title they say, and what is
-found so is weighed by how well it answers the question together with the passage that led there. What a passage gets by
-its own match stays with it, so that names that lead nowhere do no harm. Personalised PageRank as in `graph.walks`;
-steps and settings were chosen by the measurements of ``benchmarks/walk.py``.
+A multi-hop question names one passage and asks about another, and a name connects the two: of a director, a county, a
+ship. So passages that match the question pass weight to the passages whose title they mention. Each passage is then
+rescored by its own similarity to the question and that of the passage that leads to it. A passage keeps a share of its
+own match, so that names that lead nowhere do little harm. Personalised PageRank as in `graph.pagerank`; the steps and
+defaults were chosen by the measurements of ``benchmarks/walk.py``.
 """
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import ClassVar
@@ -20,70 +21,70 @@ from polygraph.graph.pagerank import EdgeKind, Network, Walk, paths, walk
 from polygraph.graph.title_graph import NameGraph
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
-from polygraph.records import Json, Retrieval, Step
+from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.hops import weigh_hops
-from polygraph.retrieve.seeds import DIGITS, by_match, by_rarity, matched, normalised, titled
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks, rerank
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 
 Floats = NDArray[np.float64]
 Numbers = NDArray[np.int64]
+_DIGITS = 9
+"""Scores are rounded to this many digits, so that sums in another order give the same ranking."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ranked:
-    """Passages, best first; all arrays have one entry for each."""
+    """Passages, best first; every array has one entry per passage."""
 
     chunks: Numbers
     scores: Floats
     mass: Floats
-    """What their match and the walk gave them."""
+    """What their own match and the walk gave them."""
     cosines: Floats
-    """With the question; NaN for those that were not weighed."""
-    after: Numbers
-    """Row of the passage after which it is read; -1 for none."""
+    """With the question; NaN for passages that were not rescored."""
+    previous: Numbers
+    """Row of the passage from which the best hop comes; -1 for none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NameWalk:
-    """Walk from passages that match the question, over names, to passages that they lead to."""
+    """Walk from passages that match the question, over names, to passages they lead to."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical", "chunk_vectors", "names"})
     calls: ClassVar[str] = "1"
 
     seeds: int = 20
-    """Passages from which the walk sets out: those that match the question best."""
+    """Passages that seed the walk: those that match the question best."""
     depth: int = 200
-    """They are looked for among so many by words and so many by vectors."""
+    """Candidates for seeds, this many by words and this many by vectors."""
     word_weight: float = 0.01
-    """Cosine that a point of BM25 counts; what each says of a passage adds up."""
+    """Cosine that one point of BM25 is worth."""
     sharpness: float = 20.0
-    """How much more a better match weighs among the seeds: a cosine higher by one over this, about e times as much."""
+    """How much more a better seed weighs: a match higher by 1 / `sharpness` weighs about e times as much."""
     name_weight: float = 1.0
-    """What the titles in the question weigh together among the seeds, where the passages weigh 1."""
+    """Weight of all titles in the question together, where all seed passages together weigh 1."""
     own_share: float = 0.5
-    """Share of its weight as a seed in the mass of a passage, in [0, 1]; the rest is of the walk."""
+    """Share of a passage's mass that comes from its weight as a seed, in [0, 1]; the rest comes from the walk."""
     title_edges: float = 8.0
-    """Weight of the edges between a name and the document that bears it, together; one to another passage has 1."""
+    """Total weight of the edges between a name and the document it titles; an edge to another passage has 1."""
     shared_edges: float = 0.3
     """Weight of an edge between a passage and a name that is no document's title."""
     damping: float = 0.85
-    """Chance of following an edge rather than beginning anew, in [0, 1)."""
+    """Chance of following an edge rather than restarting, in [0, 1)."""
     tolerance: float = 1e-4
-    """Mass per edge that the walk may leave behind, see `graph.walks.walk`."""
-    weighed: int = 100
-    """First so many passages of the walk are weighed by what they say."""
+    """Mass per edge that the walk may leave behind, see `graph.pagerank.walk`."""
+    rescored: int = 100
+    """Passages of the walk that are rescored by similarity, the first ones."""
     relevance: float = 2.0
-    """How much that counts beside their mass; 0: not at all."""
-    hops: int = 20
-    """First so many passages of the walk may lead to others."""
-    common: int = 20
-    """A name that more passages have leads only to the document that bears it."""
+    """Weight of similarity against mass when passages are rescored; 0 for none."""
+    hop_starts: int = 20
+    """Passages of the walk that may lead to others, the first ones."""
+    max_name_passages: int = 20
+    """A name that occurs in more passages leads only to the document it titles."""
     rerank: int = 0
-    """First so many are ordered anew by the cross-encoder; 0 for none. It reads each passage alone, and loses the
-    second passages of a hop (benchmarks/README.md). Costs about 60 ms each on two cores."""
+    """Passages that the cross-encoder reorders, the first ones; 0 for none. It reads each passage alone, and loses the
+    second passage of a hop (benchmarks/README.md). Costs about 60 ms per passage on two cores."""
     k: int = 10
     """Passages that go into the context."""
     max_tokens: int = 6_000
@@ -94,16 +95,16 @@ class NameWalk:
         require(index, "walk", self.needs, models)
         graph, vector = index.names, embed_question(question, models)
         # 1. Seeds: titles in the question, and the passages that match it best by words and vectors together.
-        named = titled(question, graph)
+        named = titles_in_question(question, graph)
         words = index.search_words(question, self.depth)
         dense = index.search_chunks(vector, self.depth)
-        seeds = matched(words, dense, vector, index, self.word_weight)[: self.seeds + 1]
-        start = normalised([*by_rarity(named, self.name_weight), *by_match(seeds, self.sharpness)])
+        seeds = match_passages(words, dense, vector, index, self.word_weight)[: self.seeds + 1]
+        start = _normalise([*_rarity_weights(named, self.name_weight), *match_weights(seeds, self.sharpness)])
         trace = [
             Step(name="names", value=[[name.text, n] for name, _, n in named]),
-            Step(name="words", value=_with_ids(words[: self.k], index)),
-            Step(name="dense", value=_with_ids(dense[: self.k], index)),
-            Step(name="seeds", value=_with_ids(seeds[: self.k], index)),
+            Step(name="words", value=hits_as_json(words[: self.k], index)),
+            Step(name="dense", value=hits_as_json(dense[: self.k], index)),
+            Step(name="seeds", value=hits_as_json(seeds[: self.k], index)),
         ]
         hits: list[Hit] = []
         why: list[str] = []
@@ -117,23 +118,23 @@ class NameWalk:
                 damping=self.damping,
                 tolerance=self.tolerance,
             )
-            # 3. A passage keeps a share for its own match. Weigh those on the way by the question, alone and in twos.
-            massed = _with_own(walked, start, self.own_share)
-            ranked = self._ranked(massed, vector, index)
+            # 3. Mix in each passage's own match, then rescore by similarity to the question, alone and in pairs.
+            mixed = mix_with_start(walked, start, self.own_share)
+            ranked = self._rescore(mixed, vector, index)
             hits = [
-                Hit(int(n), round(float(s), DIGITS))
+                Hit(int(n), round(float(s), _DIGITS))
                 for n, s in zip(ranked.chunks, ranked.scores, strict=True)
             ]
-            reached = massed.top(self.k, last=graph.n_chunks)
+            by_mass = [Hit(v, round(s, _DIGITS)) for v, s in mixed.top(self.k, last=graph.n_chunks)]
             trace += [
-                Step(name="walk", value=_with_ids([Hit(v, round(s, DIGITS)) for v, s in reached], index)),
-                Step(name="missing", value=round(massed.missing, 6)),
-                Step(name="weighed", value=_with_ids(hits[: self.k], index)),
+                Step(name="walk", value=hits_as_json(by_mass, index)),
+                Step(name="missing", value=round(mixed.missing, 6)),
+                Step(name="weighed", value=hits_as_json(hits[: self.k], index)),
             ]
-            # 4. Let the cross-encoder read the first of them.
+            # 4. Let the cross-encoder reorder the first.
             if self.rerank:
                 hits = rerank(question, hits, index, models, self.rerank)
-                trace.append(Step(name="reranked", value=_with_ids(hits[: self.k], index)))
+                trace.append(Step(name="reranked", value=hits_as_json(hits[: self.k], index)))
             why = self._why([hit.n for hit in hits[: self.k]], ranked, start, named, network, walked, index)
         return pack_chunks(
             question,
@@ -151,26 +152,26 @@ class NameWalk:
         kinds = [(graph.titles, self.title_edges), (graph.links, 1.0), (graph.shared, self.shared_edges)]
         return Network(tuple(EdgeKind(edges, factor) for edges, factor in kinds if factor))
 
-    def _ranked(self, massed: Walk, vector: Vectors, index: Snapshot) -> _Ranked:
-        """Passages by mass times ``exp(relevance * (cosine + best hop))``, then the others by mass."""
-        reached = massed.top(max(RANKED, self.weighed), last=index.names.n_chunks)
+    def _rescore(self, mixed: Walk, vector: Vectors, index: Snapshot) -> _Ranked:
+        """Rank passages by mass times ``exp(relevance * (cosine + best hop))``, the remaining ones by mass."""
+        reached = mixed.top(max(RANKED, self.rescored), last=index.names.n_chunks)
         chunks = np.array([v for v, _ in reached], dtype=np.int64)
         mass = np.array([s for _, s in reached])
-        n = min(self.weighed, len(chunks)) if self.relevance else 0
-        scores, cosines, after = mass.copy(), np.full(len(chunks), np.nan), np.full(len(chunks), -1)
+        n = min(self.rescored, len(chunks)) if self.relevance else 0
+        scores, cosines, previous = mass.copy(), np.full(len(chunks), np.nan), np.full(len(chunks), -1)
         order = np.arange(len(chunks))
         if n:
             cosines[:n] = index.chunk_similarities(vector, chunks[:n].tolist())
-            hops, before = weigh_hops(
-                chunks[:n], cosines[:n], index.names, first=self.hops, common=self.common
+            hops, positions = best_hops(
+                chunks[:n], cosines[:n], index.names, first=self.hop_starts, common=self.max_name_passages
             )
-            worth = cosines[:n] + hops
-            # Against the best, so that no score is above its mass.
-            scores[:n] *= np.exp(self.relevance * (worth - worth.max()))
-            after[:n] = np.where(before >= 0, chunks[before], -1)
-            order[:n] = np.lexsort((chunks[:n], -np.round(scores[:n], DIGITS)))
+            similarity = cosines[:n] + hops
+            # Relative to the best, so that no score exceeds its mass.
+            scores[:n] *= np.exp(self.relevance * (similarity - similarity.max()))
+            previous[:n] = np.where(positions >= 0, chunks[positions], -1)
+            order[:n] = np.lexsort((chunks[:n], -np.round(scores[:n], _DIGITS)))
             scores[n:] = np.minimum(scores[n:], scores[:n].min())
-        return _Ranked(chunks[order], scores[order], mass[order], cosines[order], after[order])
+        return _Ranked(chunks[order], scores[order], mass[order], cosines[order], previous[order])
 
     def _why(
         self,
@@ -182,55 +183,172 @@ class NameWalk:
         walked: Walk,
         index: Snapshot,
     ) -> list[str]:
-        """For each passage how much it has by its own match, the way of the walk to it, what it is read after."""
-        place = {int(c): i for i, c in enumerate(ranked.chunks)}
-        ways = paths(network, walked, chunks, damping=self.damping)
-        before = [int(ranked.after[place[c]]) for c in chunks]
+        """Explain each passage: its own match, the path of the walk to it, and the passage before it."""
+        positions = {int(c): i for i, c in enumerate(ranked.chunks)}
+        routes = paths(network, walked, chunks, damping=self.damping)
+        previous = [int(ranked.previous[positions[c]]) for c in chunks]
         asked = {vertex: name.text for name, vertex, _ in named}
-        labels = _labels([*ways, [c for c in before if c >= 0]], asked, index)
+        labels = _labels([*routes, [c for c in previous if c >= 0]], asked, index)
         texts = []
-        for c, way, first in zip(chunks, ways, before, strict=True):
-            i = place[c]
-            said = f"mass {ranked.mass[i]:.6f}"
+        for c, route, before in zip(chunks, routes, previous, strict=True):
+            i = positions[c]
+            text = f"mass {ranked.mass[i]:.6f}"
             if c in start and ranked.mass[i] > 0:
-                said += f", {self.own_share * start[c] / ranked.mass[i]:.0%} of it for its own match"
+                text += f", {self.own_share * start[c] / ranked.mass[i]:.0%} of it for its own match"
             if np.isfinite(ranked.cosines[i]):
-                said += f"; cosine {ranked.cosines[i]:.3f} with the question"
-            if len(way) > 1:
-                said += f"; the walk came by {' → '.join(labels[v] for v in way)}"
-            if way[0] in asked:
-                said += ", a name in the question"
-            if first >= 0:
-                said += f"; read after {labels[first]}"
-            texts.append(said)
+                text += f"; cosine {ranked.cosines[i]:.3f} with the question"
+            if len(route) > 1:
+                text += f"; the walk came by {' → '.join(labels[v] for v in route)}"
+            if route[0] in asked:
+                text += ", a name in the question"
+            if before >= 0:
+                text += f"; read after {labels[before]}"
+            texts.append(text)
         return texts
 
 
-def _with_own(walked: Walk, start: Mapping[int, float], share: float) -> Walk:
-    """Mix the scores of a walk with the weights of its start, both summing to 1."""
+# --- seeds ----------------------------------------------------------------------------------------------
+
+
+def titles_in_question(question: str, graph: NameGraph) -> list[tuple[Named, int, int]]:
+    """Find the document titles in a question, each with its vertex and its number of passages.
+
+    Names that title no document are left out: the passages that mention them already match by words and vectors.
+    """
+    names = names_in(question, lambda keys: graph.numbers(keys) >= 0)
+    numbers = graph.numbers(np.array([name.key for name in names], dtype=np.uint64))
+    counts, vertices = graph.n_passages(numbers).tolist(), numbers + graph.n_chunks
+    is_title = Network((EdgeKind(graph.titles),)).degrees(vertices) > 0
+    found = zip(names, vertices.tolist(), counts, strict=True)
+    return [name for name, titled in zip(found, is_title.tolist(), strict=True) if titled]
+
+
+def match_passages(
+    words: Sequence[Hit], dense: Sequence[Hit], vector: Vectors, index: Snapshot, word_weight: float
+) -> list[Hit]:
+    """Rank passages by cosine plus `word_weight` per point of BM25; passages not in `words` have no points.
+
+    A weighted sum rather than a fusion of ranks: points of BM25 add up over words, so they say much about a match with
+    a long question and little with a short one, which ranks lose.
+    """
+    points = {hit.n: hit.score for hit in words}
+    ns = sorted(points.keys() | {hit.n for hit in dense})
+    cosines = index.chunk_similarities(vector, ns).tolist()
+    hits = [
+        Hit(n, round(c + word_weight * points.get(n, 0.0), _DIGITS)) for n, c in zip(ns, cosines, strict=True)
+    ]
+    return sorted(hits, key=lambda hit: (-hit.score, hit.n))
+
+
+def match_weights(hits: Sequence[Hit], sharpness: float) -> list[tuple[int, float]]:
+    """Divide a weight of 1 among passages, best first.
+
+    Each gets a share in proportion to ``exp(sharpness * (score - lowest score)) - 1``.
+    """
+    if not hits:
+        return []
+    # Relative to the best, so that no exponential overflows.
+    raised = [math.exp(sharpness * (hit.score - hits[0].score)) for hit in hits]
+    above = [value - raised[-1] for value in raised]
+    total = math.fsum(above)
+    return [(h.n, a / total if total > 0 else 1.0 / len(hits)) for h, a in zip(hits, above, strict=True)]
+
+
+def _rarity_weights(named: Sequence[tuple[Named, int, int]], total: float) -> list[tuple[int, float]]:
+    """Divide a weight among names in inverse proportion to the number of their passages."""
+    shares = [1.0 / n for _, _, n in named]
+    return [(vertex, total * s / sum(shares)) for (_, vertex, _), s in zip(named, shares, strict=True)]
+
+
+def _normalise(weights: Sequence[tuple[int, float]]) -> dict[int, float]:
+    """Scale weights to a sum of 1 and drop those of zero, in the order given."""
+    total = math.fsum(weight for _, weight in weights)
+    return {vertex: weight / total for vertex, weight in weights if weight > 0}
+
+
+def mix_with_start(walked: Walk, start: Mapping[int, float], share: float) -> Walk:
+    """Mix the scores of a walk with the weights of its start, where both sum to 1."""
     own = np.array([start.get(v, 0.0) for v in walked.vertices.tolist()])
     return Walk(walked.vertices, (1.0 - share) * walked.scores + share * own, (1.0 - share) * walked.missing)
 
 
-def _labels(ways: Sequence[Sequence[int]], asked: dict[int, str], index: Snapshot) -> dict[int, str]:
-    """Passages by id, names as they are written in the question, in a title or in a passage beside them on the way."""
+# --- hops -----------------------------------------------------------------------------------------------
+
+
+def best_hops(
+    chunks: Numbers, cosines: Floats, graph: NameGraph, *, first: int = 20, common: int = 20
+) -> tuple[Floats, Numbers]:
+    """Find the best hop that ends at each passage; a hop scores the sum of the cosines of its two passages.
+
+    Args:
+        chunks: rows of passages, most likely first, shape ``(n,)``.
+        cosines: their cosines with the question, shape ``(n,)``.
+        graph: names that connect passages.
+        first: number of passages at which a hop may start.
+        common: a name in more passages than this leads only to the document it titles.
+
+    Returns:
+        The score of each passage's best hop, or the lowest score of all hops for a passage without one; and the
+        position of the passage at which that hop starts, the first of equals, -1 for none.
+    """
+    best, previous = np.full(len(chunks), -np.inf), np.full(len(chunks), -1, dtype=np.int64)
+    for p, others in _hops(chunks, graph, first, common):
+        better = others[cosines[p] + cosines[others] > best[others]]
+        best[better], previous[better] = cosines[p] + cosines[better], p
+    linked = previous >= 0
+    lowest = float(best[linked].min()) if linked.any() else 0.0
+    return np.where(linked, best, lowest), previous
+
+
+def _hops(chunks: Numbers, graph: NameGraph, first: int, common: int) -> Iterator[tuple[int, Numbers]]:
+    """Yield the position of each starting passage with the positions its names lead to."""
+    titled = _names_at(chunks, Network((EdgeKind(graph.titles),)), graph)
+    mentioned = _names_at(chunks, Network((EdgeKind(graph.links), EdgeKind(graph.shared))), graph)
+    titled_by, mentioned_by = _positions_by_name(titled), _positions_by_name(mentioned)
+    numbers = np.array(list(mentioned_by), dtype=np.int64)
+    counts = dict(zip(mentioned_by, graph.n_passages(numbers).tolist(), strict=True))
+    names_of: dict[int, list[int]] = {}
+    for position, name in [*titled, *mentioned]:
+        names_of.setdefault(position, []).append(name)
+    for p in range(min(first, len(chunks))):
+        names = names_of.get(p, ())
+        reached = {c for name in names for c in titled_by.get(name, ())}
+        reached |= {c for name in names if counts.get(name, 0) <= common for c in mentioned_by.get(name, ())}
+        reached.discard(p)
+        if reached:
+            yield p, np.array(sorted(reached), dtype=np.int64)
+
+
+def _names_at(chunks: Numbers, network: Network, graph: NameGraph) -> list[tuple[int, int]]:
+    """List the names at some passages, as position of the passage and number of the name."""
+    owners, others, _ = network.edges_at(chunks)
+    return list(zip(owners.tolist(), (others - graph.n_chunks).tolist(), strict=True))
+
+
+def _positions_by_name(pairs: list[tuple[int, int]]) -> dict[int, list[int]]:
+    grouped: dict[int, list[int]] = {}
+    for position, name in pairs:
+        grouped.setdefault(name, []).append(position)
+    return grouped
+
+
+# --- labels ---------------------------------------------------------------------------------------------
+
+
+def _labels(routes: Sequence[Sequence[int]], asked: dict[int, str], index: Snapshot) -> dict[int, str]:
+    """Label vertices: passages by id, names as written in the question, in a title or in a passage next to them."""
     graph = index.names
-    vertices = sorted({v for way in ways for v in way})
+    vertices = sorted({v for route in routes for v in route})
     rows = [v for v in vertices if v < graph.n_chunks]
     chunks = dict(zip(rows, index.chunks(rows), strict=True))
     labels = {v: chunk.id for v, chunk in chunks.items()} | asked
     titles = index.titles([chunk.document for chunk in chunks.values()])
-    for way in ways:
-        for v, beside in [*pairwise(way), *pairwise(way[::-1])]:
-            if v not in labels and (chunk := chunks.get(beside)) is not None:
-                is_it = graph.keys[[v - graph.n_chunks]].__eq__
-                # The title is much shorter, and mostly it is the name.
+    for route in routes:
+        for v, neighbour in [*pairwise(route), *pairwise(route[::-1])]:
+            if v not in labels and (chunk := chunks.get(neighbour)) is not None:
+                is_this_name = graph.keys[[v - graph.n_chunks]].__eq__
+                # The title first: it is much shorter, and usually it is the name.
                 for text in (titles.get(chunk.document, ""), chunk.text):
-                    if v not in labels and (written := names_in(text, is_it)):
+                    if v not in labels and (written := names_in(text, is_this_name)):
                         labels[v] = written[0].text
     return {v: labels.get(v, "a name") for v in vertices}
-
-
-def _with_ids(hits: Sequence[Hit], index: Snapshot) -> Json:
-    """Passages with their scores, for a trace."""
-    return hits_as_json(hits, [chunk.id for chunk in index.chunks([hit.n for hit in hits])])

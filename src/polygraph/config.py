@@ -1,4 +1,4 @@
-"""Settings, and where each came from: flags, environment, ``polygraph.toml``, defaults, in this order."""
+"""Settings and their sources: flags, environment, ``polygraph.toml`` and defaults, the first that has a value."""
 
 import json
 import os
@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import AliasChoices, BaseModel, ConfigDict, Field, ValidationError, field_validator
-from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from polygraph.errors import BadInput
 
 FILE_NAME = "polygraph.toml"
 SECRET = "api_key"  # noqa: S105 - the name of a field, not a key
+OPENAI_VARIABLES = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
+"""The usual variables of an OpenAI client, read where ``POLYGRAPH_BASE_URL`` and ``POLYGRAPH_API_KEY`` are not set."""
 
 
 class PriceSetting(BaseModel):
@@ -30,12 +31,13 @@ class PriceSetting(BaseModel):
         return f"{self.input:g} in, {self.output:g} out"
 
 
-class Settings(BaseSettings):
-    """Everything that can be set. Names are the same in flags, environment (``POLYGRAPH_``) and file."""
+class Settings(BaseModel):
+    """All settings. A setting has the same name as a flag, in the environment (``POLYGRAPH_NAME``) and in the file.
 
-    model_config = SettingsConfigDict(
-        env_prefix="POLYGRAPH_", extra="forbid", frozen=True, env_ignore_empty=True
-    )
+    The constructor reads neither environment nor files; `load_settings` does.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
     index: Path = Field(Path("polygraph.index"), description="Folder of the index.")
 
@@ -44,16 +46,8 @@ class Settings(BaseSettings):
         description="Model at the endpoint that extracts and answers; `gguf:PATH` or `gguf:qwen2.5-coder-1.5b` for a "
         "local file; empty: the endpoint's only model, or gpt-4o-mini with an OpenAI key, or none.",
     )
-    base_url: str = Field(
-        "",
-        validation_alias=AliasChoices("base_url", "POLYGRAPH_BASE_URL", "OPENAI_BASE_URL"),
-        description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.",
-    )
-    api_key: str = Field(
-        "",
-        validation_alias=AliasChoices("api_key", "POLYGRAPH_API_KEY", "OPENAI_API_KEY"),
-        description="Key for the endpoint. Keep it in the environment.",
-    )
+    base_url: str = Field("", description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
+    api_key: str = Field("", description="Key for the endpoint. Keep it in the environment.")
     timeout_s: float = Field(120.0, gt=0, description="Seconds of silence after which a call is given up.")
     concurrency: int = Field(
         8,
@@ -149,22 +143,9 @@ class Settings(BaseSettings):
                 f'it is not JSON such as {{"my-model": {{"input": 0.15, "output": 0.6}}}} ({error})'
             ) from error
 
-    @classmethod
-    def settings_customise_sources(
-        cls,
-        settings_cls: type[BaseSettings],
-        init_settings: PydanticBaseSettingsSource,
-        env_settings: PydanticBaseSettingsSource,
-        dotenv_settings: PydanticBaseSettingsSource,
-        file_secret_settings: PydanticBaseSettingsSource,
-    ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Read nothing behind the caller's back: `load_settings` passes every value in."""
-        del settings_cls, env_settings, dotenv_settings, file_secret_settings
-        return (init_settings,)
-
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class SettingOrigin:
     """One setting and where its value came from."""
 
     name: str
@@ -211,7 +192,7 @@ def explain_settings(
     *,
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
-) -> list[Origin]:
+) -> list[SettingOrigin]:
     """Tell for every setting its value and where it came from, in the order of `Settings`; keys are masked."""
     settings = load_settings(flags, environ=environ, folder=folder)
     _, sources = _gather(flags or {}, os.environ if environ is None else environ, folder or Path.cwd())
@@ -220,7 +201,7 @@ def explain_settings(
         value = getattr(settings, name)
         if name == SECRET and value:
             value = f"{value[:3]}…{value[-2:]}" if len(value) > 12 else "…"
-        rows.append(Origin(name, value, sources.get(name, "default"), field.description or ""))
+        rows.append(SettingOrigin(name, value, sources.get(name, "default"), field.description or ""))
     return rows
 
 
@@ -244,13 +225,9 @@ def _gather(
             raise BadInput(f"{path} cannot be read: {error}") from error
         for name, value in table.items():
             values[name], sources[name] = value, str(path)
-    for name, field in Settings.model_fields.items():
-        alias = field.validation_alias
-        choices = (
-            [str(c) for c in alias.choices] if isinstance(alias, AliasChoices) else [f"POLYGRAPH_{name}"]
-        )
-        for variable in (choice.upper() for choice in choices if "_" in choice):
-            if variable.lower() != name and environ.get(variable):
+    for name in Settings.model_fields:
+        for variable in (f"POLYGRAPH_{name.upper()}", OPENAI_VARIABLES.get(name, "")):
+            if environ.get(variable):
                 values[name], sources[name] = environ[variable], f"environment {variable}"
                 break
     for name, value in flags.items():

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from polygraph.errors import BadInput, MissingExtra
-from polygraph.models.providers.static import HashEmbedder, WordLlamaEmbedder, read_tensor
+from polygraph.models.providers.static import TOKENIZER, WEIGHTS, HashEmbedder, WordLlamaEmbedder, read_tensor
+from polygraph.models.providers.weights import locate
 
 SOURCE = Path(__file__).parents[3] / "src"
 TEXTS = [
@@ -27,11 +28,12 @@ def wordllama(tmp_path_factory: pytest.TempPathFactory) -> WordLlamaEmbedder:
         pytest.skip(str(error))
 
 
-def test_the_mean_is_that_of_the_library_itself(wordllama: WordLlamaEmbedder) -> None:
+def test_vectors_equal_those_of_the_wordllama_library(wordllama: WordLlamaEmbedder, tmp_path: Path) -> None:
     inference = pytest.importorskip("wordllama.inference")
-    theirs = inference.WordLlamaInference(wordllama._table, wordllama._tokenizer)
-    expected = theirs.embed(TEXTS, norm=True)
-    wordllama._tokenizer.no_padding()  # theirs had put it on
+    tokenizers = pytest.importorskip("tokenizers")
+    table = read_tensor(locate(WEIGHTS, cache=tmp_path), "embedding.weight").astype(np.float32)
+    tokenizer = tokenizers.Tokenizer.from_file(str(locate(TOKENIZER, cache=tmp_path)))
+    expected = inference.WordLlamaInference(table, tokenizer).embed(TEXTS, norm=True)
     assert np.abs(wordllama.embed(TEXTS, "document") - expected).max() < 1e-5
 
 

@@ -6,6 +6,8 @@ vector of the text alone: 0.995); alone it is the same bytes every time. It is f
 padded: 90 passages a second on two cores against 60 in batches.
 """
 
+import importlib.util
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -55,34 +57,73 @@ MINILM_TOKENIZER = _wheel_file(
 )
 
 
-class _Runner:
-    """A session that several threads use, one text each."""
+class _OnnxModel:
+    """A model and its tokenizer, loaded at the first text and shared by several threads.
 
-    def __init__(self, model: Path, tokenizer: Path, threads: int | None, name: str) -> None:
-        try:
-            import onnxruntime
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MissingExtra(name, "local") from error
-        options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
-        # A spinning thread takes a core from its neighbours while it has nothing to do.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3
-        self._session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-        self.tokenizer = Tokenizer.from_file(str(tokenizer))
-        # The file asks for texts of 512 tokens, always; one text alone needs no filling up.
-        self.tokenizer.no_padding()
-        self.tokenizer.no_truncation()
+    Args:
+        model: the ONNX file.
+        tokenizer: its ``tokenizer.json``.
+        threads: texts that run side by side; None for one per core.
+        name: the model's name for error messages.
+        max_pair_tokens: cut pairs of texts to this length, the longer text first; None: cut nothing.
+
+    Raises:
+        MissingExtra: if onnxruntime or tokenizers are not installed.
+    """
+
+    def __init__(
+        self,
+        model: Path,
+        tokenizer: Path,
+        threads: int | None,
+        name: str,
+        max_pair_tokens: int | None = None,
+    ) -> None:
+        if not all(importlib.util.find_spec(package) for package in ("onnxruntime", "tokenizers")):
+            raise MissingExtra(name, "local")
+        self._files = model, tokenizer
+        self._max_pair_tokens = max_pair_tokens
         self._threads = threads or cores()
-        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="polygraph-onnx")
+        self._lock = threading.Lock()
+        self._loaded: tuple[Any, Any, ThreadPoolExecutor] | None = None
 
-    def each(self, function: Callable[[str], T], texts: Sequence[str]) -> list[T]:
-        """Apply a function to each text, side by side, in order."""
+    def _load(self) -> tuple[Any, Any, ThreadPoolExecutor]:
+        """Return session, tokenizer and threads."""
+        with self._lock:
+            if self._loaded is None:
+                import onnxruntime
+                from tokenizers import Tokenizer
+
+                model, file = self._files
+                options = onnxruntime.SessionOptions()
+                options.intra_op_num_threads = 1
+                options.inter_op_num_threads = 1
+                # A spinning thread would take a core from the other sessions while it has nothing to do.
+                options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+                options.log_severity_level = 3
+                session = onnxruntime.InferenceSession(
+                    str(model), options, providers=["CPUExecutionProvider"]
+                )
+                tokenizer = Tokenizer.from_file(str(file))
+                # The file pads every text to 512 tokens; a text that runs alone needs no padding.
+                tokenizer.no_padding()
+                tokenizer.no_truncation()
+                if self._max_pair_tokens is not None:
+                    tokenizer.enable_truncation(self._max_pair_tokens, strategy="longest_first")
+                threads = ThreadPoolExecutor(self._threads, thread_name_prefix="polygraph-onnx")
+                self._loaded = session, tokenizer, threads
+            return self._loaded
+
+    @property
+    def tokenizer(self) -> Any:
+        """The tokenizer of the model."""
+        return self._load()[1]
+
+    def map(self, function: Callable[[str], T], texts: Sequence[str]) -> list[T]:
+        """Apply a function to each text, side by side; results are in the order of the texts."""
         if len(texts) <= 1 or self._threads == 1:
             return [function(text) for text in texts]
-        return list(self._pool.map(function, texts))
+        return list(self._load()[2].map(function, texts))
 
     def run(self, ids: Sequence[int], types: Sequence[int]) -> NDArray[np.float32]:
         """Return the first output for one sequence of tokens."""
@@ -91,7 +132,7 @@ class _Runner:
             "attention_mask": np.ones((1, len(ids)), dtype=np.int64),
             "token_type_ids": np.asarray([types], dtype=np.int64),
         }
-        output: NDArray[np.float32] = self._session.run(None, feed)[0]
+        output: NDArray[np.float32] = self._load()[0].run(None, feed)[0]
         return output
 
 
@@ -119,22 +160,23 @@ class OnnxEmbedder:
         self, *, folder: Path | None = None, threads: int | None = None, cache: Path | None = None
     ) -> None:
         model = locate(BGE, folder=folder, cache=cache)
-        self._runner = _Runner(model, locate(BGE_TOKENIZER, folder=folder, cache=cache), threads, BGE.model)
+        tokenizer = locate(BGE_TOKENIZER, folder=folder, cache=cache)
+        self._model = _OnnxModel(model, tokenizer, threads, BGE.model)
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return unit vectors, shape ``(len(texts), 384)``, each independent of its neighbours."""
         prefix = QUERY_PREFIX if kind == "query" else ""
-        rows = self._runner.each(lambda text: self._vector(prefix + text), texts)
+        rows = self._model.map(lambda text: self._vector(prefix + text), texts)
         return np.stack(rows) if rows else np.empty((0, self.dimension), dtype=np.float32)
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Tokens of each text, special tokens not included."""
-        encode = self._runner.tokenizer.encode
+        encode = self._model.tokenizer.encode
         return [len(encode(text, add_special_tokens=False).ids) for text in texts]
 
     def _vector(self, text: str) -> NDArray[np.float32]:
-        ids = _first_ids(self._runner.tokenizer, text, self.max_tokens)
-        first = np.asarray(self._runner.run(ids, [0] * len(ids))[0, 0], dtype=np.float64)
+        ids = _first_ids(self._model.tokenizer, text, self.max_tokens)
+        first = np.asarray(self._model.run(ids, [0] * len(ids))[0, 0], dtype=np.float64)
         unit = first / np.sqrt((first * first).sum())
         return np.asarray(unit, dtype=np.float32)
 
@@ -173,8 +215,7 @@ class OnnxReranker:
     ) -> None:
         model = locate(MINILM, folder=folder, cache=cache)
         tokenizer = locate(MINILM_TOKENIZER, folder=folder, cache=cache)
-        self._runner = _Runner(model, tokenizer, threads, MINILM.model)
-        self._runner.tokenizer.enable_truncation(self.max_tokens, strategy="longest_first")
+        self._model = _OnnxModel(model, tokenizer, threads, MINILM.model, max_pair_tokens=self.max_tokens)
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return a logit per text, shape ``(len(texts),)``; 0 is undecided."""
@@ -182,7 +223,7 @@ class OnnxReranker:
         asked = question[:limit]
 
         def logit(text: str) -> float:
-            pair = self._runner.tokenizer.encode(asked, text[:limit])
-            return float(self._runner.run(pair.ids, pair.type_ids)[0, 0])
+            pair = self._model.tokenizer.encode(asked, text[:limit])
+            return float(self._model.run(pair.ids, pair.type_ids)[0, 0])
 
-        return np.asarray(self._runner.each(logit, texts), dtype=np.float64)
+        return np.asarray(self._model.map(logit, texts), dtype=np.float64)

@@ -1,12 +1,15 @@
 """Embedders that only look words up: thousands of texts a second, and one that needs no model at all."""
 
 import hashlib
+import importlib.util
 import json
 import re
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,24 +61,34 @@ class WordLlamaEmbedder:
     max_tokens = 100_000
 
     def __init__(self, *, folder: Path | None = None, cache: Path | None = None) -> None:
-        weights = locate(WEIGHTS, folder=folder, cache=cache)
-        tokenizer = locate(TOKENIZER, folder=folder, cache=cache)
-        try:
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise MissingExtra(WEIGHTS.model, "local") from error
-        # Exact, and added up half as fast again as in the form of the file.
-        self._table = read_tensor(weights, "embedding.weight").astype(np.float32)
-        self._tokenizer = Tokenizer.from_file(str(tokenizer))
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
+        self._files = tuple(locate(file, folder=folder, cache=cache) for file in (WEIGHTS, TOKENIZER))
+        if importlib.util.find_spec("tokenizers") is None:
+            raise MissingExtra(WEIGHTS.model, "local")
+        self._lock = threading.Lock()
+        self._loaded: tuple[NDArray[np.float32], Any] | None = None
+
+    def _load(self) -> tuple[NDArray[np.float32], Any]:
+        """Return token vectors and tokenizer, read at the first text."""
+        with self._lock:
+            if self._loaded is None:
+                from tokenizers import Tokenizer
+
+                weights, file = self._files
+                # float32 holds the float16 numbers of the file exactly, and numpy sums them faster.
+                table = read_tensor(weights, "embedding.weight").astype(np.float32)
+                tokenizer = Tokenizer.from_file(str(file))
+                tokenizer.no_padding()
+                tokenizer.no_truncation()
+                self._loaded = table, tokenizer
+            return self._loaded
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:  # noqa: ARG002  one way for all kinds
         """Return unit vectors, shape ``(len(texts), 256)``; a text without tokens is all zeros."""
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        table, _ = self._load()
         for i, ids in enumerate(self._ids(texts)):
             if ids:
-                result[i] = _unit(self._table[ids[: self.max_tokens]].sum(axis=0, dtype=np.float64))
+                result[i] = _unit(table[ids[: self.max_tokens]].sum(axis=0, dtype=np.float64))
         return result
 
     def count(self, texts: Sequence[str]) -> list[int]:
@@ -83,9 +96,10 @@ class WordLlamaEmbedder:
         return [len(ids) for ids in self._ids(texts)]
 
     def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        _, tokenizer = self._load()
         for at in range(0, len(texts), _SIDE_BY_SIDE):
             some = [text[:LONGEST] for text in texts[at : at + _SIDE_BY_SIDE]]
-            for encoding in self._tokenizer.encode_batch_fast(some, add_special_tokens=False):
+            for encoding in tokenizer.encode_batch_fast(some, add_special_tokens=False):
                 yield encoding.ids
 
 

@@ -1,0 +1,166 @@
+"""Groups of rows in numpy arrays, and tables that are filled document by document."""
+
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array: TypeAlias = NDArray[Any]
+
+BATCH = 1 << 16
+"""Rows that are worked on together where each needs Python objects or several temporary arrays."""
+
+
+def offsets(counts: ArrayLike) -> Array:
+    """Return where each of some groups begins and the last one ends, shape ``(n + 1,)``.
+
+    >>> offsets([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    ends = np.zeros(np.size(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=ends[1:])
+    return ends
+
+
+def group_order(groups: Array, n: int) -> tuple[Array, Array]:
+    """Return the order that puts rows of one group together, each group in the order of rows.
+
+    Args:
+        groups: group of each row, in ``[0, n)``.
+        n: number of groups.
+
+    Returns:
+        Offsets of the groups, shape ``(n + 1,)``, and the rows, group by group.
+
+    >>> [part.tolist() for part in group_order(np.array([2, 0, 2]), 3)]
+    [[0, 1, 1, 3], [1, 0, 2]]
+    """
+    return offsets(np.bincount(groups, minlength=n)), np.argsort(groups, kind="stable")
+
+
+def members(ends: Array, groups: Array) -> tuple[Array, Array]:
+    """Return the rows of some groups, one group after the other.
+
+    Args:
+        ends: offsets of all groups, shape ``(n + 1,)``.
+        groups: in ``[0, n)``, in any order, repeated or not.
+
+    Returns:
+        Rows, in ``[ends[0], ends[-1])``, and for each the position in `groups` of its group.
+
+    >>> [found.tolist() for found in members(np.array([0, 2, 2, 5]), np.array([2, 0]))]
+    [[2, 3, 4, 0, 1], [0, 0, 0, 1, 1]]
+    """
+    begins = ends[groups].astype(np.int64)
+    counts = ends[groups + 1] - begins
+    owner = np.repeat(np.arange(len(groups)), counts)
+    begins -= np.cumsum(counts) - counts
+    return np.arange(len(owner)) + begins[owner], owner
+
+
+def batches(ends: Array, size: int | None = None) -> Iterator[tuple[int, int]]:
+    """Divide groups into batches of at most `size` rows, or of one larger group.
+
+    Args:
+        ends: offsets of the groups, shape ``(n + 1,)``.
+        size: `BATCH` if not given.
+
+    Yields:
+        The first group of a batch and the one behind its last.
+
+    >>> list(batches(np.array([0, 2, 5, 6]), size=4))
+    [(0, 1), (1, 3)]
+    """
+    first, n = 0, len(ends) - 1
+    while first < n:
+        last = int(np.searchsorted(ends, ends[first] + (size or BATCH), side="right")) - 1
+        last = min(max(last, first + 1), n)
+        yield first, last
+        first = last
+
+
+def distinct(values: Array) -> Array:
+    """Return the distinct values, ascending; three times as fast as `numpy.unique` for long arrays.
+
+    >>> distinct(np.array([3, 1, 3])).tolist()
+    [1, 3]
+    """
+    found = np.sort(values)
+    return found[np.concatenate(([True], found[1:] != found[:-1]))] if len(found) else found
+
+
+def text_hash(text: str) -> int:
+    """Return the 64 bits by which a text is told from others, signed as SQLite stores them; 0 for no text."""
+    if not text:
+        return 0
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return int.from_bytes(digest, "little", signed=True)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Rows of all documents, document by document."""
+
+    offsets: Array
+    """Offsets of the documents, shape ``(n_documents + 1,)``."""
+    columns: Mapping[str, Array]
+    """Strings as positions in `strings`, -1 for none."""
+    strings: Mapping[str, list[str]]
+    """The distinct strings of each column that holds strings."""
+
+    def __len__(self) -> int:
+        return int(self.offsets[-1])
+
+    def __getitem__(self, column: str) -> Array:
+        return self.columns[column]
+
+    def shifted(self, column: str, first: Array) -> Array:
+        """Return a column that counts within its document, counted through all documents.
+
+        Args:
+            column: -1 stays -1.
+            first: what 0 stands for in each document, shape ``(n_documents,)``.
+        """
+        values = self.columns[column]
+        return np.where(values < 0, -1, values + np.repeat(first, np.diff(self.offsets)))
+
+
+class TableBuilder:
+    """A table that is filled document by document.
+
+    Args:
+        columns: type code of `array.array` by column, or ``s`` for strings.
+
+    >>> builder = TableBuilder({"name": "s", "n": "i"})
+    >>> for rows in ({"name": ["Orme", None], "n": [2, 1]}, {"name": ["Orme"], "n": [1]}):
+    ...     builder.add(rows)
+    >>> table = builder.table()
+    >>> table["name"].tolist(), table.strings["name"], table.offsets.tolist()
+    ([0, -1, 0], ['Orme'], [0, 2, 3])
+    """
+
+    def __init__(self, columns: Mapping[str, str]) -> None:
+        self._numbers: dict[str, dict[str, int]] = {c: {} for c, code in columns.items() if code == "s"}
+        self._values = {c: array("i" if code == "s" else code) for c, code in columns.items()}
+        self._offsets = array("q", [0])
+
+    def add(self, rows: Mapping[str, Sequence[Any]]) -> None:
+        """Append the rows of the next document, given by column."""
+        for column, values in self._values.items():
+            added = rows[column]
+            if (number := self._numbers.get(column)) is not None:
+                added = [-1 if s is None else number.setdefault(s, len(number)) for s in added]
+            values.extend(added)
+        self._offsets.append(len(values))
+
+    def table(self) -> Table:
+        """Return the table; nothing can be added afterwards."""
+        return Table(
+            np.asarray(self._offsets),
+            {column: np.asarray(values) for column, values in self._values.items()},
+            {column: list(number) for column, number in self._numbers.items()},
+        )

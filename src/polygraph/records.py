@@ -6,7 +6,7 @@ Offsets are always characters of the document's text, ``start`` inclusive, ``end
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
@@ -161,6 +161,25 @@ class Extraction:
     """The model's text, kept when the status is not ok."""
 
 
+@dataclass(frozen=True, slots=True)
+class WindowState:
+    """What a window consists of, and what an extractor made of it."""
+
+    id: str
+    document: str
+    ordinal: int
+    first: int
+    """Ordinal of its first chunk."""
+    last: int
+    """Ordinal of its last chunk."""
+    extractor: str
+    """What read it, as `store.manifest.Manifest.reader` names it; empty if nothing did."""
+    status: str
+    """That of the `Extraction`; empty if it was not read."""
+    problem: str
+    raw: str
+
+
 # --- views: deterministic functions of the rows ---------------------------------------------------
 
 
@@ -252,6 +271,21 @@ class Community:
     """Ids, sorted."""
     chunks: tuple[str, ...] = ()
     """Chunks that mention a member, in order."""
+
+
+@dataclass(frozen=True, slots=True)
+class CountedCommunity:
+    """A community with the number of its chunks.
+
+    On each level of the hierarchy the communities together list nearly all chunks of the index once more.
+    """
+
+    id: str
+    level: int
+    parent: str
+    entities: Sequence[str]
+    """Ids, sorted."""
+    n_chunks: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

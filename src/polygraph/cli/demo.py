@@ -66,7 +66,7 @@ def _questions(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     """Questions about whatever a folder is about: its most connected entities, and the whole."""
     # Names say more than common nouns; anything is better than nothing.
     ranked = sorted(
-        snapshot.store.all_entities(), key=lambda e: (e.type in ("concept", "", "date"), -e.degree, e.id)
+        snapshot.store.graph.all_entities(), key=lambda e: (e.type in ("concept", "", "date"), -e.degree, e.id)
     )
     found = [e.name for e in ranked[:2]] or ["this"]
     return (

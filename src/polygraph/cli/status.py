@@ -54,7 +54,7 @@ def status(
     # Looking needs no model: none is loaded, and no endpoint has to be there.
     with open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
         found = opened.status()
-        listed = list(opened.snapshot().store.documents()) if documents else []
+        listed = list(opened.snapshot().store.documents.headers()) if documents else []
     if as_json:
         show.as_json(found | ({"document_list": [d for d, _, _ in listed]} if documents else {}))
         return
@@ -201,10 +201,10 @@ def demo(
 
 def _show_status(found: dict[str, Any]) -> None:
     from polygraph.cli.render import answer as show
-    from polygraph.text.words import quantity
+    from polygraph.text.prose import count_noun
 
     show.out.print(
-        f"{found['index']}: {quantity(found['documents'], 'document')}", style="bold", markup=False
+        f"{found['index']}: {count_noun(found['documents'], 'document')}", style="bold", markup=False
     )
     show.show_table(
         ("layer", "state", "rows", "seconds"),

@@ -9,14 +9,18 @@ import os
 import shutil
 import threading
 import time
+from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cache, partial
-from itertools import groupby
+from itertools import groupby, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polygraph.columnar import Columns
 from polygraph.columnar.memmap import Column, room
@@ -25,7 +29,8 @@ from polygraph.errors import NothingExtracted
 from polygraph.extract.llm import extractor as llm
 from polygraph.extract.nlp import extractor as nlp
 from polygraph.extract.nlp import noun_phrases as fast
-from polygraph.extract.resolution.resolve import Resolved, resolve_columns
+from polygraph.extract.resolution.records import ResolvedRows
+from polygraph.extract.resolution.resolve import resolve_rows
 from polygraph.extract.titles.title_table import Sayings
 from polygraph.graph.chunk_numbers import Chunks
 from polygraph.graph.communities import communities
@@ -46,9 +51,7 @@ from polygraph.models.protocols import Embedder, Vectors
 from polygraph.records import Chunk, Document, Extraction, Report, Usage, Window
 from polygraph.store.atomic_files import damage, write_folder
 from polygraph.store.connection import with_room
-from polygraph.store.database import Store
-from polygraph.store.generations import BEFORE
-from polygraph.store.graph_rows import StoredGraph
+from polygraph.store.database import SAVED_STATE, SqliteStore
 from polygraph.store.layers import (
     FILE_LAYERS,
     GRAPH_FILE,
@@ -60,7 +63,7 @@ from polygraph.store.layers import (
 )
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.manifest import Manifest
-from polygraph.store.mention_rows import mention_rows
+from polygraph.store.protocol import Store
 from polygraph.store.row_cache import keep_rows, qualities, rows_of, sweep_rows, write_former
 from polygraph.store.serialization import report_from_json, report_to_json
 from polygraph.store.title_cache import say
@@ -144,7 +147,7 @@ def put_documents(
         progress: told after each document.
         on_change: called before anything is changed, if anything is.
     """
-    known = store.document_hashes()
+    known = store.documents.hashes()
     report = BuildReport()
     unread: list[tuple[str, str]] = []
     gone: set[str] = set()
@@ -153,7 +156,7 @@ def put_documents(
         here.add(document.id)
         before = known.get(document.id)
         root = _root_of(document, roots)
-        if before is not None and (before[1] == document.hash or store.imported_alike(document)):
+        if before is not None and (before[1] == document.hash or store.documents.has_imported_text(document)):
             report.unchanged += 1
         elif before is not None and before[0] not in roots and Path(before[0]).exists():
             unread.append(
@@ -178,22 +181,22 @@ def put_documents(
     kept = {path for path, _ in unread} | {path.rpartition(":")[0] for path, _ in unread}
     for document_id, (root, _) in known.items():
         if root in roots and document_id not in here:
-            before_document = store.document(document_id)
+            before_document = store.documents.get(document_id)
             path = before_document.metadata.get("path", document_id) if before_document else document_id
             if path not in kept and document_id not in kept:
                 if not (report.added or report.changed or report.removed):
                     on_change()
                 with store.transaction():
-                    store.remove_document(document_id)
+                    store.documents.remove(document_id)
                 report.removed += 1
                 gone.add(document_id)
     report.unread = tuple(sorted(unread))
     with store.transaction():
         if gone:
-            store.withdraw(gone)
+            store.reports.remove_written(gone)
         for root in roots:
-            store.set_unread(root, [])
-        store.set_unread(roots[0] if roots else "", report.unread)
+            store.documents.set_unread(root, [])
+        store.documents.set_unread(roots[0] if roots else "", report.unread)
     return report
 
 
@@ -207,9 +210,9 @@ def _root_of(document: Document, roots: Sequence[str]) -> str:
 
 def rechunk(store: Store, manifest: Manifest, embedder: Embedder, progress: Progress) -> None:
     """Cut every stored document again, after the chunker's settings changed."""
-    documents = store.document_hashes()
+    documents = store.documents.hashes()
     for done, (document_id, (root, _)) in enumerate(documents.items(), 1):
-        document = store.document(document_id)
+        document = store.documents.get(document_id)
         if document is not None:
             _put_document(store, document, root, manifest, embedder)
         progress("documents", done, len(documents))
@@ -284,7 +287,7 @@ def counts(store: Store) -> dict[str, int]:
         name: store.count(name)
         for name in ("documents", "chunks", "entities", "relations", "communities", "reports")
     }
-    found |= {f"windows {state}": n for state, n in store.window_states().items()}
+    found |= {f"windows {state}": n for state, n in store.extractions.states().items()}
     return found
 
 
@@ -306,14 +309,14 @@ class _Builder:
 
     def chunks(self) -> int:
         with self._store.transaction():
-            return self._store.number_chunks()
+            return self._store.documents.number_chunks()
 
     def lexical(self) -> int:
-        LexicalIndex.save(self._folder("lexical"), self._store.chunk_texts())
+        LexicalIndex.save(self._folder("lexical"), self._store.documents.chunk_texts())
         return self._store.count("chunks")
 
     def chunk_vectors(self) -> int:
-        texts = (embedded_text(title, text) for _, title, text in self._store.chunk_texts())
+        texts = (embedded_text(title, text) for _, title, text in self._store.documents.chunk_texts())
         total = self._store.count("chunks")
         return self._embed("chunk_vectors", self._models.embedder, texts, total)
 
@@ -342,7 +345,7 @@ class _Builder:
     def graph(self) -> int:
         self._extract()
         give_back()
-        store, apart = self._store, self._store.decisions("apart")
+        store, apart = self._store, self._store.extractions.decisions("apart")
         version = versions(store, self._manifest)["graph"]
         with no_collection():
             rows = rows_of(store, version, apart, self._manifest.language, again="graph" in self._again)
@@ -352,7 +355,7 @@ class _Builder:
             give_back(thorough=many)
             resolved = self._resolve(columns)
             give_back(thorough=many)
-            chunks = Chunks(store.chunk_counts())
+            chunks = Chunks(store.documents.chunk_counts())
             merged = Merged(
                 columns,
                 resolved.entity,
@@ -370,7 +373,7 @@ class _Builder:
             )
             view = pruned or merged.changed(kept)
             with store.transaction():
-                store.put_graph(
+                store.graph.put(
                     view.entities,
                     view.relations,
                     view.triples,
@@ -379,7 +382,7 @@ class _Builder:
                 )
                 keep_rows(store, rows)
             sweep_rows(store)
-        states = store.window_states()
+        states = store.extractions.states()
         if states.get("failed"):
             self.notes.append(
                 f"{states['failed']} of {sum(states.values())} windows could not be extracted; "
@@ -393,7 +396,7 @@ class _Builder:
         edges = mention_edges(
             store.count("entities"),
             store.count("chunks"),
-            *mention_rows(store, store.folder / "derived"),
+            *mention_rows(store),
             room=partial(room, folder=store.folder / "derived"),
         )
         return self._save_edges("mentions", edges)
@@ -402,7 +405,7 @@ class _Builder:
         """Pairs of entities that triples join, by how many rows state one."""
         folder = self._store.folder / "derived"
         columns = [Column(code, folder) for code in "iid"]
-        for batch in _batches(self._store.edges("triples"), _BATCH):
+        for batch in _batches(self._store.graph.edges("triples"), _BATCH):
             for column, values in zip(columns, zip(*batch, strict=True), strict=True):
                 column.extend(values)
         edges = Graph.from_edges(
@@ -416,8 +419,8 @@ class _Builder:
         """Pairs of entities with like names."""
         former = self._former("synonyms")
         found = find_synonyms(
-            (i for i, _ in self._store.entity_names()),
-            (name for _, name in self._store.entity_names()),
+            (i for i, _ in self._store.graph.entity_names()),
+            (name for _, name in self._store.graph.entity_names()),
             self._folder("name_vectors") / MATRIX,
             former=Synonyms.load(former, GRAPH_FILE) if former else None,
             folder=self._store.folder / "derived",
@@ -434,14 +437,14 @@ class _Builder:
         store = self._store
         kind, text = RECIPES[layer]
         if kind == "predicates":
-            rows: Collection[Any] = store.predicates()
+            rows: Collection[Any] = store.graph.predicates()
             return self._embed(layer, self._models.name_embedder, map(text, rows), len(rows))
         each = {
-            "entities": store.all_entities,
-            "relations": store.all_relations,
+            "entities": store.graph.all_entities,
+            "relations": store.graph.all_relations,
             # Embedders tell names by their capitals.
-            "triples": lambda: store.all_triples(named=True),
-            "reports": store.all_reports,
+            "triples": lambda: store.graph.all_triples(by_name=True),
+            "reports": store.reports.all,
         }
         return self._embed(layer, self._models.name_embedder, map(text, each[kind]()), store.count(kind))
 
@@ -449,16 +452,16 @@ class _Builder:
         folder = folder_of(self._store.folder, "graph", versions(self._store, self._manifest)["graph"])
         found = communities(
             Graph.load(folder / GRAPH_FILE),
-            self._store.entity_ids(),
+            self._store.graph.entity_ids(),
             (
                 (chunk for _, some in parts for chunk in some)
-                for _, parts in groupby(self._store.mentions(), itemgetter(0))
+                for _, parts in groupby(self._store.graph.mentions(), itemgetter(0))
             ),
             max_size=self._manifest.community_size,
             folder=self._store.folder / "derived",
         )
         with self._store.transaction():
-            self._store.put_communities(found)
+            self._store.reports.put_communities(found)
         return self._store.count("communities")
 
     def reports(self) -> int:
@@ -466,18 +469,18 @@ class _Builder:
         count = self._counter("reports", store.count("communities"))
         if self._manifest.reports.startswith("extractive"):
             with store.transaction():
-                store.put_reports(
+                store.reports.put(
                     extractive_reports(
-                        store.each_counted(),
-                        StoredGraph(store),
-                        store.chunk_texts_of,
+                        store.reports.counted_communities(),
+                        store.graph,
+                        store.documents.texts_of,
                         language=language,
-                        qualities=qualities(store, store.decisions("apart"), language),
+                        qualities=qualities(store, store.extractions.decisions("apart"), language),
                         folder=store.folder / "derived",
                         on_done=count,
                     )
                 )
-                store.keep_written(())
+                store.reports.keep_written(())
             return store.count("reports")
         chat = self._models.chat
         problems: list[str] = []
@@ -485,20 +488,20 @@ class _Builder:
 
         def known(key: str) -> Report | None:
             used.add(key)
-            text = store.written(key)
+            text = store.reports.written(key)
             return report_from_json(text) if text else None
 
         def keep(key: str, report: Report) -> None:
             with store.transaction():
-                store.put_written(key, report_to_json(report))
+                store.reports.put_written(key, report_to_json(report))
 
         found = write_reports(
-            store.communities(),
-            StoredGraph(store),
-            store.chunk_texts_of,
+            store.reports.communities(),
+            store.graph,
+            store.documents.texts_of,
             self._models if chat is not None else None,
             language=language,
-            qualities=qualities(store, store.decisions("apart"), language),
+            qualities=qualities(store, store.extractions.decisions("apart"), language),
             folder=store.folder / "derived",
             known=known,
             keep=keep if chat is not None else None,
@@ -517,16 +520,16 @@ class _Builder:
                 "out of date. Have them written again with: polygraph refresh"
             )
         with store.transaction():
-            store.put_reports(found)
+            store.reports.put(found)
             # Texts for inputs that are no more would tell of what was removed.
-            store.keep_written(used)
+            store.reports.keep_written(used)
         return len(found)
 
     # --- parts --------------------------------------------------------------------------------------
 
     def _extract(self) -> None:
         extractor = self._manifest.reader
-        pending = self._store.pending_windows(extractor) if extractor else []
+        pending = self._store.extractions.pending(extractor) if extractor else []
         settings = self._manifest.extractor_settings
         count = self._counter("extraction", len(pending))
         local = _LOCAL.get(extractor.partition(":")[0])
@@ -544,7 +547,7 @@ class _Builder:
                 for batch in _batches(found, _SMALL_BATCH):
                     with self._store.transaction():
                         for extraction in batch:
-                            self._store.put_extraction(extraction, extractor)
+                            self._store.extractions.put(extraction, extractor)
                     done += len(batch)
                     count(done)
             return
@@ -552,7 +555,7 @@ class _Builder:
 
         def store_at_once(extraction: Extraction) -> None:
             with lock, self._store.transaction():
-                self._store.put_extraction(extraction, extractor)
+                self._store.extractions.put(extraction, extractor)
 
         llm.extract(
             list(self._windows(pending)),
@@ -563,20 +566,20 @@ class _Builder:
             on_extraction=store_at_once,
             on_done=count,
         )
-        states = self._store.window_states()
+        states = self._store.extractions.states()
         if states and set(states) <= {"failed"}:
             raise NothingExtracted(self._why_nothing())
 
-    def _resolve(self, columns: Columns) -> Resolved:
+    def _resolve(self, columns: Columns) -> ResolvedRows:
         """Tell which names are one entity."""
         if not len(columns["names"]) and self._store.count("windows"):
             raise NothingExtracted(self._why_nothing())
         self._progress("resolution", 0, 1)
-        resolved = resolve_columns(
+        resolved = resolve_rows(
             columns,
-            similar=self._similar,
-            apart=self._store.decisions("apart"),
-            together=self._store.decisions("together"),
+            embed=self._embed_names,
+            cannot_link=self._store.extractions.decisions("apart"),
+            must_link=self._store.extractions.decisions("together"),
             folder=self._store.folder / "derived",
         )
         self._progress("resolution", 1, 1)
@@ -596,10 +599,10 @@ class _Builder:
 
     def _windows(self, ids: Sequence[str]) -> Iterator[Window]:
         for at in range(0, len(ids), _BATCH):
-            yield from self._store.windows(ids[at : at + _BATCH])
+            yield from self._store.extractions.windows(ids[at : at + _BATCH])
 
     def _why_nothing(self) -> str:
-        failures = self._store.failures()
+        failures = self._store.extractions.failures()
         if failures:
             window, _, problem, _ = failures[0]
             return (
@@ -612,7 +615,7 @@ class _Builder:
             "prose, or use `--for bm25`, which needs no graph"
         )
 
-    def _similar(self, texts: Sequence[str]) -> Vectors:
+    def _embed_names(self, texts: Sequence[str]) -> Vectors:
         return self._models.calls.embed(self._models.name_embedder, texts, "name", stage="resolution")
 
     def _embed(self, layer: str, embedder: Embedder, texts: Iterator[str], total: int) -> int:
@@ -648,6 +651,20 @@ class _Builder:
         return count
 
 
+def mention_rows(store: Store) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the entity row and the chunk row of each mention, by entity.
+
+    Raises:
+        KeyError: if an entity rests on a chunk that is not in the index.
+    """
+    rows = store.documents.chunk_rows()
+    entities, chunks = array("i"), array("i")
+    for entity, ids in store.graph.mentions():
+        entities.extend(repeat(entity, len(ids)))
+        chunks.extend([rows[i] for i in ids])
+    return np.array(entities, dtype=np.int32), np.array(chunks, dtype=np.int32)
+
+
 def embedded_text(title: str, text: str) -> str:
     r"""What is embedded of a chunk: the title of its document, unless the text begins with it, then the text.
 
@@ -663,7 +680,7 @@ def _put_document(
 ) -> None:
     chunks = cut(document, manifest, embedder)
     with store.transaction():
-        store.put_document(
+        store.documents.put(
             document, root, chunks, windows(document, chunks, max_tokens=manifest.window_tokens)
         )
 
@@ -695,9 +712,9 @@ def sweep(store: Store, manifest: Manifest, *, former: int = 1) -> None:
     for begun in derived.glob("*.tmp"):
         if begun.is_dir():
             shutil.rmtree(begun, ignore_errors=True)
-    if (store.folder / BEFORE).is_file():
+    if (store.folder / SAVED_STATE).is_file():
         # Readers still look at it, and at its files.
-        with closing(Store(store.folder, mode="read", file=BEFORE)) as before:
+        with closing(SqliteStore(store.folder, mode="read", file=SAVED_STATE)) as before:
             if (older := before.manifest()) is not None:
                 theirs = versions(before, older)
                 keep |= {folder_of(store.folder, layer, theirs[layer]).name for layer in FILE_LAYERS}

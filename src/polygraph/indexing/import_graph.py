@@ -22,9 +22,9 @@ from polygraph.indexing.exchange.importers.jsonl import (
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.models import Models
 from polygraph.store.connection import FILE_NAME
-from polygraph.store.database import Store
 from polygraph.store.layers import DEPENDENCIES, dependents, with_dependencies
 from polygraph.store.lock import writing
+from polygraph.store.protocol import Store
 
 
 def import_into(

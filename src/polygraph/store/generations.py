@@ -1,86 +1,79 @@
-"""What a writer is in the midst of, and the state that readers see meanwhile.
+"""A write in progress, and the finished state that readers see meanwhile.
 
-Before a writer changes anything that a finished layer rests on, it copies the tables to
-``derived/before.sqlite`` and notes in `index.sqlite` that its work is unfinished. Readers that find the note
-read the copy. When all layers are in step again the note is taken away, and then the copy. A writer that was
-killed leaves both, so readers go on seeing the last finished state, and the next writer goes on.
+Before a writer changes anything that a finished layer rests on, it saves a copy of the tables and records that a write
+is in progress. Readers that find the record read the copy. When all layers are up to date again, the record is
+deleted, then the copy. A writer that was killed leaves both: readers still see the last finished state, and the next
+writer continues.
 """
 
 import json
 import os
 from collections.abc import Collection
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from polygraph.errors import IndexUnreadable
-from polygraph.store.database import Store
+from polygraph.store.database import SAVED_STATE, SqliteStore
+from polygraph.store.protocol import Store, StoreReader
 
-BEFORE = "derived/before.sqlite"
-"""The last finished state, while the next one is made."""
 FINISHED = "derived/finished"
-"""Replaced whenever a writer has finished: tells readers to look again."""
+"""Replaced whenever a writer has finished, so that open readers notice."""
 
 _KEY = "unfinished"
-_TRIES = 20
+_ATTEMPTS = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unfinished:
-    """A note of a writer about itself."""
+class WriteInProgress:
+    """What a writer is about to do, or was doing when it was stopped."""
 
     layers: tuple[str, ...] = ()
-    """Layers that it must bring in step, besides those that the next command asks for."""
+    """Layers that it must bring up to date, besides those that the next command asks for."""
     removed: tuple[str, ...] = ()
-    """Documents that it has removed: to remove them again means to go on."""
+    """Ids of documents that it has removed: removing them again continues the write."""
     forget: bool = False
-    """Whether every trace of removed documents must go."""
+    """Whether every trace of removed documents must be deleted."""
 
 
-def unfinished(store: Store) -> Unfinished | None:
-    """The note of a writer that is at work or was stopped; None if all is finished."""
+def write_in_progress(store: StoreReader) -> WriteInProgress | None:
+    """Return the record of a writer that is at work or was stopped; None if all is finished."""
     text = store.meta(_KEY)
     if text is None:
         return None
     found = json.loads(text)
-    return Unfinished(
+    return WriteInProgress(
         layers=tuple(found["layers"]), removed=tuple(found["removed"]), forget=bool(found["forget"])
     )
 
 
-def begin(
+def begin_write(
     store: Store, *, layers: Collection[str] = (), removed: Collection[str] = (), forget: bool = False
-) -> Unfinished:
-    """Keep the finished state for readers, and note what is about to be done; adds to an earlier note.
+) -> WriteInProgress:
+    """Save the finished state for readers, and record what is about to be done.
 
-    Args:
-        store: open for writing.
-        layers: see `Unfinished`.
-        removed: see `Unfinished`.
-        forget: see `Unfinished`.
+    A record that is already there is extended. The arguments are the fields of `WriteInProgress`.
     """
-    before = unfinished(store)
-    if before is None and store.layers():
-        store.copy_to(store.folder / BEFORE)
-    note = Unfinished(
-        layers=tuple(sorted({*layers, *(before.layers if before else ())})),
-        removed=tuple(sorted({*removed, *(before.removed if before else ())})),
-        forget=forget or bool(before and before.forget),
+    earlier = write_in_progress(store)
+    if earlier is None and store.layers():
+        store.save_state()
+    write = WriteInProgress(
+        layers=tuple(sorted({*layers, *(earlier.layers if earlier else ())})),
+        removed=tuple(sorted({*removed, *(earlier.removed if earlier else ())})),
+        forget=forget or bool(earlier and earlier.forget),
     )
-    if note != before:
-        value = {"layers": note.layers, "removed": note.removed, "forget": note.forget}
+    if write != earlier:
+        value = {"layers": write.layers, "removed": write.removed, "forget": write.forget}
         with store.transaction():
             store.set_meta(_KEY, json.dumps(value))
-    return note
+    return write
 
 
-def finish(store: Store) -> None:
+def finish_write(store: Store) -> None:
     """Let readers see the new state."""
     if store.meta(_KEY) is not None:
         with store.transaction():
             store.set_meta(_KEY, None)
-    with suppress(OSError):  # Windows keeps what a reader has open; nobody looks at it without the note
-        (store.folder / BEFORE).unlink(missing_ok=True)
+    store.drop_saved_state()
     file = store.folder / FINISHED
     file.parent.mkdir(exist_ok=True)
     temporary = file.with_name(f"{file.name}.tmp")
@@ -88,30 +81,44 @@ def finish(store: Store) -> None:
     temporary.replace(file)
 
 
-def finished_state(folder: Path) -> Store:
+def open_finished(folder: Path) -> SqliteStore:
     """Open the last finished state for reading.
 
     Raises:
         IndexUnreadable: if there is no index, or it is damaged.
     """
-    for _ in range(_TRIES):
-        store = Store(folder, mode="read")
-        if store.meta(_KEY) is None or not (folder / BEFORE).is_file():
+    for _ in range(_ATTEMPTS):
+        store = SqliteStore(folder, mode="read")
+        if store.meta(_KEY) is None or not (folder / SAVED_STATE).is_file():
             return store
         try:
-            before = Store(folder, mode="read", file=BEFORE)
+            saved = open_saved(folder)
         except IndexUnreadable:
-            if (folder / BEFORE).is_file():
-                return store  # the copy is damaged
+            return store  # the copy is damaged
+        if saved is None:
             store.close()
             continue  # the writer has just finished
         store.close()
-        return before
-    return Store(folder, mode="read")
+        return saved
+    return SqliteStore(folder, mode="read")
 
 
-def stamp(folder: Path) -> tuple[int, int] | None:
-    """Changes whenever a writer has finished; cheap to ask."""
+def open_saved(folder: Path) -> SqliteStore | None:
+    """Open the state that was saved for readers; None if no write is in progress.
+
+    Raises:
+        IndexUnreadable: if the copy is damaged.
+    """
+    try:
+        return SqliteStore(folder, mode="read", file=SAVED_STATE)
+    except IndexUnreadable:
+        if (folder / SAVED_STATE).is_file():
+            raise
+        return None
+
+
+def finished_stamp(folder: Path) -> tuple[int, int] | None:
+    """Return a value that changes whenever a writer has finished; cheap to ask for."""
     try:
         found = os.stat(folder / FINISHED)
     except OSError:

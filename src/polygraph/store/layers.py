@@ -22,8 +22,8 @@ from polygraph import revisions
 from polygraph.records import digest, digest_of
 from polygraph.store import lexical
 from polygraph.store.atomic_files import damage
-from polygraph.store.database import Store
 from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import StoreReader
 
 DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "chunks": (),
@@ -101,12 +101,14 @@ def dependents(layer: str) -> tuple[str, ...]:
     return tuple(other for other in DEPENDENCIES if other != layer and layer in with_dependencies([other]))
 
 
-def versions(store: Store, manifest: Manifest) -> dict[str, str]:
+def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
     """The version that each layer would have if it were built now."""
-    documents = (f"{i}\n{h}" for i, h in store.document_contents())
+    documents = (f"{i}\n{h}" for i, h in store.documents.content_hashes())
     found = {"chunks": digest_of(chain([manifest.chunker], documents))}
     decisions = [
-        f"{kind}\n{a}\n{b}" for kind in ("apart", "together") for a, b in sorted(store.decisions(kind))
+        f"{kind}\n{a}\n{b}"
+        for kind in ("apart", "together")
+        for a, b in sorted(store.extractions.decisions(kind))
     ]
     revision = store.meta(REVISION_KEY)
     own = {
@@ -138,7 +140,7 @@ def folder_of(index: Path, layer: str, version: str) -> Path:
 
 
 def up_to_date(
-    store: Store, manifest: Manifest | None, sound: Callable[[Path], bool] | None = None
+    store: StoreReader, manifest: Manifest | None, sound: Callable[[Path], bool] | None = None
 ) -> dict[str, str]:
     """Finished layers that are up to date and whose files are there, with their versions.
 

@@ -19,15 +19,16 @@ import numpy as np
 
 from polygraph.columnar import Columns, Gathering, Qualities, append, known_qualities, mapped
 from polygraph.columnar.memory import let_go
-from polygraph.extract.resolution.constraints import Decisions
-from polygraph.extract.resolution.document_features import read_names
+from polygraph.extract.resolution.constraints import Constraints
+from polygraph.extract.resolution.document_features import extract_features
 from polygraph.extract.resolution.records import Mention
 from polygraph.graph.merge.diff import FormerGraph
 from polygraph.graph.merge.merge import Merged
 from polygraph.graph.merge.row_columns import read_rows
 from polygraph.records import Extraction, digest
 from polygraph.store.atomic_files import damage, write_folder
-from polygraph.store.database import ROWS, Store
+from polygraph.store.database import ROWS
+from polygraph.store.protocol import Store
 
 READING = "3"
 """Names how rows become columns; raised whenever these may hold something else, or are written another way."""
@@ -72,11 +73,11 @@ def rows_of(
         language: of the documents.
         again: read everything from the tables, whatever was kept.
     """
-    decisions, about = Decisions(apart), _about(apart, language)
+    constraints, about = Constraints(apart), _about(apart, language)
     before, target = _folder(store), _place(store, version)
     kept = not again and before is not None and not damage(before, thorough=True)
     kept = kept and before is not None and _text(before / _ABOUT).get("about") == about
-    changed = store.reread() if kept else None
+    changed = store.extractions.changed_documents() if kept else None
     former = _former(store) if kept else None
     if before == target:
         if kept and not changed:
@@ -88,7 +89,7 @@ def rows_of(
     def fill(place: Path) -> None:
         (place / _ABOUT).write_text(json.dumps({"about": about}), encoding="utf-8")
         with TemporaryDirectory(dir=target.parent, prefix=f"{_ROWS}-", ignore_cleanup_errors=True) as scratch:
-            new = _gathered(store, Path(scratch), changed, decisions, language)
+            new = _gathered(store, Path(scratch), changed, constraints, language)
             if kept and before is not None:
                 Columns.load(before).replaced(changed or (), new, place)
             else:
@@ -126,7 +127,7 @@ def write_former(store: Store, rows: Rows, merged: Merged | None) -> None:
 def keep_rows(store: Store, rows: Rows) -> None:
     """Note, in the transaction that changes the tables, which rows belong to them."""
     store.set_meta(ROWS, rows.version)
-    store.forget_reread()
+    store.extractions.clear_changed()
 
 
 def sweep_rows(store: Store) -> None:
@@ -180,15 +181,15 @@ def qualities(store: Store, apart: Collection[tuple[str, str]], language: str) -
 
 
 def _gathered(
-    store: Store, scratch: Path, documents: Collection[str] | None, decisions: Decisions, language: str
+    store: Store, scratch: Path, documents: Collection[str] | None, constraints: Constraints, language: str
 ) -> Columns:
     """Read the rows of some documents or of all (None), one document at a time."""
     gathering = Gathering(scratch)
-    for document, group in groupby(store.extractions(documents), key=itemgetter(0)):
+    for document, group in groupby(store.extractions.iterate(documents), key=itemgetter(0)):
         extractions = [extraction for _, extraction in group]
-        slots, names = read_names(document, list(_mentions(document, extractions)), decisions)
+        slots, names = extract_features(document, list(_mentions(document, extractions)), constraints)
         numbers = {slot: i for i, slot in enumerate(slots)}
-        draft, texts = read_rows(extractions, numbers, store.chunks_in(document), language)
+        draft, texts = read_rows(extractions, numbers, store.documents.chunk_ordinals(document), language)
         gathering.add(document, {**draft, "names": names}, texts)
     return gathering.columns()
 
@@ -202,5 +203,4 @@ def _mentions(document: str, extractions: list[Extraction]) -> Iterator[Mention]
                 name=row.name,
                 type=row.type,
                 description=row.description,
-                chunks=tuple(dict.fromkeys(span.chunk for span in row.spans)),
             )

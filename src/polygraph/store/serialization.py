@@ -9,7 +9,7 @@ from polygraph.errors import IndexUnreadable
 from polygraph.records import Chunk, Description, Entity, Finding, Relation, Report, Triple
 from polygraph.store.connection import FILE_NAME
 
-_PART = 1 << 16
+PART = 1 << 16
 """Characters of a list that are read at once."""
 _BETWEEN = '","'
 """What stands between two strings of a list."""
@@ -47,8 +47,8 @@ def load_strings(text: str) -> Iterator[list[str]]:
     ([['a', 'b']], [[]])
     """
     begin = 1
-    while isinstance(text, str) and len(text) - begin > _PART:
-        cut = text.find(_BETWEEN, begin + _PART)
+    while isinstance(text, str) and len(text) - begin > PART:
+        cut = text.find(_BETWEEN, begin + PART)
         # Not where the first quotation mark stands in a string, or begins one that has a comma alone.
         while cut > 0 and text[cut - 1] in "\\,":
             cut = text.find(_BETWEEN, cut + 1)

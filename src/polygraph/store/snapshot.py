@@ -17,10 +17,10 @@ from polygraph.graph.title_graph import NameGraph
 from polygraph.models.protocols import Vectors
 from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple
 from polygraph.store.atomic_files import damage
-from polygraph.store.database import Store
-from polygraph.store.generations import finished_state
+from polygraph.store.generations import open_finished
 from polygraph.store.layers import GRAPH_FILE, folder_of, up_to_date
 from polygraph.store.lexical import LexicalIndex
+from polygraph.store.protocol import Store
 from polygraph.store.vectors import Hit, VectorIndex, top
 
 
@@ -46,7 +46,7 @@ class Snapshot:
         self, folder: Path, scope: Mapping[str, str] | None = None, store: Store | None = None
     ) -> None:
         self.folder = folder
-        self.store = store or finished_state(folder)
+        self.store = store or open_finished(folder)
         manifest = self.store.manifest()
         if manifest is None:
             raise IndexUnreadable(
@@ -112,7 +112,7 @@ class Snapshot:
             return None
         known: set[str] = {"id", "title"}
         allowed = []
-        for document, title, metadata in self.store.documents():
+        for document, title, metadata in self.store.documents.headers():
             known |= metadata.keys()
             fields: dict[str, Json] = {**metadata, "id": document, "title": title}
             if all(_matches(fields.get(key), value) for key, value in self.scope.items()):
@@ -130,8 +130,7 @@ class Snapshot:
         documents = self.documents_allowed
         if documents is None:
             return None
-        rows = self.store.rows("SELECT document FROM chunks ORDER BY n")
-        return np.fromiter((d in documents for (d,) in rows), dtype=np.bool_, count=len(rows))
+        return np.fromiter((d in documents for d in self.store.documents.chunk_documents()), dtype=np.bool_)
 
     def permits(self, chunks: Iterable[str]) -> bool:
         """Whether all of these chunks (ids) are within the filter."""
@@ -147,23 +146,23 @@ class Snapshot:
 
     def chunks(self, ns: Sequence[int]) -> list[Chunk]:
         """Chunks by row."""
-        return self.store.chunks(ns)
+        return self.store.documents.chunks_by_row(ns)
 
     def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
         """Chunks by id."""
-        return self.store.chunks_by_id(ids)
+        return self.store.documents.chunks_by_id(ids)
 
     def chunk_numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Rows of chunks by id, in the order asked for."""
-        return self.store.chunk_numbers_of(ids)
+        return self.store.documents.chunk_rows(ids)
 
     def chunks_of(self, document: str) -> list[Chunk]:
         """Chunks of one document, in order, whatever the filter."""
-        return self.store.chunks_of(document)
+        return self.store.documents.chunks_of(document)
 
     def titles(self, documents: Sequence[str]) -> dict[str, str]:
         """Titles of documents by id."""
-        return self.store.titles(list(dict.fromkeys(documents)))
+        return self.store.documents.titles(list(dict.fromkeys(documents)))
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Chunks by BM25."""
@@ -230,7 +229,7 @@ class Snapshot:
             table: Literal["relations", "triples"] = "relations" if layer == "graph" else "triples"
             rows = [
                 (source, target, weight * sum(self.permits([c]) for c in ids) / len(ids))
-                for source, target, weight, ids in self.store.weighted_edges(table)
+                for source, target, weight, ids in self.store.graph.edges_with_chunks(table)
             ]
             kept = [row for row in rows if row[2] > 0]
             return Graph.from_edges(self.n_entities, *([row[i] for row in kept] for i in range(3)))
@@ -281,7 +280,7 @@ class Snapshot:
         hits = top(scores, k if self.allowed is None else len(scores))
         found = [(self._predicates[hit.n], hit.score) for hit in hits]
         if self.allowed is not None:
-            found = [(p, s) for p, s in found if self.triples(self.store.triples_with([p]))][:k]
+            found = [(p, s) for p, s in found if self.triples(self.store.graph.triples_with([p]))][:k]
         return found
 
     def predicate_similarities(self, vector: Vectors, predicates: Sequence[str]) -> dict[str, float]:
@@ -292,15 +291,15 @@ class Snapshot:
 
     def entities(self, ns: Sequence[int]) -> list[Entity]:
         """Entities by row, reduced to what the filter permits."""
-        return [self._reduce_entity(e) for e in self.store.entities(ns)]
+        return [self._reduce_entity(e) for e in self.store.graph.entities_by_row(ns)]
 
     def relations_at(self, entities: Sequence[int]) -> list[Neighbour]:
         """Relations with an end among some entities, by row."""
-        return [Neighbour(*row) for row in self.store.edges_at(entities)]
+        return [Neighbour(*row) for row in self.store.graph.relations_at(entities)]
 
     def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
         """Relations by row, reduced to what the filter permits; those with nothing left are left out."""
-        found = dict(zip(ns, self.store.relations(ns), strict=True))
+        found = dict(zip(ns, self.store.graph.relations_by_row(ns), strict=True))
         if self.documents_allowed is None:
             return found
         reduced = {n: self._reduce_relation(r) for n, r in found.items()}
@@ -308,7 +307,7 @@ class Snapshot:
 
     def triples(self, ns: Sequence[int]) -> dict[int, Triple]:
         """Triples by row, with the chunks that the filter permits; those with none are left out."""
-        found = dict(zip(ns, self.store.triples(ns), strict=True))
+        found = dict(zip(ns, self.store.graph.triples_by_row(ns), strict=True))
         if self.documents_allowed is None:
             return found
         reduced = {
@@ -320,38 +319,39 @@ class Snapshot:
         self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
     ) -> list[tuple[int, int, int]]:
         """Triples with such an end among some entities, as ``(row, subject row, object row)``, by row."""
-        return self.store.triples_at(entities, ends=ends)
+        return self.store.graph.triples_at(entities, ends=ends)
 
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
         """Rows of the triples with one of some predicates."""
-        return self.store.triples_with(predicates)
+        return self.store.graph.triples_with(predicates)
 
     def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Rows of the entities that bear some names, spelt in any of the ways found, by name as given."""
-        return self.store.entities_named(names)
+        return self.store.graph.entities_named(names)
 
     def entity_numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Rows of entities by id."""
-        return self.store.entity_numbers(ids)
+        return self.store.graph.entity_rows(ids)
 
     # --- communities and reports --------------------------------------------------------------------
 
     def communities(self) -> list[Community]:
         """Every community, by level, then id."""
-        return self.store.communities()
+        return self.store.reports.communities()
 
     def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
         """Pairs of entity id and community id."""
-        return self.store.communities_of(entities)
+        return self.store.reports.communities_of(entities)
 
     def reports(self, communities: Sequence[str] | None = None) -> list[Report]:
         """Reports of some communities or of all, without those that the filter withholds."""
-        return [r for r in self.store.reports(communities) if self.permits(r.chunks)]
+        found = self.store.reports.all() if communities is None else self.store.reports.get(communities)
+        return [r for r in found if self.permits(r.chunks)]
 
     def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
         """Reports by cosine with a unit vector by the embedder of names, with it; ties by level, then id."""
         hits = self._vectors("report_vectors").search(vector, k, self._permitted_reports)
-        found = self.store.reports([self._reported[hit.n] for hit in hits])
+        found = self.store.reports.get([self._reported[hit.n] for hit in hits])
         return [(report, hit.score) for report, hit in zip(found, hits, strict=True)]
 
     # --- files --------------------------------------------------------------------------------------
@@ -381,18 +381,18 @@ class Snapshot:
 
     @cached_property
     def _reported(self) -> list[str]:
-        return self.store.reported()
+        return self.store.reports.reported_communities()
 
     @cached_property
     def _permitted_reports(self) -> NDArray[np.bool_] | None:
         """Which reports the filter lets through; None without a filter."""
         if self.documents_allowed is None:
             return None
-        return np.fromiter((self.permits(r.chunks) for r in self.store.all_reports()), dtype=np.bool_)
+        return np.fromiter((self.permits(r.chunks) for r in self.store.reports.all()), dtype=np.bool_)
 
     @cached_property
     def _predicates(self) -> list[str]:
-        return self.store.predicates()
+        return self.store.graph.predicates()
 
     @cached_property
     def _predicate_rows(self) -> dict[str, int]:
@@ -400,15 +400,15 @@ class Snapshot:
 
     @cached_property
     def _entities_allowed(self) -> NDArray[np.bool_] | None:
-        return self._where_chunks(e.chunks for e in self.store.all_entities())
+        return self._where_chunks(e.chunks for e in self.store.graph.all_entities())
 
     @cached_property
     def _relations_allowed(self) -> NDArray[np.bool_] | None:
-        return self._where_chunks(r.chunks for r in self.store.all_relations())
+        return self._where_chunks(r.chunks for r in self.store.graph.all_relations())
 
     @cached_property
     def _triples_allowed(self) -> NDArray[np.bool_] | None:
-        return self._where_chunks(t.chunks for t in self.store.all_triples())
+        return self._where_chunks(t.chunks for t in self.store.graph.all_triples())
 
     def _where_chunks(self, rows: Iterable[Sequence[str]]) -> NDArray[np.bool_] | None:
         """Of which rows some chunk is within the filter; None without a filter."""

@@ -17,7 +17,7 @@ from polygraph.extract.titles.find_titles import Keys, Said, Titles, read_docume
 from polygraph.extract.titles.title_table import Sayings
 from polygraph.records import digest
 from polygraph.revisions import TITLES
-from polygraph.store.database import Store
+from polygraph.store.protocol import Store
 
 
 def say(store: Store, chunker: str, former: Sayings | None, folder: Path | None = None) -> Sayings:
@@ -30,15 +30,15 @@ def say(store: Store, chunker: str, former: Sayings | None, folder: Path | None 
         folder: for the files where the result lies, as for `Spill`.
     """
     # Read row by row, and several times: of all documents only the titles are in memory.
-    titles = Titles(title for _, _, title in store.documents_cut())
+    titles = Titles(title for _, _, title in store.documents.chunked())
     settings = digest(TITLES, chunker)
-    marks = np.fromiter((_mark(settings, i, h) for i, h, _ in store.documents_cut()), dtype=np.uint64)
+    marks = np.fromiter((_mark(settings, i, h) for i, h, _ in store.documents.chunked()), dtype=np.uint64)
     places = np.full(len(marks), -1) if former is None else _kept(former, titles, marks)
 
     def anew() -> Iterator[tuple[int, int, Said]]:
-        for (document, _, title), mark, place in zip(store.documents_cut(), marks, places, strict=True):
+        for (document, _, title), mark, place in zip(store.documents.chunked(), marks, places, strict=True):
             if place < 0:
-                texts = [chunk.text for chunk in store.chunks_of(document)]
+                texts = [chunk.text for chunk in store.documents.chunks_of(document)]
                 yield int(mark), title_key(title), read_document(texts, titles)
 
     read = Sayings.of(anew(), folder)

@@ -9,7 +9,7 @@ import os
 import queue
 import threading
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
     from polygraph.evaluate.runs.experiment import Experiment
     from polygraph.indexing.build import BuildReport, Progress
     from polygraph.indexing.build_settings import Extractor
-    from polygraph.indexing.estimate import Elsewhere, Estimate, MethodPlan
+    from polygraph.indexing.estimate.questions import MethodPlan
+    from polygraph.indexing.estimate.ranges import Estimate
     from polygraph.models import Models
-    from polygraph.models.protocols import Embedder
     from polygraph.retrieve.base import Method
-    from polygraph.store.database import Store
-    from polygraph.store.generations import Unfinished
+    from polygraph.store.generations import WriteInProgress
     from polygraph.store.manifest import Manifest
+    from polygraph.store.protocol import Store
     from polygraph.store.snapshot import Snapshot
-    from polygraph.tasks.answer import Turn
+    from polygraph.tasks.answer import ChatTurn
 
 CALLS_FILE = "calls.sqlite"
 _WINDOWS = 256
@@ -96,13 +96,13 @@ class Index:
         from polygraph.config import load_settings
         from polygraph.models.open import open_models
         from polygraph.store.connection import is_begun
-        from polygraph.store.database import Store
+        from polygraph.store.database import SqliteStore
 
         settings = settings or load_settings(flags)
         path = Path(folder) if folder is not None else settings.index
         manifest = None
         if is_begun(path):
-            store = Store(path, mode="read")
+            store = SqliteStore(path, mode="read")
             manifest = store.manifest()
             store.close()
         elif path.exists() and not path.is_dir():
@@ -157,7 +157,7 @@ class Index:
         from polygraph.indexing.build import BuildReport, build, put_documents, rechunk
         from polygraph.indexing.build_settings import choose
         from polygraph.ingest import read
-        from polygraph.store.generations import begin
+        from polygraph.store.generations import begin_write
 
         layers = self._layers_for(methods)
         loaded = read(paths) if paths else None
@@ -175,7 +175,7 @@ class Index:
                 self.folder, before, self.settings, self.models, extractor, adding=loaded is not None
             )
             report = BuildReport()
-            change = partial(begin, store)
+            change = partial(begin_write, store)
             if before is not None and before.chunker != manifest.chunker:
                 if before.imported:
                     raise IndexMismatch(
@@ -202,18 +202,18 @@ class Index:
         pilot: int = 0,
         like: str | Path | None = None,
     ) -> Estimate:
-        """Say what `add` would cost with the same arguments, and each question to the methods named.
+        """Estimate what `add` would cost with the same arguments, and each question to the methods named.
 
-        Nothing is called but for a pilot, and nothing is indexed. Where the folder of the index is there, the
-        estimate is kept in it for `status`.
+        Nothing is indexed, and only a pilot calls models. Where the folder of the index exists, the estimate is
+        kept in it for `status`.
 
         Args:
             paths: as for `add`; none: what is missing from what was read before.
             methods: as for `add`; each also gets a line for one question.
             extractor: as for `add`.
-            pilot: at most so many real calls, repairs aside, from which the model's habits are learned. Their
-                replies are kept in the folder, which is made.
-            like: another index that the same chat model has read: its habits are taken from there until it has
+            pilot: most real calls, repairs not counted, from which the model's profile is fitted. Their replies
+                are kept in the folder, which is made.
+            like: another index that the same chat model has read: its profile is taken from there until it has
                 read windows of this one.
 
         Raises:
@@ -221,81 +221,19 @@ class Index:
                 not read `like`.
             BudgetReached, ModelUnavailable, ModelRefused: from a pilot.
         """
-        from polygraph.indexing.build import embedded_text
-        from polygraph.indexing.build_settings import choose
-        from polygraph.indexing.estimate import Plan, estimate, gather, save_estimate
-        from polygraph.ingest import read
-        from polygraph.models.cache import CallStore
-        from polygraph.models.prices import PRICES, Price
-        from polygraph.store.connection import is_begun
-        from polygraph.store.database import Store
-        from polygraph.store.layers import up_to_date
+        from polygraph.indexing.estimate.run import estimate_index
 
-        if pilot < 0:
-            raise BadInput(f"--pilot {pilot} is not a number of calls. Give 0 or more")
-        wanted = self._layers_for(methods)
-        if not paths and not is_begun(self.folder):
-            raise IndexUnreadable(
-                f"there is no index at {self.folder}. Name what to index: polygraph estimate PATH"
-            )
-        loaded = read(paths) if paths else None
-        roots = [str(Path(p).resolve()) for p in paths]
-        store = Store(self.folder, mode="read") if is_begun(self.folder) else None
-        kept = CallStore(self.folder / CALLS_FILE, "normal") if (self.folder / CALLS_FILE).is_file() else None
-        try:
-            before = store.manifest() if store is not None else None
-            # An endpoint is asked for its dimension; here nobody is asked anything.
-            unasked = replace(
-                self.models,
-                embedder=_Undimensioned(self.models.embedder),
-                name_embedder=_Undimensioned(self.models.name_embedder),
-            )
-            manifest = choose(
-                self.folder, before, self.settings, unasked, extractor, adding=loaded is not None
-            )
-            corpus = gather(store, loaded, roots, manifest, self.models.embedder)
-            same = before is not None and before.chunker == manifest.chunker
-            untouched = same and not corpus.n_changed and not corpus.n_gone
-            plan = Plan(
-                manifest=manifest,
-                wanted=wanted,
-                ready=tuple(up_to_date(store, manifest)) if store is not None and untouched else (),
-                methods=[_planned(name) for name in methods],
-                prices={
-                    **PRICES,
-                    **{n: Price(input=p.input, output=p.output) for n, p in self.settings.prices.items()},
-                },
-                stored=kept.reply if kept is not None else lambda _: None,
-                vectors=kept.vectors if kept is not None else lambda _: {},
-                ledger=self.models.calls.ledger,
-                questions=self.models.calls.questions,
-                chunk_text=embedded_text,
-                like=self._like(Path(like)) if like is not None else None,
-            )
-            found = estimate(corpus, plan, self.models, pilot=pilot)
-        finally:
-            for each in (store, kept):
-                if each is not None:
-                    each.close()
-        if self.folder.is_dir() and _writable(self.folder):
-            save_estimate(self.folder, found, self.models.calls.ledger())
-        return found
-
-    def _like(self, folder: Path) -> Elsewhere | None:
-        """Learn the chat model's habits from another index."""
-        from polygraph.indexing.estimate import instructions, study
-        from polygraph.models.cache import CallStore
-        from polygraph.store.database import Store
-
-        if self.models.chat is None:
-            return None
-        with closing(Store(folder, mode="read")) as store:
-            if not (folder / CALLS_FILE).is_file():
-                raise BadInput(
-                    f"{folder} holds no calls of a model. Name an index that a chat model has read"
-                )
-            with closing(CallStore(folder / CALLS_FILE, "normal")) as kept:
-                return study(store, kept, self.models.chat.name, instructions())
+        return estimate_index(
+            self.folder / CALLS_FILE,
+            self.settings,
+            self.models,
+            paths,
+            wanted=self._layers_for(methods),
+            methods=[_method_plan(name) for name in methods],
+            extractor=extractor,
+            pilot=pilot,
+            other_index=None if like is None else Path(like),
+        )
 
     def remove(
         self, *documents: str, forget: bool = False, progress: Progress = _silent, wait_s: float = 0.0
@@ -318,12 +256,12 @@ class Index:
             IndexMismatch: if the embedders in use are not those of the index.
         """
         from polygraph.indexing.build import BuildReport
-        from polygraph.store.generations import begin, unfinished
+        from polygraph.store.generations import begin_write, write_in_progress
         from polygraph.store.layers import DEPENDENCIES, up_to_date
 
         with self._writing(wait_s) as store:
-            begun = unfinished(store)
-            known = store.document_hashes()
+            begun = write_in_progress(store)
+            known = store.documents.hashes()
             going = begun.removed if begun else ()
             unknown = [d for d in documents if d not in known and d not in going]
             if unknown:
@@ -334,11 +272,11 @@ class Index:
             if not documents and not forget:
                 raise BadInput("name at least one document; list them with: polygraph status --documents")
             manifest = self._built(store)
-            note = begin(store, layers=up_to_date(store, manifest), removed=documents, forget=forget)
+            note = begin_write(store, layers=up_to_date(store, manifest), removed=documents, forget=forget)
             with store.transaction():
                 for document in documents:
-                    store.remove_document(document)
-                store.withdraw(documents)
+                    store.documents.remove(document)
+                store.reports.remove_written(documents)
                 # Views that are not brought in step would keep what they say of the documents.
                 store.drop_layers(layer for layer in DEPENDENCIES if layer not in note.layers)
             report = BuildReport(removed=len(set(documents)), unchanged=store.count("documents"))
@@ -361,12 +299,12 @@ class Index:
         """
         from polygraph.indexing.build_settings import with_writer
         from polygraph.models.retry import is_local
-        from polygraph.store.generations import unfinished
+        from polygraph.store.generations import write_in_progress
         from polygraph.store.layers import NAME_VECTOR_LAYERS, up_to_date
 
         with self._writing(wait_s) as store:
             manifest = with_writer(self.folder, self._built(store), self.models)
-            begun = unfinished(store)
+            begun = write_in_progress(store)
             layers = {*up_to_date(store, manifest), *(begun.layers if begun else ())}
             again = {"reports"} if not manifest.reports.startswith("extractive") else set()
             if not is_local(self.models.name_embedder):
@@ -387,7 +325,7 @@ class Index:
         """
         from polygraph.indexing.build_settings import with_writer
         from polygraph.indexing.exchange.importers.convert import LOST
-        from polygraph.store.generations import begin, unfinished
+        from polygraph.store.generations import begin_write, write_in_progress
         from polygraph.store.layers import REVISION_KEY, up_to_date
 
         with self._writing(wait_s) as store:
@@ -400,17 +338,17 @@ class Index:
             manifest = with_writer(self.folder, manifest, self.models)
             windows = [
                 window
-                for window, status, problem, _ in store.failures()
+                for window, status, problem, _ in store.extractions.failures()
                 if _is_lost(status, problem) and not problem.startswith(LOST)
             ]
             reports = [q.key for q in self.models.calls.quarantined() if q.stage == "report"]
-            note = unfinished(store)
+            note = write_in_progress(store)
             if windows or reports:
-                note = begin(store, layers={*up_to_date(store, manifest), "graph"})
+                note = begin_write(store, layers={*up_to_date(store, manifest), "graph"})
                 keys = self._reply_keys(store, manifest, windows)
                 self.models.calls.forget([*sorted(keys), *reports])
                 with store.transaction():
-                    store.unread_windows(windows)
+                    store.extractions.reset(windows)
                     if windows:
                         store.set_meta(REVISION_KEY, str(int(store.meta(REVISION_KEY) or "0") + 1))
             layers = {*up_to_date(store, manifest), *(note.layers if note else ())}
@@ -440,9 +378,9 @@ class Index:
             BadInput: if the folder holds something else, or the format is not known.
         """
         from polygraph.indexing.exchange import export
-        from polygraph.store.database import Store
+        from polygraph.store.database import SqliteStore
 
-        store = Store(self.folder, mode="read")
+        store = SqliteStore(self.folder, mode="read")
         try:
             return export(store, Path(folder), format)
         finally:
@@ -496,7 +434,7 @@ class Index:
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
-        history: Sequence[Turn] = (),
+        history: Sequence[ChatTurn] = (),
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:
         """Answer a question with citations, or refuse.
@@ -521,7 +459,7 @@ class Index:
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
-        history: Sequence[Turn] = (),
+        history: Sequence[ChatTurn] = (),
     ) -> Iterator[Event]:
         """Answer as events: the retrieval, pieces of text, at last the whole answer. Arguments as for `ask`."""
         events: queue.Queue[Event | BaseException] = queue.Queue()
@@ -692,11 +630,11 @@ class Index:
 
     def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
         """The finished layers, for methods of your own; the same state until the index changes."""
-        from polygraph.store.generations import stamp
+        from polygraph.store.generations import finished_stamp
         from polygraph.store.snapshot import Snapshot
 
         # Taken before the state is, so that a change in between is noticed the next time.
-        now = stamp(self.folder)
+        now = finished_stamp(self.folder)
         if self._snapshot is None or now != self._stamp:
             # The former is not closed: another thread may still be at it.
             self._snapshot, self._stamp = Snapshot(self.folder), now
@@ -705,11 +643,11 @@ class Index:
     def status(self) -> dict[str, Any]:
         """Counts, layers, notes, failures and the ledger, as plain values."""
         from polygraph.indexing.build import counts
-        from polygraph.indexing.estimate import load_estimate
-        from polygraph.store.database import Store
+        from polygraph.indexing.estimate.reconcile import load_estimate
+        from polygraph.store.database import SqliteStore
         from polygraph.store.layers import DEPENDENCIES, up_to_date
 
-        store = Store(self.folder, mode="read")
+        store = SqliteStore(self.folder, mode="read")
         try:
             manifest = store.manifest()
             fresh = up_to_date(store, manifest)
@@ -730,9 +668,9 @@ class Index:
                 "name_embedder": manifest.name_embedder if manifest else "",
                 "extractor": manifest.extractor if manifest else "",
                 "notes": self._notes(store),
-                "unread": [{"path": p, "reason": r} for p, r in store.unread()],
+                "unread": [{"path": p, "reason": r} for p, r in store.documents.unread()],
                 "failures": [
-                    {"window": w, "status": s, "problem": p, "raw": raw} for w, s, p, raw in store.failures()
+                    {"window": w, "status": s, "problem": p, "raw": raw} for w, s, p, raw in store.extractions.failures()
                 ],
                 "batches": [asdict(file) for file in self.models.calls.waiting()],
                 "ledger": [row.as_dict() for row in self.models.calls.ledger()],
@@ -742,9 +680,9 @@ class Index:
             store.close()
 
     def _notes(self, store: Store) -> list[str]:
-        from polygraph.store.generations import unfinished
+        from polygraph.store.generations import write_in_progress
 
-        if unfinished(store) is None:
+        if write_in_progress(store) is None:
             return store.notes()
         return [
             "the last change is not finished, and questions are answered from the state before it. Go on with the "
@@ -768,7 +706,7 @@ class Index:
         method: str | Method | None,
         where: Mapping[str, str] | None,
         max_tokens: int | None,
-        history: Sequence[Turn],
+        history: Sequence[ChatTurn],
         *,
         on_retrieval: Callable[[Retrieval], None] | None = None,
         on_text: Callable[[str], None] | None = None,
@@ -786,10 +724,10 @@ class Index:
             )
         return replace(found, question=question, usage=found.usage + usage)
 
-    def _stand_alone(self, question: str, history: Sequence[Turn]) -> tuple[str, Usage]:
+    def _stand_alone(self, question: str, history: Sequence[ChatTurn]) -> tuple[str, Usage]:
         """Make a question of a conversation stand on its own."""
         from polygraph.tasks.answer import condense_question
-        from polygraph.text.words import names
+        from polygraph.text.words import question_names
 
         if not history:
             return question, Usage()
@@ -797,19 +735,19 @@ class Index:
             with self.models.calls.meter() as meter:
                 asked = condense_question(question, history, self.models, self.models.chat)
             return asked, meter.usage
-        if names(question):
+        if question_names(question):
             return question, Usage()
         # Without a model: a question that names nothing is about what the last one named.
-        before = names(history[-1][0])
+        before = question_names(history[-1][0])
         return (f"{question} ({', '.join(before)})" if before else question), Usage()
 
     def _decide(self, kind: Literal["apart", "together"], a: str, b: str) -> None:
-        from polygraph.store.generations import begin
+        from polygraph.store.generations import begin_write
 
         with self._writing() as store:
-            begin(store)
+            begin_write(store)
             with store.transaction():
-                store.decide(kind, a, b)
+                store.extractions.decide(kind, a, b)
 
     def _forget_snapshot(self) -> None:
         if self._snapshot is not None:
@@ -820,13 +758,13 @@ class Index:
 
     @contextmanager
     def _writing(self, wait_s: float = 0.0) -> Iterator[Store]:
-        from polygraph.store.database import Store
+        from polygraph.store.database import SqliteStore
         from polygraph.store.lock import writing
 
         with writing(self.folder, wait_s=wait_s):
             # A snapshot of ours would keep the former state in the log of the tables.
             self._forget_snapshot()
-            store = Store(self.folder, mode="write", durability=self.settings.durability)
+            store = SqliteStore(self.folder, mode="write", durability=self.settings.durability)
             try:
                 yield store
             finally:
@@ -848,7 +786,7 @@ class Index:
         progress: Progress,
     ) -> BuildReport:
         from polygraph.indexing.build import BuildReport, build
-        from polygraph.store.generations import begin
+        from polygraph.store.generations import begin_write
 
         report = BuildReport()
         build(
@@ -860,13 +798,13 @@ class Index:
             progress,
             processes=self.settings.processes,
             again=set(again) & set(layers),
-            on_change=partial(begin, store),
+            on_change=partial(begin_write, store),
         )
         self._finish(store, manifest, report)
         return report
 
     def _build_silently(
-        self, store: Store, manifest: Manifest, note: Unfinished, report: BuildReport, progress: Progress
+        self, store: Store, manifest: Manifest, note: WriteInProgress, report: BuildReport, progress: Progress
     ) -> set[bytes]:
         """Bring layers in step without a call of a chat model or an endpoint, and tell which vectors were looked up."""
         from polygraph.indexing.build import build
@@ -897,23 +835,23 @@ class Index:
             vectors: those in use, if every text was looked up.
         """
         from polygraph.indexing.build import BuildReport, sweep
-        from polygraph.store.generations import finish, unfinished
+        from polygraph.store.generations import finish_write, write_in_progress
         from polygraph.store.layers import up_to_date
 
-        note = unfinished(store)
+        note = write_in_progress(store)
         if note is None or not note.forget:
             if note is not None or report.built:
-                finish(store)
+                finish_write(store)
             return
         if vectors is None:
             # A removal that was stopped is finished by another command.
             again = replace(note, layers=tuple(up_to_date(store, manifest)))
             vectors = self._build_silently(store, manifest, again, BuildReport(), _silent)
-        keys = self._reply_keys(store, manifest, store.read_windows())
+        keys = self._reply_keys(store, manifest, store.extractions.extracted_windows())
         gone = self.models.calls.keep_only(keys, vectors)
-        finish(store)
+        finish_write(store)
         sweep(store, manifest, former=0)
-        scrubbed = store.scrub()
+        scrubbed = store.compact()
         report.forgotten = scrubbed and gone
         if not report.forgotten:
             report.notes.append(
@@ -933,7 +871,7 @@ class Index:
         with self.models.calls.replay() as found:
             for at in range(0, len(windows), _WINDOWS):
                 llm.extract(
-                    store.windows(windows[at : at + _WINDOWS]),
+                    store.extractions.windows(windows[at : at + _WINDOWS]),
                     replace(self.models, chat=reader),
                     entity_types=tuple(settings["entity_types"]),
                     gleaning=settings["gleaning"],
@@ -942,21 +880,9 @@ class Index:
         return found.replies
 
 
-class _Undimensioned:
-    """An embedder whose dimension does not matter."""
-
-    dimension = 0
-
-    def __init__(self, embedder: Embedder) -> None:
-        self._embedder = embedder
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._embedder, name)
-
-
-def _planned(name: str) -> MethodPlan:
+def _method_plan(name: str) -> MethodPlan:
     """A method as plain data."""
-    from polygraph.indexing.estimate import MethodPlan
+    from polygraph.indexing.estimate.questions import MethodPlan
     from polygraph.retrieve import method as find_method
 
     chosen = find_method(name)

@@ -13,8 +13,7 @@ from polygraph.graph.reports import sentence_table as module
 from polygraph.graph.reports.sentence_quality import LEGAL_SHARE, quality
 from polygraph.graph.reports.sentence_table import Told
 from polygraph.records import Description, Entity, Relation
-from polygraph.store.database import Store
-from polygraph.store.graph_rows import StoredGraph
+from polygraph.store.database import SqliteStore
 
 REEF = "The Halcyon struck the Grey Reef in March."
 PILOT = "Old Tobin was a pilot of the Harbour Board."
@@ -148,10 +147,10 @@ def test_what_is_told_does_not_depend_on_how_much_is_held_at_once(monkeypatch):
 
 
 def test_the_tables_tell_what_the_records_tell(tmp_path):
-    store = Store(tmp_path / "index", mode="write")
+    store = SqliteStore(tmp_path / "index", mode="write")
     with store.transaction():
-        store.put_graph(VIEW.entities, VIEW.relations, (), ())
-    rows, told, wanted = StoredGraph(store), Told(StoredGraph(store), "en"), Told(VIEW, "en")
+        store.graph.put(VIEW.entities, VIEW.relations, (), ())
+    rows, told, wanted = store.graph, Told(store.graph, "en"), Told(VIEW, "en")
     for name, value in vars(wanted).items():
         if isinstance(value, np.ndarray):
             assert np.array_equal(getattr(told, name), value), name
@@ -162,6 +161,6 @@ def test_the_tables_tell_what_the_records_tell(tmp_path):
     assert [told.text(i) for i in range(2)] == [wanted.text(i) for i in range(2)] == [PILOT, REEF]
     assert rows.entity_ids() == VIEW.entity_ids()
     assert list(rows.edges()) == list(VIEW.edges()) == [(0, 2, 1.0), (1, 2, 2.5)]
-    assert rows.entities_at([2, 0]) == VIEW.entities_at([2, 0]) == [VIEW.entities[2], VIEW.entities[0]]
-    assert rows.relations_at([1]) == VIEW.relations_at([1]) == [VIEW.relations[1]]
+    assert rows.entities_by_row([2, 0]) == VIEW.entities_by_row([2, 0]) == [VIEW.entities[2], VIEW.entities[0]]
+    assert rows.relations_by_row([1]) == VIEW.relations_by_row([1]) == [VIEW.relations[1]]
     store.close()

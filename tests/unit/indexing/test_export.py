@@ -24,7 +24,7 @@ from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Document, digest
-from polygraph.store.database import Store
+from polygraph.store.database import SqliteStore
 from polygraph.store.layers import dependents
 from polygraph.store.lock import writing
 from polygraph.testing import scripted_chat
@@ -126,8 +126,8 @@ def test_lines_are_sorted_and_keys_are_sorted_and_numbers_are_as_stored(base):
         found = [tuple(line[name] for name in names) for line in lines]
         assert found == sorted(set(found)), kind
         assert all(list(line) == sorted(line) for line in lines), kind
-    store = Store(base / "papers.index", mode="read")
-    stored = [relation.weight for relation in store.all_relations()]
+    store = SqliteStore(base / "papers.index", mode="read")
+    stored = [relation.weight for relation in store.graph.all_relations()]
     store.close()
     assert [line["weight"] for line in lines_of(base / "export", "relations")] == stored
 
@@ -157,7 +157,7 @@ def test_memory_does_not_grow_with_the_index(tmp_path):
         folder = tmp_path / f"{n_documents}.index"
         text = "The fog came down. " * 2_000
         with opened(folder) as index, writing(folder):
-            store = Store(folder, mode="write")
+            store = SqliteStore(folder, mode="write")
             with store.transaction():
                 store.set_manifest(choose(index.folder, None, index.settings, index.models, "nlp"))
                 for n in range(n_documents):
@@ -169,7 +169,7 @@ def test_memory_does_not_grow_with_the_index(tmp_path):
                         )
                         for i in range(10)
                     ]  # fmt: skip
-                    store.put_document(document, "", chunks, windows(document, chunks, max_tokens=8_000))
+                    store.documents.put(document, "", chunks, windows(document, chunks, max_tokens=8_000))
             store.close()
             tracemalloc.start()
             index.export(tmp_path / f"{n_documents}")

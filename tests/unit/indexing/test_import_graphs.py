@@ -16,7 +16,7 @@ from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.ingest.chunk import chunk
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.store.database import Store
+from polygraph.store.database import SqliteStore
 from polygraph.store.lock import writing
 from polygraph.testing import scripted_chat
 
@@ -514,9 +514,9 @@ def test_values_of_other_kinds_are_counted_and_not_believed():
 
 
 def rows_of(folder):
-    store = Store(folder, mode="read")
+    store = SqliteStore(folder, mode="read")
     try:
-        return {x.window: x for _, x in store.extractions()}
+        return {x.window: x for _, x in store.extractions.iterate()}
     finally:
         store.close()
 

@@ -15,8 +15,8 @@ from polygraph.indexing.exchange.importers.convert import fingerprint, place
 from polygraph.indexing.exchange.importers.detect import read_graph, recognise
 from polygraph.ingest.chunk import chunk
 from polygraph.retrieve import METHODS
-from polygraph.store.database import Store
-from polygraph.text.normalize import normalise
+from polygraph.store.database import SqliteStore
+from polygraph.text.normalize import normalize_name
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no data at {DATA}")
@@ -31,6 +31,8 @@ README = {
     "graph-lenny": ("lightrag", 3442, 3782, 0, 0),
     "musique-openie": ("openie", 17607, 17174, None, 22),
 }
+QUICK = {"graph-operation-dulce/v3", "graph-christmas-carol/nano-graphrag"}
+NAMES = [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in README]
 PARQUET = [name for name, row in README.items() if row[0] == "msgraphrag"]
 
 
@@ -64,7 +66,7 @@ def offline(folder):
     return Index.open(folder, embedder="hash", name_embedder="hash", reranker="none", offline=True)
 
 
-@pytest.mark.parametrize("name", README)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_real_graph_has_the_counts_of_its_readme(name):
     program, entities, relations, units, lost = README[name]
     graph = read(name)
@@ -81,7 +83,7 @@ def test_a_real_graph_has_the_counts_of_its_readme(name):
     assert left_out["entity"] + left_out["relation"] == lost
 
 
-@pytest.mark.parametrize("name", README)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_entity_and_all_strength_of_a_real_graph_is_in_the_rows(name):
     graph = read(name)
     documents = placed(name)
@@ -102,7 +104,7 @@ def test_every_entity_and_all_strength_of_a_real_graph_is_in_the_rows(name):
     assert all(fsum(found[key]) == pytest.approx(fsum(wanted[key])) for key in wanted)
 
 
-@pytest.mark.parametrize("name", README)
+@pytest.mark.parametrize("name", NAMES)
 def test_rows_of_a_real_graph_stand_where_they_say(name):
     read(name)
     for each in placed(name):
@@ -127,6 +129,7 @@ def test_rows_of_a_real_graph_stand_where_they_say(name):
 
 
 @pytest.mark.parametrize("name", [n for n in PARQUET if n != "graph-operation-dulce/v3"])
+@pytest.mark.slow
 def test_windows_are_the_text_units_to_the_nearest_chunk(name):
     graph = read(name)
     (each,) = placed(name)
@@ -134,6 +137,7 @@ def test_windows_are_the_text_units_to_the_nearest_chunk(name):
     assert not [note for note in graph.remarks() if "text units" in note]
 
 
+@pytest.mark.slow
 def test_descriptions_are_those_of_the_source():
     name = "graph-christmas-carol/msgraphrag-gpt4turbo"
     graph = read(name)
@@ -154,6 +158,7 @@ def test_fragments_of_a_description_are_dealt_out_and_none_is_lost():
         assert all(fragment in joined for fragment in entity.descriptions)
 
 
+@pytest.mark.slow
 def test_keywords_of_lightrag_are_kept_apart():
     name = "graph-lenny"
     graph = read(name)
@@ -168,6 +173,7 @@ def test_keywords_of_lightrag_are_kept_apart():
     assert len(relation.descriptions) == 2
 
 
+@pytest.mark.slow
 def test_a_graph_without_texts_says_that_its_documents_stand_in():
     name = "graph-lenny"
     graph = read(name)
@@ -182,6 +188,7 @@ def test_a_graph_without_texts_says_that_its_documents_stand_in():
     assert sum(told in each.document.text for each in documents) == 1
 
 
+@pytest.mark.slow
 def test_malformed_triples_are_counted_and_kept_with_their_window():
     name = "musique-openie"
     graph = read(name)
@@ -199,6 +206,7 @@ def test_malformed_triples_are_counted_and_kept_with_their_window():
     assert all(x.problem.startswith("not imported: ") for x in marked.values())
 
 
+@pytest.mark.slow
 def test_predicates_of_triples_are_kept():
     name = "musique-openie"
     first = next(x for each in placed(name) if each.document.id == "mo00000" for x in each.extractions)
@@ -207,6 +215,7 @@ def test_predicates_of_triples_are_kept():
     }
 
 
+@pytest.mark.slow
 def test_placing_a_graph_twice_gives_the_same_rows():
     name = "graph-christmas-carol/nano-graphrag"
     graph, documents = fresh(name)
@@ -215,6 +224,7 @@ def test_placing_a_graph_twice_gives_the_same_rows():
     assert fingerprint(read(name)) != fingerprint(read("graph-lenny"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["graph-operation-dulce/v3", "graph-christmas-carol/nano-graphrag"])
 def test_every_method_runs_over_an_imported_graph(name, tmp_path):
     graph = read(name)
@@ -237,18 +247,19 @@ def test_every_method_runs_over_an_imported_graph(name, tmp_path):
         assert answer.citations
 
 
+@pytest.mark.slow
 def test_the_view_of_an_imported_graph_is_that_of_its_rows_but_for_names_that_are_one(tmp_path):
     graph = read("graph-operation-dulce/v0")
     with offline(tmp_path / "i.index") as index:
         report = index.import_(DATA / "graph-operation-dulce/v0")
-    store = Store(tmp_path / "i.index", mode="read")
+    store = SqliteStore(tmp_path / "i.index", mode="read")
     entity_of = {}
-    for entity, name, _ in store.rows("SELECT entity, name, document FROM merges"):
+    for entity, name, _ in store.connection.rows("SELECT entity, name, document FROM merges"):
         entity_of[name.casefold()] = entity
-    wanted = {entity_of.get(e.name.casefold(), normalise(e.name)) for e in graph.entities}
-    assert {e.id for e in store.all_entities()} == wanted
+    wanted = {entity_of.get(e.name.casefold(), normalize_name(e.name)) for e in graph.entities}
+    assert {e.id for e in store.graph.all_entities()} == wanted
     pairs = {
-        frozenset(entity_of.get(end.casefold(), normalise(end)) for end in (r.source, r.target))
+        frozenset(entity_of.get(end.casefold(), normalize_name(end)) for end in (r.source, r.target))
         for r in graph.relations
     }
     pairs = {pair for pair in pairs if len(pair) == 2}
@@ -257,12 +268,13 @@ def test_the_view_of_an_imported_graph_is_that_of_its_rows_but_for_names_that_ar
     loops = fsum(
         r.strength
         for r in graph.relations
-        if len({entity_of.get(end.casefold(), normalise(end)) for end in (r.source, r.target)}) == 1
+        if len({entity_of.get(end.casefold(), normalize_name(end)) for end in (r.source, r.target)}) == 1
     )
-    assert fsum(r.weight for r in store.all_relations()) == pytest.approx(weights - loops)
+    assert fsum(r.weight for r in store.graph.all_relations()) == pytest.approx(weights - loops)
     store.close()
 
 
+@pytest.mark.slow
 def test_what_names_no_unit_is_cited_under_a_unit_of_its_own():
     name = "graph-lenny"
     graph = read(name)

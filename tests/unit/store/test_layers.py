@@ -7,7 +7,7 @@ import pytest
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.store.database import Store
+from polygraph.store.database import SqliteStore
 from polygraph.store.layers import (
     DEPENDENCIES,
     FILE_LAYERS,
@@ -96,24 +96,24 @@ def test_a_layer_without_its_files_is_not_ready_nor_is_what_rests_on_it(folder, 
 def test_a_changed_setting_makes_stale_what_depends_on_it_and_nothing_else(change, stale, folder):
     from dataclasses import replace
 
-    store = Store(folder, mode="read")
+    store = SqliteStore(folder, mode="read")
     manifest = replace(store.manifest(), **change)
     assert set(DEPENDENCIES) - up_to_date(store, manifest).keys() == stale
     store.close()
 
 
 def test_versions_do_not_depend_on_time_or_place(folder, tmp_path):
-    store = Store(folder, mode="read")
+    store = SqliteStore(folder, mode="read")
     wanted = versions(store, store.manifest())
     store.close()
     shutil.copytree(folder, tmp_path / "elsewhere")
-    copy = Store(tmp_path / "elsewhere", mode="read")
+    copy = SqliteStore(tmp_path / "elsewhere", mode="read")
     assert versions(copy, copy.manifest()) == wanted
     copy.close()
 
 
 def test_an_index_before_its_first_build_says_so(tmp_path):
-    Store(tmp_path, mode="write").close()
+    SqliteStore(tmp_path, mode="write").close()
     with pytest.raises(IndexUnreadable, match="polygraph index PATH"):
         Snapshot(tmp_path)
 

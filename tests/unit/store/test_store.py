@@ -7,10 +7,10 @@ import threading
 import pytest
 
 from polygraph.errors import IndexUnreadable, StorageFailed
-from polygraph.graph.reports.members import Counted
 from polygraph.records import (
     Chunk,
     Community,
+    CountedCommunity,
     Description,
     Document,
     Entity,
@@ -24,10 +24,10 @@ from polygraph.records import (
     Triple,
     Window,
 )
-from polygraph.store import database as sqlite
-from polygraph.store import serialization as stored_records
+from polygraph.store import report_tables
+from polygraph.store import serialization
 from polygraph.store.connection import explain_storage, is_begun
-from polygraph.store.database import Store
+from polygraph.store.database import SqliteStore
 from polygraph.store.manifest import Manifest
 from polygraph.store.serialization import dump, load_strings, report_from_json, report_to_json
 
@@ -67,7 +67,7 @@ EXTRACTION = Extraction(
 
 @pytest.fixture
 def store(tmp_path):
-    opened = Store(tmp_path / "index", mode="write")
+    opened = SqliteStore(tmp_path / "index", mode="write")
     yield opened
     opened.close()
 
@@ -75,9 +75,9 @@ def store(tmp_path):
 @pytest.fixture
 def filled(store):
     with store.transaction():
-        store.put_document(DOCUMENT, "/x", CHUNKS, [WINDOW])
-        store.put_extraction(EXTRACTION, "nlp:1")
-        store.number_chunks()
+        store.documents.put(DOCUMENT, "/x", CHUNKS, [WINDOW])
+        store.extractions.put(EXTRACTION, "nlp:1")
+        store.documents.number_chunks()
     return store
 
 
@@ -105,62 +105,62 @@ RELATIONS = [relation("ada", "bo", "d:0"), relation("bo", "cy", "d:1", "d:2")]
 
 
 def test_a_document_with_its_chunks_and_windows_comes_back_as_it_was(filled):
-    assert filled.document("d") == DOCUMENT
-    assert filled.document("none") is None
-    assert filled.chunks([2, 0]) == [CHUNKS[2], CHUNKS[0]]
-    assert filled.chunks_by_id(["d:1", "none", "d:0"]) == [CHUNKS[1], CHUNKS[0]]
-    (window,) = filled.windows(["d@0"])
+    assert filled.documents.get("d") == DOCUMENT
+    assert filled.documents.get("none") is None
+    assert filled.documents.chunks_by_row([2, 0]) == [CHUNKS[2], CHUNKS[0]]
+    assert filled.documents.chunks_by_id(["d:1", "none", "d:0"]) == [CHUNKS[1], CHUNKS[0]]
+    (window,) = filled.extractions.windows(["d@0"])
     assert window == WINDOW
-    assert filled.titles(["d", "none"]) == {"d": "T"}
-    assert list(filled.documents()) == [("d", "T", DOCUMENT.metadata)]
-    assert filled.document_hashes() == {"d": ("/x", DOCUMENT.hash)}
-    assert next(iter(filled.chunk_texts())) == (0, "T", CHUNKS[0].text)
+    assert filled.documents.titles(["d", "none"]) == {"d": "T"}
+    assert list(filled.documents.headers()) == [("d", "T", DOCUMENT.metadata)]
+    assert filled.documents.hashes() == {"d": ("/x", DOCUMENT.hash)}
+    assert next(iter(filled.documents.chunk_texts())) == (0, "T", CHUNKS[0].text)
 
 
 def test_an_extraction_comes_back_as_it_was(filled):
-    assert list(filled.extractions()) == [("d", EXTRACTION)]
-    assert filled.window_states() == {"repaired": 1}
-    assert filled.failures() == [("d@0", "repaired", "cut", "")]
+    assert list(filled.extractions.iterate()) == [("d", EXTRACTION)]
+    assert filled.extractions.states() == {"repaired": 1}
+    assert filled.extractions.failures() == [("d@0", "repaired", "cut", "")]
 
 
 def test_the_raw_text_of_what_failed_is_kept(filled):
     failed = Extraction(window="d@0", status="failed", problem="prose", raw=TRICKY)
     with filled.transaction():
-        filled.put_extraction(failed, "llm:1")
-    assert filled.failures() == [("d@0", "failed", "prose", TRICKY)]
-    assert [e.entities for _, e in filled.extractions()] == [()]
+        filled.extractions.put(failed, "llm:1")
+    assert filled.extractions.failures() == [("d@0", "failed", "prose", TRICKY)]
+    assert [e.entities for _, e in filled.extractions.iterate()] == [()]
 
 
 def test_windows_are_pending_for_another_extractor_and_after_a_failure(filled):
-    assert filled.pending_windows("nlp:1") == []
-    assert filled.pending_windows("llm:1") == ["d@0"]
+    assert filled.extractions.pending("nlp:1") == []
+    assert filled.extractions.pending("llm:1") == ["d@0"]
     with filled.transaction():
-        filled.put_extraction(Extraction(window="d@0", status="failed"), "nlp:1")
-    assert filled.pending_windows("nlp:1") == ["d@0"]
+        filled.extractions.put(Extraction(window="d@0", status="failed"), "nlp:1")
+    assert filled.extractions.pending("nlp:1") == ["d@0"]
 
 
 def test_entities_and_relations_come_back_as_they_were(store):
     with store.transaction():
-        store.put_graph(ENTITIES, RELATIONS, TRIPLES, [("ada", "Miss Ada", "d", "alias", 0.9, "Ada")])
-    assert list(store.all_entities()) == ENTITIES
-    assert list(store.all_relations()) == RELATIONS
-    assert store.entities([2, 0]) == [ENTITIES[2], ENTITIES[0]]
-    assert store.relations([1, 0]) == [RELATIONS[1], RELATIONS[0]]
-    assert store.entity_numbers(["cy", "none", "ada"]) == {"cy": 2, "ada": 0}
-    assert list(store.edges()) == [(0, 1, 1.5), (1, 2, 1.5)]
-    assert store.edges_at([1]) == [(0, 0, 1, 1.5), (1, 1, 2, 1.5)]
-    assert store.edges_at([0]) == [(0, 0, 1, 1.5)]
-    assert store.merges() == [("ada", "Miss Ada", "d", "alias", 0.9, "Ada")]
-    assert list(store.all_triples()) == TRIPLES
-    assert store.triples([1, 0]) == [TRIPLES[1], TRIPLES[0]]
-    assert store.triples_at([0], ends=["source", "target"]) == [(0, 1, 0)]
-    assert store.triples_at([1], ends=["target"]) == []
-    assert store.predicates() == ["met", "saw"]
-    assert store.triples_with(["saw", "none"]) == [0]
+        store.graph.put(ENTITIES, RELATIONS, TRIPLES, [("ada", "Miss Ada", "d", "alias", 0.9, "Ada")])
+    assert list(store.graph.all_entities()) == ENTITIES
+    assert list(store.graph.all_relations()) == RELATIONS
+    assert store.graph.entities_by_row([2, 0]) == [ENTITIES[2], ENTITIES[0]]
+    assert store.graph.relations_by_row([1, 0]) == [RELATIONS[1], RELATIONS[0]]
+    assert store.graph.entity_rows(["cy", "none", "ada"]) == {"cy": 2, "ada": 0}
+    assert list(store.graph.edges()) == [(0, 1, 1.5), (1, 2, 1.5)]
+    assert store.graph.relations_at([1]) == [(0, 0, 1, 1.5), (1, 1, 2, 1.5)]
+    assert store.graph.relations_at([0]) == [(0, 0, 1, 1.5)]
+    assert store.graph.merges() == [("ada", "Miss Ada", "d", "alias", 0.9, "Ada")]
+    assert list(store.graph.all_triples()) == TRIPLES
+    assert store.graph.triples_by_row([1, 0]) == [TRIPLES[1], TRIPLES[0]]
+    assert store.graph.triples_at([0], ends=["source", "target"]) == [(0, 1, 0)]
+    assert store.graph.triples_at([1], ends=["target"]) == []
+    assert store.graph.predicates() == ["met", "saw"]
+    assert store.graph.triples_with(["saw", "none"]) == [0]
     with store.transaction():
-        store.put_graph(ENTITIES[:1], [], [], [])
-    assert list(store.all_entities()) == ENTITIES[:1]
-    assert list(store.edges()) == []
+        store.graph.put(ENTITIES[:1], [], [], [])
+    assert list(store.graph.all_entities()) == ENTITIES[:1]
+    assert list(store.graph.edges()) == []
 
 
 def test_communities_and_reports_come_back_as_they_were(store, monkeypatch):
@@ -174,15 +174,15 @@ def test_communities_and_reports_come_back_as_they_were(store, monkeypatch):
         findings=(Finding(summary="f", explanation=TRICKY, chunks=("d:1",)), Finding(summary="g")), written_by="m",
     )  # fmt: skip
     with store.transaction():
-        store.put_communities(iter(communities))
-        store.put_reports([report])
-    assert store.communities() == communities
-    counted = [Counted(c.id, c.level, c.parent, [*c.entities], len(c.chunks)) for c in communities]
+        store.reports.put_communities(iter(communities))
+        store.reports.put([report])
+    assert store.reports.communities() == communities
+    counted = [CountedCommunity(c.id, c.level, c.parent, [*c.entities], len(c.chunks)) for c in communities]
     for size in (1, 2, 3, 1000):
-        monkeypatch.setattr(sqlite, "_PIECE", size)
-        assert list(store.each_counted()) == counted
-    assert store.communities_of(["bo", "none"]) == [("bo", "0-a"), ("bo", "1-b")]
-    assert store.reports() == store.reports(["none", "0-a"]) == [report]
+        monkeypatch.setattr(report_tables, "PIECE_BYTES", size)
+        assert list(store.reports.counted_communities()) == counted
+    assert store.reports.communities_of(["bo", "none"]) == [("bo", "0-a"), ("bo", "1-b")]
+    assert list(store.reports.all()) == store.reports.get(["none", "0-a"]) == [report]
     assert report_from_json(report_to_json(report)) == report
 
 
@@ -193,16 +193,16 @@ def test_manifest_notes_layers_and_texts_come_back_as_they_were(store):
         store.set_notes("reports", ["b", "a"])
         store.set_notes("graph", ["a", "c"])
         store.put_layer("graph", "v", 3, 0.5)
-        store.put_written("k", TRICKY)
-        store.set_unread("/x", [("/x/a", "why")])
+        store.reports.put_written("k", TRICKY)
+        store.documents.set_unread("/x", [("/x/a", "why")])
     assert store.manifest() == MANIFEST
     assert store.notes() == ["a", "b", "c"]
     with store.transaction():
         store.set_notes("reports", [])
     assert store.notes() == ["a", "c"]
     assert store.layers() == {"graph": ("v", 3, 0.5)}
-    assert (store.written("k"), store.written("none")) == (TRICKY, None)
-    assert store.unread() == [("/x/a", "why")]
+    assert (store.reports.written("k"), store.reports.written("none")) == (TRICKY, None)
+    assert store.documents.unread() == [("/x/a", "why")]
 
 
 def test_an_index_of_a_later_format_is_refused():
@@ -212,12 +212,12 @@ def test_an_index_of_a_later_format_is_refused():
 
 def test_decisions_are_pairs_without_order_and_the_last_one_counts(store):
     with store.transaction():
-        store.decide("apart", "b", "a")
-    assert store.decisions("apart") == {("a", "b")}
+        store.extractions.decide("apart", "b", "a")
+    assert store.extractions.decisions("apart") == {("a", "b")}
     with store.transaction():
-        store.decide("together", "a", "b")
-    assert store.decisions("apart") == frozenset()
-    assert store.decisions("together") == {("a", "b")}
+        store.extractions.decide("together", "a", "b")
+    assert store.extractions.decisions("apart") == frozenset()
+    assert store.extractions.decisions("together") == {("a", "b")}
 
 
 # --- names ----------------------------------------------------------------------------------------------
@@ -227,8 +227,8 @@ def test_names_are_found_in_any_spelling_and_namesakes_by_row(store):
     twins = [entity("Ada", "d:0", aliases=("Miss Ada",)), entity("Bo", "d:1")]
     twin = Entity(id="ada (other)", name="Ada", type="", aliases=(), descriptions=(), chunks=("d:2",))
     with store.transaction():
-        store.put_graph([*twins, twin], [], [], [])
-    assert store.entities_named(["ADA", "miss ada", "Bo", "nobody", ""]) == {
+        store.graph.put([*twins, twin], [], [], [])
+    assert store.graph.entities_named(["ADA", "miss ada", "Bo", "nobody", ""]) == {
         "ADA": [0, 2], "miss ada": [0], "Bo": [1],
     }  # fmt: skip
 
@@ -236,9 +236,9 @@ def test_names_are_found_in_any_spelling_and_namesakes_by_row(store):
 def test_more_keys_than_one_statement_takes_are_looked_up(store):
     many = [entity(f"N{n:04}", "d:0") for n in range(1_300)]
     with store.transaction():
-        store.put_graph(many, [], [], [])
-    assert store.entities(list(range(1_300)))[-1].name == "N1299"
-    assert len(store.entities_named([e.name for e in many])) == 1_300
+        store.graph.put(many, [], [], [])
+    assert store.graph.entities_by_row(list(range(1_300)))[-1].name == "N1299"
+    assert len(store.graph.entities_named([e.name for e in many])) == 1_300
 
 
 # --- removing, transactions, readers --------------------------------------------------------------------
@@ -246,17 +246,17 @@ def test_more_keys_than_one_statement_takes_are_looked_up(store):
 
 def test_removing_a_document_leaves_none_of_its_rows(filled):
     with filled.transaction():
-        filled.remove_document("d")
+        filled.documents.remove("d")
     for table in ("documents", "chunks", "windows", "entity_rows", "relation_rows"):
         assert filled.count(table) == 0, table
 
 
 def test_replacing_a_document_leaves_one_of_it(filled):
     with filled.transaction():
-        filled.put_document(DOCUMENT, "/y", CHUNKS[:1], [])
-        assert filled.number_chunks() == 1
-    assert filled.document_hashes() == {"d": ("/y", DOCUMENT.hash)}
-    assert filled.pending_windows("llm:1") == []
+        filled.documents.put(DOCUMENT, "/y", CHUNKS[:1], [])
+        assert filled.documents.number_chunks() == 1
+    assert filled.documents.hashes() == {"d": ("/y", DOCUMENT.hash)}
+    assert filled.extractions.pending("llm:1") == []
 
 
 def test_chunks_are_numbered_by_document_and_place_whatever_came_first(store):
@@ -264,34 +264,34 @@ def test_chunks_are_numbered_by_document_and_place_whatever_came_first(store):
         with store.transaction():
             chunks = [Chunk(id=f"{name}:{n}", document=name, ordinal=n, start=n, end=n + 1, text="x", n_tokens=1)
                       for n in range(11)]  # fmt: skip
-            store.put_document(Document(id=name, title=name, text="x" * 11), "/", chunks, [])
+            store.documents.put(Document(id=name, title=name, text="x" * 11), "/", chunks, [])
     with store.transaction():
-        assert store.number_chunks() == 22
-    assert list(store.chunk_numbers())[:12] == [*(f"a:{n}" for n in range(11)), "b:0"]
+        assert store.documents.number_chunks() == 22
+    assert list(store.documents.chunk_rows())[:12] == [*(f"a:{n}" for n in range(11)), "b:0"]
 
 
 def test_a_transaction_that_fails_changes_nothing(filled):
     def fail():
-        filled.remove_document("d")
+        filled.documents.remove("d")
         raise RuntimeError
 
     with pytest.raises(RuntimeError), filled.transaction():
         fail()
-    assert filled.document("d") == DOCUMENT
+    assert filled.documents.get("d") == DOCUMENT
 
 
 def test_a_reader_keeps_its_state_and_cannot_write(filled, tmp_path):
-    reader = Store(tmp_path / "index", mode="read")
+    reader = SqliteStore(tmp_path / "index", mode="read")
     with filled.transaction():
-        filled.remove_document("d")
-    assert reader.document("d") == DOCUMENT
+        filled.documents.remove("d")
+    assert reader.documents.get("d") == DOCUMENT
     with pytest.raises(StorageFailed), reader.transaction():
-        reader.remove_document("d")
+        reader.documents.remove("d")
     with pytest.raises(sqlite3.Error):
-        reader._db.execute("DELETE FROM documents")
+        reader.connection.execute("DELETE FROM documents")
     reader.close()
-    late = Store(tmp_path / "index", mode="read")
-    assert late.document("d") is None
+    late = SqliteStore(tmp_path / "index", mode="read")
+    assert late.documents.get("d") is None
     late.close()
 
 
@@ -299,7 +299,7 @@ def test_reading_from_many_threads_gives_whole_rows(filled):
     wrong = []
 
     def read():
-        wrong.extend(1 for _ in range(50) if filled.chunks([0, 1, 2]) != list(CHUNKS))
+        wrong.extend(1 for _ in range(50) if filled.documents.chunks_by_row([0, 1, 2]) != list(CHUNKS))
 
     threads = [threading.Thread(target=read) for _ in range(6)]
     for thread in threads:
@@ -314,7 +314,7 @@ def test_reading_from_many_threads_gives_whole_rows(filled):
 
 def test_no_index_names_the_command_that_makes_one(tmp_path):
     with pytest.raises(IndexUnreadable, match="polygraph index PATH"):
-        Store(tmp_path, mode="read")
+        SqliteStore(tmp_path, mode="read")
     assert not is_begun(tmp_path)
 
 
@@ -322,18 +322,18 @@ def test_an_index_whose_making_was_cut_short_is_made_again(tmp_path):
     sqlite3.connect(tmp_path / "index.sqlite").close()
     assert not is_begun(tmp_path)
     with pytest.raises(IndexUnreadable):
-        Store(tmp_path, mode="read")
-    Store(tmp_path, mode="write").close()
+        SqliteStore(tmp_path, mode="read")
+    SqliteStore(tmp_path, mode="write").close()
     assert is_begun(tmp_path)
-    Store(tmp_path, mode="read").close()
+    SqliteStore(tmp_path, mode="read").close()
 
 
 def test_a_damaged_file_says_how_to_keep_what_was_paid_for(tmp_path):
     (tmp_path / "index.sqlite").write_bytes(b"no database" * 1000)
     for look in (
         is_begun,
-        lambda folder: Store(folder, mode="read"),
-        lambda folder: Store(folder, mode="write"),
+        lambda folder: SqliteStore(folder, mode="read"),
+        lambda folder: SqliteStore(folder, mode="write"),
     ):
         with pytest.raises(IndexUnreadable, match=r"calls\.sqlite"):
             look(tmp_path)
@@ -359,7 +359,7 @@ def test_errors_of_the_storage_say_what_to_do(error, kind, part, tmp_path):
 
 @pytest.mark.parametrize("part", [1, 4, 11, 1 << 16])
 def test_a_list_of_strings_is_read_in_parts_whatever_they_hold(part, monkeypatch):
-    monkeypatch.setattr(stored_records, "_PART", part)
+    monkeypatch.setattr(serialization, "PART", part)
     chance, n_parts = random.Random(1), 0
     for _ in range(500):
         strings = [
@@ -373,6 +373,6 @@ def test_a_list_of_strings_is_read_in_parts_whatever_they_hold(part, monkeypatch
 
 @pytest.mark.parametrize("text", ['["a","b"', '["a","b"]]', '["a""b","c"]', None])
 def test_a_damaged_list_of_strings_is_an_error_that_says_so(text, monkeypatch):
-    monkeypatch.setattr(stored_records, "_PART", 2)
+    monkeypatch.setattr(serialization, "PART", 2)
     with pytest.raises(IndexUnreadable, match="damaged"):
         list(load_strings(text))

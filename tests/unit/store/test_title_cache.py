@@ -7,7 +7,7 @@ import pytest
 from polygraph.extract.titles.title_table import Sayings
 from polygraph.records import Chunk, Document
 from polygraph.store import title_cache as kept_names
-from polygraph.store.database import Store
+from polygraph.store.database import SqliteStore
 from polygraph.store.title_cache import say
 
 TITLES = ("Grey", "Grey Reef", "Grey Reef Light", "Reef", "Halcyon (ship)", "Halcyon", "notes", "The Tobin")
@@ -25,7 +25,7 @@ PIECES = (
 
 @pytest.fixture
 def store(tmp_path):
-    store = Store(tmp_path, mode="write")
+    store = SqliteStore(tmp_path, mode="write")
     yield store
     store.close()
 
@@ -38,7 +38,7 @@ def put(store, document, title, texts):
         for n, text in enumerate(texts)
     ]
     with store.transaction():
-        store.put_document(Document(id=document, title=title, text=" ".join(texts)), "", chunks, [])
+        store.documents.put(Document(id=document, title=title, text=" ".join(texts)), "", chunks, [])
 
 
 def plain(sayings):
@@ -60,7 +60,7 @@ def test_after_any_changes_it_is_the_same_as_read_for_the_first_time(store, tmp_
             document = chance.choice("abcdefgh")
             if chance.random() < 0.3:
                 with store.transaction():
-                    store.remove_document(document)
+                    store.documents.remove(document)
             else:
                 texts = [
                     f"He saw {' and '.join(chance.choices(PIECES, k=3))}."
@@ -95,7 +95,7 @@ def test_only_documents_that_may_say_something_else_are_read_again(store, monkey
     assert read == ["He saw the Grey Reef.", "He saw a reef, all Grey.", "A rock."]
     read.clear()
     with store.transaction():
-        store.remove_document("d")
+        store.documents.remove("d")
     former = say(store, "so", former)
     assert read == ["He saw the Grey Reef."]
     read.clear()

@@ -187,7 +187,7 @@ def test_the_book_tells_who_scrooges_partner_was(carol, method):
     assert not found.refused, found.text
     assert any("Marley" in citation.quote for citation in found.citations), found.text
     for citation in found.citations:
-        text = carol.snapshot().store.document(citation.document).text
+        text = carol.snapshot().store.documents.get(citation.document).text
         assert text[citation.start : citation.end] == citation.quote
 
 

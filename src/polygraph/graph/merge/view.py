@@ -57,20 +57,20 @@ class GraphView:
         for relation in self.relations:
             yield vertex[relation.source], vertex[relation.target], relation.weight
 
-    def entities_at(self, rows: Sequence[int]) -> list[Entity]:
+    def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
         """Entities by row, in the order asked for."""
         return [self.entities[row] for row in rows]
 
-    def relations_at(self, rows: Sequence[int]) -> list[Relation]:
+    def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
         """Relations by row, in the order asked for."""
         return [self.relations[row] for row in rows]
 
-    def told_of_entities(self) -> Iterator[tuple[str, Sequence[str], Descriptions]]:
+    def entity_descriptions(self) -> Iterator[tuple[str, Sequence[str], Descriptions]]:
         """Name, chunk ids and descriptions of every entity, by row."""
         for entity in self.entities:
             yield entity.name, entity.chunks, [(d.text, d.chunk) for d in entity.descriptions]
 
-    def told_of_relations(self) -> Iterator[Descriptions]:
+    def relation_descriptions(self) -> Iterator[Descriptions]:
         """Descriptions of every relation, by row."""
         for relation in self.relations:
             yield [(d.text, d.chunk) for d in relation.descriptions]

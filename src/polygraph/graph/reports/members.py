@@ -14,7 +14,7 @@ from polygraph.columnar.gather import listed, taken
 from polygraph.columnar.group_sort import by_group
 from polygraph.columnar.memmap import Column
 from polygraph.columnar.memory import let_go
-from polygraph.records import Community, Entity, Relation
+from polygraph.records import Community, CountedCommunity, Entity, Relation
 
 Descriptions: TypeAlias = Iterable[Sequence[str]]
 """Each as text and chunk id."""
@@ -29,34 +29,22 @@ class GraphRows(Protocol):
     def edges(self) -> Iterable[tuple[int, int, float]]:
         """Every relation as ``(source row, target row, weight)``, by id."""
 
-    def entities_at(self, rows: Sequence[int]) -> list[Entity]:
+    def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
         """Entities by number, in the order asked for."""
 
-    def relations_at(self, rows: Sequence[int]) -> list[Relation]:
+    def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
         """Relations by number, in the order asked for."""
 
-    def told_of_entities(self) -> Iterator[tuple[str, Sequence[str], Descriptions]]:
+    def entity_descriptions(self) -> Iterator[tuple[str, Sequence[str], Descriptions]]:
         """Name, chunk ids and descriptions of every entity, by number."""
 
-    def told_of_relations(self) -> Iterator[Descriptions]:
+    def relation_descriptions(self) -> Iterator[Descriptions]:
         """Descriptions of every relation, by number."""
 
 
 _BLOCK = 1 << 16
 """Relations that are gone through together."""
 _NONE = np.zeros(0, dtype=np.int32)
-
-
-@dataclass(frozen=True, slots=True)
-class Counted:
-    """A community whose chunks are counted and not listed: they are nearly all chunks, on each level once more."""
-
-    id: str
-    level: int
-    parent: str
-    entities: Sequence[str]
-    """Ids, sorted."""
-    n_chunks: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +78,7 @@ class Members:
     """
 
     def __init__(
-        self, communities: Iterable[Community | Counted], graph: GraphRows, *, folder: Path | None = None
+        self, communities: Iterable[Community | CountedCommunity], graph: GraphRows, *, folder: Path | None = None
     ) -> None:
         """Read the communities, then the relations, each once; `folder`: for files, as in `Spill`."""
         self._graph = graph
@@ -141,13 +129,13 @@ class Members:
 
     def entities(self, community: Community | Outline) -> list[Entity]:
         """Members of a community, sorted by id."""
-        return self._graph.entities_at(self.rows(community).tolist())
+        return self._graph.entities_by_row(self.rows(community).tolist())
 
     def relations(self, community: Community | Outline) -> list[Relation]:
         """Every relation of which both ends are members, sorted by id."""
         rows = self.rows(community)
         found = self.within(np.zeros(len(rows), dtype=np.int64), rows)
-        return self._graph.relations_at(found.relation.tolist())
+        return self._graph.relations_by_row(found.relation.tolist())
 
     def owners(self, community: Community | Outline) -> dict[str, str]:
         """The part of a community that each member belongs to, by the ids of both; empty if it was not divided."""

@@ -74,7 +74,7 @@ class Told:
         of_entities = self._of_entities(graph, read.ids, mentioning, mentions)
         for sentences in read.sentences(of_entities):
             said_of_entities.add(sentences)
-        for sentences in read.sentences(graph.told_of_relations()):
+        for sentences in read.sentences(graph.relation_descriptions()):
             said_of_relations.add(sentences)
         read.forget()
 
@@ -108,7 +108,7 @@ class Told:
         self, graph: GraphRows, ids: ChunkIds, mentioning: Column, mentions: "array[int]"
     ) -> Iterator[Descriptions]:
         """Note the name and the chunks of each entity, and give its descriptions."""
-        for name, own, descriptions in graph.told_of_entities():
+        for name, own, descriptions in graph.entity_descriptions():
             self.names.append(name)
             mentioning.extend(ids.codes(own))
             mentions.append(len(mentioning))

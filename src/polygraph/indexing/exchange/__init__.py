@@ -8,7 +8,7 @@ from polygraph.indexing.exchange.exporters.jsonl import export_jsonl
 from polygraph.indexing.exchange.exporters.neo4j import export_neo4j
 from polygraph.indexing.exchange.exporters.parquet import export_parquet
 from polygraph.indexing.exchange.exporters.records import finished_layers
-from polygraph.store.database import Store
+from polygraph.store.protocol import StoreReader
 
 FORMATS = {
     "jsonl": export_jsonl,
@@ -19,7 +19,7 @@ FORMATS = {
 """Every format by name; ``jsonl`` is the one that can be imported again."""
 
 
-def export(store: Store, output: Path, format: str = "jsonl") -> dict[str, int]:
+def export(store: StoreReader, output: Path, format: str = "jsonl") -> dict[str, int]:
     """Write an index to a folder, in one of `FORMATS`.
 
     The folder is complete or not there, whatever happens on the way. Memory does not grow with the index:

@@ -8,8 +8,8 @@ from xml.sax.saxutils import escape
 
 from polygraph.indexing.exchange.exporters.folder import write_export
 from polygraph.indexing.exchange.exporters.records import Row, finished_layers, numbered_relations, rows
-from polygraph.store.database import Store
 from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import StoreReader
 
 FILE_NAME = "graph.graphml"
 
@@ -36,7 +36,7 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 """What XML 1.0 cannot hold, not even as a reference."""
 
 
-def export_graphml(store: Store, manifest: Manifest, output: Path) -> dict[str, int]:
+def export_graphml(store: StoreReader, manifest: Manifest, output: Path) -> dict[str, int]:
     """Write ``graph.graphml``: nodes ``n0, n1...`` in the order of entity ids, undirected edges.
 
     A node's id in the file is a number, because two ids of entities could become one when characters that
@@ -55,7 +55,7 @@ def export_graphml(store: Store, manifest: Manifest, output: Path) -> dict[str, 
     return write_export(output, "graphml", fill, {})
 
 
-def _lines(store: Store, layers: tuple[str, ...]) -> Iterator[str]:
+def _lines(store: StoreReader, layers: tuple[str, ...]) -> Iterator[str]:
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
     yield '<graphml xmlns="http://graphml.graphdrawing.org/xmlns">\n'
     for domain, prefix, types in (("node", "v", _NODE), ("edge", "e", _EDGE)):

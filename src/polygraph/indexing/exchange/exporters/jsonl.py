@@ -7,11 +7,11 @@ from typing import Any
 
 from polygraph.indexing.exchange.exporters.folder import write_export
 from polygraph.indexing.exchange.exporters.records import KINDS, finished_layers, rows
-from polygraph.store.database import Store
 from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import StoreReader
 
 
-def export_jsonl(store: Store, manifest: Manifest, output: Path) -> dict[str, int]:
+def export_jsonl(store: StoreReader, manifest: Manifest, output: Path) -> dict[str, int]:
     """Write one file for each kind of record, and ``manifest.json``.
 
     UTF-8, one object on a line, keys sorted, lines in the order of `tables.rows`, numbers in their shortest

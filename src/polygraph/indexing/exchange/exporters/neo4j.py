@@ -13,8 +13,8 @@ from typing import TypeAlias
 
 from polygraph.indexing.exchange.exporters.folder import write_export
 from polygraph.indexing.exchange.exporters.records import Row, finished_layers, rows
-from polygraph.store.database import Store
 from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import StoreReader
 
 LIST_SEPARATOR = "\x1f"
 """Between the items of a list; no text holds it. Tell ``neo4j-admin``: ``--array-delimiter=U+001F``."""
@@ -25,7 +25,7 @@ Stream: TypeAlias = Callable[[str], Iterator[Row]]
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
-def export_neo4j(store: Store, manifest: Manifest, output: Path) -> dict[str, int]:
+def export_neo4j(store: StoreReader, manifest: Manifest, output: Path) -> dict[str, int]:
     """Write a CSV file with typed header for each kind of node and of relationship.
 
     Control characters other than tab and line feed are left out of texts.

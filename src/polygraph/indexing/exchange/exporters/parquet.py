@@ -11,14 +11,14 @@ from typing import Any
 from polygraph.errors import MissingExtra
 from polygraph.indexing.exchange.exporters.folder import write_export
 from polygraph.indexing.exchange.exporters.records import KINDS, Row, finished_layers, rows
-from polygraph.store.database import Store
 from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import StoreReader
 
 _BATCH = 2_000
 """Records in one row group, and in memory."""
 
 
-def export_parquet(store: Store, manifest: Manifest, output: Path) -> dict[str, int]:
+def export_parquet(store: StoreReader, manifest: Manifest, output: Path) -> dict[str, int]:
     """Write a parquet file for each kind of record, with the fields of the JSON Lines export.
 
     Metadata, whose fields differ from document to document, is a column of JSON texts; spans, descriptions

@@ -5,24 +5,24 @@ depends on the machine or on the past of an index is left out: folders and sourc
 files that could not be read, layers that are out of date. So two equal indexes give equal records.
 """
 
-import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
+from math import isfinite
 from typing import Any, TypeAlias
 
-from polygraph.records import Report, digest
-from polygraph.store.database import Store
+from polygraph.records import Description, Report, digest
 from polygraph.store.layers import DEPENDENCIES, versions
 from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import DecisionKind, StoreReader
 from polygraph.store.serialization import report_from_json, report_to_json
 
 Row: TypeAlias = dict[str, Any]
 
 _PAGE = 200
-"""Rows that are held in memory together; of documents only one."""
+"""Communities or reports that are held in memory together."""
 
 
-def finished_layers(store: Store, manifest: Manifest) -> tuple[str, ...]:
+def finished_layers(store: StoreReader, manifest: Manifest) -> tuple[str, ...]:
     """Layers that are up to date by what the tables say, in the order of building.
 
     Whether the files under ``derived/`` are there does not matter: they can be rebuilt at any time, and an
@@ -36,7 +36,7 @@ def finished_layers(store: Store, manifest: Manifest) -> tuple[str, ...]:
     return tuple(found)
 
 
-def rows(store: Store, kind: str, layers: Sequence[str]) -> Iterator[Row]:
+def rows(store: StoreReader, kind: str, layers: Sequence[str]) -> Iterator[Row]:
     """Every record of a kind, as plain values, in its order.
 
     Args:
@@ -53,167 +53,190 @@ def rows(store: Store, kind: str, layers: Sequence[str]) -> Iterator[Row]:
         yield from _STREAMS[kind](store)
 
 
-def _paged(
-    store: Store, columns: str, source: str, key: Sequence[str], page: int = _PAGE
-) -> Iterator[tuple[Any, ...]]:
-    """Read a table in the order of a unique key, page by page: memory holds one page.
-
-    Each page starts behind the key of the last row, so that an index on the key makes it cheap to find.
-    """
-    keys, marks, n = ", ".join(key), ", ".join("?" * len(key)), len(key)
-    last: tuple[Any, ...] = ()
-    while True:
-        behind = f"WHERE ({keys}) > ({marks})" if last else ""
-        found = store.rows(
-            f"SELECT {keys}, {columns} FROM {source} {behind} ORDER BY {keys} LIMIT {page}",  # noqa: S608
-            last,
-        )
-        for row in found:
-            yield row[n:]
-        if len(found) < page:
-            return
-        last = found[-1][:n]
+def _documents(store: StoreReader) -> Iterator[Row]:
+    for i, _ in store.documents.content_hashes():
+        if (document := store.documents.get(i)) is not None:
+            yield {
+                "id": i,
+                "title": document.title,
+                "text": document.text,
+                "metadata": _without_infinity(dict(document.metadata)),
+            }
 
 
-def _documents(store: Store) -> Iterator[Row]:
-    for i, title, text, metadata in _paged(store, "id, title, text, metadata", "documents", ["id"], page=1):
-        yield {"id": i, "title": title, "text": text, "metadata": _metadata(metadata)}
+def _chunks(store: StoreReader) -> Iterator[Row]:
+    for document, _ in store.documents.content_hashes():
+        for chunk in store.documents.chunks_of(document):
+            yield {
+                "id": chunk.id,
+                "document": chunk.document,
+                "ordinal": chunk.ordinal,
+                "start": chunk.start,
+                "end": chunk.end,
+                "text": chunk.text,
+                "n_tokens": chunk.n_tokens,
+                "metadata": _without_infinity(dict(chunk.metadata)),
+            }
 
 
-def _chunks(store: Store) -> Iterator[Row]:
-    columns = "id, document, ordinal, start, end, text, n_tokens, metadata"
-    for row in _paged(store, columns, "chunks", ["document", "ordinal"]):
-        yield _named(columns, row) | {"metadata": _metadata(row[-1])}
+def _windows(store: StoreReader) -> Iterator[Row]:
+    for window in store.extractions.window_states():
+        yield asdict(window)
 
 
-def _windows(store: Store) -> Iterator[Row]:
-    columns = "id, document, ordinal, first, last, extractor, status, problem, raw"
-    for row in _paged(store, columns, "windows", ["document", "ordinal"]):
-        yield _named(columns, row)
+def _entity_rows(store: StoreReader) -> Iterator[Row]:
+    for _, extraction in store.extractions.iterate():
+        for seq, row in enumerate(extraction.entities):
+            yield {
+                "window": extraction.window,
+                "seq": seq,
+                "name": row.name,
+                "type": row.type,
+                "description": row.description,
+                "spans": [{"chunk": s.chunk, "start": s.start, "end": s.end} for s in row.spans],
+            }
 
 
-def _entity_rows(store: Store) -> Iterator[Row]:
-    columns = "window, seq, name, type, description, spans"
-    for row in _rows_by_window(store, columns, "entity_rows"):
-        spans = [{"chunk": c, "start": start, "end": end} for c, start, end in json.loads(row[-1])]
-        yield _named(columns, row) | {"spans": spans}
+def _relation_rows(store: StoreReader) -> Iterator[Row]:
+    for _, extraction in store.extractions.iterate():
+        for seq, row in enumerate(extraction.relations):
+            yield {
+                "window": extraction.window,
+                "seq": seq,
+                "source": row.source,
+                "target": row.target,
+                "predicate": row.predicate,
+                "description": row.description,
+                "strength": row.strength,
+                "keywords": list(row.keywords),
+                "chunks": list(row.chunks),
+            }
 
 
-def _relation_rows(store: Store) -> Iterator[Row]:
-    columns = "window, seq, source, target, predicate, description, strength, keywords, chunks"
-    for row in _rows_by_window(store, columns, "relation_rows"):
-        yield _named(columns, row) | {"keywords": json.loads(row[-2]), "chunks": json.loads(row[-1])}
+def _decisions(store: StoreReader) -> Iterator[Row]:
+    kinds: tuple[DecisionKind, ...] = ("apart", "together")
+    for kind in kinds:
+        for a, b in sorted(store.extractions.decisions(kind)):
+            yield {"kind": kind, "a": a, "b": b}
 
 
-def _rows_by_window(store: Store, columns: str, table: str) -> Iterator[tuple[Any, ...]]:
-    for (window,) in _paged(store, "id", "windows", ["document", "ordinal"]):
-        query = f"SELECT {columns} FROM {table} WHERE window = ? ORDER BY seq"  # noqa: S608
-        yield from store.rows(query, (window,))
-
-
-def _decisions(store: Store) -> Iterator[Row]:
-    columns = "kind, a, b"
-    for row in _paged(store, columns, "decisions", ["kind", "a", "b"]):
-        yield _named(columns, row)
-
-
-def _entities(store: Store) -> Iterator[Row]:
-    columns = "id, name, type, degree, aliases, descriptions, chunks"
-    for row in _paged(store, columns, "entities", ["n"]):
-        yield _named(columns, row) | {
-            "aliases": json.loads(row[-3]),
-            "descriptions": _descriptions(row[-2]),
-            "chunks": json.loads(row[-1]),
+def _entities(store: StoreReader) -> Iterator[Row]:
+    for entity in store.graph.all_entities():
+        yield {
+            "id": entity.id,
+            "name": entity.name,
+            "type": entity.type,
+            "degree": entity.degree,
+            "aliases": list(entity.aliases),
+            "descriptions": _descriptions(entity.descriptions),
+            "chunks": list(entity.chunks),
         }
 
 
-def numbered_relations(store: Store) -> Iterator[tuple[int, int, Row]]:
-    """Every relation with the positions of its ends among the entities, from 0."""
-    columns = "r.source, r.target, s.id, t.id, weight, predicates, keywords, r.descriptions, r.chunks"
-    source = "relations r JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
-    for row in _paged(store, columns, source, ["r.n"]):
-        start, end, source_id, target_id, weight, predicates, keywords, descriptions, chunks = row
+def numbered_relations(store: StoreReader) -> Iterator[tuple[int, int, Row]]:
+    """Yield every relation with the positions of its ends among the entities, from 0."""
+    pairs = zip(store.graph.edges(), store.graph.all_relations(), strict=True)
+    for (source, target, _), relation in pairs:
         yield (
-            start,
-            end,
+            source,
+            target,
             {
-                "id": f"{source_id} | {target_id}",
-                "source": source_id,
-                "target": target_id,
-                "weight": weight,
-                "predicates": json.loads(predicates),
-                "keywords": json.loads(keywords),
-                "descriptions": _descriptions(descriptions),
-                "chunks": json.loads(chunks),
+                "id": relation.id,
+                "source": relation.source,
+                "target": relation.target,
+                "weight": relation.weight,
+                "predicates": list(relation.predicates),
+                "keywords": list(relation.keywords),
+                "descriptions": _descriptions(relation.descriptions),
+                "chunks": list(relation.chunks),
             },
         )
 
 
-def _relations(store: Store) -> Iterator[Row]:
+def _relations(store: StoreReader) -> Iterator[Row]:
     for _, _, relation in numbered_relations(store):
         yield relation
 
 
-def _merges(store: Store) -> Iterator[Row]:
-    # Resolution writes them in the order of (entity, name, document), all at once.
-    columns = "entity, name, document, rule, score, other"
-    for row in _paged(store, columns, "merges", ["rowid"]):
-        yield _named(columns, row)
+def _merges(store: StoreReader) -> Iterator[Row]:
+    for merge in store.graph.merges():
+        yield dict(zip(("entity", "name", "document", "rule", "score", "other"), merge, strict=True))
 
 
-def _communities(store: Store) -> Iterator[Row]:
-    columns = "id, level, parent, entities, chunks"
-    for row in _paged(store, columns, "communities", ["id"]):
-        yield _named(columns, row) | {"entities": json.loads(row[-2]), "chunks": json.loads(row[-1])}
+def _communities(store: StoreReader) -> Iterator[Row]:
+    for page in _pages(store.reports.community_ids()):
+        for community in store.reports.communities(page):
+            yield {
+                "id": community.id,
+                "level": community.level,
+                "parent": community.parent,
+                "entities": list(community.entities),
+                "chunks": list(community.chunks),
+            }
 
 
-def _reports(store: Store) -> Iterator[Row]:
-    columns = "community, level, title, summary, rating, weight, written_by, findings, chunks"
-    for row in _paged(store, columns, "reports", ["community"]):
-        findings = [
-            {"summary": summary, "explanation": explanation, "chunks": chunks}
-            for summary, explanation, chunks in json.loads(row[-2])
-        ]
-        yield _named(columns, row) | {"findings": findings, "chunks": json.loads(row[-1])}
+def _reports(store: StoreReader) -> Iterator[Row]:
+    for page in _pages(sorted(store.reports.reported_communities())):
+        for report in store.reports.get(page):
+            yield {
+                "community": report.community,
+                "level": report.level,
+                "title": report.title,
+                "summary": report.summary,
+                "rating": report.rating,
+                "weight": report.weight,
+                "written_by": report.written_by,
+                "findings": [
+                    {"summary": f.summary, "explanation": f.explanation, "chunks": list(f.chunks)}
+                    for f in report.findings
+                ],
+                "chunks": list(report.chunks),
+            }
 
 
-def _written(store: Store, *, in_use: bool) -> Iterator[Row]:
-    """Texts by a model under the hash of their input; `in_use`: only those that a present report consists of.
+def _pages(ids: Sequence[str]) -> Iterator[Sequence[str]]:
+    return (ids[at : at + _PAGE] for at in range(0, len(ids), _PAGE))
 
-    What earlier states of an index had written stays in its tables as a cache. It would make two equal
-    indexes export differently, so it comes along only where the reports are out of date and may need it.
+
+def _written(store: StoreReader, *, in_use: bool) -> Iterator[Row]:
+    """Yield the texts that a model wrote, under the hash of their input.
+
+    Texts that were written for earlier states of the index stay in its tables as a cache. They would make two equal
+    indexes export differently, so they are exported only where the reports are out of date and may need them.
+
+    Args:
+        store: opened for reading.
+        in_use: yield only the texts that a present report consists of.
     """
     present: set[bytes] = set()
     if in_use:
-        for (community,) in _paged(store, "community", "reports", ["community"]):
-            for report in store.reports([community]):
-                present.add(bytes.fromhex(digest(_told(report))))
-    for key, value in _paged(store, "key, value", "written", ["key"]):
-        told = _told(report_from_json(value))
-        if not in_use or bytes.fromhex(digest(told)) in present:
-            yield {"key": key, "value": told}
+        present = {bytes.fromhex(digest(_text_of(report))) for report in store.reports.all()}
+    for key, value in store.reports.all_written():
+        text = _text_of(report_from_json(value))
+        if not in_use or bytes.fromhex(digest(text)) in present:
+            yield {"key": key, "value": text}
 
 
-def _told(report: Report) -> str:
-    """What a report says, whichever community it was written for: a kept one takes over those of its new one."""
+def _text_of(report: Report) -> str:
+    """Return what a report says, whichever community it was written for."""
+    # A text that is used again takes community, level, weight and rating from its new community.
     return report_to_json(replace(report, community="", level=0, weight=0.0, rating=float(report.rating)))
 
 
-def _named(columns: str, row: Sequence[Any]) -> Row:
-    return dict(zip(columns.split(", "), row, strict=True))
+def _descriptions(descriptions: Sequence[Description]) -> list[Row]:
+    return [{"text": d.text, "chunk": d.chunk} for d in descriptions]
 
 
-def _descriptions(text: str) -> list[Row]:
-    return [{"text": said, "chunk": chunk} for said, chunk in json.loads(text)]
+def _without_infinity(value: Any) -> Any:
+    """Replace numbers that JSON does not have, such as 1e999, by None, at any depth."""
+    if isinstance(value, dict):
+        return {key: _without_infinity(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without_infinity(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
-def _metadata(text: str) -> Row:
-    # JSON has no infinite numbers; a file with one such (1e999) has nothing that could be compared there.
-    found: Row = json.loads(text, parse_constant=lambda _: None)
-    return found
-
-
-_STREAMS: Mapping[str, Callable[[Store], Iterator[Row]]] = {
+_STREAMS: Mapping[str, Callable[[StoreReader], Iterator[Row]]] = {
     "documents": _documents,
     "chunks": _chunks,
     "windows": _windows,

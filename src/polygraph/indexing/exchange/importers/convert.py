@@ -21,9 +21,9 @@ from polygraph.indexing.exchange.importers.align_text_units import Cited, Layout
 from polygraph.indexing.exchange.importers.jsonl import ROOT
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.records import Chunk, Document, Extraction, Span, Window, digest
-from polygraph.store.database import Store
 from polygraph.store.manifest import Manifest
-from polygraph.text.words import content
+from polygraph.store.protocol import Store
+from polygraph.text.words import content_stems
 
 LOST = "not imported: "
 """How the problem of a window begins, of which something could not be taken over."""
@@ -113,9 +113,9 @@ def put_graph(
     total = len(graph.documents) or len(graph.units)
     with store.transaction():
         for each in placed:
-            store.put_document(each.document, ROOT, each.chunks, each.windows)
+            store.documents.put(each.document, ROOT, each.chunks, each.windows)
             for extraction in each.extractions:
-                store.put_extraction(extraction, manifest.extractor)
+                store.extractions.put(extraction, manifest.extractor)
                 made["entity rows"] += len(extraction.entities)
                 made["relation rows"] += len(extraction.relations)
             made["documents indexed"] += 1
@@ -304,7 +304,7 @@ class _Said:
         for text in descriptions:
             chosen = known[0] if known else units[0]
             if len(known) > 1 and len(descriptions) * len(known) <= _MAX_COMPARED:
-                words = frozenset(content(text))
+                words = frozenset(content_stems(text))
                 shared = [len(words & self._content(unit)) for unit in known]
                 chosen = known[shared.index(max(shared))]
             found.setdefault(chosen, []).append(text)
@@ -312,5 +312,5 @@ class _Said:
 
     def _content(self, unit: str) -> frozenset[str]:
         if unit not in self._words:
-            self._words[unit] = frozenset(content(self._graph.units[unit].text))
+            self._words[unit] = frozenset(content_stems(self._graph.units[unit].text))
         return self._words[unit]

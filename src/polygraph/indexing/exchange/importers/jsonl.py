@@ -28,9 +28,10 @@ from polygraph.records import (
     Span,
     Window,
 )
-from polygraph.store.database import Store
+from polygraph.store.database import SqliteStore
 from polygraph.store.layers import DEPENDENCIES, versions, with_dependencies
 from polygraph.store.manifest import FORMAT, Manifest
+from polygraph.store.protocol import Store
 from polygraph.store.serialization import report_from_json, report_to_json
 
 MAX_LINE_BYTES = 400_000_000
@@ -43,7 +44,7 @@ _WRITTEN_FIELDS = 9
 _BATCH = 500
 
 
-class ImportedStore(Store):
+class ImportedStore(SqliteStore):
     """A store in which every window has been read as far as it will be: a build of it extracts nothing.
 
     Windows that failed stay failed with the reply that shows why; reading them again is for the user to ask.
@@ -143,9 +144,8 @@ def adopt_reports(store: Store, manifest: Manifest) -> bool:
     Returns:
         Whether they are; if not, they stay unused until the next build writes reports.
     """
-    reports = [i for (i,) in store.rows("SELECT community FROM reports ORDER BY community")]
-    communities = [i for (i,) in store.rows("SELECT id FROM communities ORDER BY id")]
-    if reports != communities:
+    reports = store.reports.reported_communities()
+    if sorted(reports) != store.reports.community_ids():
         return False
     with store.transaction():
         store.put_layer("reports", versions(store, manifest)["reports"], len(reports), 0.0)
@@ -277,11 +277,11 @@ class _Reader:
                 document = Document(**row)
                 own = _chunks(document, chunks)
                 read = list(_windows(document, own, windows))
-                self._store.put_document(document, ROOT, own, [window for window, _ in read])
+                self._store.documents.put(document, ROOT, own, [window for window, _ in read])
                 for window, state in read:
                     extraction = _extraction(window, state, entities, relations)
                     if state["status"]:
-                        self._store.put_extraction(extraction, state["extractor"])
+                        self._store.extractions.put(extraction, state["extractor"])
                 self._on_document(n)
             for lines in (chunks, windows):
                 lines.finish("its document is not in documents.jsonl, or the line stands out of order")
@@ -298,7 +298,7 @@ class _Reader:
             if pair in pairs:
                 lines.wrong("a pair of names cannot be apart and together")
             pairs.add(pair)
-            self._store.decide(row["kind"], *pair)
+            self._store.extractions.decide(row["kind"], *pair)
 
     # --- views: checked, then rebuilt ------------------------------------------------------------------
 
@@ -345,14 +345,14 @@ class _Reader:
             )
             found.append(Report(**row | {"findings": findings, "chunks": tuple(row["chunks"])}))
         if not self._exported.manifest.reports.startswith("extractive"):
-            self._store.put_reports(found)
+            self._store.reports.put(found)
 
     def _written(self) -> None:
         lines = self._open("written", lambda row: row["key"])
         for row in _closing(lines):
             if not _is_written(row["value"]):
                 lines.wrong("the value is not a report as Polygraph writes it")
-            self._store.put_written(row["key"], row["value"])
+            self._store.reports.put_written(row["key"], row["value"])
 
     # --- references ------------------------------------------------------------------------------------
 
@@ -370,8 +370,7 @@ class _Reader:
         ids = sorted(named)
         for at in range(0, len(ids), _BATCH):
             part = ids[at : at + _BATCH]
-            query = f"SELECT id FROM chunks WHERE id IN ({','.join('?' * len(part))})"  # noqa: S608
-            known = {i for (i,) in self._store.rows(query, part)}
+            known = self._store.documents.chunk_rows(part)
             unknown = [i for i in part if i not in known]
             if unknown:
                 lines.wrong(f"there is no chunk {_shown(unknown[0])}")

@@ -1,17 +1,16 @@
-"""Which passages mention which entities, as rows."""
+"""Edges between entities and the passages that mention them."""
 
 import pytest
 
+from polygraph.indexing.build import mention_rows
 from polygraph.records import Chunk, Document, Entity
-from polygraph.store import mention_rows as module
-from polygraph.store import serialization as stored_records
-from polygraph.store.database import Store
-from polygraph.store.mention_rows import mention_rows
+from polygraph.store import serialization
+from polygraph.store.database import SqliteStore
 
 
 @pytest.fixture
 def store(tmp_path):
-    store = Store(tmp_path, mode="write")
+    store = SqliteStore(tmp_path, mode="write")
     yield store
     store.close()
 
@@ -25,13 +24,13 @@ def put(store, mentioned):
                 )
                 for n in range(2)
             ]
-            store.put_document(Document(id=document, title="", text="x"), "", chunks, [])
-        store.number_chunks()
+            store.documents.put(Document(id=document, title="", text="x"), "", chunks, [])
+        store.documents.number_chunks()
         entities = [
             Entity(id=name, name=name, type="", aliases=(), descriptions=(), chunks=chunks, degree=0)
             for name, chunks in sorted(mentioned.items())
         ]
-        store.put_graph(entities, [], [], [])
+        store.graph.put(entities, [], [], [])
 
 
 def listed(store):
@@ -46,16 +45,7 @@ ROWS = [(0, 1), (0, 2), (0, 3), (2, 0)]
 
 @pytest.mark.parametrize("batch", [1, 1 << 16])
 def test_mentions_are_pairs_of_rows_by_entity(store, batch, monkeypatch):
-    monkeypatch.setattr(module, "_BATCH", batch)
-    monkeypatch.setattr(stored_records, "_PART", batch)
-    put(store, MENTIONED)
-    assert listed(store) == ROWS
-
-
-def test_ids_with_one_hash_are_told_apart(store, monkeypatch):
-    monkeypatch.setattr(
-        module, "hash", lambda text: len(text) if "." not in text else hash(text), raising=False
-    )
+    monkeypatch.setattr(serialization, "PART", batch)
     put(store, MENTIONED)
     assert listed(store) == ROWS
 

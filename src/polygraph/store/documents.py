@@ -1,0 +1,188 @@
+"""Documents, their chunks and windows, and the files that could not be read."""
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+
+from polygraph.records import Chunk, Document, Json, Window
+from polygraph.store.connection import Connection
+from polygraph.store.serialization import chunk_of, dump, load
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS documents (
+  id TEXT PRIMARY KEY, root TEXT NOT NULL, source TEXT NOT NULL, title TEXT NOT NULL, text TEXT NOT NULL,
+  metadata TEXT NOT NULL, hash TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS unread (path TEXT PRIMARY KEY, root TEXT NOT NULL, reason TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS chunks (
+  id TEXT PRIMARY KEY, n INTEGER, document TEXT NOT NULL, ordinal INTEGER NOT NULL, start INTEGER NOT NULL,
+  end INTEGER NOT NULL, text TEXT NOT NULL, n_tokens INTEGER NOT NULL, metadata TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS chunks_by_document ON chunks (document, ordinal);
+CREATE INDEX IF NOT EXISTS chunks_by_n ON chunks (n);
+"""
+
+
+class DocumentTables:
+    """`store.protocol.DocumentStore` in SQLite."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    # --- documents ----------------------------------------------------------------------------------
+
+    def get(self, document: str) -> Document | None:
+        """Return one document with its text; None if there is none of this id."""
+        found = self._db.rows(
+            "SELECT id, title, text, metadata, source FROM documents WHERE id = ?", (document,)
+        )
+        if not found:
+            return None
+        i, title, text, metadata, source = found[0]
+        return Document(id=i, title=title, text=text, metadata=load(metadata), source=source)
+
+    def headers(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
+        """Yield id, title and metadata of every document, by id."""
+        for i, title, metadata in self._db.iterate("SELECT id, title, metadata FROM documents ORDER BY id"):
+            yield i, title, load(metadata)
+
+    def titles(self, documents: Sequence[str]) -> dict[str, str]:
+        """Return the titles of some documents by id; unknown ids are left out."""
+        return dict(
+            self._db.by_key("SELECT id, title FROM documents WHERE id IN", documents, lambda row: row)
+        )
+
+    def hashes(self) -> dict[str, tuple[str, str]]:
+        """Return root and content hash of every document by id."""
+        # Many documents have the same root, which is kept in memory once.
+        roots: dict[str, str] = {}
+        found = self._db.iterate("SELECT id, root, hash FROM documents ORDER BY id")
+        return {i: (roots.setdefault(root, root), content) for i, root, content in found}
+
+    def content_hashes(self) -> Iterator[tuple[str, str]]:
+        """Yield id and content hash of every document, by id."""
+        yield from self._db.iterate("SELECT id, hash FROM documents ORDER BY id")
+
+    def chunked(self) -> Iterator[tuple[str, str, str]]:
+        """Yield id, content hash and title of every document that has chunks, by id."""
+        yield from self._db.iterate(
+            "SELECT id, hash, title FROM documents d "
+            "WHERE EXISTS (SELECT 1 FROM chunks WHERE document = d.id) ORDER BY id"
+        )
+
+    def has_imported_text(self, document: Document) -> bool:
+        """Tell whether an imported graph rests on a document of the same id and text.
+
+        Replacing that document would lose the imported rows; title and metadata may differ.
+        """
+        found = self._db.rows(
+            "SELECT text FROM documents WHERE id = ? AND EXISTS "
+            "(SELECT 1 FROM windows WHERE document = documents.id AND extractor LIKE 'imported:%')",
+            (document.id,),
+        )
+        return bool(found) and found[0][0] == document.text
+
+    def put(self, document: Document, root: str, chunks: Sequence[Chunk], windows: Sequence[Window]) -> None:
+        """Add a document, or replace the one of the same id and everything extracted from it."""
+        self.remove(document.id)
+        self._db.execute(
+            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (
+                document.id,
+                root,
+                document.source,
+                document.title,
+                document.text,
+                json.dumps(document.metadata, ensure_ascii=False, sort_keys=True, default=str),
+                document.hash,
+            ),
+        )
+        self._db.execute_many(
+            "INSERT INTO chunks VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (c.id, c.document, c.ordinal, c.start, c.end, c.text, c.n_tokens, dump(dict(c.metadata)))
+                for c in chunks
+            ],
+        )
+        self._db.execute_many(
+            "INSERT INTO windows (id, document, ordinal, first, last) VALUES (?, ?, ?, ?, ?)",
+            [(w.id, w.document, w.ordinal, w.chunks[0].ordinal, w.chunks[-1].ordinal) for w in windows],
+        )
+
+    def remove(self, document: str) -> None:
+        """Delete a document, its chunks and windows, and every row that was extracted from it."""
+        # A document that is already gone, as when an interrupted removal continues, has no rows that could change.
+        self._db.execute("INSERT OR IGNORE INTO reread SELECT id FROM documents WHERE id = ?", (document,))
+        for table in ("entity_rows", "relation_rows"):
+            self._db.execute(
+                f"DELETE FROM {table} WHERE window IN (SELECT id FROM windows WHERE document = ?)",  # noqa: S608
+                (document,),
+            )
+        for table in ("windows", "chunks"):
+            self._db.execute(f"DELETE FROM {table} WHERE document = ?", (document,))  # noqa: S608
+        self._db.execute("DELETE FROM documents WHERE id = ?", (document,))
+
+    def unread(self) -> list[tuple[str, str]]:
+        """Return the files that could not be read, as ``(path, reason)``, by path."""
+        return [
+            (path, reason) for path, reason in self._db.rows("SELECT path, reason FROM unread ORDER BY path")
+        ]
+
+    def set_unread(self, root: str, unread: Iterable[tuple[str, str]]) -> None:
+        """Replace the list of files under a root that could not be read, as ``(path, reason)``."""
+        self._db.execute("DELETE FROM unread WHERE root = ?", (root,))
+        self._db.execute_many(
+            "INSERT OR REPLACE INTO unread VALUES (?, ?, ?)",
+            [(path, root, reason) for path, reason in unread],
+        )
+
+    # --- chunks -------------------------------------------------------------------------------------
+
+    def number_chunks(self) -> int:
+        """Number all chunks in the order of (document id, ordinal); return how many there are."""
+        self._db.execute(
+            "UPDATE chunks SET n = r.n FROM "
+            "(SELECT id, row_number() OVER (ORDER BY document, ordinal) - 1 AS n FROM chunks) AS r "
+            "WHERE chunks.id = r.id AND chunks.n IS NOT r.n"
+        )
+        return int(self._db.rows("SELECT count(*) FROM chunks")[0][0])
+
+    def chunks_by_row(self, rows: Sequence[int]) -> list[Chunk]:
+        """Return chunks by row number, in the order asked for."""
+        return self._db.by_key("SELECT n, * FROM chunks WHERE n IN", rows, lambda row: chunk_of(row[1:]))
+
+    def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
+        """Return chunks by id, in the order asked for; unknown ids are left out."""
+        return self._db.by_key("SELECT id, * FROM chunks WHERE id IN", ids, lambda row: chunk_of(row[1:]))
+
+    def chunks_of(self, document: str) -> list[Chunk]:
+        """Return the chunks of one document, in order."""
+        rows = self._db.rows("SELECT * FROM chunks WHERE document = ? ORDER BY ordinal", (document,))
+        return [chunk_of(row) for row in rows]
+
+    def chunk_texts(self) -> Iterator[tuple[int, str, str]]:
+        """Yield every chunk as ``(row, title of its document, text)``, by row."""
+        yield from self._db.iterate(
+            "SELECT c.n, d.title, c.text FROM chunks c JOIN documents d ON d.id = c.document ORDER BY c.n"
+        )
+
+    def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts of some chunks by id; unknown ids are left out."""
+        return dict(self._db.by_key("SELECT id, text FROM chunks WHERE id IN", ids, lambda row: row))
+
+    def chunk_rows(self, ids: Sequence[str] | None = None) -> dict[str, int]:
+        """Return row numbers by chunk id: of all chunks by row, or of some in the order asked for."""
+        if ids is None:
+            return dict(self._db.iterate("SELECT id, n FROM chunks ORDER BY n"))
+        return dict(self._db.by_key("SELECT id, n FROM chunks WHERE id IN", ids, lambda row: row))
+
+    def chunk_documents(self) -> Iterator[str]:
+        """Yield the document id of every chunk, by row."""
+        for (document,) in self._db.iterate("SELECT document FROM chunks ORDER BY n"):
+            yield document
+
+    def chunk_counts(self) -> list[tuple[str, int]]:
+        """Return the number of chunks of every document that has some, by document id."""
+        query = "SELECT document, count(*) FROM chunks GROUP BY document ORDER BY document"
+        return [(document, n) for document, n in self._db.rows(query)]
+
+    def chunk_ordinals(self, document: str) -> dict[str, int]:
+        """Return the ordinal of every chunk of a document by chunk id."""
+        return dict(self._db.rows("SELECT id, ordinal FROM chunks WHERE document = ?", (document,)))

@@ -1,0 +1,238 @@
+"""Windows, the rows that were extracted from them, and the user's decisions about names."""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Literal
+
+from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
+from polygraph.store.connection import Connection, Row
+from polygraph.store.serialization import chunk_of, dump, load
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS windows (
+  id TEXT PRIMARY KEY, document TEXT NOT NULL, ordinal INTEGER NOT NULL, first INTEGER NOT NULL,
+  last INTEGER NOT NULL, extractor TEXT NOT NULL DEFAULT '', status TEXT NOT NULL DEFAULT '',
+  problem TEXT NOT NULL DEFAULT '', raw TEXT NOT NULL DEFAULT '');
+CREATE INDEX IF NOT EXISTS windows_by_document ON windows (document, ordinal);
+CREATE TABLE IF NOT EXISTS entity_rows (
+  window TEXT NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
+  description TEXT NOT NULL, spans TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS relation_rows (
+  window TEXT NOT NULL, seq INTEGER NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
+  predicate TEXT NOT NULL, keywords TEXT NOT NULL, description TEXT NOT NULL, strength REAL NOT NULL,
+  chunks TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS reread (document TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS decisions (
+  kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL, PRIMARY KEY (kind, a, b)) WITHOUT ROWID;
+"""
+
+
+class ExtractionTables:
+    """`store.protocol.ExtractionStore` in SQLite."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    # --- windows ------------------------------------------------------------------------------------
+
+    def windows(self, ids: Sequence[str]) -> list[Window]:
+        """Return windows by id with their chunks, in the order asked for."""
+        return self._db.by_key(
+            "SELECT w.id, w.document, w.ordinal, w.first, w.last, d.title FROM windows w "
+            "JOIN documents d ON d.id = w.document WHERE w.id IN",
+            ids,
+            self._window,
+        )
+
+    def _window(self, row: Row) -> Window:
+        i, document, ordinal, first, last, title = row
+        found = self._db.rows(
+            "SELECT * FROM chunks WHERE document = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal",
+            (document, first, last),
+        )
+        chunks = tuple(chunk_of(chunk) for chunk in found)
+        # Only white space lies between two chunks, so it can be restored without reading the document.
+        text, at = "", chunks[0].start
+        for chunk in chunks:
+            gap = chunk.start - at
+            text += (" " if gap == 1 else "\n" * gap) + chunk.text
+            at = chunk.end
+        return Window(id=i, document=document, ordinal=ordinal, title=title, chunks=chunks, text=text)
+
+    def window_documents(self) -> list[tuple[str, str]]:
+        """Return every window as ``(id, document id)``, in the order of (document, ordinal)."""
+        query = "SELECT id, document FROM windows ORDER BY document, ordinal"
+        return [(window, document) for window, document in self._db.rows(query)]
+
+    def pending(self, extractor: str) -> list[str]:
+        """Return the ids of the windows that this extractor has still to read, in the order of (document, ordinal).
+
+        Imported windows are never pending: their rows may rest on more than their text.
+        """
+        found = self._db.rows(
+            "SELECT id FROM windows WHERE (extractor != ? AND extractor NOT LIKE 'imported:%') "
+            "OR status = 'failed' ORDER BY document, ordinal",
+            (extractor,),
+        )
+        return [i for (i,) in found]
+
+    def extracted_windows(self) -> list[str]:
+        """Return the ids of the windows that an extractor has read, in the order of (document, ordinal)."""
+        found = self._db.rows("SELECT id FROM windows WHERE status != '' ORDER BY document, ordinal")
+        return [i for (i,) in found]
+
+    def window_states(self) -> Iterator[WindowState]:
+        """Yield every window with its state, in the order of (document, ordinal)."""
+        for row in self._db.iterate(
+            "SELECT id, document, ordinal, first, last, extractor, status, problem, raw FROM windows "
+            "ORDER BY document, ordinal"
+        ):
+            yield WindowState(*row)
+
+    def states(self) -> dict[str, int]:
+        """Return the number of windows by status; those not yet read are ``pending``."""
+        found = self._db.rows("SELECT status, count(*) FROM windows GROUP BY status ORDER BY status")
+        return {status or "pending": n for status, n in found}
+
+    def failures(self) -> list[tuple[str, str, str, str]]:
+        """Return the windows that failed or were repaired, as ``(window, status, problem, raw)``, by document."""
+        return [
+            (window, status, problem, raw)
+            for window, status, problem, raw in self._db.rows(
+                "SELECT id, status, problem, raw FROM windows WHERE status IN ('failed', 'repaired') "
+                "ORDER BY document, ordinal"
+            )
+        ]
+
+    # --- extraction rows ----------------------------------------------------------------------------
+
+    def put(self, extraction: Extraction, extractor: str) -> None:
+        """Store what an extractor found in one window, replacing what was stored for it."""
+        window = extraction.window
+        self._db.execute("INSERT OR IGNORE INTO reread SELECT document FROM windows WHERE id = ?", (window,))
+        self._db.execute("DELETE FROM entity_rows WHERE window = ?", (window,))
+        self._db.execute("DELETE FROM relation_rows WHERE window = ?", (window,))
+        self._db.execute_many(
+            "INSERT INTO entity_rows VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    window,
+                    seq,
+                    e.name,
+                    e.type,
+                    e.description,
+                    dump([[s.chunk, s.start, s.end] for s in e.spans]),
+                )
+                for seq, e in enumerate(extraction.entities)
+            ],
+        )
+        self._db.execute_many(
+            "INSERT INTO relation_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    window,
+                    seq,
+                    r.source,
+                    r.target,
+                    r.predicate,
+                    dump(r.keywords),
+                    r.description,
+                    r.strength,
+                    dump(r.chunks),
+                )
+                for seq, r in enumerate(extraction.relations)
+            ],
+        )
+        self._db.execute(
+            "UPDATE windows SET extractor = ?, status = ?, problem = ?, raw = ? WHERE id = ?",
+            (extractor, extraction.status, extraction.problem, extraction.raw, window),
+        )
+
+    def iterate(self, documents: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
+        """Yield document id and extraction of every window that was read, in the order of (document, ordinal).
+
+        Args:
+            documents: ids; None for all. The raw replies are left out, see `failures`.
+        """
+        query = "SELECT id, document, status, problem FROM windows WHERE status != ''"
+        if documents is None:
+            found = self._db.rows(f"{query} ORDER BY document, ordinal")
+        else:
+            found = [
+                row
+                for document in sorted(documents)
+                for row in self._db.rows(f"{query} AND document = ? ORDER BY ordinal", (document,))
+            ]
+        for window, document, status, problem in found:
+            yield (
+                document,
+                Extraction(
+                    window=window,
+                    entities=self._entity_rows(window, document),
+                    relations=self._relation_rows(window),
+                    status=status,
+                    problem=problem,
+                ),
+            )
+
+    def _entity_rows(self, window: str, document: str) -> tuple[EntityRow, ...]:
+        query = "SELECT name, type, description, spans FROM entity_rows WHERE window = ? ORDER BY seq"
+        return tuple(
+            EntityRow(
+                name=name,
+                type=kind,
+                description=description,
+                spans=tuple(Span(document, chunk, start, end) for chunk, start, end in load(spans)),
+            )
+            for name, kind, description, spans in self._db.rows(query, (window,))
+        )
+
+    def _relation_rows(self, window: str) -> tuple[RelationRow, ...]:
+        query = (
+            "SELECT source, target, predicate, keywords, description, strength, chunks "
+            "FROM relation_rows WHERE window = ? ORDER BY seq"
+        )
+        return tuple(
+            RelationRow(
+                source=source,
+                target=target,
+                predicate=predicate,
+                keywords=tuple(load(keywords)),
+                description=description,
+                strength=strength,
+                chunks=tuple(load(chunks)),
+            )
+            for source, target, predicate, keywords, description, strength, chunks in self._db.rows(
+                query, (window,)
+            )
+        )
+
+    def reset(self, windows: Sequence[str]) -> None:
+        """Delete what was extracted from some windows, so that they are read again."""
+        keys = [(window,) for window in windows]
+        self._db.execute_many("INSERT OR IGNORE INTO reread SELECT document FROM windows WHERE id = ?", keys)
+        for table in ("entity_rows", "relation_rows"):
+            self._db.execute_many(f"DELETE FROM {table} WHERE window = ?", keys)  # noqa: S608
+        self._db.execute_many(
+            "UPDATE windows SET extractor = '', status = '', problem = '', raw = '' WHERE id = ?", keys
+        )
+
+    # --- what the graph must follow -------------------------------------------------------------------
+
+    def changed_documents(self) -> list[str]:
+        """Return the ids of the documents whose extraction rows changed since the graph was written, sorted."""
+        return [document for (document,) in self._db.rows("SELECT document FROM reread ORDER BY document")]
+
+    def clear_changed(self) -> None:
+        """Record that the graph follows from all extraction rows as they are."""
+        self._db.execute("DELETE FROM reread")
+
+    def decisions(self, kind: Literal["apart", "together"]) -> frozenset[tuple[str, str]]:
+        """Return the pairs of names that the user keeps apart or together, each pair sorted."""
+        found = self._db.rows("SELECT a, b FROM decisions WHERE kind = ?", (kind,))
+        return frozenset((a, b) for a, b in found)
+
+    def decide(self, kind: Literal["apart", "together"], a: str, b: str) -> None:
+        """Record a decision about a pair of names; it replaces an earlier one about the same pair."""
+        pair = tuple(sorted((a, b)))
+        self._db.execute("DELETE FROM decisions WHERE a = ? AND b = ?", pair)
+        self._db.execute("INSERT INTO decisions VALUES (?, ?, ?)", (kind, *pair))

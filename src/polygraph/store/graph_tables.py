@@ -1,0 +1,258 @@
+"""Entities, relations and triples: views that are computed from the extraction rows."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Literal, TypeVar
+
+from polygraph.graph.merge.diff import GraphMoves, Moves
+from polygraph.records import Entity, Relation, Triple
+from polygraph.store.connection import Connection, Row
+from polygraph.store.renumber import move_graph
+from polygraph.store.serialization import dump, entity_of, load, load_strings, relation_of, triple_of
+from polygraph.text.normalize import normalize_name
+
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS merges (
+  entity TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL, rule TEXT NOT NULL, score REAL NOT NULL,
+  other TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS entities (
+  n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, type TEXT NOT NULL,
+  aliases TEXT NOT NULL, descriptions TEXT NOT NULL, chunks TEXT NOT NULL, degree INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS names (
+  name TEXT NOT NULL, entity INTEGER NOT NULL, PRIMARY KEY (name, entity)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS relations (
+  n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicates TEXT NOT NULL,
+  keywords TEXT NOT NULL, descriptions TEXT NOT NULL, weight REAL NOT NULL, chunks TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS relations_by_source ON relations (source);
+CREATE INDEX IF NOT EXISTS relations_by_target ON relations (target);
+CREATE TABLE IF NOT EXISTS triples (
+  n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicate TEXT NOT NULL,
+  weight REAL NOT NULL, chunks TEXT NOT NULL);
+CREATE INDEX IF NOT EXISTS triples_by_source ON triples (source);
+CREATE INDEX IF NOT EXISTS triples_by_target ON triples (target);
+"""
+TABLES = ("entities", "names", "relations", "triples", "merges")
+"""Tables that the layer `graph` consists of."""
+
+_RELATIONS = (
+    "SELECT r.*, s.id, t.id FROM relations r "
+    "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
+)
+_TRIPLES = (
+    "SELECT r.*, s.{column}, t.{column} FROM triples r "
+    "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
+)
+
+T = TypeVar("T")
+
+
+class GraphTables:
+    """`store.protocol.GraphStore` in SQLite."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._db = connection
+
+    def put(
+        self,
+        entities: Iterable[Entity],
+        relations: Iterable[Relation],
+        triples: Iterable[Triple],
+        merges: Iterable[tuple[str, str, str, str, float, str]],
+        *,
+        kept: GraphMoves | None = None,
+    ) -> None:
+        """Replace the graph; row numbers are positions in the order of ids.
+
+        Args:
+            entities: all, ascending by id; with `kept` those that must be written.
+            relations: the same, by id.
+            triples: the same, by subject, object, predicate.
+            merges: all, as ``(entity, name, document, rule, score, other)``.
+            kept: the rows that stay as they are, and the row numbers of the others.
+        """
+        if kept is None:
+            numbers: dict[str, int] = {}
+            for table in TABLES:
+                self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+        else:
+            numbers = {entity: n for n, entity in enumerate(kept.ids)}
+            self._db.execute("DELETE FROM merges")
+            move_graph(self._db.raw, kept)
+        self._put_entities(_numbered(entities, kept.entities if kept else None), numbers)
+        self._db.execute_many(
+            "INSERT INTO relations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (
+                    n,
+                    numbers[r.source],
+                    numbers[r.target],
+                    dump(r.predicates),
+                    dump(r.keywords),
+                    dump([[d.text, d.chunk] for d in r.descriptions]),
+                    r.weight,
+                    dump(r.chunks),
+                )
+                for n, r in _numbered(relations, kept.relations if kept else None)
+            ),
+        )
+        self._db.execute_many(
+            "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?)",
+            (
+                (n, numbers[t.source], numbers[t.target], t.predicate, t.weight, dump(t.chunks))
+                for n, t in _numbered(triples, kept.triples if kept else None)
+            ),
+        )
+        self._db.execute_many("INSERT INTO merges VALUES (?, ?, ?, ?, ?, ?)", merges)
+
+    def _put_entities(self, entities: Iterable[tuple[int, Entity]], numbers: dict[str, int]) -> None:
+        """Write entities with their names, and add their row numbers to `numbers`."""
+        names: list[tuple[str, int]] = []
+
+        def rows() -> Iterator[Row]:
+            for n, e in entities:
+                numbers[e.id] = n
+                names.extend((normalize_name(name), n) for name in (e.name, *e.aliases))
+                descriptions = dump([[d.text, d.chunk] for d in e.descriptions])
+                yield n, e.id, e.name, e.type, dump(e.aliases), descriptions, dump(e.chunks), e.degree
+
+        self._db.execute_many("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows())
+        self._db.execute_many("INSERT OR IGNORE INTO names VALUES (?, ?)", sorted(names))
+
+    # --- entities -----------------------------------------------------------------------------------
+
+    def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
+        """Return entities by row number, in the order asked for."""
+        return self._db.by_key("SELECT * FROM entities WHERE n IN", rows, entity_of)
+
+    def all_entities(self) -> Iterator[Entity]:
+        """Yield every entity, by row."""
+        for row in self._db.iterate("SELECT * FROM entities ORDER BY n"):
+            yield entity_of(row)
+
+    def entity_ids(self) -> list[str]:
+        """Return the ids of all entities, by row."""
+        return [i for (i,) in self._db.rows("SELECT id FROM entities ORDER BY n")]
+
+    def entity_names(self) -> Iterator[tuple[str, str]]:
+        """Yield id and name of every entity, by row."""
+        yield from self._db.iterate("SELECT id, name FROM entities ORDER BY n")
+
+    def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return row numbers by entity id; unknown ids are left out."""
+        return dict(self._db.by_key("SELECT id, n FROM entities WHERE id IN", ids, lambda row: row))
+
+    def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
+        """Return the rows of the entities that have some names or aliases, by name as given; namesakes by row."""
+        keys = {name: normalize_name(name) for name in names}
+        found: dict[str, list[int]] = {}
+        query = "SELECT name, entity FROM names WHERE name IN"
+        for name, row in self._db.where_in(query, sorted(set(keys.values()))):
+            found.setdefault(name, []).append(row)
+        return {name: sorted(found[key]) for name, key in keys.items() if key in found}
+
+    def mentions(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the row of every entity with the ids of its chunks, by row; many chunks come in several parts."""
+        for row, chunks in self._db.iterate("SELECT n, chunks FROM entities ORDER BY n"):
+            for some in load_strings(chunks):
+                yield row, some
+
+    def entity_descriptions(self) -> Iterator[tuple[str, list[str], list[tuple[str, str]]]]:
+        """Yield name, chunk ids and descriptions (text and chunk id) of every entity, by row."""
+        for name, chunks, descriptions in self._db.iterate(
+            "SELECT name, chunks, descriptions FROM entities ORDER BY n"
+        ):
+            yield name, load(chunks), load(descriptions)
+
+    def merges(self) -> list[tuple[str, str, str, str, float, str]]:
+        """Return every merge as ``(entity, name, document, rule, score, other)``, sorted."""
+        return [
+            (entity, name, document, rule, score, other)
+            for entity, name, document, rule, score, other in self._db.rows(
+                "SELECT * FROM merges ORDER BY entity, name, document, rule, other"
+            )
+        ]
+
+    # --- relations ----------------------------------------------------------------------------------
+
+    def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
+        """Return relations by row number, in the order asked for."""
+        return self._db.by_key(f"{_RELATIONS} WHERE r.n IN", rows, _relation)
+
+    def all_relations(self) -> Iterator[Relation]:
+        """Yield every relation, by row."""
+        for row in self._db.iterate(f"{_RELATIONS} ORDER BY r.n"):
+            yield _relation(row)
+
+    def relation_descriptions(self) -> Iterator[list[tuple[str, str]]]:
+        """Yield the descriptions (text and chunk id) of every relation, by row."""
+        for (descriptions,) in self._db.iterate("SELECT descriptions FROM relations ORDER BY n"):
+            yield load(descriptions)
+
+    def relations_at(self, entities: Sequence[int]) -> list[tuple[int, int, int, float]]:
+        """Return the relations of some entities as ``(row, source row, target row, weight)``, by row."""
+        found: dict[int, tuple[int, int, int, float]] = {}
+        for end in ("source", "target"):
+            query = f"SELECT n, source, target, weight FROM relations WHERE {end} IN"  # noqa: S608
+            for n, source, target, weight in self._db.where_in(query, entities):
+                found[n] = (n, source, target, weight)
+        return [found[n] for n in sorted(found)]
+
+    def edges(self, table: Literal["relations", "triples"] = "relations") -> Iterator[tuple[int, int, float]]:
+        """Yield every relation or triple as ``(source row, target row, weight)``, by row."""
+        yield from self._db.iterate(f"SELECT source, target, weight FROM {table} ORDER BY n")  # noqa: S608
+
+    def edges_with_chunks(
+        self, table: Literal["relations", "triples"]
+    ) -> Iterator[tuple[int, int, float, list[str]]]:
+        """Yield every relation or triple as ``(source row, target row, weight, chunk ids)``, by row."""
+        query = f"SELECT source, target, weight, chunks FROM {table} ORDER BY n"  # noqa: S608
+        for source, target, weight, chunks in self._db.iterate(query):
+            yield source, target, weight, load(chunks)
+
+    # --- triples ------------------------------------------------------------------------------------
+
+    def triples_by_row(self, rows: Sequence[int]) -> list[Triple]:
+        """Return triples by row number, in the order asked for."""
+        return self._db.by_key(f"{_TRIPLES.format(column='id')} WHERE r.n IN", rows, _triple)
+
+    def all_triples(self, *, by_name: bool = False) -> Iterator[Triple]:
+        """Yield every triple, by row; `by_name`: subject and object are names of entities instead of ids."""
+        query = _TRIPLES.format(column="name" if by_name else "id")
+        for row in self._db.iterate(f"{query} ORDER BY r.n"):
+            yield _triple(row)
+
+    def triples_at(self, entities: Sequence[int], *, ends: Sequence[str]) -> list[tuple[int, int, int]]:
+        """Return the triples of some entities as ``(row, subject row, object row)``, by row.
+
+        Args:
+            entities: rows.
+            ends: where the entity must stand: ``source``, ``target`` or both.
+        """
+        found: dict[int, tuple[int, int, int]] = {}
+        for end in ends:
+            query = f"SELECT n, source, target FROM triples WHERE {end} IN"  # noqa: S608
+            for n, source, target in self._db.where_in(query, entities):
+                found[n] = (n, source, target)
+        return [found[n] for n in sorted(found)]
+
+    def predicates(self) -> list[str]:
+        """Return the distinct predicates of the triples, sorted; their positions are rows of `predicate_vectors`."""
+        return [p for (p,) in self._db.rows("SELECT DISTINCT predicate FROM triples ORDER BY predicate")]
+
+    def triples_with(self, predicates: Sequence[str]) -> list[int]:
+        """Return the rows of the triples that have one of some predicates, sorted."""
+        return sorted(n for (n,) in self._db.where_in("SELECT n FROM triples WHERE predicate IN", predicates))
+
+
+def _relation(row: tuple[Any, ...]) -> Relation:
+    *columns, source, target = row
+    return relation_of(tuple(columns), source, target)
+
+
+def _triple(row: tuple[Any, ...]) -> Triple:
+    *columns, source, target = row
+    return triple_of(tuple(columns), source, target)
+
+
+def _numbered(items: Iterable[T], moves: Moves | None) -> Iterator[tuple[int, T]]:
+    """Number all rows, or those that must be written."""
+    return enumerate(items) if moves is None else zip(moves.made.tolist(), items, strict=True)

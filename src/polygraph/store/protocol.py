@@ -1,0 +1,441 @@
+"""What an index must be stored in: protocols that another database can implement beside SQLite.
+
+`StoreReader` is what questions are answered from (`store.snapshot`); `Store` adds what building needs. Both have four
+parts: documents, extractions, graph and reports. `polygraph.testing.check_store` checks an implementation.
+
+Promises that hold for all parts:
+
+- Changes are made inside `Store.transaction`, all of them or none.
+- A reader sees one state for as long as it is open, whatever a writer does meanwhile.
+- Row numbers count from 0: of chunks in the order of (document id, ordinal), of entities in the order of ids, of
+  relations and triples in the order in which they were put. Ids are compared by code points.
+- A method that takes keys accepts any number of them, answers in the order asked for unless it says otherwise, and
+  leaves out unknown keys.
+- Methods that return an iterator hold a bounded number of records in memory.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Literal, Protocol, TypeAlias
+
+from polygraph.graph.merge.diff import GraphMoves
+from polygraph.records import (
+    Chunk,
+    Community,
+    CountedCommunity,
+    Document,
+    Entity,
+    Extraction,
+    Json,
+    Relation,
+    Report,
+    Triple,
+    Window,
+    WindowState,
+)
+from polygraph.store.manifest import Manifest
+
+Countable: TypeAlias = Literal[
+    "documents", "chunks", "windows", "entities", "relations", "triples", "communities", "reports", "written"
+]
+"""Kinds of records that a store counts; ``written`` are the report texts that a model wrote."""
+
+DecisionKind: TypeAlias = Literal["apart", "together"]
+"""Whether the user holds two names for two entities or for one."""
+
+Merge: TypeAlias = tuple[str, str, str, str, float, str]
+"""A name that was resolved to an entity: ``(entity, name, document, rule, score, other)``."""
+
+
+# --- documents ------------------------------------------------------------------------------------
+
+
+class DocumentReader(Protocol):
+    """Documents and their chunks."""
+
+    def get(self, document: str) -> Document | None:
+        """Return one document with its text; None if there is none of this id."""
+
+    def headers(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
+        """Yield id, title and metadata of every document, by id."""
+
+    def titles(self, documents: Sequence[str]) -> dict[str, str]:
+        """Return the titles of some documents by id."""
+
+    def hashes(self) -> dict[str, tuple[str, str]]:
+        """Return root and content hash of every document by id."""
+
+    def content_hashes(self) -> Iterator[tuple[str, str]]:
+        """Yield id and content hash of every document, by id."""
+
+    def unread(self) -> list[tuple[str, str]]:
+        """Return the files that could not be read, as ``(path, reason)``, by path."""
+
+    def chunks_by_row(self, rows: Sequence[int]) -> list[Chunk]:
+        """Return chunks by row number."""
+
+    def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
+        """Return chunks by id."""
+
+    def chunks_of(self, document: str) -> list[Chunk]:
+        """Return the chunks of one document, in order."""
+
+    def chunk_texts(self) -> Iterator[tuple[int, str, str]]:
+        """Yield every chunk as ``(row, title of its document, text)``, by row."""
+
+    def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the texts of some chunks by id."""
+
+    def chunk_rows(self, ids: Sequence[str] | None = None) -> dict[str, int]:
+        """Return row numbers by chunk id: of all chunks by row, or of some."""
+
+    def chunk_documents(self) -> Iterator[str]:
+        """Yield the document id of every chunk, by row."""
+
+
+class DocumentStore(DocumentReader, Protocol):
+    """Documents, chunks and windows, to be changed."""
+
+    def put(self, document: Document, root: str, chunks: Sequence[Chunk], windows: Sequence[Window]) -> None:
+        """Add a document, or replace the one of the same id and everything extracted from it.
+
+        Args:
+            document: to store.
+            root: the folder or file that it was found through.
+            chunks: all of its chunks, in order.
+            windows: all of its windows, in order; none is read yet.
+        """
+
+    def remove(self, document: str) -> None:
+        """Delete a document, its chunks and windows, and every row that was extracted from it."""
+
+    def has_imported_text(self, document: Document) -> bool:
+        """Tell whether an imported graph rests on a document of the same id and text."""
+
+    def set_unread(self, root: str, unread: Iterable[tuple[str, str]]) -> None:
+        """Replace the list of files under a root that could not be read, as ``(path, reason)``."""
+
+    def number_chunks(self) -> int:
+        """Number all chunks in the order of (document id, ordinal); return how many there are."""
+
+    def chunked(self) -> Iterator[tuple[str, str, str]]:
+        """Yield id, content hash and title of every document that has chunks, by id."""
+
+    def chunk_counts(self) -> list[tuple[str, int]]:
+        """Return the number of chunks of every document that has some, by document id."""
+
+    def chunk_ordinals(self, document: str) -> dict[str, int]:
+        """Return the ordinal of every chunk of a document by chunk id."""
+
+
+# --- extractions ----------------------------------------------------------------------------------
+
+
+class ExtractionReader(Protocol):
+    """Windows, the rows that were extracted from them, and the user's decisions about names."""
+
+    def windows(self, ids: Sequence[str]) -> list[Window]:
+        """Return windows by id, with their chunks."""
+
+    def window_documents(self) -> list[tuple[str, str]]:
+        """Return every window as ``(id, document id)``, in the order of (document, ordinal)."""
+
+    def pending(self, extractor: str) -> list[str]:
+        """Return the ids of the windows that this extractor has still to read, in the order of (document, ordinal).
+
+        Pending are windows that another extractor read or none, and those that failed; imported windows never are.
+        """
+
+    def extracted_windows(self) -> list[str]:
+        """Return the ids of the windows that an extractor has read, in the order of (document, ordinal)."""
+
+    def window_states(self) -> Iterator[WindowState]:
+        """Yield every window with its state, in the order of (document, ordinal)."""
+
+    def states(self) -> dict[str, int]:
+        """Return the number of windows by status; those not yet read are ``pending``."""
+
+    def failures(self) -> list[tuple[str, str, str, str]]:
+        """Return the windows that failed or were repaired, as ``(window, status, problem, raw)``, by document."""
+
+    def iterate(self, documents: Collection[str] | None = None) -> Iterator[tuple[str, Extraction]]:
+        """Yield document id and extraction of every window that was read, in the order of (document, ordinal).
+
+        Args:
+            documents: ids; None for all. The raw replies are left out, see `failures`.
+        """
+
+    def decisions(self, kind: DecisionKind) -> frozenset[tuple[str, str]]:
+        """Return the pairs of names that the user keeps apart or together, each pair sorted."""
+
+
+class ExtractionStore(ExtractionReader, Protocol):
+    """Extraction rows, to be changed."""
+
+    def put(self, extraction: Extraction, extractor: str) -> None:
+        """Store what an extractor found in one window, replacing what was stored for it."""
+
+    def reset(self, windows: Sequence[str]) -> None:
+        """Delete what was extracted from some windows, so that they are read again."""
+
+    def changed_documents(self) -> list[str]:
+        """Return the ids of the documents whose extraction rows changed since `clear_changed`, sorted."""
+
+    def clear_changed(self) -> None:
+        """Record that the graph follows from all extraction rows as they are."""
+
+    def decide(self, kind: DecisionKind, a: str, b: str) -> None:
+        """Record a decision about a pair of names; it replaces an earlier one about the same pair."""
+
+
+# --- graph ----------------------------------------------------------------------------------------
+
+
+class GraphReader(Protocol):
+    """Entities, relations and triples."""
+
+    def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
+        """Return entities by row number."""
+
+    def all_entities(self) -> Iterator[Entity]:
+        """Yield every entity, by row."""
+
+    def entity_ids(self) -> list[str]:
+        """Return the ids of all entities, by row."""
+
+    def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return row numbers by entity id."""
+
+    def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
+        """Return the rows of the entities that have some names or aliases, by name as given; namesakes by row.
+
+        Names are compared as `text.normalize.normalise` gives them.
+        """
+
+    def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
+        """Return relations by row number."""
+
+    def all_relations(self) -> Iterator[Relation]:
+        """Yield every relation, by row."""
+
+    def relations_at(self, entities: Sequence[int]) -> list[tuple[int, int, int, float]]:
+        """Return the relations of some entities as ``(row, source row, target row, weight)``, by row."""
+
+    def edges(self, table: Literal["relations", "triples"] = "relations") -> Iterator[tuple[int, int, float]]:
+        """Yield every relation or triple as ``(source row, target row, weight)``, by row."""
+
+    def edges_with_chunks(
+        self, table: Literal["relations", "triples"]
+    ) -> Iterator[tuple[int, int, float, list[str]]]:
+        """Yield every relation or triple as ``(source row, target row, weight, chunk ids)``, by row."""
+
+    def triples_by_row(self, rows: Sequence[int]) -> list[Triple]:
+        """Return triples by row number."""
+
+    def all_triples(self, *, by_name: bool = False) -> Iterator[Triple]:
+        """Yield every triple, by row; `by_name`: subject and object are names of entities instead of ids."""
+
+    def triples_at(self, entities: Sequence[int], *, ends: Sequence[str]) -> list[tuple[int, int, int]]:
+        """Return the triples of some entities as ``(row, subject row, object row)``, by row.
+
+        Args:
+            entities: rows.
+            ends: where the entity must stand: ``source``, ``target`` or both.
+        """
+
+    def predicates(self) -> list[str]:
+        """Return the distinct predicates of the triples, sorted; their positions are rows of `predicate_vectors`."""
+
+    def triples_with(self, predicates: Sequence[str]) -> list[int]:
+        """Return the rows of the triples that have one of some predicates, sorted."""
+
+    def merges(self) -> list[Merge]:
+        """Return every merge, sorted."""
+
+
+class GraphStore(GraphReader, Protocol):
+    """The graph, to be replaced, and what is computed from it."""
+
+    def put(
+        self,
+        entities: Iterable[Entity],
+        relations: Iterable[Relation],
+        triples: Iterable[Triple],
+        merges: Iterable[Merge],
+        *,
+        kept: GraphMoves | None = None,
+    ) -> None:
+        """Replace the graph.
+
+        Args:
+            entities: all, ascending by id; with `kept` those that must be written.
+            relations: the same, by id.
+            triples: the same, by subject, object, predicate.
+            merges: all.
+            kept: the rows that stay as they are, and the row numbers of the others.
+        """
+
+    def entity_names(self) -> Iterator[tuple[str, str]]:
+        """Yield id and name of every entity, by row."""
+
+    def mentions(self) -> Iterator[tuple[int, list[str]]]:
+        """Yield the row of every entity with the ids of its chunks, by row; many chunks come in several parts."""
+
+    def entity_descriptions(self) -> Iterator[tuple[str, list[str], list[tuple[str, str]]]]:
+        """Yield name, chunk ids and descriptions (text and chunk id) of every entity, by row."""
+
+    def relation_descriptions(self) -> Iterator[list[tuple[str, str]]]:
+        """Yield the descriptions (text and chunk id) of every relation, by row."""
+
+
+# --- communities and reports ----------------------------------------------------------------------
+
+
+class ReportReader(Protocol):
+    """Communities and the reports on them."""
+
+    def communities(self, ids: Sequence[str] | None = None) -> list[Community]:
+        """Return all communities by level, then id, or some in the order asked for."""
+
+    def community_ids(self) -> list[str]:
+        """Return the ids of all communities, sorted."""
+
+    def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the pairs ``(entity id, community id)`` of some entities, sorted."""
+
+    def get(self, communities: Sequence[str]) -> list[Report]:
+        """Return the reports of some communities."""
+
+    def all(self) -> Iterator[Report]:
+        """Yield every report, by level, then community id: the rows of `report_vectors`."""
+
+    def reported_communities(self) -> list[str]:
+        """Return the ids of the communities that have a report, in the order of `all`."""
+
+    def all_written(self) -> Iterator[tuple[str, str]]:
+        """Yield every text that a model wrote as ``(hash of its input, text)``, by hash."""
+
+
+class ReportStore(ReportReader, Protocol):
+    """Communities and reports, to be replaced, and report texts that a model wrote."""
+
+    def put_communities(self, communities: Iterable[Community]) -> None:
+        """Replace all communities."""
+
+    def counted_communities(self) -> Iterator[CountedCommunity]:
+        """Yield every community with the number of its chunks instead of their ids, by level, then id."""
+
+    def put(self, reports: Iterable[Report]) -> None:
+        """Replace all reports."""
+
+    def written(self, key: str) -> str | None:
+        """Return the text that a model wrote for the input with this hash, if there is one."""
+
+    def put_written(self, key: str, value: str) -> None:
+        """Store a text that a model wrote under the hash of its input."""
+
+    def keep_written(self, keys: Collection[str]) -> None:
+        """Delete the written texts under all other keys: their inputs no longer exist."""
+
+    def remove_written(self, documents: Collection[str]) -> None:
+        """Delete every written text that rests on one of some documents."""
+
+
+# --- the whole ------------------------------------------------------------------------------------
+
+
+class StoreReader(Protocol):
+    """The tables of one index, to be read."""
+
+    @property
+    def folder(self) -> Path:
+        """Folder of the index; files of layers are below ``derived/``."""
+
+    @property
+    def documents(self) -> DocumentReader:
+        """Documents and chunks."""
+
+    @property
+    def extractions(self) -> ExtractionReader:
+        """Windows and extraction rows."""
+
+    @property
+    def graph(self) -> GraphReader:
+        """Entities, relations and triples."""
+
+    @property
+    def reports(self) -> ReportReader:
+        """Communities and reports."""
+
+    def count(self, table: Countable) -> int:
+        """Return how many records of a kind there are."""
+
+    def meta(self, key: str) -> str | None:
+        """Return the value stored under a key, if there is one."""
+
+    def manifest(self) -> Manifest | None:
+        """Return the settings that the index was built with; None before the first build."""
+
+    def notes(self) -> list[str]:
+        """Return the notes on all layers, each once, sorted."""
+
+    def layers(self) -> dict[str, tuple[str, int, float]]:
+        """Return version, number of rows and seconds of every finished layer by name."""
+
+    def close(self) -> None:
+        """Release files and connections."""
+
+
+class Store(StoreReader, Protocol):
+    """The tables of one index, to be changed by one writer at a time."""
+
+    @property
+    def documents(self) -> DocumentStore:
+        """Documents, chunks and windows."""
+
+    @property
+    def extractions(self) -> ExtractionStore:
+        """Windows and extraction rows."""
+
+    @property
+    def graph(self) -> GraphStore:
+        """Entities, relations and triples."""
+
+    @property
+    def reports(self) -> ReportStore:
+        """Communities and reports."""
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """Apply all changes made inside, or none if an exception leaves the block."""
+
+    def set_meta(self, key: str, value: str | None) -> None:
+        """Store a value under a key; None deletes it."""
+
+    def set_manifest(self, manifest: Manifest) -> None:
+        """Replace the manifest."""
+
+    def set_notes(self, layer: str, notes: Iterable[str]) -> None:
+        """Replace the notes on a layer: what is weaker in it than it could be."""
+
+    def put_layer(self, name: str, version: str, n_rows: int, seconds: float) -> None:
+        """Record that a layer is finished."""
+
+    def forget_layers(self, names: Iterable[str]) -> None:
+        """Record that some layers are not finished, so that they are built again; their tables stay."""
+
+    def drop_layers(self, names: Iterable[str]) -> None:
+        """Empty the tables of some layers, and forget the layers and the notes on them."""
+
+    def save_state(self) -> None:
+        """Keep a copy of all tables as they are now, which readers see while the tables change."""
+
+    def drop_saved_state(self) -> None:
+        """Delete what `save_state` kept: readers see the tables themselves."""
+
+    def compact(self) -> bool:
+        """Remove deleted data from the disk.
+
+        Returns:
+            False if a reader still holds an earlier state, which keeps it there.
+        """

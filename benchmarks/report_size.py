@@ -17,12 +17,13 @@ import time
 from pathlib import Path
 
 import polygraph
-from polygraph.evaluate.gold_answers import confusions, right_answers, router_sentence
 from polygraph.evaluate.judging.judgements import Judgement, pairs_of
 from polygraph.evaluate.judging.length_alignment import Aligned, count_words
-from polygraph.evaluate.metrics.answer_scores import gold_scores
+from polygraph.evaluate.metrics.answer_scores import correctness, score_answers
+from polygraph.evaluate.metrics.oracle import confusions
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.reports.findings import find
+from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.reports.findings import find, router_sentence
 from polygraph.evaluate.reports.study_report import (
     Material,
     embed_answers,
@@ -30,11 +31,10 @@ from polygraph.evaluate.reports.study_report import (
     json_report,
     markdown_report,
 )
-from polygraph.evaluate.runs.study_folder import StudyAnswer
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.tasks.judge import ASPECTS
-from polygraph.text.sentences import sentences
+from polygraph.text.sentences import sentence_spans
 
 METHODS = {
     "naive": (2.6, 1_900, 320),
@@ -53,7 +53,7 @@ def bank() -> list[str]:
     """Sentences to make answers of."""
     papers = Path(polygraph.__file__).parent / "sample" / "papers"
     texts = [path.read_text(encoding="utf-8") for path in sorted(papers.rglob("*.*"))]
-    found = [" ".join(text[a:b].split()) for text in texts for a, b in sentences(text)]
+    found = [" ".join(text[a:b].split()) for text in texts for a, b in sentence_spans(text)]
     return [s for s in found if 30 < len(s) < 400]
 
 
@@ -148,7 +148,7 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> Material:
 def summed_up(
     questions: list[Question], answers: list[StudyAnswer], aligned: list[Aligned], judgements: list[Judgement]
 ) -> Material:
-    right = right_answers(questions, answers)
+    right = correctness(questions, answers)
     embedder = HashEmbedder()
     models = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
     return Material(
@@ -169,7 +169,7 @@ def summed_up(
         judgements=tuple(judgements),
         findings=find(questions, answers, aligned, judgements),
         protocol="unbiased",
-        gold=gold_scores(questions, answers, models),
+        gold=score_answers(questions, answers, models),
         confusion=confusions(right),
         also=(router_sentence(right),),
     )

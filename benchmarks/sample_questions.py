@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from polygraph.records import Answer
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 from polygraph.workspace.index import Index
 
 COLUMNS = (
@@ -72,9 +72,10 @@ def is_right(question: dict[str, Any], answer: Answer) -> bool:
     if answer.refused:
         return False
     if question["type"] == "corpus_wide":
-        said = set(content(answer.text))
+        said = set(content_stems(answer.text))
         held = [
-            len(said & set(content(p))) / max(1, len(set(content(p)))) >= 1 / 3 for p in question["points"]
+            len(said & set(content_stems(p))) / max(1, len(set(content_stems(p)))) >= 1 / 3
+            for p in question["points"]
         ]
         return 2 * sum(held) >= len(held)
     text = plain(answer.text)

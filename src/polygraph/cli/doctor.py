@@ -116,7 +116,7 @@ def _chat(settings: Settings) -> Check:
 
 def _index(settings: Settings) -> Check:
     from polygraph.store.layers import DEPENDENCIES
-    from polygraph.text.words import quantity
+    from polygraph.text.prose import count_noun
     from polygraph.workspace.index import Index
 
     if not settings.index.exists():
@@ -141,4 +141,4 @@ def _index(settings: Settings) -> Check:
             f"{settings.index} lacks {', '.join(missing)}",
             f"polygraph index --index {settings.index}",
         )
-    return Check("index", True, f"{settings.index}: {quantity(n_chunks, 'passage')}, every layer ready")
+    return Check("index", True, f"{settings.index}: {count_noun(n_chunks, 'passage')}, every layer ready")

@@ -43,7 +43,7 @@ def convert(
     """Make a corpus and a file of questions from your own copy of a public data set."""
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.datasets.catalogue import convert as convert_files
-    from polygraph.text.words import quantity
+    from polygraph.text.prose import count_noun
 
     found = convert_files(name, files, output)
     if as_json:
@@ -60,7 +60,7 @@ def convert(
         return
     null = f", {found.null:,} of them null" if found.null else ""
     show.out.print(
-        f"{quantity(found.documents, 'document')}, {quantity(found.questions, 'question')}{null}, written to "
+        f"{count_noun(found.documents, 'document')}, {count_noun(found.questions, 'question')}{null}, written to "
         f"{found.folder}",
         markup=False,
     )

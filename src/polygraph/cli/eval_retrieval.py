@@ -144,7 +144,7 @@ def _depths(text: str) -> list[int]:
 
 def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     from polygraph.cli.render import answer as show
-    from polygraph.text.words import quantity
+    from polygraph.text.prose import count_noun
 
     best = max(m.scores.metrics[found.metric].mean for m in found.methods)
     best_one = next(m.name for m in found.methods if m.scores.metrics[found.metric].mean == best)
@@ -160,7 +160,7 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
         for m in found.methods
     ]
     units = ", ".join(f"{n} by {unit}" for unit, n in found.methods[0].scores.n.items())
-    asked = quantity(found.counts.asked, "question")
+    asked = count_noun(found.counts.asked, "question")
     show.out.print(f"{asked} asked, of {found.counts.total}: {units}", style="bold")
     show.show_table(("method", head, *wanted), rows, right=(head, *wanted))
     show.out.print()
@@ -203,9 +203,9 @@ def _show_types(found: "RetrievalReport") -> None:
     Where not all methods have room in a line, each gets a line of its own.
     """
     from polygraph.cli.render import answer as show
-    from polygraph.evaluate.metrics.retrieval import unit_of
+    from polygraph.evaluate.metrics.retrieval import metric_unit
 
-    unit = unit_of(found.metric)
+    unit = metric_unit(found.metric)
     kinds = list(dict.fromkeys(kind for m in found.methods for kind in m.by_type))
     if not kinds:
         return

@@ -191,7 +191,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show
-    from polygraph.text.words import quantity
+    from polygraph.text.prose import count_noun
 
     if as_json:
         show.as_json(asdict(report) | {"index": str(opened.folder)})
@@ -202,7 +202,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         show.out.print(f"imported: {held}", markup=False)
     if report.added or report.changed or report.removed or report.unchanged:
         show.out.print(
-            f"{quantity(report.added, 'document')} added, {report.changed:,} changed, {report.removed:,} removed, "
+            f"{count_noun(report.added, 'document')} added, {report.changed:,} changed, {report.removed:,} removed, "
             f"{report.unchanged:,} as before"
         )
     kinds = {
@@ -213,13 +213,13 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         "report": "reports",
     }
     show.out.print(
-        f"{opened.folder}: {', '.join(quantity(c[key], what) for what, key in kinds.items())}", markup=False
+        f"{opened.folder}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}", markup=False
     )
     if report.built:
         slowest = sorted(report.built, key=lambda name: (-report.built[name], name))[:_SLOWEST]
         took = ", ".join(f"{name} {report.built[name]:.1f} s" for name in slowest)
         show.out.print(
-            f"built: {quantity(len(report.built), 'layer')} in {sum(report.built.values()):.1f} s ({took})",
+            f"built: {count_noun(len(report.built), 'layer')} in {sum(report.built.values()):.1f} s ({took})",
             style="dim",
         )
     else:
@@ -240,11 +240,11 @@ def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
     import shlex
 
     from polygraph.cli.render import answer as show
-    from polygraph.text.words import quantity
+    from polygraph.text.prose import count_noun
 
     to_read = f"{found.windows_to_read:,} {'is' if found.windows_to_read == 1 else 'are'} to be read"
     show.out.print(
-        f"{quantity(found.documents, 'document')}, {quantity(found.windows, 'window')}, of which {to_read}",
+        f"{count_noun(found.documents, 'document')}, {count_noun(found.windows, 'window')}, of which {to_read}",
         style="bold",
     )
     if found.communities.high:

@@ -331,11 +331,9 @@ class _Builder:
             before, folder = Sayings.load(former) if former else None, place.parent
             said = say(self._store, self._manifest.chunker, before, folder)
             said.save(place)
-            # What does not fit into memory goes into files as well.
-            spacious = partial(room, folder=folder)
-            found = said.naming(spacious)
+            found = said.naming(partial(room, folder=folder))
             n_names = len(found.keys)
-            NameGraph.of(n_chunks, found.keys, found.titles, found.links, found.shared, room=spacious).save(
+            NameGraph.of(n_chunks, found.keys, found.titles, found.links, found.shared).save(
                 place
             )
 
@@ -397,7 +395,6 @@ class _Builder:
             store.count("entities"),
             store.count("chunks"),
             *mention_rows(store),
-            room=partial(room, folder=store.folder / "derived"),
         )
         return self._save_edges("mentions", edges)
 
@@ -411,7 +408,6 @@ class _Builder:
         edges = Graph.from_edges(
             self._store.count("entities"),
             *(column.mapped() for column in columns),
-            room=partial(room, folder=folder),
         )
         return self._save_edges("facts", edges)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from polygraph.records import Chunk, Document, Json, Window
-from polygraph.text.sentences import atx_heading, hard_wrapped, sentences, trim
+from polygraph.text.sentences import atx_heading, is_hard_wrapped, sentence_spans, trim_span
 
 Count = Callable[[Sequence[str]], list[int]]
 
@@ -73,7 +73,7 @@ def chunk(
         raise ValueError(f"max_tokens and limit must be at least 1, not {max_tokens} and {limit}")
     cap = min(max_tokens, limit)
     text = document.text
-    whole = trim(text, 0, len(text))
+    whole = trim_span(text, 0, len(text))
     if whole[0] == whole[1]:
         return []
     titles = headings(text)
@@ -227,14 +227,14 @@ def _atoms(
     text: str, titles: Sequence[tuple[int, str]], count: Count, cap: int, language: str
 ) -> list[_Atom]:
     widest = _MAX_CHARS_PER_TOKEN * cap
-    spans = sentences(text, language=language)
+    spans = sentence_spans(text, language=language)
     whole = {start for start, _ in spans}
     if any(end - start > widest for start, end in spans):
         spans = [piece for span in spans for piece in _slices(text, span, widest)]
     spans, counts = _fitting(text, spans, count, cap)
     lines = [(start, text.find("\n", start)) for start, _ in titles]
     heads = {start for start, _ in titles}
-    wrapped = hard_wrapped(text)
+    wrapped = is_hard_wrapped(text)
     atoms = []
     line = 0
     after_heading = False
@@ -304,11 +304,11 @@ def _slices(text: str, span: _Span, size: int) -> Iterator[_Span]:
             words = text[middle:last].rsplit(None, 1)
             if len(words) == 2:
                 cut = last - len(words[1])
-        piece = trim(text, start, cut)
+        piece = trim_span(text, start, cut)
         if piece[0] < piece[1]:
             yield piece
         start = cut
-    piece = trim(text, start, end)
+    piece = trim_span(text, start, end)
     if piece[0] < piece[1]:
         yield piece
 

@@ -1,6 +1,6 @@
-"""Which language a text is in, from its script and its function words; no model, no download.
+"""Language detection by script and function words, without a model.
 
-Only as fine as extraction needs: is this English prose, which the parser reads, or something else?
+Extraction only needs to know whether a text is English prose, which the parser can read.
 """
 
 import re
@@ -60,27 +60,27 @@ _FUNCTION = {
     "vi": "và của là có trong được cho không với các một những này đã khi người để từ đến như",
 }
 FUNCTION_WORDS = {code: frozenset(words.split()) for code, words in _FUNCTION.items()}
-"""Function words of the languages that are told apart in Latin script."""
+"""Function words of the languages in Latin script that can be detected."""
 
 
-def detect(text: str) -> str:
-    """Guess the language of a text.
+def detect_language(text: str) -> str:
+    """Detect the language of a text.
 
-    The script decides where it is not Latin; else the share of function words. Telling near neighbours
-    apart (Danish and Norwegian) is a guess that nothing here depends on.
+    Scripts other than Latin determine the language; in Latin script the share of function words does. Closely related
+    languages (Danish and Norwegian) may be confused.
 
     Returns:
-        An ISO 639-1 code, or ``""`` when there is too little to go by: a table, code, a list of names.
+        An ISO 639-1 code, or ``""`` if there is too little evidence: a table, code, a list of names.
 
-    >>> detect("Der Hafen war voller Schiffe, und niemand wusste, woher sie kamen.")
+    >>> detect_language("Der Hafen war voller Schiffe, und niemand wusste, woher sie kamen.")
     'de'
-    >>> detect("港の灯台は去年の嵐で壊れた。")
+    >>> detect_language("港の灯台は去年の嵐で壊れた。")
     'ja'
-    >>> detect("rev 4; R12 10k; R13 4k7")
+    >>> detect_language("rev 4; R12 10k; R13 4k7")
     ''
     """
     sample = text[:_SAMPLE_CHARS]
-    by_script = _script(sample)
+    by_script = _language_by_script(sample)
     if by_script:
         return by_script
     words = Counter(_WORD.findall(sample.lower()))
@@ -90,16 +90,16 @@ def detect(text: str) -> str:
     scores = [(sum(words[w] for w in known), code) for code, known in FUNCTION_WORDS.items()]
     count, best = max(scores, key=lambda pair: (pair[0], pair[1] == "en", pair[1]))
     english = scores[0][0]
-    # Names and loan words look like function words of some language; a few are no evidence.
+    # Names and loan words can look like function words of some language, so a few are not evidence.
     if count < max(3, 0.12 * total) or (best != "en" and count < 1.3 * english + 2):
         return "en" if english >= 3 and english >= 0.08 * total else ""
     return best
 
 
-def _script(sample: str) -> str:
+def _language_by_script(sample: str) -> str:
     latin = len(_LATIN.findall(sample))
     counts = {code: len(pattern.findall(sample)) for code, pattern in _SCRIPTS}
-    # One Chinese character carries about as much as two letters; kana among them means Japanese.
+    # One Chinese character counts as two letters; kana among them means Japanese.
     if counts["ja"] * 10 > counts["zh"]:
         counts["ja"] += counts["zh"]
     counts["ja"], counts["zh"] = 2 * counts["ja"], 2 * counts["zh"]
@@ -112,9 +112,9 @@ def _script(sample: str) -> str:
 
 
 def has_capitals(text: str) -> bool:
-    """Say whether capitals tell names in this text: some words have one, and not nearly all.
+    """Return whether capitals mark names in a text: some words have one, but not nearly all.
 
-    A text in lower case, one in capitals throughout, and a script without case give False.
+    False for a text in lower case, a text in capitals, and scripts without case.
 
     >>> has_capitals("Anna saw the ship."), has_capitals("anna saw the ship"), has_capitals("ANNA SAW IT")
     (True, False, False)
@@ -122,6 +122,8 @@ def has_capitals(text: str) -> bool:
     words = _WORD.findall(text[:_SAMPLE_CHARS])
     if not words:
         return False
-    upper = sum(word[0].isupper() for word in words)
-    shouted = sum(word.isupper() and len(word) > 1 for word in words)
-    return bool(upper > 0 and upper >= 0.005 * len(words) and shouted < 0.6 * len(words))
+    n_capitalized = sum(word[0].isupper() for word in words)
+    n_capitals_only = sum(word.isupper() and len(word) > 1 for word in words)
+    return bool(
+        n_capitalized > 0 and n_capitalized >= 0.005 * len(words) and n_capitals_only < 0.6 * len(words)
+    )

@@ -1,4 +1,4 @@
-"""Names of entities as keys: which spellings are the same name."""
+"""Normalisation of entity names: the key that all spellings of a name share."""
 
 import re
 import unicodedata
@@ -9,18 +9,18 @@ _NOT_WORD = re.compile(r"[^\w&+#%/.-]+")
 _EDGE = ' .,;:!?()[]{}"“”‘«»*_-–—'
 
 
-def normalise(name: str) -> str:
-    """Reduce a name to the key under which its spellings meet.
+def normalize_name(name: str) -> str:
+    """Return the normalised form of a name.
 
-    Unicode NFKC, case folded, a leading determiner and a trailing possessive dropped, punctuation at the
-    edges and runs of white space removed. Letters of every script are kept; accents too, since they tell
-    names apart in many languages.
+    Steps: Unicode NFKC, case folding, removal of a leading determiner and a trailing possessive, of punctuation at the
+    edges and of repeated white space. Letters of every script are kept, and so are accents, which distinguish names in
+    many languages.
 
-    >>> normalise("The  Halcyon's")
+    >>> normalize_name("The  Halcyon's")
     'halcyon'
-    >>> normalise("«Øresund»  Bridge")
+    >>> normalize_name("«Øresund»  Bridge")
     'øresund bridge'
-    >>> normalise("Mr. J. R. Vane")
+    >>> normalize_name("Mr. J. R. Vane")
     'mr j r vane'
     """
     text = unicodedata.normalize("NFKC", name).strip(_EDGE)

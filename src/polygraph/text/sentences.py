@@ -1,56 +1,55 @@
-"""Sentence boundaries with exact offsets."""
+"""Sentence boundaries with exact character offsets."""
 
 import re
 from collections.abc import Iterator
 
-# Lines that begin something of their own: list items, headings, quoted lines, table rows.
+# Lines that start a new block: list items, headings, quoted lines, table rows.
 _MARK = re.compile(r"[ \t]*(?:[-*+•‣◦][ \t]|#{1,6}[ \t]|>|\|)")
-# `3. ` or `Alice: `: begins something only if the line before is finished, since prose wraps there too.
+# `3. ` or `Alice: `: starts a new block only if the previous line is finished, since prose can wrap there.
 _LABEL = re.compile(r"[ \t]*(?:\(?\d{1,3}[.)][ \t]|[^\W_a-z][^\n:：]{0,40}[:：](?:[ \t]|$))")
-# The library takes everything from `• ` or `(1) ` to the end of the line for one sentence, also in the middle
-# of a paragraph, and `1.` alone for a sentence.
+# The library treats everything from `• ` or `(1) ` to the end of the line as one sentence, even inside
+# a paragraph, and `1.` alone as a sentence.
 _BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤]|(?<!\\w)\\(\\w{1,3}\\)(?=\\s)")
 _LONE_MARK = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
 _FINISHED = tuple(".!?:;…\"'”’)]»。！？；：」』")
-# White space of more than one byte: the library (1.0.32) panics when it stands after an initial.
+# White space of more than one byte: the library (1.0.32) panics if it follows an initial.
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
-# Where the library fails: an end mark, but not after a word of one or two letters (initials, Dr, St, No).
+# Fallback where the library fails: an end mark, but not after a word of one or two letters (initials, Dr, St, No).
 _ROUGH = re.compile(
     r"(?<!\b\w)(?<!\b\w\w)[.!?…]{1,5}[\"'”’)\]]{0,4}\s+(?=[^\W_a-z]|[\"'“‘(\[])|[。！？]+[」』”’）]*\s*"
 )
 
 _WRAP_LIMIT = 120
-"""Nobody wraps lines by hand beyond this width: longer lines are whole paragraphs."""
+"""Longest line of hard-wrapped text; longer lines are whole paragraphs."""
 _SHORT_LINE = 0.6
-"""A line below this share of its paragraph's width was not ended by wrapping."""
+"""A line shorter than this share of its paragraph's width was not wrapped."""
 _LONG = 1_000
-"""Sentences beyond this are looked at again: an unclosed quote or a list mark swallows what follows it."""
+"""Longer sentences are split again: an unclosed quote or a list mark can absorb the sentences after it."""
 _PIECE = 20_000
-"""Characters given to the library at once: its search for closing quotes is quadratic."""
+"""Characters passed to the library at once: its search for closing quotes is quadratic."""
 
 
-def sentences(text: str, *, language: str = "en") -> list[tuple[int, int]]:
-    r"""Split a text in sentences.
+def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
+    r"""Split a text into sentences.
 
-    Paragraphs, headings, list items, table rows and speakers' turns are boundaries of their own; within
-    them the rules of the library `sentencex` decide. A single line break inside a hard-wrapped paragraph
-    is no boundary; in a text with one paragraph to a line it is (see `hard_wrapped`). Cost grows with the
-    length of the text, whatever it contains.
+    No sentence crosses the end of a paragraph, heading, list item, table row or speaker's turn; inside them the library
+    `sentencex` decides. A single line break in a hard-wrapped paragraph is not a boundary; in a text with one
+    paragraph per line it is (see `is_hard_wrapped`). Cost is linear in the length of the text.
 
     Args:
         text: any text.
         language: ISO 639-1 code; unknown ones fall back to the library's general rules.
 
     Returns:
-        Spans ``(start, end)`` in order, without the white space around them; empty ones are left out.
-        Every other character of the text is in exactly one span.
+        Spans ``(start, end)`` in order, without surrounding white space and never empty. Every character that is not
+        white space between sentences is in exactly one span.
 
     >>> text = "Dr. Vane left.  He slept\nuntil noon!\n\nA heading"
-    >>> [text[a:b] for a, b in sentences(text)]
+    >>> [text[a:b] for a, b in sentence_spans(text)]
     ['Dr. Vane left.', 'He slept\nuntil noon!', 'A heading']
     """
     language = language.replace("_", "-").split("-")[0].lower()
-    plain = _harmless(text)
+    plain = _sanitize(text)
     spans: list[tuple[int, int]] = []
     for block, block_end in _blocks(text):
         for begin, end in _pieces(text, block, block_end):
@@ -58,21 +57,21 @@ def sentences(text: str, *, language: str = "en") -> list[tuple[int, int]]:
             for stop in _ends(plain[begin:end], language):
                 if _LONE_MARK.fullmatch(text, first, begin + stop) and begin + stop < end:
                     continue
-                span = trim(text, first, begin + stop)
+                span = trim_span(text, first, begin + stop)
                 first = begin + stop
                 if span[0] < span[1]:
                     spans.append(span)
     return spans
 
 
-def hard_wrapped(text: str) -> bool:
-    r"""Tell whether line breaks are only the edge of the page, as in the books of Project Gutenberg.
+def is_hard_wrapped(text: str) -> bool:
+    r"""Return whether lines are wrapped at a fixed width, as in the books of Project Gutenberg.
 
-    Taken to be so unless more than half of the text stands in lines of over 120 characters.
+    True unless more than half of the text is in lines of over 120 characters.
 
-    >>> hard_wrapped("It was the best of times,\nit was the worst of times.")
+    >>> is_hard_wrapped("It was the best of times,\nit was the worst of times.")
     True
-    >>> hard_wrapped("A paragraph. " * 20 + "\nAnother one.")
+    >>> is_hard_wrapped("A paragraph. " * 20 + "\nAnother one.")
     False
     """
     long = sum(length for length in map(len, text.split("\n")) if length > _WRAP_LIMIT)
@@ -80,7 +79,7 @@ def hard_wrapped(text: str) -> bool:
 
 
 def atx_heading(line: str) -> str:
-    """Return the wording of a Markdown heading (``## Title ##``), or nothing if the line is none.
+    """Return the text of a Markdown heading (``## Title ##``), or an empty string for other lines.
 
     >>> atx_heading("## Learn C# ##"), atx_heading("#hashtag")
     ('Learn C#', '')
@@ -93,10 +92,10 @@ def atx_heading(line: str) -> str:
     return (bare if bare[-1:].isspace() else words).strip()
 
 
-def trim(text: str, start: int, end: int) -> tuple[int, int]:
-    """Narrow a span to exclude the white space at its ends; an empty one ends where it starts.
+def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
+    """Exclude the white space at both ends of a span; an empty span ends where it starts.
 
-    >>> trim("  ab ", 0, 5)
+    >>> trim_span("  ab ", 0, 5)
     (2, 4)
     """
     piece = text[start:end]
@@ -106,8 +105,8 @@ def trim(text: str, start: int, end: int) -> tuple[int, int]:
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the stretches that no sentence crosses."""
-    wrapped = hard_wrapped(text)
+    """Yield the blocks that no sentence crosses."""
+    wrapped = is_hard_wrapped(text)
     paragraph: list[tuple[int, str]] = []
     offset = 0
     for line in text.split("\n"):
@@ -136,10 +135,10 @@ def _split_paragraph(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     marked = bool(_MARK.match(previous) or _LABEL.match(previous))
     for offset, line in lines[1:]:
         short = len(previous) < _SHORT_LINE * width
-        own = bool(_MARK.match(line) or _in_columns(line))
-        label = not own and bool(_LABEL.match(line))
+        is_block = bool(_MARK.match(line) or _in_columns(line))
+        label = not is_block and bool(_LABEL.match(line))
         if (
-            own
+            is_block
             or (label and (marked or short or previous.endswith(_FINISHED)))
             or atx_heading(previous)
             or _in_columns(previous)
@@ -147,13 +146,13 @@ def _split_paragraph(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
         ):
             yield begin, end
             begin = offset
-            marked = own or label
+            marked = is_block or label
         previous, end = line, offset + len(line)
     yield begin, end
 
 
 def _pieces(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    """Cut a very long block where a sentence, else a word, probably ends."""
+    """Cut a very long block after a line, a sentence or a word."""
     while end - begin > _PIECE:
         late = begin + _PIECE - 2_000
         cuts = (text.rfind(mark, late, begin + _PIECE) for mark in ("\n", ". ", " "))
@@ -163,8 +162,8 @@ def _pieces(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
     yield begin, end
 
 
-def _harmless(text: str) -> str:
-    """Replace what the library stumbles over, one character for one, so that offsets stay."""
+def _sanitize(text: str) -> str:
+    """Replace characters that the library cannot handle, one for one, so that offsets stay valid."""
     if _WIDE_SPACE.search(text):
         text = _WIDE_SPACE.sub(" ", text)
     if _BULLET.search(text):
@@ -173,13 +172,13 @@ def _harmless(text: str) -> str:
 
 
 def _ends(piece: str, language: str) -> list[int]:
-    """Return where the sentences of a piece end, the last one at its end."""
+    """Return the ends of the sentences of a piece; the last is the end of the piece."""
     from sentencex import get_sentence_boundaries
 
     try:
         ends = [found["end_index"] for found in get_sentence_boundaries(language, piece)]
     except BaseException as problem:
-        # A panic in Rust is no `Exception`. One odd character must not end a build of thousands of files.
+        # A Rust panic is not an `Exception`. One odd character must not abort a build of thousands of files.
         if type(problem).__name__ != "PanicException":
             raise
         ends = []

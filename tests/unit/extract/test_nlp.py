@@ -17,7 +17,7 @@ from polygraph.extract.nlp.paragraphs import blocks
 from polygraph.extract.nlp.row_builder import MAX_DESCRIPTION, excerpt, pairs
 from polygraph.extract.nlp.workers import _Crew, read, read_parallel
 from polygraph.records import Chunk, Extraction, Window
-from polygraph.text.normalize import normalise
+from polygraph.text.normalize import normalize_name
 
 needs_parser = pytest.mark.skipif(not syntax.installed(), reason="the extra `local` is not installed")
 
@@ -71,12 +71,12 @@ He married Anna Vane. Quill's ledger names Bergen twice.
 def test_rows_refer_to_each_other_and_to_the_text():
     found = next(iter(extract([window(TEXT, start=1000, n_chunks=3)], processes=1)))
     names = {entity.name for entity in found.entities}
-    assert len(names) == len(found.entities) == len({normalise(name) for name in names})
+    assert len(names) == len(found.entities) == len({normalize_name(name) for name in names})
     for entity in found.entities:
         assert entity.spans
         assert list(entity.spans) == sorted(entity.spans, key=lambda s: s.start)
         for span in entity.spans:
-            assert normalise(TEXT[span.start - 1000 : span.end - 1000]) == normalise(entity.name)
+            assert normalize_name(TEXT[span.start - 1000 : span.end - 1000]) == normalize_name(entity.name)
         assert 0 < len(entity.description) <= MAX_DESCRIPTION + 4
         assert "\n" not in entity.description
     for relation in found.relations:

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
 
-from polygraph.extract.resolution.blocking import near_spelling
-from polygraph.extract.resolution.resolve import Mention, Resolution, resolve
+from polygraph.extract.resolution.blocking import one_edit_pairs
+from polygraph.extract.resolution.records import Mention, Resolution
+from polygraph.extract.resolution.resolve import resolve
 
 
 def mention(
@@ -150,7 +151,7 @@ def test_other_trades_in_other_company_are_other_people():
         mention("Rosa Brandt", "b.md"),
     )
     assert set(found.entity_of.values()) >= {"thomas quill (harbour-master)", "thomas quill (photographer)"}
-    (kept,) = found.kept_apart
+    (kept,) = found.splits
     assert kept.name == "thomas quill"
     assert "photographer" in kept.reason
 
@@ -169,7 +170,7 @@ def test_other_trades_in_the_same_company_are_one_career():
 def test_without_evidence_names_meet():
     found = namesakes("Thomas Quill, the harbour-master, signed.", "They saw Thomas Quill.")
     assert set(found.entity_of.values()) == {"thomas quill"}
-    assert found.kept_apart == ()
+    assert found.splits == ()
 
 
 def test_years_of_birth_keep_people_apart():
@@ -245,7 +246,7 @@ def test_numbers_that_differ_never_meet():
         ("Gale of 1872", "event"),
     ]
     rows += [("Section 1-2", "concept"), ("Section 12", "concept"), ("1920s", "date"), ("1920", "date")]
-    found = resolve([mention(name, type=kind) for name, kind in rows], similar=all_alike)
+    found = resolve([mention(name, type=kind) for name, kind in rows], embed=all_alike)
     assert len(set(found.entity_of.values())) == len(rows)
 
 
@@ -270,7 +271,7 @@ def test_vectors_and_letters_must_both_agree():
         mention("Northern Bank", type="organization"),
         mention("Southern Bank", "b.md", type="organization"),
     ]
-    found = resolve(rows, similar=all_alike)
+    found = resolve(rows, embed=all_alike)
     assert same(found, ("a.md", "Meridian Telegraph Company"), ("b.md", "Meridian Telegraf Company"))
     assert not same(found, ("a.md", "Northern Bank"), ("b.md", "Southern Bank"))
     assert {m.rule for m in found.merges} == {"embedding"}
@@ -282,7 +283,7 @@ def test_types_that_differ_do_not_meet_by_spelling():
         mention("Meridian Telegraph", type="organization"),
         mention("Meridian Telegraf", "b.md", type="place"),
     ]
-    assert len(set(resolve(rows, similar=all_alike).entity_of.values())) == 2
+    assert len(set(resolve(rows, embed=all_alike).entity_of.values())) == 2
 
 
 # --- the user decides
@@ -290,26 +291,26 @@ def test_types_that_differ_do_not_meet_by_spelling():
 
 def test_the_user_parts_namesakes_by_document():
     rows = [mention("Thomas Quill"), mention("Thomas Quill", "b.md"), mention("Thomas Quill", "c.md")]
-    found = resolve(rows, apart=frozenset({("Thomas Quill @ a.md", "Thomas Quill @ b.md")}))
+    found = resolve(rows, cannot_link=frozenset({("Thomas Quill @ a.md", "Thomas Quill @ b.md")}))
     assert len(set(found.entity_of.values())) == 2
-    assert found.kept_apart[0].reason == "as the user decided"
+    assert found.splits[0].reason == "constraint of the user"
 
 
 def test_the_user_undoes_an_alias_and_a_spelling():
     rows = [mention("Thomas Quill"), mention("Quill")]
-    assert len(set(resolve(rows, apart=frozenset({("Quill", "Thomas Quill")})).entity_of.values())) == 2
+    assert len(set(resolve(rows, cannot_link=frozenset({("Quill", "Thomas Quill")})).entity_of.values())) == 2
     rows = [mention("lighthouse", type="concept"), mention("lighthouses", type="concept")]
-    assert len(set(resolve(rows, apart=frozenset({("lighthouse", "lighthouses")})).entity_of.values())) == 2
+    assert len(set(resolve(rows, cannot_link=frozenset({("lighthouse", "lighthouses")})).entity_of.values())) == 2
 
 
 def test_the_user_joins_names_and_namesakes_by_id():
     rows = [mention("Old Nick", type=""), mention("Thomas Quill", "b.md")]
-    found = resolve(rows, together=frozenset({("Old Nick", "Thomas Quill")}))
+    found = resolve(rows, must_link=frozenset({("Old Nick", "Thomas Quill")}))
     assert len(set(found.entity_of.values())) == 1
     assert {m.rule for m in found.merges} == {"user"}
     rows = [mention("Thomas Quill Jr."), mention("Thomas Quill Sr.", "b.md")]
     pair = ("thomas quill (the elder)", "thomas quill (the younger)")
-    assert len(set(resolve(rows, together=frozenset({pair})).entity_of.values())) == 1
+    assert len(set(resolve(rows, must_link=frozenset({pair})).entity_of.values())) == 1
 
 
 # --- properties
@@ -347,9 +348,9 @@ MENTIONS = st.builds(
 def test_the_order_of_mentions_does_not_matter(mentions: list[Mention], rng: random.Random):
     mixed = mentions[:]
     rng.shuffle(mixed)
-    decisions = {"apart": frozenset({("Quill", "Thomas Quill")}), "together": frozenset({("BTS", "Halcyon")})}
+    decisions = {"cannot_link": frozenset({("Quill", "Thomas Quill")}), "must_link": frozenset({("BTS", "Halcyon")})}
     assert resolve(mentions) == resolve(mixed)
-    assert resolve(mentions, similar=all_alike, **decisions) == resolve(mixed, similar=all_alike, **decisions)
+    assert resolve(mentions, embed=all_alike, **decisions) == resolve(mixed, embed=all_alike, **decisions)
 
 
 @settings(max_examples=100, deadline=None)
@@ -360,11 +361,11 @@ def test_every_mention_has_an_entity_and_every_merge_is_of_one(mentions: list[Me
     entities = set(found.entity_of.values())
     assert {m.entity for m in found.merges} <= entities
     assert all(0 < m.score <= 1 for m in found.merges)
-    assert all(set(a.entities) <= entities and len(a.entities) > 1 for a in found.kept_apart)
+    assert all(set(a.entities) <= entities and len(a.entities) > 1 for a in found.splits)
 
 
 def test_nothing_gives_nothing():
-    assert resolve([]) == Resolution(entity_of={}, merges=(), kept_apart=())
+    assert resolve([]) == Resolution(entity_of={}, merges=(), splits=())
 
 
 def test_cost_grows_with_the_number_of_mentions():
@@ -391,7 +392,7 @@ def test_a_widow_and_a_miss_of_one_name_are_two():
     found = namesakes(
         "I, Patience Orme, widow of Elias, set this down.".replace("Patience Orme", "Thomas Quill"), "x"
     )
-    assert found.kept_apart == ()
+    assert found.splits == ()
     rows = [
         mention("Patience Orme", "a.md", "I, Patience Orme, widow of Elias Orme, set this down."),
         mention("Miss Patience Orme", "b.md", "Miss Patience Orme was appointed."),
@@ -446,4 +447,4 @@ def test_names_one_letter_apart_are_found_as_if_all_pairs_were_compared():
         == [True]
     ]
     assert len(wanted) > 20
-    assert list(near_spelling(names)) == wanted
+    assert list(one_edit_pairs(names)) == wanted

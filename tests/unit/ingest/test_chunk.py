@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from polygraph.ingest.chunk import chunk, headings, windows
 from polygraph.records import Chunk, Document
-from polygraph.text.sentences import sentences
+from polygraph.text.sentences import sentence_spans
 from polygraph.text.tokens import count_many
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"
@@ -137,7 +137,7 @@ def test_a_sentence_that_fits_is_never_cut() -> None:
         f"Here is sentence {n}, with some words; it ends soon. " * (n % 4) + "\n\n" * (n % 3)
         for n in range(60)
     )
-    ends = {end for _, end in sentences(text)}
+    ends = {end for _, end in sentence_spans(text)}
     assert all(c.end in ends for c in chunk(document(text), words, max_tokens=25))
 
 
@@ -239,7 +239,7 @@ def test_a_christmas_carol_is_cut_by_a_real_tokenizer() -> None:
     check_tiling(doc, chunks)
     assert max(c.n_tokens for c in chunks) <= 300
     assert sum(c.n_tokens for c in chunks) / len(chunks) > 220
-    ends = {end for _, end in sentences(text)}
+    ends = {end for _, end in sentence_spans(text)}
     assert all(c.end in ends for c in chunks)
     ghost = next(c for c in chunks if "Old Marley was as dead" in " ".join(c.text.split()))
     assert ghost.metadata["section"] == "MARLEY'S GHOST"

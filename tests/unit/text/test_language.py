@@ -1,8 +1,8 @@
 import pytest
 
-from polygraph.extract.nlp.capitalized_names import capitalised_spans, places_of
+from polygraph.extract.nlp.capitalized_names import capitalized_spans, occurrences
 from polygraph.extract.nlp.keyphrases import keyphrases
-from polygraph.text.language import detect, has_capitals
+from polygraph.text.language import detect_language, has_capitals
 
 SAMPLES = {
     "en": "The keeper of the light had not been seen since the storm, and nobody knew where he was.",
@@ -27,19 +27,19 @@ SAMPLES = {
 
 @pytest.mark.parametrize("code", SAMPLES)
 def test_languages_are_told_apart(code: str):
-    assert detect(SAMPLES[code]) == code
+    assert detect_language(SAMPLES[code]) == code
 
 
 @pytest.mark.parametrize(
     "text", ["", "   \n", "12 34; 5.6", "Bergen Hamburg Lisboa Quill Vane", "x = foo(bar)"]
 )
 def test_what_is_no_prose_is_undecided(text: str):
-    assert detect(text) == ""
+    assert detect_language(text) == ""
 
 
 def test_foreign_names_do_not_make_english_foreign():
     text = "Jean de La Fontaine and Karl von der Heide met the director of the Museo del Prado in Madrid."
-    assert detect(text) == "en"
+    assert detect_language(text) == "en"
 
 
 def test_capitals_tell_names_only_where_they_vary():
@@ -51,16 +51,16 @@ def test_capitals_tell_names_only_where_they_vary():
 
 def test_a_function_word_at_the_beginning_is_no_name():
     text = "When Anna left, The Times wrote of it."
-    assert [text[s.start : s.end] for s in capitalised_spans(text)] == ["Anna", "The Times"]
+    assert [text[s.start : s.end] for s in capitalized_spans(text)] == ["Anna", "The Times"]
 
 
 def test_a_single_word_at_the_beginning_is_doubtful():
-    spans = capitalised_spans("Lamps were lit for Vane.")
+    spans = capitalized_spans("Lamps were lit for Vane.")
     assert [(s.start, s.doubtful) for s in spans] == [(0, True), (19, False)]
 
 
 def test_title_is_found_as_whole_words():
-    assert places_of("Ann", "Annual Ann, Ann.") == [(7, 10), (12, 15)]
+    assert occurrences("Ann", "Annual Ann, Ann.") == [(7, 10), (12, 15)]
 
 
 def test_chinese_phrases_that_recur_are_found():
@@ -70,6 +70,6 @@ def test_chinese_phrases_that_recur_are_found():
 
 def test_long_runs_do_not_cost_quadratic_time():
     assert keyphrases("港" * 50_000) is not None
-    assert capitalised_spans("A" * 50_000) is not None
-    assert capitalised_spans("A. " * 20_000) is not None
-    assert len(capitalised_spans("Anna de la " * 5_000)) > 0
+    assert capitalized_spans("A" * 50_000) is not None
+    assert capitalized_spans("A. " * 20_000) is not None
+    assert len(capitalized_spans("Anna de la " * 5_000)) > 0

@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polygraph.records import Answer, Citation, Usage
-from polygraph.text.words import quantity
+from polygraph.text.prose import count_noun
 
 # What is not read on a screen has no width: lines are left whole for grep and for files.
 out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
@@ -97,7 +97,7 @@ def calls_line(usage: Usage) -> str:
     cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
     cached = f" ({usage.cached_calls} more from cache)" if usage.cached_calls else ""
     tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
-    return f"{quantity(usage.calls, 'call')}{cached}, {tokens}, {cost}"
+    return f"{count_noun(usage.calls, 'call')}{cached}, {tokens}, {cost}"
 
 
 def show_table(

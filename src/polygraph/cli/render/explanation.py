@@ -8,7 +8,7 @@ from rich.text import Text
 
 from polygraph.cli.render.answer import out, plain
 from polygraph.records import Evidence, Json, Retrieval
-from polygraph.text.words import quantity
+from polygraph.text.prose import count_noun
 
 _QUOTE = 160
 """Characters of a piece of evidence that are shown."""
@@ -26,8 +26,8 @@ def show_retrieval(found: Retrieval) -> None:
     """Print what a method found, why, what the budget cut, and its intermediate values."""
     out.print(
         Text(
-            f"{found.method}: {quantity(len(found.evidence), 'piece')} of evidence, "
-            f"{quantity(found.n_tokens, 'token')} of context",
+            f"{found.method}: {count_noun(len(found.evidence), 'piece')} of evidence, "
+            f"{count_noun(found.n_tokens, 'token')} of context",
             style="bold",
         )
     )
@@ -50,7 +50,7 @@ def show_retrieval(found: Retrieval) -> None:
     if found.evidence and not found.cuts:
         out.print(Text("nothing"))
     if found.ranking:
-        _head(f"ranking: {quantity(len(found.ranking), 'passage')}")
+        _head(f"ranking: {count_noun(len(found.ranking), 'passage')}")
         packed = {span.chunk for item in found.evidence for span in item.spans}
         for n, chunk in enumerate(found.ranking[:_RANKED], 1):
             away = "" if chunk in packed else "  (not in the context)"

@@ -16,7 +16,7 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.questions.generate import Posed
 from polygraph.records import Chunk, Entity, Relation
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.sentences import sentences
+from polygraph.text.sentences import sentence_spans
 
 _ASKED = {
     "person": "Who",
@@ -135,7 +135,7 @@ def _statements(index: Snapshot, relation: Relation | None) -> Iterator[_Stateme
         return
     ends = index.entities([rows[relation.source], rows[relation.target]])
     for chunk in index.chunks_by_id(relation.chunks[:_CHUNKS]):
-        for start, end in sentences(chunk.text):
+        for start, end in sentence_spans(chunk.text):
             text = " ".join(chunk.text[start:end].split())
             for subject, other in (ends, ends[::-1]):
                 if found := _split(text, subject, other, chunk):

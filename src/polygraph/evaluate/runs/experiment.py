@@ -8,17 +8,18 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from polygraph.errors import BadInput, WorkFailed
-from polygraph.evaluate.gold_answers import confusions, right_answers, router_sentence
 from polygraph.evaluate.judging.judge_agreement import agree
 from polygraph.evaluate.judging.judgements import Judgement, pairs_of
 from polygraph.evaluate.judging.judges import ListJudge, ModelJudge
 from polygraph.evaluate.judging.length_alignment import ATTEMPTS, TOLERANCE, Aligned
 from polygraph.evaluate.judging.pairwise import PEOPLE, UNBIASED, Design
-from polygraph.evaluate.metrics.answer_scores import Bert, gold_scores
+from polygraph.evaluate.metrics.answer_scores import BertScoreMode, correctness, score_answers
+from polygraph.evaluate.metrics.oracle import confusions
 from polygraph.evaluate.questions.extractive import sentence_questions
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.questions.generate import Posed, generator_of, grounded_questions, summary_questions
-from polygraph.evaluate.reports.findings import find
+from polygraph.evaluate.records import Progress, StudyAnswer
+from polygraph.evaluate.reports.findings import find, router_sentence
 from polygraph.evaluate.reports.study_report import (
     Material,
     embed_answers,
@@ -27,9 +28,8 @@ from polygraph.evaluate.reports.study_report import (
     markdown_report,
 )
 from polygraph.evaluate.runs.human_sheets import write_sheet
-from polygraph.evaluate.runs.study_folder import Study, StudyAnswer
+from polygraph.evaluate.runs.study_folder import Study
 from polygraph.evaluate.runs.study_steps import (
-    Told,
     align_answers,
     answer_questions,
     judge_aligned,
@@ -41,7 +41,7 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.thread_pool import in_turn
 from polygraph.records import Answer, Json
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.words import quantity
+from polygraph.text.prose import count_noun
 
 Kind: TypeAlias = Literal["grounded", "summary", "sentences"]
 
@@ -56,7 +56,7 @@ class Experiment:
     models: Models
     ask: Callable[[str, str], Answer]
     """Answers a question (its text) with a method (its name)."""
-    told: Told
+    told: Progress
 
     @property
     def index(self) -> Snapshot:
@@ -274,7 +274,7 @@ class Experiment:
         *,
         protocol: str = "unbiased",
         title: str = "Which method to trust",
-        bert: Bert = "no",
+        bert: BertScoreMode = "no",
         seed: int = 0,
     ) -> Material:
         """Sum the study up and write the report into its folder: as a page, as Markdown and as JSON.
@@ -304,7 +304,7 @@ class Experiment:
         settings = self.study.settings()
         how = settings.get(f"judgements, {protocol}")
         aligned = self.study.aligned() if isinstance(how, dict) and how.get("align") else []
-        right = right_answers(questions, answers)
+        right = correctness(questions, answers)
         router = router_sentence(right)
         material = Material(
             title=title,
@@ -314,7 +314,7 @@ class Experiment:
             judgements=tuple(judgements),
             findings=find(questions, answers, aligned, judgements, protocol=protocol, seed=seed),
             protocol=protocol,
-            gold=gold_scores(questions, answers, self.models, bert=bert, seed=seed),
+            gold=score_answers(questions, answers, self.models, bert=bert, seed=seed),
             confusion=confusions(right),
             also=tuple(s for s in (router, agreement.sentence if agreement else "") if s),
             agreement=agreement,
@@ -352,7 +352,7 @@ class Experiment:
         missing = [m for m in chosen if any((q.id, m) not in answers for q in questions)]
         if missing or len(chosen) < 2:
             raise BadInput(
-                f"the study at {self.study.folder} has answers of {quantity(len(chosen) - len(missing), 'method')} to "
+                f"the study at {self.study.folder} has answers of {count_noun(len(chosen) - len(missing), 'method')} to "
                 "every question, and two are needed. Get them with: polygraph eval answers -m METHOD,METHOD --output "
                 f"{self.study.folder}"
             )

@@ -25,7 +25,7 @@ from polygraph.prompts import prompt
 from polygraph.records import Chunk, EntityRow, Extraction, RelationRow, Span, Window, digest
 from polygraph.tasks import extract as task
 from polygraph.tasks.output_parsing import printable
-from polygraph.text.words import content
+from polygraph.text.words import content_stems
 
 Gleaning: TypeAlias = Literal["none", "base", "trial"]
 
@@ -315,8 +315,8 @@ class _Overlap:
         if len(self._chunks) == 1:
             return self._chunks[0]
         if self._words is None:
-            self._words = [set(content(chunk.text)) for chunk in self._chunks]
-        wanted = set(content(text))
+            self._words = [set(content_stems(chunk.text)) for chunk in self._chunks]
+        wanted = set(content_stems(text))
         shared = [len(wanted & words) for words in self._words]
         return self._chunks[shared.index(max(shared))]
 

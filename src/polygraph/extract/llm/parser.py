@@ -33,7 +33,7 @@ from polygraph.errors import UnusableReply
 from polygraph.extract.llm.formats import Candidate, JsonRecords, Lines, is_ending, is_json
 from polygraph.records import Json
 from polygraph.tasks.output_parsing import json_values, printable, unquote, without_thinking
-from polygraph.text.normalize import normalise
+from polygraph.text.normalize import normalize_name
 
 MAX_CHARS = 200_000
 """Of a reply that is longer, the rest is not read."""
@@ -168,7 +168,7 @@ def parse_extraction(
     collected.n_ignored = reader.n_ignored
     kind_words = frozenset(type_.casefold() for type_ in types) | _COMMON_TYPES
     names = {
-        normalise(_clean(c.fields[0])) for c in candidates if c.kind == "entity" and len(c.fields) > 0
+        normalize_name(_clean(c.fields[0])) for c in candidates if c.kind == "entity" and len(c.fields) > 0
     } - {""}
     copied = _Copied(example, window)
     last_is_cut = _cut_off(candidates, reader.complete)
@@ -312,7 +312,7 @@ def _clean(text: str) -> str:
 
 def _name(text: str, what: str) -> str:
     name = _clean(text).strip('*`<>[]{}"“”').strip()
-    if not normalise(name):
+    if not normalize_name(name):
         raise _Refused(f"{what} has no name")
     if len(name) > MAX_NAME:
         raise _Refused(f"{what} is no name but a text of {len(name)} characters")
@@ -355,7 +355,7 @@ def _relation(candidate: Candidate, names: Collection[str]) -> ParsedRelation:
     if not candidate.named and rest and _is_triple(target, rest[0], names):
         target, rest = rest[0], [target, *rest[1:]]
     source, target = _name(source, "the source"), _name(target, "the target")
-    if normalise(source) == normalise(target):
+    if normalize_name(source) == normalize_name(target):
         raise _Refused(f"{source} is related to itself")
     predicate, keywords, strength, description = _details(rest, candidate.named)
     return ParsedRelation(
@@ -370,7 +370,7 @@ def _relation(candidate: Candidate, names: Collection[str]) -> ParsedRelation:
 
 def _is_triple(second: str, third: str, names: Collection[str]) -> bool:
     """True for ``source | predicate | target``: the third field is an entity of the reply, the second not."""
-    return normalise(third) in names and normalise(second) not in names
+    return normalize_name(third) in names and normalize_name(second) not in names
 
 
 def _details(rest: Sequence[str], named: bool) -> tuple[str, tuple[str, ...], float | None, str]:
@@ -455,12 +455,12 @@ class _Copied:
     """Tells names that a model copied from the prompt's example from names of the text."""
 
     def __init__(self, example: Collection[str], window: str) -> None:
-        names = {normalise(name) for name in example} - {""}
-        text = normalise(window) if names else ""
+        names = {normalize_name(name) for name in example} - {""}
+        text = normalize_name(window) if names else ""
         self._names = {name for name in names if name not in text}
 
     def check(self, name: str) -> None:
-        if normalise(name) in self._names:
+        if normalize_name(name) in self._names:
             raise _Refused(f"{name} is copied from the prompt's example")
 
 
@@ -487,7 +487,7 @@ class _Collected:
             raise _Refused(f"more than {self.max_records} records")
 
     def add_entity(self, entity: ParsedEntity) -> None:
-        key = normalise(entity.name)
+        key = normalize_name(entity.name)
         known = self.entities.get(key)
         if known is None:
             self._make_room()
@@ -501,7 +501,7 @@ class _Collected:
         )
 
     def add_relation(self, relation: ParsedRelation) -> None:
-        key = (normalise(relation.source), normalise(relation.target), relation.predicate)
+        key = (normalize_name(relation.source), normalize_name(relation.target), relation.predicate)
         known = self.relations.get(key)
         if known is None:
             self._make_room()

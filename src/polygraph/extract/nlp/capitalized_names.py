@@ -1,4 +1,4 @@
-"""Names by their capitals, and dates by their shape: needs no model and no particular language."""
+"""Names found by their capitals and dates found by their form, without a model, in any language with capitals."""
 
 import re
 from dataclasses import dataclass
@@ -14,27 +14,27 @@ _DATE = re.compile(
     r"|\d{4}-\d{2}-\d{2}"
     r"|(?:1[0-9]|20)\d{2}s?)\b(?![-/.]?\d)"
 )
-# Every separator must be followed by a word character, so the pattern cannot backtrack far.
+# Every separator must be followed by a word character, which bounds backtracking.
 _TOKEN = re.compile(r"\w+(?:[’'&./-]\w+)*")
-_LINKS = "of de del della di da do dos du des van von der den la le les el al bin ibn ben & the"
-_CONNECTORS = frozenset(_LINKS.split())
-_FIRST_OF_LINK = _CONNECTORS - {"the"}
+_PARTICLES = "of de del della di da do dos du des van von der den la le les el al bin ibn ben & the"
+_CONNECTORS = frozenset(_PARTICLES.split())
+_FIRST_CONNECTORS = _CONNECTORS - {"the"}
 _MAX_WORDS = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Capitalised:
+class CapitalizedSpan:
     """A span of a text that looks like a name or a date."""
 
     start: int
     end: int
     date: bool = False
     doubtful: bool = False
-    """One word that begins a sentence: it may have its capital from there."""
+    """True for one word at the start of a sentence, which is capitalised in any case."""
 
 
 def dates(text: str) -> list[tuple[int, int]]:
-    """Find calendar dates, months with a year, years from 1000 to 2099 and decades, in order.
+    """Return the spans of calendar dates, months with a year, years from 1000 to 2099 and decades, in order.
 
     >>> text = "born 6 July 1875, moved in 1901 (or the 1890s), room 12345"
     >>> [text[a:b] for a, b in dates(text)]
@@ -43,10 +43,10 @@ def dates(text: str) -> list[tuple[int, int]]:
     return [match.span() for match in _DATE.finditer(text)]
 
 
-def name_in(title: str) -> str:
-    """The part of a document's title that its text may use as a name; empty if it looks like none.
+def name_in_title(title: str) -> str:
+    """Return the part of a document title that its text may use as a name, or an empty string.
 
-    >>> name_in("Payment on Demand (film)"), name_in("minutes-1871.md"), name_in("I")
+    >>> name_in_title("Payment on Demand (film)"), name_in_title("minutes-1871.md"), name_in_title("I")
     ('Payment on Demand', '', '')
     """
     name = title.split("(", 1)[0].strip()
@@ -55,8 +55,8 @@ def name_in(title: str) -> str:
     return name
 
 
-def places_of(name: str, text: str) -> list[tuple[int, int]]:
-    """Where a name stands in a text as whole words, letter for letter."""
+def occurrences(name: str, text: str) -> list[tuple[int, int]]:
+    """Return the spans where a name occurs in a text as whole words, case-sensitive, in order."""
     found, at = [], text.find(name) if name else -1
     while at >= 0:
         end = at + len(name)
@@ -66,21 +66,21 @@ def places_of(name: str, text: str) -> list[tuple[int, int]]:
     return found
 
 
-def capitalised_spans(text: str, *, language: str = "en") -> list[Capitalised]:
-    """Find runs of capitalised words in one sentence, and dates, in order of their place.
+def capitalized_spans(text: str, *, language: str = "en") -> list[CapitalizedSpan]:
+    """Find runs of capitalised words and dates in one sentence, in order of their position.
 
-    Words are joined across white space, initials and abbreviations (``J. R. Vane``, ``Mr. Fezziwig``), and
-    particles between two capitals (``Bank of Norway``, ``Ludwig van Beethoven``). A function word at the
-    beginning of the sentence is not taken for a name.
+    A run continues across white space, initials and abbreviations (``J. R. Vane``, ``Mr. Fezziwig``), and
+    particles between two capitalised words (``Bank of Norway``, ``Ludwig van Beethoven``). A function word at the
+    start of the sentence is not a name.
 
     >>> text = "The tug of Mr. J. Vane met the Royal Society of Arts on 3 May 1871."
-    >>> [text[s.start:s.end] for s in capitalised_spans(text)]
+    >>> [text[s.start:s.end] for s in capitalized_spans(text)]
     ['Mr. J. Vane', 'Royal Society of Arts', '3 May 1871']
     """
     taken = dates(text)
     tokens = [m.span() for m in _TOKEN.finditer(text)]
     stop = FUNCTION_WORDS.get(language, frozenset()) | FUNCTION_WORDS["en"]
-    found = [Capitalised(a, b, date=True) for a, b in taken]
+    found = [CapitalizedSpan(a, b, date=True) for a, b in taken]
     i, first = 0, True
     while i < len(tokens):
         begin, end = tokens[i]
@@ -92,32 +92,34 @@ def capitalised_spans(text: str, *, language: str = "en") -> list[Capitalised]:
         if (first or len(word) == 1) and word.lower() in stop:
             first, i = False, i + 1
             continue
-        last = _run(text, tokens, i, taken)
+        last = _last_of_run(text, tokens, i, taken)
         begin, end = tokens[i][0], tokens[last][1]
         if end - begin > 1:
-            found.append(Capitalised(begin, end, doubtful=first and last == i and not _mixed(word)))
+            found.append(
+                CapitalizedSpan(begin, end, doubtful=first and last == i and not _has_inner_capital(word))
+            )
         first, i = False, last + 1
     found.sort(key=lambda span: (span.start, span.end))
     return found
 
 
-def _run(text: str, tokens: list[tuple[int, int]], i: int, taken: list[tuple[int, int]]) -> int:
-    """Index of the last token of the name that begins at token `i`."""
+def _last_of_run(text: str, tokens: list[tuple[int, int]], i: int, taken: list[tuple[int, int]]) -> int:
+    """Return the index of the last token of the name that starts at token `i`."""
     last, j = i, i + 1
-    while j < len(tokens) and j - i < _MAX_WORDS and _joined(text, tokens[j - 1], tokens[j]):
+    while j < len(tokens) and j - i < _MAX_WORDS and _in_one_name(text, tokens[j - 1], tokens[j]):
         begin, end = tokens[j]
         if any(a <= begin < b for a, b in taken):
             break
         if text[begin].isupper():
             last = j
-        elif text[begin:end] not in (_FIRST_OF_LINK if last == j - 1 else _CONNECTORS) or j - last > 2:
+        elif text[begin:end] not in (_FIRST_CONNECTORS if last == j - 1 else _CONNECTORS) or j - last > 2:
             break
         j += 1
     return last
 
 
-def _joined(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
-    """Whether only what may stand inside a name parts two tokens."""
+def _in_one_name(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
+    """Return whether the characters between two tokens may occur inside a name."""
     gap = text[left[1] : right[0]]
     if gap.isspace() or gap.strip() == "&":
         return len(gap) <= 3
@@ -126,6 +128,6 @@ def _joined(text: str, left: tuple[int, int], right: tuple[int, int]) -> bool:
     return gap in (". ", ".") and initial and word[0].isupper()
 
 
-def _mixed(word: str) -> bool:
-    """Capitals or digits inside a word (``McKay``, ``NASA``, ``B12``) do not come from the sentence."""
+def _has_inner_capital(word: str) -> bool:
+    """Return whether a word has a capital or digit after its first letter (``McKay``, ``NASA``, ``B12``)."""
     return any(c.isupper() or c.isdigit() for c in word[1:])

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 
 from polygraph.extract.lexicon import OCCUPATIONS, PERSON_VERBS, TITLES, TYPE_OF_NOUN
-from polygraph.extract.nlp.capitalized_names import name_in
+from polygraph.extract.nlp.capitalized_names import name_in_title
 from polygraph.extract.nlp.dependency_trees import Sentence
 from polygraph.extract.nlp.mentions import Found, mentions
 from polygraph.extract.nlp.paragraphs import Block
@@ -33,7 +33,7 @@ class Antecedent:
 def read_block(draft: Draft, block: Block, sentences: list[Sentence], title: str) -> None:
     """Add what the sentences of one block say to the draft of their window."""
     before = Antecedent()
-    title = name_in(title)
+    title = name_in_title(title)
     for sentence in sentences:
         # The parser may have seen lower case or a masked title; rows quote the text itself.
         sentence.text = block.text[sentence.start : sentence.start + len(sentence.text)]

@@ -13,7 +13,7 @@ from polygraph.extract.locate import ChunkMap
 from polygraph.extract.nlp import dependency_trees
 from polygraph.extract.nlp.workers import Outcome, Task, n_cores, read, read_parallel
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
-from polygraph.text.language import detect, has_capitals
+from polygraph.text.language import detect_language, has_capitals
 
 VERSION = 1
 """Raised whenever the same text would give other rows."""
@@ -71,7 +71,7 @@ def extract(
 
 def window_languages(windows: Sequence[Window], language: str = "en") -> list[str]:
     """Language of each window: its own where it can be told, else its document's, else the one given."""
-    own = [detect(window.text) for window in windows]
+    own = [detect_language(window.text) for window in windows]
     votes: dict[str, Counter[str]] = {}
     for window, code in zip(windows, own, strict=True):
         if code:

@@ -1,11 +1,11 @@
 """Rows from any text without a parser: names by capitals, key phrases, co-occurrence."""
 
 from polygraph.extract.lexicon import GENERIC_HEADS, TITLES, TYPE_OF_NOUN
-from polygraph.extract.nlp.capitalized_names import capitalised_spans, name_in, places_of
+from polygraph.extract.nlp.capitalized_names import capitalized_spans, name_in_title, occurrences
 from polygraph.extract.nlp.keyphrases import keyphrases
 from polygraph.extract.nlp.row_builder import Draft
 from polygraph.text.language import FUNCTION_WORDS, has_capitals
-from polygraph.text.sentences import sentences
+from polygraph.text.sentences import sentence_spans
 
 
 def read_plain(draft: Draft, text: str, language: str, title: str = "") -> None:
@@ -14,15 +14,17 @@ def read_plain(draft: Draft, text: str, language: str, title: str = "") -> None:
     A single capitalised word at the beginning of a sentence counts as a name only if the same word stands
     capitalised elsewhere in the text, and never in lower case.
     """
-    spans = sentences(text, language=language or "en")
+    spans = sentence_spans(text, language=language or "en")
     cased = has_capitals(text)
     found: list[list[tuple[int, int, str, bool]]] = []
     sure: set[str] = set()
     doubtful: set[tuple[int, int]] = set()
     for begin, end in spans:
-        row = [(begin + a, begin + b, "", True) for a, b in places_of(name_in(title), text[begin:end])]
+        row = [
+            (begin + a, begin + b, "", True) for a, b in occurrences(name_in_title(title), text[begin:end])
+        ]
         for span in (
-            capitalised_spans(text[begin:end], language=language) if cased or language in _CASELESS else ()
+            capitalized_spans(text[begin:end], language=language) if cased or language in _CASELESS else ()
         ):
             if any(a < begin + span.end and begin + span.start < b for a, b, _, _ in row):
                 continue

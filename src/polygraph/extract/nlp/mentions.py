@@ -4,7 +4,7 @@ from bisect import bisect_right
 from dataclasses import dataclass
 
 from polygraph.extract.lexicon import GENERIC_HEADS, MONTHS, TITLES, TYPE_OF_NOUN, WEEKDAYS
-from polygraph.extract.nlp.capitalized_names import capitalised_spans, places_of
+from polygraph.extract.nlp.capitalized_names import capitalized_spans, occurrences
 from polygraph.extract.nlp.dependency_trees import Sentence
 
 _TYPES = {
@@ -104,10 +104,10 @@ def mentions(sentence: Sentence, title: str = "") -> tuple[list[Found], list[tup
 
 
 def _names(sentence: Sentence, title: str) -> list[Found]:
-    found = [Found(*_tokens(sentence, a, b), "", True) for a, b in places_of(title, sentence.text)]
+    found = [Found(*_tokens(sentence, a, b), "", True) for a, b in occurrences(title, sentence.text)]
     found = [m for m in found if m.last - m.first > 1 or sentence.pos[m.first] == "PROPN"]
     shouted = sentence.text.isupper() and len(sentence.words) > 3
-    spans = [s for s in capitalised_spans(sentence.text) if s.date or not shouted]
+    spans = [s for s in capitalized_spans(sentence.text) if s.date or not shouted]
     for span in spans:
         if span.date:
             first, last = _tokens(sentence, span.start, span.end)

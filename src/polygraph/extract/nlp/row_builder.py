@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TypeAlias
 
-from polygraph.text.normalize import normalise
+from polygraph.text.normalize import normalize_name
 
 STRENGTH = 0.3
 """Of one pair in one sentence, where a parsed triple counts 1."""
@@ -45,7 +45,7 @@ class _Relation:
 @lru_cache(maxsize=8_192)
 def key_of(name: str) -> str:
     """Normalise a name, remembering the answer."""
-    return normalise(name)
+    return normalize_name(name)
 
 
 class Draft:

@@ -20,7 +20,7 @@ from threading import Lock
 from typing import Any, TypeAlias
 
 from polygraph.extract.nlp import dependency_trees
-from polygraph.extract.nlp.capitalized_names import name_in
+from polygraph.extract.nlp.capitalized_names import name_in_title
 from polygraph.extract.nlp.english import read_block
 from polygraph.extract.nlp.keyword_extractor import read_plain
 from polygraph.extract.nlp.paragraphs import blocks
@@ -240,7 +240,7 @@ def _calm(text: str, title: str) -> str:
     if text.isupper() and len(text) > 20:
         lower = text.lower()
         text = lower if len(lower) == len(text) else text
-    name = name_in(title)
+    name = name_in_title(title)
     if _MARK.search(name) and name in text:
         text = text.replace(name, _MARK.sub("x", name))
     return text

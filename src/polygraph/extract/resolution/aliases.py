@@ -1,4 +1,4 @@
-"""Which names of one document stand for a longer name of the same document."""
+"""Aliases within one document: short names, acronyms and legal forms that stand for a longer name."""
 
 import re
 from collections import defaultdict
@@ -6,174 +6,193 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from polygraph.extract.lexicon import COMPANY_FORMS, GROUP_TITLES, OCCUPATIONS, TITLES, TYPE_OF_NOUN
-from polygraph.extract.resolution.attributes import Name, gender_of
+from polygraph.extract.resolution.name_parts import NameParts, gender_of
 from polygraph.text.language import FUNCTION_WORDS
 
 _ACRONYM = re.compile(r"[A-Z][A-Z&.]{1,7}")
-_SMALL = frozenset(["of", "the", "and", "for", "de", "la", "in", "on"])
+_NOT_IN_ACRONYMS = frozenset(["of", "the", "and", "for", "de", "la", "in", "on"])
 _NOT_IN_PEOPLE = (FUNCTION_WORDS["en"] | {"s"}) - frozenset(["i", "a", "will", "may", "do", "so", "an"])
-_FOND = (
+_ADJECTIVES_BEFORE_NAMES = (
     "old young poor dear little good big great master brave here evil merry kind noble wretched blessed sweet "
     "lovely whereat"
 )
-_EPITHETS = frozenset(_FOND.split())
-_WIFE = frozenset(["mrs", "madame", "lady", "frau", "señora", "signora"])
-_TRADES_IN_SURNAMES = (
+_EPITHETS = frozenset(_ADJECTIVES_BEFORE_NAMES.split())
+_TITLES_OF_WIVES = frozenset(["mrs", "madame", "lady", "frau", "señora", "signora"])
+_TRADES_AS_SURNAMES = (
     "baker cook cooper mason miller potter smith tailor farmer fisher gardener shepherd judge porter"
 )
-COMMON = (TITLES | OCCUPATIONS | frozenset(TYPE_OF_NOUN)) - frozenset(_TRADES_IN_SURNAMES.split())
-"""Words that are no surname, though they may be written with a capital (``Town Clerk``)."""
+_NOT_SURNAMES = (TITLES | OCCUPATIONS | frozenset(TYPE_OF_NOUN)) - frozenset(_TRADES_AS_SURNAMES.split())
+"""Words that are not surnames although they may be capitalised (``Town Clerk``)."""
 _NUMERAL = re.compile(r"[ivxlc]+|\d.*")
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class DocumentName:
     """A name as one document uses it."""
 
-    name: Name
+    parts: NameParts
     written: str
     """Its first spelling in code point order."""
     types: frozenset[str]
     windows: frozenset[str]
 
     def may_be_person(self) -> bool:
-        """Say whether its types allow a person."""
+        """Return whether its types allow a person."""
         return not self.types or bool(self.types & {"person", ""})
 
 
 @dataclass(frozen=True, slots=True)
 class Alias:
-    """A name that stands for a longer one."""
+    """The longer name that a name stands for."""
 
     base: str
-    """Base of the longer name."""
+    """Base name of the longer name."""
     score: float
 
 
-def aliases(locals_: Iterable[Local], sentences: Mapping[str, str]) -> dict[str, Alias]:
-    """Match short names to the longer names of the document.
+def find_aliases(names: Iterable[DocumentName], sentences: Mapping[str, str]) -> dict[str, Alias]:
+    """Match short names to the longer names of the same document.
 
-    A single name (``Quill``, ``Captain Quill``, ``Anna``) is the only longer person's name that begins or
-    ends with it; a name with initials or without middle names (``J. Vane``) is the only one that fits; an
-    acronym is the only name with those initials (two letters: only if a sentence sets it in brackets
-    beside the name); a company is itself without its legal form. Where two fit, the name stays its own.
+    A single name (``Quill``, ``Captain Quill``, ``Anna``) stands for the only longer name of a person that
+    starts or ends with it. A name with initials or without middle names (``J. Vane``) stands for the only name
+    that fits. An acronym stands for the only name with these initials; with two letters, only if a sentence puts
+    one of the two in brackets. A company with its legal form stands for the company without it. A name that fits
+    several longer names is not an alias.
 
     Args:
-        locals_: the document's names, each key once.
+        names: the names of the document, each key once.
         sentences: a description for each key.
 
     Returns:
-        From key to alias, for keys whose base stands for another base. Not chained: targets are no aliases.
+        An alias for each key whose base name stands for another base name. Aliases are not chained: no target is an
+        alias itself.
     """
-    names = sorted(locals_, key=lambda n: n.name.key)
+    ordered = sorted(names, key=lambda name: name.parts.key)
+    capitalized = {n.parts.base: n for n in ordered if n.may_be_person() and not n.parts.is_lower_case}
     found: dict[str, Alias] = {}
-    known = {n.name.base: n for n in names if n.may_be_person() and not n.name.written_low}
-    people = []
-    for person in known.values():
-        words = person.name.words
-        if len(words) > 1 and words[0] in _EPITHETS and " ".join(words[1:]) in known:
-            found[person.name.key] = Alias(" ".join(words[1:]), 0.9)
-        elif is_full(words) and words[0] != words[-1]:
-            people.append(person)
-    windows: dict[str, frozenset[str]] = defaultdict(frozenset)
-    by_end: dict[str, set[str]] = defaultdict(set)
-    gender: dict[str, str] = {}
-    for person in people:
-        words = person.name.words
-        gender.setdefault(person.name.base, "")
-        gender[person.name.base] = gender[person.name.base] or gender_of(person.name)
-        by_end[words[-1]].add(person.name.base)
-        by_end[words[0]].add(person.name.base)
-        windows[person.name.base] |= person.windows
-    targets: dict[str, str] = {}
-    for person in people:
-        longer = _longer(person.name.words, by_end)
-        if len(longer) == 1:
-            targets[person.name.base] = longer[0]
-    for person in people:
-        base = _end(person.name.base, targets)
-        if base != person.name.base:
-            found[person.name.key] = Alias(base, 0.9)
-    for single in names:
-        name = single.name
-        if len(name.words) != 1 or name.written_low or not single.may_be_person():
-            continue
-        if name.base in COMMON or len(name.base) < 3 or _NUMERAL.fullmatch(name.base):
-            continue
-        bearers = by_end.get(name.words[0], set())
-        if name.titles or any(base.split()[-1] == name.words[0] for base in bearers):
-            # A title goes with the surname, and so does a word that is somebody's surname.
-            bearers = {base for base in bearers if base.split()[-1] == name.words[0]}
-        else:
-            # A first name needs its full name in the same window somewhere: there are many Toms.
-            bearers = {base for base in bearers if windows[base] & single.windows}
-        sure = {base for base in bearers if "person" in known[base].types}
-        fitting = sorted({_end(base, targets) for base in sure or bearers})
-        if not (name.titles & _WIFE and len(fitting) > 1):
-            # Beside other bearers of the surname, ``Mrs.`` may be the wife of any.
-            fitting = [b for b in fitting if _same_gender(gender_of(name), gender.get(b, ""))]
-        if len(fitting) == 1 and ("person" in single.types or "person" in known[fitting[0]].types):
-            found[name.key] = Alias(fitting[0], 0.9)
+    full_names = []
+    for name in capitalized.values():
+        words = name.parts.words
+        if len(words) > 1 and words[0] in _EPITHETS and " ".join(words[1:]) in capitalized:
+            found[name.parts.key] = Alias(" ".join(words[1:]), 0.9)
+        elif is_full_name(words) and words[0] != words[-1]:
+            full_names.append(name)
+    people = _People(full_names)
+    for person in full_names:
+        base = people.longest(person.parts.base)
+        if base != person.parts.base:
+            found[person.parts.key] = Alias(base, 0.9)
+    for name in ordered:
+        alias = _single_name_alias(name, people, capitalized)
+        if alias is not None:
+            found[name.parts.key] = alias
     for key, alias in list(found.items()):
-        # An epithet before a surname goes where the surname goes.
+        # ``Old Quill`` stands for what ``Quill`` stands for.
         further = found.get(alias.base)
         if further is not None:
             found[key] = further
-    _acronyms(names, sentences, found)
-    _companies(names, found)
+    _add_acronyms(ordered, sentences, found)
+    _add_legal_forms(ordered, found)
     return {key: alias for key, alias in found.items() if key != alias.base}
 
 
-def is_full(words: Sequence[str]) -> bool:
-    """Say whether words may be a person's first name and surname.
+def is_full_name(words: Sequence[str]) -> bool:
+    """Return whether words may be a person's given name and surname.
 
-    >>> is_full(["anna", "quill"]), is_full(["king", "of", "rock"]), is_full(["anna", "q"])
+    >>> is_full_name(["anna", "quill"]), is_full_name(["king", "of", "rock"]), is_full_name(["anna", "q"])
     (True, False, False)
     """
     if len(words) < 2 or len(words[-1]) < 2 or words[0] in GROUP_TITLES:
         return False
-    return words[-1] not in COMMON and not _NOT_IN_PEOPLE.intersection(words)
+    return words[-1] not in _NOT_SURNAMES and not _NOT_IN_PEOPLE.intersection(words)
 
 
-def _same_gender(title: str, bearer: str) -> bool:
-    """``Mrs.`` needs a woman; ``Mr.`` or nothing only excludes the other sex."""
+class _People:
+    """The full names of people in one document, by base name."""
+
+    def __init__(self, full_names: Iterable[DocumentName]) -> None:
+        self.windows: dict[str, frozenset[str]] = defaultdict(frozenset)
+        self.by_end: dict[str, set[str]] = defaultdict(set)
+        """Base names by their first and by their last word."""
+        self.gender: dict[str, str] = {}
+        for person in full_names:
+            words, base = person.parts.words, person.parts.base
+            self.gender[base] = self.gender.get(base, "") or gender_of(person.parts)
+            self.by_end[words[-1]].add(base)
+            self.by_end[words[0]].add(base)
+            self.windows[base] |= person.windows
+        self._longer: dict[str, str] = {}
+        for base in self.gender:
+            longer = _longer_names(base.split(), self.by_end)
+            if len(longer) == 1:
+                self._longer[base] = longer[0]
+
+    def longest(self, base: str) -> str:
+        """Return the longest name that a name stands for, or the name itself."""
+        for _ in range(4):
+            if base not in self._longer:
+                break
+            base = self._longer[base]
+        return base
+
+
+def _single_name_alias(
+    single: DocumentName, people: _People, capitalized: Mapping[str, DocumentName]
+) -> Alias | None:
+    """Match a surname or given name to the only full name that fits."""
+    name = single.parts
+    if len(name.words) != 1 or name.is_lower_case or not single.may_be_person():
+        return None
+    if name.base in _NOT_SURNAMES or len(name.base) < 3 or _NUMERAL.fullmatch(name.base):
+        return None
+    candidates = people.by_end.get(name.words[0], set())
+    if name.titles or any(base.split()[-1] == name.words[0] for base in candidates):
+        # A title goes with the surname. A word that is somebody's surname is not read as a given name.
+        candidates = {base for base in candidates if base.split()[-1] == name.words[0]}
+    else:
+        # A given name must share a window with its full name: there are many Toms.
+        candidates = {base for base in candidates if people.windows[base] & single.windows}
+    certain = {base for base in candidates if "person" in capitalized[base].types}
+    fitting = sorted({people.longest(base) for base in certain or candidates})
+    if not (name.titles & _TITLES_OF_WIVES and len(fitting) > 1):
+        # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
+        fitting = [b for b in fitting if _genders_agree(gender_of(name), people.gender.get(b, ""))]
+    if len(fitting) == 1 and ("person" in single.types or "person" in capitalized[fitting[0]].types):
+        return Alias(fitting[0], 0.9)
+    return None
+
+
+def _genders_agree(title: str, person: str) -> bool:
+    """Return whether a title's gender allows a person: ``Mrs.`` requires a woman, ``Mr.`` only excludes one."""
     if title == "f":
-        return bearer == "f"
-    return not (title and bearer and title != bearer)
+        return person == "f"
+    return not (title and person and title != person)
 
 
-def _end(base: str, targets: Mapping[str, str]) -> str:
-    for _ in range(4):
-        if base not in targets:
-            break
-        base = targets[base]
-    return base
-
-
-def _longer(words: tuple[str, ...], by_end: Mapping[str, set[str]]) -> list[str]:
-    """Longer names of the same first name or initial and the same surname."""
+def _longer_names(words: Sequence[str], by_end: Mapping[str, set[str]]) -> list[str]:
+    """Return the longer names with the same surname and the same given name or initial."""
     found = []
     for base in sorted(by_end.get(words[-1], ())):
         other = base.split()
         if other == list(words) or other[-1] != words[-1] or len(" ".join(other)) <= len(" ".join(words)):
             continue
-        if _fits(list(words[:-1]), other[:-1]):
+        if _given_names_fit(list(words[:-1]), other[:-1]):
             found.append(base)
-    # ``J. Vane`` fits both ``J. R. Vane`` and ``John R. Vane``: the longest decides if the others fit it too.
+    # ``J. Vane`` fits both ``J. R. Vane`` and ``John R. Vane``: take the longest if the others fit it too.
     if len(found) > 1:
         longest = max(found, key=lambda b: (len(b), b)).split()
-        if all(b.split() == longest or _fits(b.split()[:-1], longest[:-1]) for b in found):
+        if all(b.split() == longest or _given_names_fit(b.split()[:-1], longest[:-1]) for b in found):
             return [" ".join(longest)]
     return found
 
 
-def _fits(short: list[str], full: list[str]) -> bool:
-    """Whether given names can be those of the longer list, in order; the first must match."""
-    if not short or not full or not _agree(short[0], full[0]):
+def _given_names_fit(short: list[str], full: list[str]) -> bool:
+    """Return whether given names are a subsequence of a longer list; the first must match."""
+    if not short or not full or not _is_initial_or_equal(short[0], full[0]):
         return False
     at = 1
     for word in short[1:]:
-        while at < len(full) and not _agree(word, full[at]):
+        while at < len(full) and not _is_initial_or_equal(word, full[at]):
             at += 1
         if at == len(full):
             return False
@@ -181,39 +200,39 @@ def _fits(short: list[str], full: list[str]) -> bool:
     return True
 
 
-def _agree(a: str, b: str) -> bool:
+def _is_initial_or_equal(a: str, b: str) -> bool:
     return a == b or (len(a) == 1 and b.startswith(a))
 
 
-def _acronyms(names: list[Local], sentences: Mapping[str, str], found: dict[str, Alias]) -> None:
-    by_initials: dict[str, list[Local]] = defaultdict(list)
+def _add_acronyms(names: list[DocumentName], sentences: Mapping[str, str], found: dict[str, Alias]) -> None:
+    by_initials: dict[str, list[DocumentName]] = defaultdict(list)
     for long in names:
-        words = [w for w in long.name.words if w not in _SMALL]
-        if len(words) > 1 and not long.name.written_low and not long.types & {"person", "date"}:
+        words = [w for w in long.parts.words if w not in _NOT_IN_ACRONYMS]
+        if len(words) > 1 and not long.parts.is_lower_case and not long.types & {"person", "date"}:
             by_initials["".join(w[0] for w in words)].append(long)
     for short in names:
         if (
-            short.name.key in found
+            short.parts.key in found
             or not _ACRONYM.fullmatch(short.written)
             or short.types & {"person", "date"}
         ):
             continue
-        letters = short.name.base.replace(".", "").replace("&", "")
+        letters = short.parts.base.replace(".", "").replace("&", "")
         fitting = by_initials.get(letters, [])
-        if len({f.name.base for f in fitting}) != 1:
+        if len({f.parts.base for f in fitting}) != 1:
             continue
         long = fitting[0]
-        text = " ".join((sentences.get(short.name.key, ""), sentences.get(long.name.key, "")))
-        shown = f"({short.written})" in text or f"({long.written})" in text
-        if shown or len(letters) > 2:
-            found[short.name.key] = Alias(long.name.base, 1.0 if shown else 0.8)
+        text = " ".join((sentences.get(short.parts.key, ""), sentences.get(long.parts.key, "")))
+        in_brackets = f"({short.written})" in text or f"({long.written})" in text
+        if in_brackets or len(letters) > 2:
+            found[short.parts.key] = Alias(long.parts.base, 1.0 if in_brackets else 0.8)
 
 
-def _companies(names: list[Local], found: dict[str, Alias]) -> None:
-    bases = {n.name.base for n in names}
+def _add_legal_forms(names: list[DocumentName], found: dict[str, Alias]) -> None:
+    bases = {n.parts.base for n in names}
     for company in names:
-        words = company.name.words
-        if len(words) > 1 and words[-1] in COMPANY_FORMS and not company.name.written_low:
+        words = company.parts.words
+        if len(words) > 1 and words[-1] in COMPANY_FORMS and not company.parts.is_lower_case:
             short = " ".join(words[:-1])
             if short in bases and short not in found:
-                found.setdefault(company.name.key, Alias(short, 0.95))
+                found.setdefault(company.parts.key, Alias(short, 0.95))

@@ -1,4 +1,4 @@
-"""Which different spellings may be one name, found without comparing all pairs."""
+"""Blocking: candidate pairs of names with similar spelling, found without comparing all pairs."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ from polygraph.columnar import Array
 from polygraph.extract.lexicon import COMPANY_FORMS, MEN, WOMEN
 
 MAX_BLOCK = 30
-"""Names that share a block; larger blocks are too common to tell anything and are left out."""
+"""Names per block; larger blocks share something too common to be informative and are skipped."""
 
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 _ORDINALS = "first second third fourth fifth sixth seventh eighth ninth tenth"
@@ -25,12 +25,13 @@ hyper hypo pre post pro anti intra inter national international direct indirect 
 spring summer autumn winter january february march april may june july august september october november december
 monday tuesday wednesday thursday friday saturday sunday morning evening first last
 """
-_TELLING = frozenset((_CONTRASTS + _ORDINALS).split())
+_DISTINGUISHING = frozenset((_CONTRASTS + _ORDINALS).split()) | MEN | WOMEN
 _PREFIXES = ("un", "in", "im", "non", "anti", "hyper", "hypo", "pre", "post", "inter", "intra", "dis")
+_LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
 
 
 def skeleton(key: str) -> str:
-    """Letters and digits of a normalised name, without accents, in lower case.
+    """Return the letters and digits of a normalised name, without accents.
 
     >>> skeleton("counting-house") == skeleton("counting house"), skeleton("øresund bro")
     (True, 'oresundbro')
@@ -39,11 +40,8 @@ def skeleton(key: str) -> str:
     return text if text.isalnum() else "".join(filter(str.isalnum, text))
 
 
-_LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
-
-
 def singular(key: str) -> str:
-    """A phrase with its last word in the singular, by rule; enough to let the two forms meet.
+    """Return a phrase with its last word in the singular, by the common English rules.
 
     >>> singular("old lighthouses"), singular("bodies"), singular("glass"), singular("gas")
     ('old lighthouse', 'body', 'glass', 'gas')
@@ -61,10 +59,10 @@ def singular(key: str) -> str:
     return key[:-1]
 
 
-def without_form(key: str) -> str:
-    """A company's name without its legal form.
+def without_legal_form(key: str) -> str:
+    """Return a company's name without its legal form.
 
-    >>> without_form("acme ltd"), without_form("ltd")
+    >>> without_legal_form("acme ltd"), without_legal_form("ltd")
     ('acme', 'ltd')
     """
     words = key.split()
@@ -73,22 +71,22 @@ def without_form(key: str) -> str:
     return " ".join(words)
 
 
-def contradict(a: str, b: str) -> bool:
-    """Say whether two names differ in what is never a matter of spelling.
+def names_conflict(a: str, b: str) -> bool:
+    """Return whether two names differ in a word that is never a spelling variant.
 
-    Numbers, years, Roman numerals, ordinals, opposites (``north``, ``south``), given names, negating prefixes.
+    Such words are numbers, years, Roman numerals, ordinals, opposites (``north``, ``south``), given names and
+    words with a negating prefix.
 
-    >>> contradict("henry iv", "henry v"), contradict("gale of 1871", "gale of 1872")
+    >>> names_conflict("henry iv", "henry v"), names_conflict("gale of 1871", "gale of 1872")
     (True, True)
-    >>> contradict("marion vane", "marian vane"), contradict("fezziwig ball", "fezziwigg ball")
+    >>> names_conflict("marion vane", "marian vane"), names_conflict("fezziwig ball", "fezziwigg ball")
     (True, False)
     """
     if sorted(_NUMBER.findall(a)) != sorted(_NUMBER.findall(b)):
         return True
     left, right = set(a.split()), set(b.split())
     only_left, only_right = left - right, right - left
-    telling = _TELLING | MEN | WOMEN
-    if only_left & telling or only_right & telling:
+    if only_left & _DISTINGUISHING or only_right & _DISTINGUISHING:
         return True
     return any(
         x == prefix + y or y == prefix + x
@@ -99,97 +97,97 @@ def contradict(a: str, b: str) -> bool:
 
 
 def similarity(a: str, b: str) -> float:
-    """One minus the edit distance (with swaps of neighbours) over the longer length.
+    """Return one minus the edit distance (with transpositions) divided by the longer length.
 
     >>> round(similarity("fezziwig", "fezzwig"), 3), similarity("ab", "ba")
     (0.875, 0.5)
     """
     longest = max(len(a), len(b))
-    return 1.0 if not longest else 1.0 - _osa()(a, b) / longest
+    return 1.0 if not longest else 1.0 - _edit_distance()(a, b) / longest
 
 
 @cache
-def _osa() -> Callable[[str, str], int]:
-    """Optimal string alignment distance."""
+def _edit_distance() -> Callable[[str, str], int]:
+    """Load the optimal string alignment distance."""
     from rapidfuzz.distance import OSA
 
     return OSA.distance
 
 
-def same_spelling(keys: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
-    """Yield pairs of names that differ in hyphens, spaces, accents, plural or legal form alone.
+def same_form_pairs(keys: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
+    """Yield pairs of names that differ only in hyphens, spaces, accents, plural or legal form.
 
     Args:
-        keys: normalised names; true for phrases, of which the plural may meet the singular.
+        keys: normalised names; true for phrases, whose plural may match their singular.
     """
-    meeting: dict[str, list[str]] = defaultdict(list)
+    by_form: dict[str, list[str]] = defaultdict(list)
     for key in sorted(keys):
-        form = without_form(singular(key) if keys[key] else key)
-        bones = skeleton(form)
-        # Digits that hyphens part (``1-2`` and ``12``) are different numbers.
-        meeting[f"{bones}\0{' '.join(_NUMBER.findall(form))}"].append(key)
-    for bones, group in meeting.items():
-        if bones[0] != "\0":
+        form = without_legal_form(singular(key) if keys[key] else key)
+        # Digits separated by a hyphen (``1-2`` and ``12``) are different numbers.
+        by_form[f"{skeleton(form)}\0{' '.join(_NUMBER.findall(form))}"].append(key)
+    for form, group in by_form.items():
+        if form[0] != "\0":
             yield from ((group[0], other) for other in group[1:])
 
 
-def near_spelling(keys: Iterable[str], *, min_length: int = 7) -> Iterator[tuple[str, str]]:
-    """Yield pairs of names that differ by one letter of one long word, in order.
+def one_edit_pairs(keys: Iterable[str], *, min_length: int = 7) -> Iterator[tuple[str, str]]:
+    """Yield pairs of names that differ by one edit in one long word, in order.
 
-    A letter added, lost or changed, or two swapped. By shared deletions (Garbe, 2012): each name is filed under
-    itself with one letter of a long word left out, and only names filed together are compared.
+    An edit is an insertion, deletion, substitution or transposition. Blocks come from shared deletions (Garbe, 2012):
+    each name is indexed under itself with one letter of a long word left out, and only names that share an
+    entry are compared.
 
     Args:
         keys: normalised names.
-        min_length: shortest word that may differ; short words are neighbours by chance.
+        min_length: shortest word that may differ; short words are similar by chance.
 
-    >>> list(near_spelling(["ebenezer fezziwig", "ebenezer fezziwigg", "anna vane", "anne vane"]))
+    >>> list(one_edit_pairs(["ebenezer fezziwig", "ebenezer fezziwigg", "anna vane", "anne vane"]))
     [('ebenezer fezziwig', 'ebenezer fezziwigg')]
     """
     ordered = sorted({key for key in keys if len(key) <= 60})
-    # Forms are ten for each name, and nearly all of one name alone: held as hashes, not as strings.
-    forms, of = array("q"), array("i")
+    # There are about ten forms per name, and nearly all belong to one name only: hashes instead of strings.
+    forms, owners = array("q"), array("i")
     for n, key in enumerate(ordered):
-        for form in dict.fromkeys(_one_less(key, min_length)):
+        for form in dict.fromkeys(_deletions(key, min_length)):
             forms.append(hash(form))
-            of.append(n)
-    seen: set[tuple[str, str]] = set()
-    distance = _osa()
-    for group in _sharing(np.asarray(forms), np.asarray(of)):
+            owners.append(n)
+    pairs: set[tuple[str, str]] = set()
+    distance = _edit_distance()
+    for group in _shared(np.asarray(forms), np.asarray(owners)):
         if len(group) <= MAX_BLOCK:
             for pair in combinations([ordered[n] for n in group], 2):
-                if pair not in seen and distance(*pair) == 1 and _long_word_differs(*pair, min_length):
-                    seen.add(pair)
-    yield from sorted(seen)
+                if pair not in pairs and distance(*pair) == 1 and _differ_in_long_word(*pair, min_length):
+                    pairs.add(pair)
+    yield from sorted(pairs)
 
 
-def _one_less(key: str, min_length: int) -> Iterator[str]:
-    """A name with each letter of its long words left out once, and itself, if it has such words."""
-    at, whole = 0, False
+def _deletions(key: str, min_length: int) -> Iterator[str]:
+    """Yield a name with each letter of its long words left out once, then the name; nothing without long words."""
+    at, has_long_word = 0, False
     for word in key.split(" "):
         end = at + len(word)
         if len(word) >= min_length:
-            whole = True
+            has_long_word = True
             for i in range(at, end):
                 if i == at or key[i] != key[i - 1]:
                     yield key[:i] + key[i + 1 :]
         at = end + 1
-    if whole:
+    if has_long_word:
         yield key
 
 
-def _sharing(values: Array, of: Array) -> Iterator[list[int]]:
-    """Owners of each value that several have, ascending."""
-    order = np.lexsort((of, values))
+def _shared(values: Array, owners: Array) -> Iterator[list[int]]:
+    """Yield the owners, ascending, of each value that has several."""
+    order = np.lexsort((owners, values))
     values = values[order]
     same = np.flatnonzero(values[1:] == values[:-1])
     begins = same[np.diff(same, prepend=-2) > 1]
     ends = same[np.diff(same, append=len(values) + 1) > 1] + 2
     for begin, end in zip(begins.tolist(), ends.tolist(), strict=True):
-        yield of[order[begin:end]].tolist()
+        yield owners[order[begin:end]].tolist()
 
 
-def _long_word_differs(a: str, b: str, min_length: int) -> bool:
+def _differ_in_long_word(a: str, b: str, min_length: int) -> bool:
     left, right = a.split(" "), b.split(" ")
     if len(left) != len(right):
         return False
@@ -197,12 +195,12 @@ def _long_word_differs(a: str, b: str, min_length: int) -> bool:
     return len(differing) == 1 and min(map(len, differing[0])) >= min_length
 
 
-def sharing_words(keys: Iterable[str], *, least: float = 0.8) -> Iterator[tuple[str, str]]:
-    """Yield pairs of names that share a rare word or a rare beginning and are alike, in order.
+def shared_word_pairs(keys: Iterable[str], *, min_similarity: float = 0.8) -> Iterator[tuple[str, str]]:
+    """Yield pairs of similar names that share a rare word or a rare prefix, in order.
 
     Args:
         keys: normalised names.
-        least: smallest `similarity`.
+        min_similarity: smallest `similarity`.
     """
     blocks: dict[str, list[str]] = defaultdict(list)
     for key in sorted(set(keys)):
@@ -210,11 +208,12 @@ def sharing_words(keys: Iterable[str], *, least: float = 0.8) -> Iterator[tuple[
         for word in {w for w in words if len(w) > 3}:
             blocks[word].append(key)
         blocks[f"\0{skeleton(key)[:5]}"].append(key)
-    seen: set[tuple[str, str]] = set()
+    pairs: set[tuple[str, str]] = set()
     for group in blocks.values():
         if 1 < len(group) <= MAX_BLOCK:
             for a, b in combinations(group, 2):
-                near = (a, b) not in seen and abs(len(a) - len(b)) <= (1 - least) * max(len(a), len(b))
-                if near and similarity(a, b) >= least:
-                    seen.add((a, b))
-    yield from sorted(seen)
+                if (a, b) in pairs or abs(len(a) - len(b)) > (1 - min_similarity) * max(len(a), len(b)):
+                    continue
+                if similarity(a, b) >= min_similarity:
+                    pairs.add((a, b))
+    yield from sorted(pairs)

@@ -1,42 +1,49 @@
-"""What a user has decided about entities: which names must not meet, and which must."""
+"""Cannot-link and must-link constraints of the user, and the mentions that they apply to."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Set
+from typing import TypeAlias
 
-from polygraph.extract.resolution.records import Side
-from polygraph.text.normalize import normalise
+from polygraph.text.normalize import normalize_name
+
+ConstraintKey: TypeAlias = tuple[str, str]
+"""One side of a constraint: a normalised name, and a document or ``""`` for all documents."""
 
 
-def side_of(text: str) -> Side:
-    """Split ``name @ document`` in the key of the name and the document, which may be empty.
+def parse_key(text: str) -> ConstraintKey:
+    """Split ``name @ document`` into the normalised name and the document, which may be empty.
 
-    >>> side_of("The Halcyon @ log.md"), side_of("Halcyon")
+    >>> parse_key("The Halcyon @ log.md"), parse_key("Halcyon")
     (('halcyon', 'log.md'), ('halcyon', ''))
     """
     name, _, document = text.partition(" @ ")
-    return normalise(name), document
+    return normalize_name(name), document
 
 
-class Decisions:
-    """Pairs of sides that must stay apart, looked up by name."""
+class Constraints:
+    """Cannot-link constraints, indexed by the mentions that they apply to.
 
-    def __init__(self, apart: Iterable[tuple[str, str]]) -> None:
-        self._against: dict[Side, set[Side]] = defaultdict(set)
-        for a, b in apart:
-            left, right = side_of(a), side_of(b)
-            if left != right:  # a name cannot be parted from itself without saying where
-                self._against[left].add(right)
-                self._against[right].add(left)
+    Args:
+        cannot_link: pairs of ``name`` or ``name @ document``.
+    """
+
+    def __init__(self, cannot_link: Iterable[tuple[str, str]]) -> None:
+        self._conflicts: dict[ConstraintKey, set[ConstraintKey]] = defaultdict(set)
+        for a, b in cannot_link:
+            left, right = parse_key(a), parse_key(b)
+            if left != right:  # a name cannot be split from itself unless a document is given
+                self._conflicts[left].add(right)
+                self._conflicts[right].add(left)
 
     def __bool__(self) -> bool:
-        return bool(self._against)
+        return bool(self._conflicts)
 
-    def sides(self, key: str, document: str) -> frozenset[Side]:
-        """Sides that a name in a document matches."""
-        if not self._against:
+    def keys(self, name: str, document: str) -> frozenset[ConstraintKey]:
+        """Return the constraint keys that match a normalised name in a document."""
+        if not self._conflicts:
             return frozenset()
-        return frozenset(side for side in ((key, ""), (key, document)) if side in self._against)
+        return frozenset(key for key in ((name, ""), (name, document)) if key in self._conflicts)
 
-    def forbid(self, a: Set[Side], b: Set[Side]) -> bool:
-        """Say whether what matches some sides must not meet what matches others."""
-        return bool(a and b) and any(not self._against[side].isdisjoint(b) for side in a)
+    def forbid(self, a: Set[ConstraintKey], b: Set[ConstraintKey]) -> bool:
+        """Return whether a constraint forbids one entity for mentions with keys `a` and mentions with keys `b`."""
+        return bool(a and b) and any(not self._conflicts[key].isdisjoint(b) for key in a)

@@ -1,222 +1,215 @@
-"""Mentions of one name: one entity, or several that the text keeps apart."""
+"""Disambiguation: the mentions of one name are one entity unless attributes or constraints split them."""
 
-from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
 import numpy as np
 
 from polygraph.columnar import Array
-from polygraph.extract.resolution.aliases import is_full
-from polygraph.extract.resolution.attributes import Evidence, Name, gender_of
-from polygraph.extract.resolution.mention_table import Names
-from polygraph.extract.resolution.records import Cluster, Side
+from polygraph.extract.resolution.attributes import Attributes
+from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.constraints import ConstraintKey
+from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.name_parts import NameParts
 
-_MAX_NAMESAKES = 50
-_MAX_COMPARED = 40
-"""Different things told of bearers of one name, up to which all pairs are compared."""
-_PARTED = frozenset(["person", "", "ship"])
-"""Types of which evidence is asked for."""
-_NOTHING = Evidence()
+_MAX_ENTITIES_PER_NAME = 50
+_MAX_PAIRWISE = 40
+"""Above this many distinct attribute sets, mentions are assigned greedily without comparing all pairs first."""
+_SPLITTABLE_TYPES = frozenset(["person", "", "ship"])
+"""Types whose attributes can split a name."""
+_NO_ATTRIBUTES = Attributes()
+_CONSTRAINT = "constraint of the user"
 
 
 @dataclass(slots=True)
-class _Item:
-    """A name of a window, with what was read off it."""
+class _Mention:
+    """One row of the table with its features."""
 
     row: int
     document: int
-    name: Name
-    told: Evidence
-    several: bool
-    around: frozenset[str]
-    """Its company."""
-    sides: frozenset[Side]
+    name: NameParts
+    attributes: Attributes
+    has_namesake: bool
+    context_names: frozenset[str]
+    constraint_keys: frozenset[ConstraintKey]
 
 
 @dataclass(slots=True)
-class _Bearer:
-    """A cluster while it grows."""
+class _PartialCluster:
+    """A cluster while mentions are assigned to it."""
 
-    items: list[_Item] = field(default_factory=list)
-    told: Evidence = field(default_factory=Evidence)
+    mentions: list[_Mention] = field(default_factory=list)
+    attributes: Attributes = field(default_factory=Attributes)
     documents: set[int] = field(default_factory=set)
-    company: set[str] = field(default_factory=set)
-    sides: set[Side] = field(default_factory=set)
-    alone: bool = False
-    """Whether its company tells nothing."""
+    context_names: set[str] = field(default_factory=set)
+    constraint_keys: set[ConstraintKey] = field(default_factory=set)
+    ignores_context: bool = False
+    """True for mentions that fit several clusters: their context names describe no single entity."""
 
-    def take(self, item: _Item) -> None:
-        self.items.append(item)
-        self.told.add(item.told)
-        self.documents.add(item.document)
-        self.sides |= item.sides
-        if not self.alone:
-            self.company |= item.around
+    def add(self, mention: _Mention) -> None:
+        self.mentions.append(mention)
+        self.attributes.update(mention.attributes)
+        self.documents.add(mention.document)
+        self.constraint_keys |= mention.constraint_keys
+        if not self.ignores_context:
+            self.context_names |= mention.context_names
 
-    def cluster(self, base: str, names: Names) -> Cluster:
-        rows = np.array([item.row for item in self.items], dtype=np.int64)
-        around = rows[:0] if self.alone else rows
-        return Cluster(base, names, rows, self.told, around=around, sides=self.sides)
+    def to_cluster(self, base: str, table: MentionTable) -> Cluster:
+        rows = np.array([mention.row for mention in self.mentions], dtype=np.int64)
+        context_rows = rows[:0] if self.ignores_context else rows
+        return Cluster(
+            base,
+            table,
+            rows,
+            self.attributes,
+            context_rows=context_rows,
+            constraint_keys=self.constraint_keys,
+        )
 
 
-def cluster_names(names: Names) -> tuple[list[Cluster], dict[str, str]]:
-    """Group mentions by base, and part those that cannot be one.
+def cluster_by_name(table: MentionTable) -> tuple[list[Cluster], dict[str, str]]:
+    """Group mentions by base name, and split the groups that cannot be one entity.
 
     Returns:
-        The clusters in order of base; and per base that was parted, why.
+        The clusters in order of base name; and the reason of each base name that was split.
     """
-    parted = np.array([kind in _PARTED for kind in names.types], dtype=np.bool_)
+    splittable = np.array([type_ in _SPLITTABLE_TYPES for type_ in table.types], dtype=np.bool_)
     clusters: list[Cluster] = []
     reasons: dict[str, str] = {}
-    for base, (begin, end) in zip(names.bases, pairwise(names.ends.tolist()), strict=False):
-        group = names.rows[begin:end]
-        # Of a name that stands once, or of a thing, nothing need be known.
-        told = end - begin > 1 and parted[names.type[begin:end]].any() and (names.told[begin:end] >= 0).any()
-        if not told and not names.decisions:
-            clusters.append(Cluster(base, names, group, _NOTHING, around=group))
+    for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
+        group = table.rows[begin:end]
+        # A single mention and a name of a thing cannot be split by attributes.
+        compare = (
+            end - begin > 1
+            and splittable[table.type[begin:end]].any()
+            and (table.attribute_ids[begin:end] >= 0).any()
+        )
+        if not compare and not table.constraints:
+            clusters.append(Cluster(base, table, group, _NO_ATTRIBUTES, context_rows=group))
         else:
-            found, reason = _part(base, group, names, told=bool(told))
+            found, reason = _split_group(base, group, table, with_attributes=bool(compare))
             clusters += found
             if reason:
                 reasons[base] = reason
-        names.rest(end - begin)
+        table.count_reads(end - begin)
     return clusters, reasons
 
 
-def _part(base: str, group: Array, names: Names, *, told: bool) -> tuple[list[Cluster], str]:
-    """Part the mentions of one name; they are one unless something says otherwise."""
-    numbers = names.told[group] if told else np.full(len(group), -1)
-    if not names.decisions and (evidence := _agreed(numbers, names)) is not None:
-        # Those of which something is known come first, as below.
-        group[:] = np.concatenate((group[numbers >= 0], group[numbers < 0]))
-        return [Cluster(base, names, group, evidence, around=group)], ""
-    items = [
-        _Item(
+def _split_group(
+    base: str, group: Array, table: MentionTable, *, with_attributes: bool
+) -> tuple[list[Cluster], str]:
+    """Return the clusters of one base name and the reason why there are several, if there are."""
+    attribute_ids = table.attribute_ids[group] if with_attributes else np.full(len(group), -1)
+    if not table.constraints and (attributes := _merged_attributes(attribute_ids, table)) is not None:
+        # Mentions with attributes come first, as in `_assign`.
+        group[:] = np.concatenate((group[attribute_ids >= 0], group[attribute_ids < 0]))
+        return [Cluster(base, table, group, attributes, context_rows=group)], ""
+    mentions = [
+        _Mention(
             row,
             document,
-            names.name(row),
-            names.evidence(number),
-            bool(names.several[row]),
-            names.company(row) - {base},
-            names.sides(row),
+            table.name(row),
+            table.attributes(number),
+            bool(table.has_namesake[row]),
+            table.context_names(row) - {base},
+            table.constraint_keys(row),
         )
         for row, document, number in zip(
-            group.tolist(), names.document(group).tolist(), numbers.tolist(), strict=True
+            group.tolist(), table.document(group).tolist(), attribute_ids.tolist(), strict=True
         )
     ]
-    bearers, reason = _bearers(base, items, names)
-    return [bearer.cluster(base, names) for bearer in bearers], reason
+    clusters, reason = _assign(base, mentions, table)
+    return [cluster.to_cluster(base, table) for cluster in clusters], reason
 
 
-def _agreed(numbers: Array, names: Names) -> Evidence | None:
-    """All that is known of one bearer, if no two mentions contradict each other even where all else speaks for it."""
-    known, first = np.unique(numbers[numbers >= 0], return_index=True)
-    if len(known) > _MAX_COMPARED:
+def _merged_attributes(attribute_ids: Array, table: MentionTable) -> Attributes | None:
+    """Return the merged attributes of all mentions, or None if any two conflict by the strictest rules."""
+    known, first = np.unique(attribute_ids[attribute_ids >= 0], return_index=True)
+    if len(known) > _MAX_PAIRWISE:
         return None
-    distinct = [names.evidence(int(number)) for number in known[np.argsort(first)]]
+    distinct = [table.attributes(int(number)) for number in known[np.argsort(first)]]
     for one, other in combinations(distinct, 2):
-        if one.conflict(other, strangers=True) or one.soft_conflict(other, wide=True):
+        if one.conflict(other, unrelated=True) or one.occupation_conflict(other, with_offices=True):
             return None
-    whole = Evidence()
+    merged = Attributes()
     for one in distinct:
-        whole.add(one)
-    return whole
+        merged.update(one)
+    return merged
 
 
-def _bearers(base: str, items: list[_Item], names: Names) -> tuple[list[_Bearer], str]:
-    """One bearer after the other: each mention goes to the bearer that it fits best, or to a new one."""
-    told = [item for item in items if not item.told.empty()]
-    bearers: list[_Bearer] = []
+def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[list[_PartialCluster], str]:
+    """Assign each mention to the best cluster without a conflict, or to a new one.
+
+    Mentions with attributes come first, in their order; the others follow and go where their document and context
+    names are.
+    """
+    described = [mention for mention in mentions if not mention.attributes.is_empty()]
+    clusters: list[_PartialCluster] = []
     reason = ""
-    # Where the text itself knows of namesakes, less is needed to part two of them.
-    wide = any(item.several for item in told)
-    # What a document says of its bearer counts for the document as a whole, unless it contradicts itself.
-    for item in told:
-        fitting: list[_Bearer] = []
-        for bearer in bearers:
-            strangers = item.document not in bearer.documents and not (item.around & bearer.company)
-            why = item.told.conflict(bearer.told, strangers=strangers)
-            if not why and wide and strangers and len(bearers) == 1:
-                why = item.told.soft_conflict(bearer.told, wide=True)
-            if not why and names.decisions.forbid(item.sides, bearer.sides):
-                why = "as the user decided"
-            if why:
-                reason = reason or why
+    # Where the text itself refers to namesakes, offices split as well.
+    with_offices = any(mention.has_namesake for mention in described)
+    # Attributes of a mention count for its whole document, unless the document contradicts itself.
+    for mention in described:
+        fitting: list[_PartialCluster] = []
+        for cluster in clusters:
+            conflict = _conflict(mention, cluster, table, with_offices=with_offices and len(clusters) == 1)
+            if conflict:
+                reason = reason or conflict
             else:
-                fitting.append(bearer)
-        if not fitting and len(bearers) < _MAX_NAMESAKES:
-            bearers.append(_Bearer())
-            fitting = bearers[-1:]
-        _best(fitting or bearers, item).take(item)
-    ambiguous: _Bearer | None = None
-    for item in items:
-        if not item.told.empty():
+                fitting.append(cluster)
+        if not fitting and len(clusters) < _MAX_ENTITIES_PER_NAME:
+            clusters.append(_PartialCluster())
+            fitting = clusters[-1:]
+        _best(fitting or clusters, mention).add(mention)
+    ambiguous: _PartialCluster | None = None
+    for mention in mentions:
+        if not mention.attributes.is_empty():
             continue
-        fitting = [b for b in bearers if not names.decisions.forbid(item.sides, b.sides)]
-        near = [b for b in fitting if item.document in b.documents]
-        if len(near) > 1 and len(item.name.words) == 1 and item.name.base == base:
-            # ``Cratchit`` beside Mr. and Mrs. Cratchit may be either.
-            ambiguous = ambiguous or _Bearer(alone=True)
-            ambiguous.take(item)
+        fitting = [
+            c for c in clusters if not table.constraints.forbid(mention.constraint_keys, c.constraint_keys)
+        ]
+        near = [c for c in fitting if mention.document in c.documents]
+        if len(near) > 1 and len(mention.name.words) == 1 and mention.name.base == base:
+            # ``Cratchit`` in a document with Mr. and Mrs. Cratchit may be either.
+            ambiguous = ambiguous or _PartialCluster(ignores_context=True)
+            ambiguous.add(mention)
             continue
         if not fitting:
-            if bearers:
-                reason = reason or "as the user decided"
-            bearers.append(_Bearer())
-            fitting = bearers[-1:]
-        _best(near or fitting, item).take(item)
+            if clusters:
+                reason = reason or _CONSTRAINT
+            clusters.append(_PartialCluster())
+            fitting = clusters[-1:]
+        _best(near or fitting, mention).add(mention)
     if ambiguous is not None:
-        bearers.append(ambiguous)
-    return bearers, reason
+        clusters.append(ambiguous)
+    return clusters, reason
 
 
-def _best(bearers: list[_Bearer], item: _Item) -> _Bearer:
-    """The bearer that an item belongs to most likely; the first of equals."""
-    if len(bearers) == 1:
-        return bearers[0]
+def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, *, with_offices: bool) -> str:
+    """Return why a mention cannot be in a cluster, or an empty string."""
+    unrelated = mention.document not in cluster.documents and not (
+        mention.context_names & cluster.context_names
+    )
+    conflict = mention.attributes.conflict(cluster.attributes, unrelated=unrelated)
+    if not conflict and with_offices and unrelated:
+        conflict = mention.attributes.occupation_conflict(cluster.attributes, with_offices=True)
+    if not conflict and table.constraints.forbid(mention.constraint_keys, cluster.constraint_keys):
+        conflict = _CONSTRAINT
+    return conflict
+
+
+def _best(clusters: list[_PartialCluster], mention: _Mention) -> _PartialCluster:
+    """Return the cluster that a mention fits best; the first of equals."""
+    if len(clusters) == 1:
+        return clusters[0]
+    attributes = mention.attributes
     return max(
-        bearers,
-        key=lambda b: (
-            item.document in b.documents,
-            len(item.told.occupations & b.told.occupations) + len(item.told.titles & b.told.titles),
-            len(item.around & b.company),
-            len(b.items),
+        clusters,
+        key=lambda c: (
+            mention.document in c.documents,
+            len(attributes.occupations & c.attributes.occupations)
+            + len(attributes.titles & c.attributes.titles),
+            len(mention.context_names & c.context_names),
+            len(c.mentions),
         ),
     )
-
-
-def join_surnames(clusters: list[Cluster], names: Names) -> list[Cluster]:
-    """Let a bare surname meet the only person of that surname in the whole corpus."""
-    bearers: dict[str, list[Cluster]] = defaultdict(list)
-    for cluster in clusters:
-        words = cluster.base.split()
-        if len(words) > 1 and is_full(words) and cluster.kind() == "person" and cluster.told.kind != "ship":
-            bearers[words[-1]].append(cluster)
-    kept: list[Cluster] = []
-    for cluster in clusters:
-        candidates = bearers.get(cluster.base, [])
-        single = len(cluster.base.split()) == 1 and cluster.kind() == "person" and cluster.told.kind != "ship"
-        if not (single and len(candidates) == 1 and not names.low(cluster.rows[:1])):
-            kept.append(cluster)
-            continue
-        bearer = candidates[0]
-        # ``Mrs. Quill`` needs a woman; a bare name or ``Mr.`` only excludes one.
-        mine, theirs = _gender(cluster, names), _gender(bearer, names)
-        clash = mine not in ("", theirs) and "f" in (mine, theirs)
-        if (
-            clash
-            or cluster.told.conflict(bearer.told, strangers=True)
-            or names.decisions.forbid(cluster.sides, bearer.sides)
-        ):
-            kept.append(cluster)
-            continue
-        names.meet(cluster.rows, "alias in document", 0.7)
-        bearer.join(cluster)
-    return kept
-
-
-def _gender(cluster: Cluster, names: Names) -> str:
-    found: Iterable[str] = (gender_of(names.name(row)) for row in names.first_of_each_name(cluster.rows))
-    return next((gender for gender in found if gender), "")

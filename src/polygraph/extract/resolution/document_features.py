@@ -1,104 +1,85 @@
-"""What one document contributes to the resolution of names: read once for each document, whatever becomes of others."""
+"""Features of the mentions of one document: base names after alias resolution, attributes, context.
+
+They depend on the document alone, so they are computed once per document and kept when other documents change.
+"""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass, replace
-from functools import lru_cache
-from json import dumps, loads
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
-from polygraph.extract.resolution.aliases import Alias, Local, aliases
-from polygraph.extract.resolution.attributes import Evidence, Name, evidence, several, take_apart
-from polygraph.extract.resolution.constraints import Decisions
+from polygraph.extract.resolution.aliases import DocumentName, find_aliases
+from polygraph.extract.resolution.attributes import Attributes, extract_attributes, mentions_namesake
+from polygraph.extract.resolution.constraints import Constraints
+from polygraph.extract.resolution.name_parts import NameParts, split_typed_name
 from polygraph.extract.resolution.records import RULES, Mention, Rule
 
-MAX_COMPANY = 40
-"""Names of a window that are remembered as the company of each other."""
-_WHOLE = frozenset(["person", "", "organization", "group"])
+MAX_CONTEXT_NAMES = 40
+"""Context names kept per window."""
 
 
 @dataclass(slots=True)
-class _Item:
-    """A name of a window."""
+class _WindowName:
+    """A distinct name of a window."""
 
     mention: Mention
-    name: Name
+    parts: NameParts
     base: str
     rule: Rule = "same name"
     score: float = 1.0
 
 
-def read_names(
-    document: str, mentions: Sequence[Mention], decisions: Decisions
+def extract_features(
+    document: str, mentions: Sequence[Mention], constraints: Constraints
 ) -> tuple[list[tuple[str, str]], dict[str, list[Any]]]:
-    """Find out under which base each name of each window meets others, and what the text tells of its bearer.
+    """Compute the rows of the table ``names`` for one document.
 
     Args:
-        document: where all of the mentions stand.
+        document: the document of all mentions.
         mentions: one per entity row, in any order.
-        decisions: of the user.
+        constraints: of the user; they can forbid an alias.
 
     Returns:
-        ``(window id, name as written)`` of every row, ascending; and the rows: columns of the table ``names``
-        (see `columns.TABLES`).
+        ``(window id, name as written)`` of every row, ascending; and the columns of the rows
+        (see `polygraph.columnar.TABLES`).
     """
-    ordered = sorted(mentions, key=lambda m: (m.window, m.name, m.type, m.description, m.chunks))
-    items = [_Item(m, name := name_of(m.name, m.type), name.base) for m in _distinct(ordered)]
-    _alias(document, [item for item in items if item.name.key], decisions)
+    ordered = sorted(mentions, key=lambda m: (m.window, m.name, m.type, m.description))
+    items = [
+        _WindowName(m, parts := split_typed_name(m.name, m.type), parts.base)
+        for m in _one_per_window_and_name(ordered)
+    ]
+    _apply_aliases(document, [item for item in items if item.parts.key], constraints)
     numbers: dict[str, int] = {}
-    company: dict[int, set[str]] = defaultdict(set)
-    told: dict[str, list[Any]] = {
+    context: dict[int, set[str]] = defaultdict(set)
+    columns: dict[str, list[Any]] = {
         c: [] for c in ("window", "written", "type", "base", "rule", "score", "told", "several", "near")
     }
     for item in items:
         mention, base = item.mention, item.base
         window = numbers.setdefault(mention.window, len(numbers))
-        found = evidence(item.name, mention.name, mention.type, mention.description) if base else Evidence()
-        plain = item.name.written_low or mention.type in ("date", "quantity", "concept")
-        near = bool(base) and not plain and len(company[window]) < MAX_COMPANY
-        if near:
-            company[window].add(base)
-        told["window"].append(window)
-        told["written"].append(mention.name)
-        told["type"].append(mention.type)
-        told["base"].append(base or None)
-        told["rule"].append(RULES.index(item.rule))
-        told["score"].append(item.score)
-        told["told"].append(None if found.empty() else evidence_to_text(found))
-        told["several"].append(not found.empty() and several(mention.description))
-        told["near"].append(near)
-    return [(item.mention.window, item.mention.name) for item in items], told
+        found = Attributes()
+        if base:
+            found = extract_attributes(item.parts, mention.name, mention.type, mention.description)
+        is_name = not item.parts.is_lower_case and mention.type not in ("date", "quantity", "concept")
+        is_context = bool(base) and is_name and len(context[window]) < MAX_CONTEXT_NAMES
+        if is_context:
+            context[window].add(base)
+        columns["window"].append(window)
+        columns["written"].append(mention.name)
+        columns["type"].append(mention.type)
+        columns["base"].append(base or None)
+        columns["rule"].append(RULES.index(item.rule))
+        columns["score"].append(item.score)
+        columns["told"].append(None if found.is_empty() else found.to_json())
+        columns["several"].append(not found.is_empty() and mentions_namesake(mention.description))
+        columns["near"].append(is_context)
+    return [(item.mention.window, item.mention.name) for item in items], columns
 
 
-@lru_cache(maxsize=8_192)
-def name_of(written: str, kind: str) -> Name:
-    """Take a name apart as its type allows.
+def _one_per_window_and_name(ordered: Iterable[Mention]) -> list[Mention]:
+    """Merge the mentions of one name in one window, since relation rows refer to entities by name.
 
-    >>> name_of("Captain Quill", "person").base, name_of("King Street", "place").base
-    ('quill', 'king street')
-    """
-    name = take_apart(written)
-    if kind not in _WHOLE and name.titles:
-        # ``Captain`` before the name of a ship or place is part of it.
-        return Name(name.key, name.key, tuple(name.key.split()), frozenset(), "", name.written_low)
-    return name
-
-
-def evidence_to_text(found: Evidence) -> str:
-    """Write evidence so that `evidence_from_text` gives it back."""
-    return dumps([sorted(v) if isinstance(v, frozenset) else v for v in astuple(found)])
-
-
-def evidence_from_text(text: str) -> Evidence:
-    """Read what `evidence_to_text` wrote."""
-    gender, suffix, married, kind, born, died, titles, occupations = loads(text)
-    return Evidence(gender, suffix, married, kind, born, died, frozenset(titles), frozenset(occupations))
-
-
-def _distinct(ordered: Iterable[Mention]) -> list[Mention]:
-    """One mention per window and name: a name cannot mean two things where rows refer to it by name.
-
-    The commonest type and all descriptions are kept.
+    The most frequent type and all descriptions are kept.
     """
     rows: dict[tuple[str, str], list[Mention]] = defaultdict(list)
     for mention in ordered:
@@ -108,23 +89,23 @@ def _distinct(ordered: Iterable[Mention]) -> list[Mention]:
         first = same[0]
         if len(same) > 1:
             types = Counter(m.type for m in same)
-            kind = min(types, key=lambda t: (t == "", -types[t], t))
+            majority = min(types, key=lambda t: (t == "", -types[t], t))
             first = replace(
-                first, type=kind, description=" ".join(dict.fromkeys(m.description for m in same))
+                first, type=majority, description=" ".join(dict.fromkeys(m.description for m in same))
             )
         found.append(first)
     return found
 
 
-def _alias(document: str, items: Sequence[_Item], decisions: Decisions) -> None:
-    """Move short names to the base of the longer name that they stand for in their document."""
-    by_key: dict[str, list[_Item]] = defaultdict(list)
+def _apply_aliases(document: str, items: Sequence[_WindowName], constraints: Constraints) -> None:
+    """Give aliases the base name of the longer name that they stand for."""
+    by_key: dict[str, list[_WindowName]] = defaultdict(list)
     for item in items:
         if item.mention.type not in ("date", "quantity"):
-            by_key[item.name.key].append(item)
+            by_key[item.parts.key].append(item)
     names = [
-        Local(
-            name=group[0].name,
+        DocumentName(
+            parts=group[0].parts,
             written=group[0].mention.name,
             types=frozenset(i.mention.type for i in group),
             windows=frozenset(i.mention.window for i in group),
@@ -132,9 +113,8 @@ def _alias(document: str, items: Sequence[_Item], decisions: Decisions) -> None:
         for group in by_key.values()
     ]
     sentences = {key: " ".join(i.mention.description for i in group[:3]) for key, group in by_key.items()}
-    found: Mapping[str, Alias] = aliases(names, sentences)
-    for key, alias in found.items():
-        if decisions.forbid(decisions.sides(key, document), decisions.sides(alias.base, document)):
+    for key, alias in find_aliases(names, sentences).items():
+        if constraints.forbid(constraints.keys(key, document), constraints.keys(alias.base, document)):
             continue
         for item in by_key[key]:
             item.base, item.rule, item.score = alias.base, "alias in document", alias.score

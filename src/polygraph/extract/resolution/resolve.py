@@ -1,18 +1,18 @@
-"""Entity resolution: which names of which windows are one entity.
+"""Entity resolution: which mentions are one entity.
 
-A pure function of the mentions, whatever their order. The rules, from certain to daring:
+The result is a pure function of the set of mentions. Stages, from certain to uncertain:
 
-1. *Same name.* Names that normalise alike meet; titles, ``Jr.`` and legal forms are set aside first.
-2. *Alias in document.* A surname, first name, initials or acronym stands for the one longer name of the same
-   document that fits. A surname in a document without a longer form meets a full name elsewhere only if the
-   whole corpus knows one bearer.
-3. *Namesakes.* What met by name is parted where the text says that it must be: a man and a woman, the elder and
-   the younger, other years of birth, an officer and a clergyman, a person and a ship, other trades in other
-   company. Without such evidence names stay together.
-4. *Spelling and embedding.* Names that differ in hyphens, accents, plural; names one letter apart that keep the
-   same company; with `similar`, names that look alike and whose vectors agree. Never names that differ in a
-   number, a given name or an opposite.
-5. *User.* `together` and `apart` win over all of this.
+1. *Same name* (`document_features`). Names with the same base name are one cluster; titles, ``Jr.`` and legal forms
+   do not count.
+2. *Aliases* (`aliases`, `surnames`). A surname, given name, initials or acronym stands for the only longer
+   name of the same document that fits. A bare surname merges across documents only if one person in the corpus has it.
+3. *Disambiguation* (`attributes`, `disambiguation`). A cluster is split where attributes conflict: gender, elder and
+   younger, years of birth, officer and clergyman, person and ship, occupations in different contexts. Without
+   a conflict it stays one entity.
+4. *Spelling variants* (`blocking`, `spelling_variants`). Names that differ in hyphens, accents or plural merge; names
+   one edit apart merge if they share context names; with `embed`, similar names with similar vectors merge. Names that
+   differ in a number, a given name or an opposite never do.
+5. *Constraints* (`constraints`, `must_link`). Cannot-link and must-link decisions of the user override all other rules.
 """
 
 from collections import Counter, defaultdict
@@ -24,26 +24,24 @@ import numpy as np
 
 from polygraph.columnar import Array, Columns, Gathering, blocks, room
 from polygraph.columnar.memory import let_go
-from polygraph.extract.resolution.constraints import Decisions
-from polygraph.extract.resolution.disambiguation import cluster_names, join_surnames
-from polygraph.extract.resolution.document_features import read_names
-from polygraph.extract.resolution.mention_table import Names
+from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.constraints import Constraints
+from polygraph.extract.resolution.disambiguation import cluster_by_name
+from polygraph.extract.resolution.document_features import extract_features
+from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.must_link import merge_must_links
 from polygraph.extract.resolution.records import (
     RULES,
-    Apart,
-    Cluster,
     Mention,
     Merge,
     Resolution,
-    Resolved,
-    Rule,
+    ResolvedRows,
+    SplitEntity,
 )
-from polygraph.extract.resolution.spelling_variants import join_variants
-from polygraph.extract.together import join_together
+from polygraph.extract.resolution.spelling_variants import merge_spelling_variants
+from polygraph.extract.resolution.surnames import merge_unique_surnames
 from polygraph.models.protocols import Vectors
-from polygraph.text.normalize import normalise
-
-__all__ = ["Apart", "Mention", "Merge", "Resolution", "Resolved", "Rule", "resolve", "resolve_columns"]
+from polygraph.text.normalize import normalize_name
 
 _ALIAS = RULES.index("alias in document")
 
@@ -51,24 +49,23 @@ _ALIAS = RULES.index("alias in document")
 def resolve(
     mentions: Sequence[Mention],
     *,
-    similar: Callable[[Sequence[str]], Vectors] | None = None,
-    apart: frozenset[tuple[str, str]] = frozenset(),
-    together: frozenset[tuple[str, str]] = frozenset(),
+    embed: Callable[[Sequence[str]], Vectors] | None = None,
+    cannot_link: frozenset[tuple[str, str]] = frozenset(),
+    must_link: frozenset[tuple[str, str]] = frozenset(),
 ) -> Resolution:
-    """Decide which names are one entity.
+    """Cluster mentions into entities.
 
     Args:
         mentions: one per entity row, in any order.
-        similar: unit vectors for names, one row each; turns on the rule `embedding`. Called at most once.
-        apart: pairs that must not be one entity. A side is a name, or ``name @ document`` for the name in
-            one document; ``("Thomas Quill @ a.md", "Thomas Quill @ b.md")`` parts two namesakes.
-        together: pairs that are one entity; a side may also be an entity id. Where a pair is in both, it
-            is kept apart.
+        embed: unit vectors for names, one row each; enables the rule `embedding`. Called at most once.
+        cannot_link: pairs that are different entities. Each side is a name, or ``name @ document`` for the name in
+            one document: ``("Thomas Quill @ a.md", "Thomas Quill @ b.md")`` splits two people of one name.
+        must_link: pairs that are one entity; a side may also be an entity id. `cannot_link` has precedence.
 
     Returns:
-        The same for every order of the mentions. Ids are normalised names; namesakes carry what tells them
-        apart (``thomas quill (photographer)``), or a number by the order of their first documents.
-        Cost grows with the number of mentions, apart from sorting.
+        The same for every order of the mentions. Ids are normalised names. Entities that share a name carry a
+        distinguishing phrase (``thomas quill (photographer)``), or a number by the order of their first documents.
+        Cost is linear in the number of mentions, except for sorting.
 
     >>> rows = [("a", "Thomas Quill"), ("a", "Mr. Quill"), ("b", "The Thomas Quill")]
     >>> found = resolve([Mention(document=d, window=d + "@0", name=n, type="person") for d, n in rows])
@@ -78,59 +75,61 @@ def resolve(
     by_document: dict[str, list[Mention]] = defaultdict(list)
     for mention in mentions:
         by_document[mention.document].append(mention)
-    decisions, gathering = Decisions(apart), Gathering()
-    slots: list[tuple[str, str]] = []
+    constraints, builder = Constraints(cannot_link), Gathering()
+    keys: list[tuple[str, str]] = []
     for document in sorted(by_document):
-        mine, rows = read_names(document, by_document[document], decisions)
-        slots += mine
-        gathering.add(document, {"names": rows}, ())
-    found = resolve_columns(gathering.columns(), similar=similar, apart=apart, together=together)
+        document_keys, columns = extract_features(document, by_document[document], constraints)
+        keys += document_keys
+        builder.add(document, {"names": columns}, ())
+    found = resolve_rows(builder.columns(), embed=embed, cannot_link=cannot_link, must_link=must_link)
     entities = (found.ids[number] for number in found.entity.tolist())
     return Resolution(
-        entity_of=dict(sorted(zip(slots, entities, strict=True))),
+        entity_of=dict(sorted(zip(keys, entities, strict=True))),
         merges=found.merges,
-        kept_apart=found.kept_apart,
+        splits=found.splits,
     )
 
 
-def resolve_columns(
+def resolve_rows(
     columns: Columns,
     *,
-    similar: Callable[[Sequence[str]], Vectors] | None = None,
-    apart: frozenset[tuple[str, str]] = frozenset(),
-    together: frozenset[tuple[str, str]] = frozenset(),
+    embed: Callable[[Sequence[str]], Vectors] | None = None,
+    cannot_link: frozenset[tuple[str, str]] = frozenset(),
+    must_link: frozenset[tuple[str, str]] = frozenset(),
     folder: Path | None = None,
-) -> Resolved:
-    """The same for names that `read_names` has read, with the same `apart`, document by document.
+) -> ResolvedRows:
+    """Cluster the rows of `extract_features` into entities.
 
-    What was read of a document need not be read again when others come and go. The rest is done for all names,
-    by arrays where there are as many as mentions, one by one where there are as many as different names.
+    Features of a document are reused when other documents change. Work on mentions is done with arrays; Python
+    objects exist for each distinct name only.
 
     Args:
-        columns: of all documents.
-        similar: see `resolve`, as the next two.
-        apart: see there.
-        together: see there.
-        folder: for what is put aside meanwhile, and for the result, as for `spill.room`.
+        columns: of all documents, extracted with the same `cannot_link`.
+        embed: see `resolve`, as for the next two.
+        cannot_link: see there.
+        must_link: see there.
+        folder: for temporary files and the result, as for `polygraph.columnar.room`.
     """
-    names = Names(columns, Decisions(apart), folder)
-    clusters, reasons = cluster_names(names)
-    clusters = join_surnames(clusters, names)
-    clusters = join_variants(clusters, similar, names)
-    ids = _identify(clusters, names)
-    if together:
-        clusters = join_together(clusters, ids, together, names)
-        ids = _identify(clusters, names)
-    return _result(names, clusters, ids, reasons, folder)
+    table = MentionTable(columns, Constraints(cannot_link), folder)
+    clusters, reasons = cluster_by_name(table)
+    clusters = merge_unique_surnames(clusters, table)
+    clusters = merge_spelling_variants(clusters, embed, table)
+    ids = _assign_ids(clusters, table)
+    if must_link:
+        clusters = merge_must_links(clusters, ids, must_link, table)
+        ids = _assign_ids(clusters, table)
+    return _to_rows(table, clusters, ids, reasons, folder)
 
 
-def _identify(clusters: list[Cluster], names: Names) -> list[str]:
-    """Ids, one per cluster: the base, or the commonest titled name of who has only a surname."""
+def _assign_ids(clusters: list[Cluster], table: MentionTable) -> list[str]:
+    """Return one id per cluster: the base name, or the most frequent titled name of a bare surname."""
     wanted: list[str] = []
     for cluster in clusters:
         base = cluster.base
-        if " " not in base and all(names.name(row).titles for row in names.first_of_each_name(cluster.rows)):
-            keys = Counter(names.name(row).key for row in cluster.rows.tolist())
+        if " " not in base and all(
+            table.name(row).titles for row in table.first_of_each_spelling(cluster.rows)
+        ):
+            keys = Counter(table.name(row).key for row in cluster.rows.tolist())
             base = min(keys, key=lambda k: (-keys[k], -len(k), k))
         wanted.append(base)
     sharing: dict[str, list[int]] = defaultdict(list)
@@ -143,16 +142,15 @@ def _identify(clusters: list[Cluster], names: Names) -> list[str]:
         if len(group) == 1:
             ids[group[0]] = base
             continue
-        words = {i: clusters[i].told.descriptor() for i in group}
-        often = Counter(words.values())
-        # The table is in the order of documents, so that the first document comes first.
-        group.sort(
-            key=lambda i: (words[i] != "" and often[words[i]] == 1, int(names.place(clusters[i].rows).min()))
-        )
+        descriptors = {i: clusters[i].attributes.descriptor() for i in group}
+        counts = Counter(descriptors.values())
+        unique = {i for i, text in descriptors.items() if text and counts[text] == 1}
+        # The table is in the order of documents, so the entity of the first document gets the first number.
+        group.sort(key=lambda i: (i in unique, int(table.positions(clusters[i].rows).min())))
         n = 0
         for i in group:
-            if words[i] and often[words[i]] == 1:
-                name = f"{base} ({words[i]})"
+            if i in unique:
+                name = f"{base} ({descriptors[i]})"
             else:
                 n += 1
                 name = base if n == 1 else f"{base} ({n})"
@@ -164,78 +162,84 @@ def _identify(clusters: list[Cluster], names: Names) -> list[str]:
     return ids
 
 
-def _result(
-    names: Names, clusters: list[Cluster], ids: list[str], reasons: Mapping[str, str], folder: Path | None
-) -> Resolved:
+def _to_rows(
+    table: MentionTable,
+    clusters: list[Cluster],
+    ids: list[str],
+    reasons: Mapping[str, str],
+    folder: Path | None,
+) -> ResolvedRows:
     number: dict[str, int] = {}
     merges: list[Merge] = []
-    found = room(len(names), np.int32, folder)
-    for cluster, name in zip(clusters, ids, strict=True):
-        found[cluster.rows] = number.setdefault(name, len(number))
-        merges += _merges(names, cluster, name)
-        names.rest(cluster.n)
-    for row in range(int(names.ends[-2]), len(names)):
-        # A name of punctuation only has no key; it is its own entity under what was written.
-        written = names.strings[names.written[row]]
+    found = room(len(table), np.int32, folder)
+    for cluster, entity_id in zip(clusters, ids, strict=True):
+        found[cluster.rows] = number.setdefault(entity_id, len(number))
+        merges += _merges(table, cluster, entity_id)
+        table.count_reads(cluster.size)
+    for row in range(int(table.ends[-2]), len(table)):
+        # A name of punctuation only has no key: its entity is named as written.
+        written = table.strings[table.written[row]]
         found[row] = number.setdefault(written.strip() or written, len(number))
     ascending = sorted(number)
     rank = np.zeros(len(number), dtype=np.int32)
-    rank[[number[name] for name in ascending]] = np.arange(len(number))
-    entity = room(len(names), np.int32, folder)
-    for rows in blocks(len(names)):
+    rank[[number[entity_id] for entity_id in ascending]] = np.arange(len(number))
+    entity = room(len(table), np.int32, folder)
+    for rows in blocks(len(table)):
         found[rows] = rank[found[rows]]
-        entity[names.place(rows)] = found[rows]
-        names.rest(len(rows))
+        entity[table.positions(rows)] = found[rows]
+        table.count_reads(len(rows))
         let_go(found, entity)
-    return Resolved(
+    return ResolvedRows(
         ids=ascending,
         entity=entity,
         merges=tuple(sorted(merges, key=lambda merge: (merge.entity, merge.name, merge.document))),
-        kept_apart=_kept_apart(names, ascending, found, reasons),
+        splits=_splits(table, ascending, found, reasons),
     )
 
 
-def _merges(names: Names, cluster: Cluster, entity: str) -> list[Merge]:
-    """The names of a cluster that are not its chief name."""
+def _merges(table: MentionTable, cluster: Cluster, entity: str) -> list[Merge]:
+    """Return a merge for each name of a cluster except its main name."""
     rows = cluster.rows
-    written = names.written[rows]
+    written = table.written[rows]
     if (written == written[0]).all():
         return []
     numbers, counts = np.unique(written, return_counts=True)
-    chief = {names.strings[i]: n for i, n in zip(numbers.tolist(), counts.tolist(), strict=True)}
-    name = min(chief, key=lambda n: (normalise(n) != cluster.base, -chief[n], -len(n), n))
-    # An alias is one of its document, any other name of the corpus; the first of each says how certain it is.
-    document = np.where(names.rule[rows] == _ALIAS, names.document(rows), -1)
+    frequency = {table.strings[i]: n for i, n in zip(numbers.tolist(), counts.tolist(), strict=True)}
+    main = min(frequency, key=lambda n: (normalize_name(n) != cluster.base, -frequency[n], -len(n), n))
+    # An alias holds in its document, any other merge in the corpus; the first row of each gives the score.
+    document = np.where(table.rule[rows] == _ALIAS, table.document(rows), -1)
     _, first = np.unique(
-        written.astype(np.int64) * (len(names.documents) + 1) + document + 1, return_index=True
+        written.astype(np.int64) * (len(table.documents) + 1) + document + 1, return_index=True
     )
     found = []
     for row, where in zip(rows[first].tolist(), document[first].tolist(), strict=True):
-        spelling = names.strings[names.written[row]]
-        if spelling != name:
-            rule = RULES[names.rule[row]]
+        spelling = table.strings[table.written[row]]
+        if spelling != main:
+            rule = RULES[table.rule[row]]
             found.append(
                 Merge(
                     entity=entity,
                     name=spelling,
-                    document=names.documents[where] if where >= 0 else "",
+                    document=table.documents[where] if where >= 0 else "",
                     rule=rule,
-                    score=float(names.score[row]),
-                    other=names.base(row) if rule == "same name" else cluster.base,
+                    score=float(table.score[row]),
+                    other=table.base(row) if rule == "same name" else cluster.base,
                 )
             )
     return found
 
 
-def _kept_apart(
-    names: Names, ids: Sequence[str], entity: Array, reasons: Mapping[str, str]
-) -> tuple[Apart, ...]:
+def _splits(
+    table: MentionTable, ids: Sequence[str], entity: Array, reasons: Mapping[str, str]
+) -> tuple[SplitEntity, ...]:
     found = []
-    for base, (begin, end) in zip(names.bases, pairwise(names.ends.tolist()), strict=False):
+    for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
         entities = np.unique(entity[begin:end]) if base in reasons else ()
         if len(entities) > 1:
             # Entities are numbered in the order of their ids.
             found.append(
-                Apart(name=base, entities=tuple([ids[number] for number in entities]), reason=reasons[base])
+                SplitEntity(
+                    name=base, entities=tuple([ids[number] for number in entities]), reason=reasons[base]
+                )
             )
     return tuple(found)

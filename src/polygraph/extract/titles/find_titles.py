@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from polygraph.columnar.memmap import Room
 from polygraph.columnar.memory import let_go
-from polygraph.extract.nlp.capitalized_names import capitalised_spans
-from polygraph.text.words import STOP
+from polygraph.extract.nlp.capitalized_names import capitalized_spans
+from polygraph.text.words import STOP_WORDS
 
 _WORD = re.compile(r"\w+(?:[’'&./-]\w+)*")
 _POSSESSIVE = re.compile(r"[’']s?$")
@@ -292,7 +292,7 @@ def _titles_in(
 def _capitals_in(text: str) -> Iterator[tuple[str, ...]]:
     """Names by their capitals; neither dates nor the first word of a sentence alone."""
     for sentence in _SENTENCE.split(text):
-        for span in capitalised_spans(sentence):
+        for span in capitalized_spans(sentence):
             words = tuple(_plain(w) for w in _WORD.findall(sentence[span.start : span.end]))
             if not span.date and not span.doubtful and len(words) <= _MAX_WORDS and _is_name(words):
                 yield words
@@ -310,7 +310,7 @@ def _plain(word: str) -> str:
 
 def _is_name(words: tuple[str, ...]) -> bool:
     """Whether words can be a name: not one that is short or that every sentence has."""
-    return bool(words) and (len(words) > 1 or (len(words[0]) >= _SHORT and words[0] not in STOP))
+    return bool(words) and (len(words) > 1 or (len(words[0]) >= _SHORT and words[0] not in STOP_WORDS))
 
 
 def _shows(first: str, last: str) -> bool:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from polygraph.text.sentences import sentences
+from polygraph.text.sentences import sentence_spans
 
 _LONGEST = 480
 """Characters of a sentence that is shown whole."""
@@ -74,7 +74,7 @@ def pieces(text: str, language: str = "en") -> list[str]:
     ['The Halcyon sank.', 'Nobody drowned.']
     """
     if _SPLIT.search(text):
-        return [piece for a, b in sentences(text, language=language) if (piece := tidy(text[a:b]))]
+        return [piece for a, b in sentence_spans(text, language=language) if (piece := tidy(text[a:b]))]
     piece = tidy(text)
     return [piece] if piece else []
 

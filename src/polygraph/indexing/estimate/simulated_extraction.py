@@ -12,13 +12,13 @@ from dataclasses import replace
 from itertools import pairwise
 from typing import TypeAlias
 
-from polygraph.extract.nlp.capitalized_names import capitalised_spans
+from polygraph.extract.nlp.capitalized_names import capitalized_spans
 from polygraph.indexing.estimate.model_profile import ModelProfile
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window
-from polygraph.text.normalize import normalise
-from polygraph.text.sentences import sentences
+from polygraph.text.normalize import normalize_name
+from polygraph.text.sentences import sentence_spans
 from polygraph.text.tokens import truncate
-from polygraph.text.words import STOP
+from polygraph.text.words import STOP_WORDS
 
 _WORD = re.compile(r"[^\W\d_][\w’'-]{3,40}")
 _CHARACTERS_PER_TOKEN = 6
@@ -39,7 +39,7 @@ def simulate_extraction(window: Window, n_tokens: int, profile: ModelProfile) ->
         profile: of the model.
     """
     text = window.text
-    spans = sentences(text)
+    spans = sentence_spans(text)
     names, found = _names(text, spans, max(1, round(profile.amount(profile.entities, n_tokens))), profile)
     describe = _description_writer(text, spans, profile, n_tokens)
     entities = tuple(
@@ -77,12 +77,12 @@ def fit_common_words(
         profile: of the model.
         shares: tried; of equally good ones the smallest is returned.
     """
-    wanted = len({normalise(row.name) for _, _, e in known for row in e.entities})
+    wanted = len({normalize_name(row.name) for _, _, e in known for row in e.entities})
 
     def difference(share: float) -> int:
         tried = replace(profile, common=share)
         names = {
-            normalise(row.name) for w, n, _ in known for row in simulate_extraction(w, n, tried).entities
+            normalize_name(row.name) for w, n, _ in known for row in simulate_extraction(w, n, tried).entities
         }
         return abs(len(names) - wanted)
 
@@ -96,7 +96,7 @@ def _names(
     found: _Occurrences = {}
     certain: set[str] = set()
     for k, (begin, end) in enumerate(spans):
-        for span in capitalised_spans(text[begin:end]):
+        for span in capitalized_spans(text[begin:end]):
             if span.date:
                 continue
             name = text[begin + span.start : begin + span.end]
@@ -125,7 +125,7 @@ def _content_words(text: str, spans: Sequence[tuple[int, int]]) -> tuple[_Occurr
     single: _Occurrences = {}
     pairs: _Occurrences = {}
     for k, (begin, end) in enumerate(spans):
-        words = [m for m in _WORD.finditer(text, begin, end) if m.group().lower() not in STOP]
+        words = [m for m in _WORD.finditer(text, begin, end) if m.group().lower() not in STOP_WORDS]
         for word in words:
             single.setdefault(word.group().lower(), []).append((k, word.start(), word.end()))
         for a, b in pairwise(words):

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polygraph.extract.resolution.resolve import Mention, resolve
+from polygraph.extract.resolution.records import Mention
+from polygraph.extract.resolution.resolve import resolve
 from polygraph.graph.communities import communities
 from polygraph.graph.merge.view import GraphView, merge
 from polygraph.graph.reports.context import Material, Materials
@@ -60,7 +61,7 @@ def simulate_graph(
         return np.zeros((len(names), 1), dtype=np.float32)
 
     mentions = _mentions(windows, extractions)
-    view = merge(extractions, resolve(mentions, similar=no_vectors).entity_of, order)
+    view = merge(extractions, resolve(mentions, embed=no_vectors).entity_of, order)
     divided = tuple(
         communities(
             view.graph(),
@@ -88,7 +89,6 @@ def _mentions(windows: Sequence[Window], extractions: Iterable[Extraction]) -> l
             name=row.name,
             type=row.type,
             description=row.description,
-            chunks=tuple(dict.fromkeys(span.chunk for span in row.spans)),
         )
         for e in extractions
         for row in e.entities

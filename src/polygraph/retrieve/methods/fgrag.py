@@ -17,8 +17,15 @@ from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import AnswerForm, Cut, Evidence, Json, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing, passages_of, spans_of
-from polygraph.retrieve.expansion import Caps, Collected, Surroundings, Visit, expand, sample
+from polygraph.retrieve.entity_expansion import (
+    CollectedDescription,
+    EntityReader,
+    ExpansionLimits,
+    VisitedEntity,
+    expand_entities,
+    sample,
+)
+from polygraph.retrieve.evidence import nothing_found, passages_of, spans_of
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_names, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
@@ -44,9 +51,9 @@ class _Part:
     """How it is called in evidence and trace."""
     weak: Sequence[Hit]
     strong: Sequence[Hit]
-    found: Sequence[Collected]
+    found: Sequence[CollectedDescription]
     """What the walk collected, within `entity_tokens`."""
-    visits: Sequence[Visit]
+    visits: Sequence[VisitedEntity]
     cut: Cut | None
     """What `entity_tokens` left out."""
 
@@ -55,7 +62,7 @@ class _Part:
 class FGRAG:
     """Match entities, match again with what was found, walk the graph from both, summarise for each."""
 
-    most_entities: int = 9
+    max_entities: int = 9
     """Entities of the question, a sample if there are more (code: 9)."""
     include_question: bool = True
     """The whole question counts as one more entity (code; the paper does not say)."""
@@ -75,7 +82,7 @@ class FGRAG:
     """What the first walk met, the second does not meet again (code: forgotten between the two)."""
     entity_tokens: int = 4_000
     """Tokens of descriptions that one summary is made of (paper: no cap)."""
-    most_questions: int = 10
+    max_questions: int = 10
     """Questions about each entity of the question (code: 10)."""
     without: Literal["", "expansion", "summaries"] = ""
     """Ablations of section 4.4. `expansion`: what is said of the matched entities alone, without second step and
@@ -102,14 +109,14 @@ class FGRAG:
         require(index, "fg-rag", self.needs, models)
         # 1. The entities of the question (eq. 8), and the question itself.
         named = question_parts(question, models, method="fg-rag")
-        chosen = sample(named, self.most_entities, self.seed, question)
+        chosen = sample(named, self.max_entities, self.seed, question)
         subjects = [*([question] if self.include_question and question not in chosen else []), *chosen]
         # 2., 3. Weak and strong context. 5. The walk from both (eq. 6, 7, 9).
         parts = self._expanded(question, subjects, index, models)
         trace = [Step(name="question_entities", value=list(chosen)), *_traced(parts, index)]
         parts = [part for part in parts if part.found]
         if not parts:
-            return nothing(question, "fg-rag", "nothing is described in the graph", index, tuple(trace))
+            return nothing_found(question, "fg-rag", "nothing is described in the graph", index, tuple(trace))
         if self.without == "summaries":
             items = _descriptions(parts, index)
         else:
@@ -125,7 +132,7 @@ class FGRAG:
             )
             if not items:
                 reason = "nothing that the graph says of the question's entities helps to answer it"
-                return nothing(question, "fg-rag", reason, index, tuple(trace))
+                return nothing_found(question, "fg-rag", reason, index, tuple(trace))
         # 7. The summaries are the context of the answer.
         packed = pack([Block(heading="", items=items)], max_tokens=self.max_tokens)
         # What the summaries rest on, then what else was read: for each entity its first, then its second...
@@ -148,7 +155,7 @@ class FGRAG:
         self, question: str, subjects: Sequence[str], index: Snapshot, models: Models
     ) -> list[_Part]:
         expands = self.without != "expansion"
-        caps = Caps(
+        limits = ExpansionLimits(
             first=self.first if expands else self.total,
             total=self.total,
             per_entity=self.per_entity,
@@ -156,14 +163,16 @@ class FGRAG:
             share_visited=self.share_visited,
             seed=self.seed,
         )
-        around = Surroundings(index)
+        reader = EntityReader(index)
         weak = [self._match(vector, index) for vector in embed_names(subjects, models)]
         strong: list[list[Hit]] = [[] for _ in subjects]
         if expands:
-            strong = self._second([[around.entity(h.n).name for h in hits] for hits in weak], index, models)
+            strong = self._second([[reader.entity(h.n).name for h in hits] for hits in weak], index, models)
         parts = []
         for subject, near, far in zip(subjects, weak, strong, strict=True):
-            found, visits = expand({"weak": [h.n for h in near], "strong": [h.n for h in far]}, around, caps)
+            found, visits = expand_entities(
+                {"weak": [h.n for h in near], "strong": [h.n for h in far]}, reader, limits
+            )
             whole = subject == question and self.include_question
             n = self._n_that_fit(found)
             parts.append(
@@ -203,7 +212,7 @@ class FGRAG:
             found.append([best[n] for n in rows[: self.n]])
         return found
 
-    def _n_that_fit(self, found: Sequence[Collected]) -> int:
+    def _n_that_fit(self, found: Sequence[CollectedDescription]) -> int:
         if self.without == "summaries":
             return len(found)
         left = self.entity_tokens
@@ -213,7 +222,7 @@ class FGRAG:
                 return i
         return len(found)
 
-    def _cut(self, left: Sequence[Collected]) -> Cut | None:
+    def _cut(self, left: Sequence[CollectedDescription]) -> Cut | None:
         if not left:
             return None
         n_tokens = sum(count_many([c.note for c in left]))
@@ -238,7 +247,7 @@ class FGRAG:
         def write(part: _Part) -> tuple[tuple[str, ...], Summary]:
             try:
                 asked = aspects(
-                    question, part.subject, named, models, chat, most=self.most_questions, method="fg-rag"
+                    question, part.subject, named, models, chat, most=self.max_questions, method="fg-rag"
                 )
             except UnusableReply:  # kept in quarantine; the summary has the question itself to go by
                 asked = ()
@@ -252,7 +261,7 @@ class FGRAG:
 def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> Evidence:
     spans = summary.spans or spans_of([part.found[n - 1].chunk for n in summary.notes], index)
     kinds = Counter(c.kind for c in {c.id: c for c in part.found}.values())
-    passes = Counter(c.found_in for c in part.found)
+    passes = Counter(c.pass_name for c in part.found)
     scores = {h.n: h.score for h in (*part.strong, *part.weak)}
     seeds = list(dict.fromkeys(c.path[0] for c in part.found))
     rows = index.entity_numbers(seeds[:_SHOWN])
@@ -316,7 +325,7 @@ def _traced(parts: Sequence[_Part], index: Snapshot) -> list[Step]:
         Step(
             name="visits",
             value=[
-                [p.label, [[v.found_in, v.entity, v.hops, v.own, v.edges] for v in p.visits]] for p in parts
+                [p.label, [[v.pass_name, v.entity, v.hops, v.own, v.edges] for v in p.visits]] for p in parts
             ],
         ),
         Step(

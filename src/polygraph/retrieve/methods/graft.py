@@ -11,7 +11,7 @@ from typing import ClassVar
 from polygraph.models import Models
 from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing, report_evidence
+from polygraph.retrieve.evidence import nothing_found, report_evidence
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_question, retrieved
 from polygraph.store.snapshot import Snapshot
@@ -36,7 +36,7 @@ class Graft:
         found = index.search_reports(embed_question(question, models, names=True), self.k_reports)
         trace = (Step(name="reports", value=[[r.community, r.level, round(s, 6)] for r, s in found]),)
         if not found:
-            return nothing(question, "graft", "there is no report to read", index, trace)
+            return nothing_found(question, "graft", "there is no report to read", index, trace)
         items = tuple(
             report_evidence(
                 report,

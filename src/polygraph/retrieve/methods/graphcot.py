@@ -13,7 +13,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel
 from polygraph.records import Json, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing, triple_line
+from polygraph.retrieve.evidence import nothing_found, triple_line
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved
@@ -76,7 +76,7 @@ class GraphCoT:
         """Retrieve for the question; evidence in the order in which the agent saw it."""
         require(index, _NAME, self.needs, models)
         if not index.search_entities(embed_question(question, models, names=True), 1):
-            return nothing(question, _NAME, "the graph has no entity", index)
+            return nothing_found(question, _NAME, "the graph has no entity", index)
         tools = GraphTools(
             question,
             index,
@@ -102,7 +102,7 @@ class GraphCoT:
             reason = f"nothing fits the budget of {self.max_tokens} tokens"
             if not tools.shown:
                 reason = walk.halted or "the agent looked at nothing before it answered"
-            return nothing(question, _NAME, reason, index, trace)
+            return nothing_found(question, _NAME, reason, index, trace)
         return retrieved(
             question,
             _NAME,

@@ -15,7 +15,7 @@ from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.records import Evidence, Json, Report, Retrieval, Span, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing, passages_of, spans_of
+from polygraph.retrieve.evidence import nothing_found, passages_of, spans_of
 from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_question, retrieved, round_robin
@@ -92,7 +92,7 @@ class GraphRAGDrift:
         near = index.search_reports(embed_question(searched, models, names=True), self.k_reports)
         trace.append(Step(name="reports", value=[[r.community, round(cosine, 6)] for r, cosine in near]))
         if not near:
-            return nothing(
+            return nothing_found(
                 question, "graphrag-drift", "there is no report to begin with", index, tuple(trace)
             )
         # 2. Read them in folds: first answers, and questions to follow.
@@ -117,7 +117,7 @@ class GraphRAGDrift:
         found += followed
         kept = sorted((a for a in found if a.said.text and a.spans), key=lambda a: -a.said.score)
         if not kept:
-            return nothing(
+            return nothing_found(
                 question,
                 "graphrag-drift",
                 "no report and no passage helps to answer the question",

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from polygraph.models import Models
 from polygraph.records import Entity, Evidence, Retrieval, Step, Triple
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing, triple_evidence
+from polygraph.retrieve.evidence import nothing_found, triple_evidence
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import (
     RANKED,
@@ -26,7 +26,7 @@ from polygraph.retrieve.steps import (
     entities_in_question,
     retrieved,
 )
-from polygraph.retrieve.triple_walk import Reached, walk_triples
+from polygraph.retrieve.triple_traversal import ReachedTriple, traverse_triples
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import top
 from polygraph.tasks.question import graph_keywords
@@ -106,7 +106,7 @@ class KnowledgeGraph:
         seeds = self._seeds(question, keywords, index, models)
         # 2. Statements around them; those that the filter hides score -inf.
         scores = index.fact_scores(embed_question(question, models, names=True))
-        reached = walk_triples(
+        reached = traverse_triples(
             [s.n for s in seeds],
             index,
             scores,
@@ -137,7 +137,7 @@ class KnowledgeGraph:
             Step(name="passages", value=[[c, counts[c]] for c in ranked[:RANKED]]),
         )
         if not facts:
-            return nothing(question, name, self._why_nothing(keywords, seeds), index, trace)
+            return nothing_found(question, name, self._why_nothing(keywords, seeds), index, trace)
         # 4. Pack: passages first, statements behind them.
         names = {i: e.name for i, e in entities.items()}
         statements = tuple(
@@ -228,7 +228,7 @@ class KnowledgeGraph:
 
     def _facts(
         self,
-        reached: Sequence[Reached],
+        reached: Sequence[ReachedTriple],
         seeds: Sequence[_Seed],
         scores: NDArray[np.float32],
         index: Snapshot,

@@ -17,7 +17,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, Vectors
 from polygraph.records import Evidence, Json, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing
+from polygraph.retrieve.evidence import nothing_found
 from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_question, reciprocal_rank_fusion
 from polygraph.store.snapshot import Snapshot
@@ -98,7 +98,7 @@ class RQRAG:
         require(index, _NAME, self.needs, models)
         asked = embed_question(question, models)
         if not index.search_chunks(asked, 1):
-            return nothing(question, _NAME, "the index holds no passages", index)
+            return nothing_found(question, _NAME, "the index holds no passages", index)
         # 1. Expand every node by each action, level by level.
         nodes, pruned = self._grow(question, index, models)
         # 2. Every path answers from what it found.
@@ -119,7 +119,7 @@ class RQRAG:
         )
         if best is None:
             reason = f"no query found a passage that fits the budget of {self.max_tokens} tokens"
-            return nothing(question, _NAME, reason, index, trace)
+            return nothing_found(question, _NAME, reason, index, trace)
         return Retrieval(
             question=question,
             method=_NAME,

@@ -16,11 +16,11 @@ from polygraph.retrieve.methods.rograg import operators
 from polygraph.retrieve.methods.rograg.arithmetic import ExpressionError, evaluate, names_in
 from polygraph.retrieve.methods.rograg.fact_search import (
     Fact,
-    Linked,
-    Matching,
-    link,
-    matching_facts,
-    names_of,
+    LinkedName,
+    MatchingOptions,
+    entity_names,
+    link_name,
+    search_facts,
 )
 from polygraph.retrieve.methods.rograg.operators import Row, value_of, value_row, written
 from polygraph.retrieve.methods.rograg.quantities import Date, Quantity
@@ -45,7 +45,7 @@ _SHOWN = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bound:
+class StepResult:
     """The result of a step."""
 
     step: PlanStep
@@ -59,7 +59,7 @@ class Bound:
     """What it is about, where it is compared with another."""
     number: float | None = None
     """Its value in arithmetic, where code has worked it out."""
-    linked: tuple[Linked, ...] = ()
+    linked: tuple[LinkedName, ...] = ()
     calls: int = 0
     """Calls of the model that it took, repairs aside."""
     problem: str = ""
@@ -79,29 +79,31 @@ class Bound:
         }
 
 
-class Execution:
+class PlanExecutor:
     """Runs the steps of a plan in order; later steps see the results of earlier ones."""
 
-    def __init__(self, index: Snapshot, models: Models, how: Matching, *, passages: int, method: str) -> None:
+    def __init__(
+        self, index: Snapshot, models: Models, how: MatchingOptions, *, passages: int, method: str
+    ) -> None:
         self.index = index
         self.models = models
         self.how = how
         self.passages = passages
         self.method = method
-        self.bound: dict[str, Bound] = {}
+        self.bound: dict[str, StepResult] = {}
 
-    def run(self, plan: Plan) -> list[Bound]:
+    def run(self, plan: Plan) -> list[StepResult]:
         """Run every step but `output`; in their order."""
         for step in plan.steps:
             if step.operator != "output":
                 self.bound[step.alias] = self._step(step)
         return list(self.bound.values())
 
-    def _step(self, step: PlanStep) -> Bound:
+    def _step(self, step: PlanStep) -> StepResult:
         if step.operator == "retrieve":
             return self._retrieve(step)
         inputs = [self.bound[alias] for alias in step.of]
-        over = Bound(
+        over = StepResult(
             step=step,
             facts=tuple({f.n: f for b in inputs for f in b.facts}.values()),
             chunks=tuple(dict.fromkeys(c for b in inputs for c in b.chunks)),
@@ -130,7 +132,7 @@ class Execution:
 
     # --- retrieval ----------------------------------------------------------------------------------
 
-    def _retrieve(self, step: PlanStep) -> Bound:
+    def _retrieve(self, step: PlanStep) -> StepResult:
         subject, object_ = self._slot(step.subject), self._slot(step.object)
         linked = tuple(item for item in (*subject, *object_) if item.text)
         lost = [item.text for item in linked if not item.rows]
@@ -138,8 +140,8 @@ class Execution:
         question = self._spelled_out(step.question)
         subjects, objects = _rows_of(subject), _rows_of(object_)
         if (step.subject or step.object) and not subjects and not objects:
-            return Bound(step=step, linked=linked, problem=problem or "an earlier step found nothing")
-        facts = matching_facts(
+            return StepResult(step=step, linked=linked, problem=problem or "an earlier step found nothing")
+        facts = search_facts(
             question,
             subjects,
             self._spelled_out(step.predicate),
@@ -152,9 +154,9 @@ class Execution:
         facts = self._where(step, facts)
         if not facts:
             found = "no statement fits" if not (subjects and objects) else "no path joins the two"
-            return Bound(step=step, linked=linked, problem=problem or found)
+            return StepResult(step=step, linked=linked, problem=problem or found)
         chunks, passages = self._passages(facts)
-        names = names_of(facts, self.index)
+        names = entity_names(facts, self.index)
         lines = [triple_line(f.triple, names) for f in facts]
         rows = self._rows(facts, lines, {*subjects, *objects}, passages)
         try:
@@ -162,7 +164,7 @@ class Execution:
         except UnusableReply as error:
             said, problem = SubAnswer(text=""), f"the sub-answer could not be used: {error.problem}"
         asked = self.models.chat is not None
-        return Bound(
+        return StepResult(
             step=step,
             text=said.text,
             rows=tuple(self._narrowed(rows, said, facts, chunks)) if asked else tuple(rows),
@@ -174,19 +176,19 @@ class Execution:
             problem=problem or ("" if said.text else "the material does not hold it"),
         )
 
-    def _slot(self, text: str) -> list[Linked]:
+    def _slot(self, text: str) -> list[LinkedName]:
         """Entities of a slot: those of an earlier result, or what its name is linked to; none for an empty one."""
         if not text:
             return []
         alias = _REFERENCE.fullmatch(text)
         if alias is None:
-            return [link(self._spelled_out(text), self.index, self.models, self.how.link_threshold)]
+            return [link_name(self._spelled_out(text), self.index, self.models, self.how.link_threshold)]
         found = []
         for row in self.bound[alias.group(1)].rows[:_ALIAS_ENTITIES]:
             if row.entity is not None:
-                found.append(Linked(text=row.name, rows=(row.entity,), score=1.0))
+                found.append(LinkedName(text=row.name, rows=(row.entity,), score=1.0))
             else:
-                found.append(link(row.name, self.index, self.models, self.how.link_threshold))
+                found.append(link_name(row.name, self.index, self.models, self.how.link_threshold))
         return found
 
     def _spelled_out(self, text: str) -> str:
@@ -208,7 +210,7 @@ class Execution:
             return facts
         _, passages = self._passages(facts)
         texts = {p.chunk.id: p.chunk.text for p in passages}
-        names = names_of(facts, self.index)
+        names = entity_names(facts, self.index)
         kept = []
         for fact in facts:
             line = triple_line(fact.triple, names)
@@ -285,7 +287,7 @@ class Execution:
 
     # --- operators ----------------------------------------------------------------------------------
 
-    def _sum(self, step: PlanStep, over: Bound, rows: Sequence[Row]) -> Bound:
+    def _sum(self, step: PlanStep, over: StepResult, rows: Sequence[Row]) -> StepResult:
         summed, left = operators.total(rows, step.key)
         if summed is None:
             return replace(over, rows=tuple(rows), problem="no number can be read in any of the rows")
@@ -298,7 +300,7 @@ class Execution:
             problem=problem,
         )
 
-    def _filter(self, step: PlanStep, over: Bound, rows: Sequence[Row]) -> Bound:
+    def _filter(self, step: PlanStep, over: StepResult, rows: Sequence[Row]) -> StepResult:
         text = self._spelled_out(step.condition or step.question)
         wanted = operators.condition(text)
         verdicts = [operators.satisfies(row, wanted, step.key) if wanted else None for row in rows]
@@ -325,7 +327,9 @@ class Execution:
             problem=problem,
         )
 
-    def _compare(self, step: PlanStep, over: Bound, inputs: Sequence[Bound], rows: Sequence[Row]) -> Bound:
+    def _compare(
+        self, step: PlanStep, over: StepResult, inputs: Sequence[StepResult], rows: Sequence[Row]
+    ) -> StepResult:
         sides = [_as_row(b) for b in inputs] if len(inputs) > 1 else list(rows)
         op = step.op if step.op in operators.OPS else "eq"
         found = operators.compare(sides, op, step.key)
@@ -338,7 +342,7 @@ class Execution:
         done = self._deduce(replace(step, kind="extract", content=f"{step.question} ({op})"), over, inputs)
         return replace(done, step=step, problem=done.problem or f"{problem}: a model was asked")
 
-    def _math(self, step: PlanStep, over: Bound) -> Bound:
+    def _math(self, step: PlanStep, over: StepResult) -> StepResult:
         used = list(dict.fromkeys(name.partition(".")[0] for name in names_in(step.expression)))
         inputs = [self.bound[alias] for alias in used if alias in self.bound]
         over = replace(
@@ -369,7 +373,7 @@ class Execution:
             number=result,
         )
 
-    def _deduce(self, step: PlanStep, over: Bound, inputs: Sequence[Bound]) -> Bound:
+    def _deduce(self, step: PlanStep, over: StepResult, inputs: Sequence[StepResult]) -> StepResult:
         known = [
             f"{self._spelled_out(b.step.question)} {b.text or 'not found'}{_listed(b.rows)}" for b in inputs
         ]
@@ -392,7 +396,7 @@ class Execution:
         )
 
 
-def _rows_of(slot: Iterable[Linked]) -> tuple[int, ...]:
+def _rows_of(slot: Iterable[LinkedName]) -> tuple[int, ...]:
     return tuple(dict.fromkeys(n for item in slot for n in item.rows))
 
 
@@ -400,13 +404,13 @@ def _direction(step: PlanStep) -> operators.Direction:
     return "min" if step.direction == "min" else "max"
 
 
-def _label(step: PlanStep, linked: Sequence[Linked], index: Snapshot) -> str:
+def _label(step: PlanStep, linked: Sequence[LinkedName], index: Snapshot) -> str:
     """Names of the known ends of a step."""
     rows = [item.rows[0] for item in linked if item.rows]
     return ", ".join(e.name for e in index.entities(rows)) or step.question
 
 
-def _as_row(bound: Bound) -> Row:
+def _as_row(bound: StepResult) -> Row:
     """A result as one thing to compare: by what was answered, then by what is said of its rows."""
     only = bound.rows[0] if len(bound.rows) == 1 else None
     texts = (bound.text, *(text for row in bound.rows[:_ALIAS_ENTITIES] for text in row.texts))

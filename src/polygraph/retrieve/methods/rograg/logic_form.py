@@ -13,9 +13,9 @@ from typing import ClassVar
 from polygraph.models import Models
 from polygraph.records import Evidence, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing, spans_of, triple_evidence
-from polygraph.retrieve.methods.rograg.executor import Bound, Execution
-from polygraph.retrieve.methods.rograg.fact_search import Matching, names_of
+from polygraph.retrieve.evidence import nothing_found, spans_of, triple_evidence
+from polygraph.retrieve.methods.rograg.executor import PlanExecutor, StepResult
+from polygraph.retrieve.methods.rograg.fact_search import MatchingOptions, entity_names
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import RANKED, entities_in_question, ordered_chunks, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
@@ -49,7 +49,7 @@ class RogragLogic:
     """Length of the paths between two known entities (code: 2)."""
     facts: int = 10
     """Statements that are kept for a step (ours)."""
-    least_facts: int = 3
+    min_facts: int = 3
     """So many are kept even below the threshold (ours: predicates differ in words more than in sense)."""
     whole_facts: bool = True
     """A statement may also resemble the question as a whole (ours: extracted predicates are often as poor as `of`)."""
@@ -78,16 +78,16 @@ class RogragLogic:
             max_steps=self.max_steps,
         )
         # 2. Its steps, each bound to an alias with what it rests on.
-        how = Matching(
+        how = MatchingOptions(
             link_threshold=self.link_threshold,
             predicate_threshold=self.predicate_threshold,
             max_hops=self.max_hops,
             facts=self.facts,
-            least_facts=self.least_facts,
+            min_facts=self.min_facts,
             whole_facts=self.whole_facts,
             rerank=self.rerank,
         )
-        bound = Execution(index, models, how, passages=self.passages, method=method).run(made)
+        bound = PlanExecutor(index, models, how, passages=self.passages, method=method).run(made)
         trace = (
             Step(
                 name="plan",
@@ -107,15 +107,15 @@ class RogragLogic:
         wanted = {alias for s in made.steps if s.operator == "output" for alias in s.of}
         used = [b for b in bound if not wanted or b.step.alias in wanted]
         if not any(b.chunks for b in used):
-            return nothing(question, method, _why_empty(made, bound), index, trace)
+            return nothing_found(question, method, _why_empty(made, bound), index, trace)
         return self._packed(question, method, used, index, trace)
 
     def _packed(
-        self, question: str, method: str, used: Sequence[Bound], index: Snapshot, trace: tuple[Step, ...]
+        self, question: str, method: str, used: Sequence[StepResult], index: Snapshot, trace: tuple[Step, ...]
     ) -> Retrieval:
         by_row = {f.n: f for b in reversed(used) for f in b.facts}
         facts = [by_row[n] for n in round_robin([[f.n for f in b.facts] for b in used])]
-        names = names_of(facts, index)
+        names = entity_names(facts, index)
         places = {f.n: f"step {b.step.alias}" for b in reversed(used) for f in b.facts}
         ranking = round_robin([b.chunks for b in used])[:RANKED]
         of_step = {c: b.step.alias for b in reversed(used) for c in b.chunks}
@@ -154,7 +154,7 @@ class RogragLogic:
         )
 
 
-def _results(used: Sequence[Bound], index: Snapshot) -> tuple[Evidence, ...]:
+def _results(used: Sequence[StepResult], index: Snapshot) -> tuple[Evidence, ...]:
     """What each step found out, traced to its passages."""
     items = []
     for n, b in enumerate(used, 1):
@@ -174,7 +174,7 @@ def _results(used: Sequence[Bound], index: Snapshot) -> tuple[Evidence, ...]:
     return tuple(items)
 
 
-def _why_empty(made: Plan, bound: Sequence[Bound]) -> str:
+def _why_empty(made: Plan, bound: Sequence[StepResult]) -> str:
     if not made.steps:
         problem = made.problems[-1] if made.problems else "the question names nothing to look up"
         return f"no plan was made: {problem}"

@@ -1,0 +1,85 @@
+"""The parts of a name: titles, base name, generational suffix."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+from polygraph.extract.lexicon import FEMALE_TITLES, MALE_TITLES, MEN, TITLES, TYPE_OF_NOUN, WOMEN
+from polygraph.text.normalize import normalize_name
+
+_YOUNGER, _ELDER = ("jr", "junior", "jun"), ("sr", "senior", "sen")
+SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder")}
+"""Generational suffixes, each with ``elder`` or ``younger``."""
+_TITLED_TYPES = frozenset(["person", "", "organization", "group"])
+
+
+@dataclass(frozen=True, slots=True)
+class NameParts:
+    """A name split into its parts."""
+
+    key: str
+    """The whole name, normalised."""
+    base: str
+    """The name without titles, suffixes and legal forms; the key if nothing else would be left."""
+    words: tuple[str, ...]
+    """Words of the base name."""
+    titles: frozenset[str]
+    suffix: str
+    """``elder``, ``younger`` or empty."""
+    is_lower_case: bool
+    """True if the name as written has no capital."""
+
+
+def split_name(name: str) -> NameParts:
+    """Split a name into titles, base name and suffix.
+
+    >>> n = split_name("Captain Thomas Quill, Jr.")
+    >>> n.base, sorted(n.titles), n.suffix
+    ('thomas quill', ['captain'], 'younger')
+    >>> split_name("Mrs. Cratchit").base
+    'cratchit'
+    """
+    key = normalize_name(name)
+    words = key.split()
+    first, last, suffix = 0, len(words), ""
+    capital = any(c.isupper() for c in name)
+    while (
+        capital
+        and first < last - 1
+        and words[first] in TITLES
+        and words[first + 1] not in ("of", "the", "and")
+    ):
+        first += 1
+    titles = frozenset(words[:first])
+    if last - first > 1 and words[last - 1] in SUFFIXES:
+        suffix, last = SUFFIXES[words[last - 1]], last - 1
+    elif last - first > 2 and words[last - 2] == "the" and words[last - 1] in ("elder", "younger"):
+        suffix, last = words[last - 1], last - 2
+    base = words[first:last]
+    if titles and base[-1] in TYPE_OF_NOUN:
+        # ``King Street``, ``Lady Chapel``: a place, not a person with a title.
+        return NameParts(key, key, tuple(words), frozenset(), "", not capital)
+    return NameParts(key, " ".join(base), tuple(base), titles, suffix, not capital)
+
+
+@lru_cache(maxsize=8_192)
+def split_typed_name(name: str, type_: str) -> NameParts:
+    """Split a name as its type allows: only people and groups have titles.
+
+    >>> split_typed_name("Captain Quill", "person").base, split_typed_name("King Street", "place").base
+    ('quill', 'king street')
+    """
+    parts = split_name(name)
+    if type_ not in _TITLED_TYPES and parts.titles:
+        # ``Captain`` before the name of a ship or place is part of the name.
+        return NameParts(parts.key, parts.key, tuple(parts.key.split()), frozenset(), "", parts.is_lower_case)
+    return parts
+
+
+def gender_of(name: NameParts) -> str:
+    """Return ``m``, ``f`` or an empty string: by title, else by given name."""
+    if name.titles & FEMALE_TITLES:
+        return "f"
+    if name.titles & MALE_TITLES:
+        return "m"
+    given = name.words[0] if len(name.words) > 1 else ""
+    return "m" if given in MEN else "f" if given in WOMEN else ""

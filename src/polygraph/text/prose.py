@@ -1,0 +1,22 @@
+"""Numbers and lists in English messages."""
+
+from collections.abc import Sequence
+
+
+def count_noun(n: int, noun: str) -> str:
+    """Return a number with its noun in the singular or plural.
+
+    >>> count_noun(1, "passage"), count_noun(1200, "passage"), count_noun(2, "entity")
+    ('1 passage', '1,200 passages', '2 entities')
+    """
+    plural = f"{noun[:-1]}ies" if noun[-1] == "y" and noun[-2] not in "aeiou" else f"{noun}s"
+    return f"{n:,} {noun if n == 1 else plural}"
+
+
+def join_list(items: Sequence[str]) -> str:
+    """Join items with commas and a final ``and``.
+
+    >>> join_list(["tar"]), join_list(["tar", "oil"]), join_list(["tar", "oil", "rope"])
+    ('tar', 'tar and oil', 'tar, oil and rope')
+    """
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)

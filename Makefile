@@ -14,7 +14,7 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow and not network and not gpu"
 
 slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -m "slow"
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "slow and not network and not gpu"
 
 check: lint types test
 

@@ -206,6 +206,7 @@ def test_methods_side_by_side_are_one_round_each_time(papers, tmp_path, call):
     }
 
 
+@pytest.mark.slow
 def test_killed_at_any_moment_nothing_is_lost_or_asked_twice(papers, tmp_path, call, start):
     provider = Provider(tmp_path / "b")
     args = ("index", papers, "--index", "x.index", "--batch", provider.folder)

@@ -177,14 +177,14 @@ COMMON = {
 }
 
 
-@settings(max_examples=8, **COMMON)
+@settings(max_examples=3, **COMMON)
 @example([("add", "log.txt"), ("remove", "log.txt"), ("add", "log.txt")])
 @given(STEPS)
 def test_any_history_gives_the_index_of_what_is_left(no_parser, tmp_path_factory, steps):
     follow(steps, tmp_path_factory.mktemp("history"), None)
 
 
-@settings(max_examples=8, **COMMON)
+@settings(max_examples=3, **COMMON)
 @example([("remove", "letter.txt"), ("change", "board.txt"), ("refresh", "")])
 @given(STEPS)
 def test_any_history_gives_the_index_of_what_is_left_with_a_model(tmp_path_factory, steps):

@@ -81,7 +81,10 @@ def server():
         yield served
 
 
-@pytest.mark.parametrize("corpus", ["sample", pytest.param("carol", marks=pytest.mark.slow), "imported"])
+@pytest.mark.parametrize(
+    "corpus",
+    ["sample", *(pytest.param(name, marks=pytest.mark.slow) for name in ("carol", "imported"))],
+)
 @pytest.mark.parametrize("model", ["none", "over HTTP"])
 def test_every_method_answers_or_says_why_not_within_its_budget_and_for_the_calls_it_names(
     corpus, model, folders, server

@@ -44,8 +44,8 @@ PARTS = (
     ("columnar.group_sort.BLOCK", 3),
     ("graph.merge.merge.PART", 2),
     ("columnar.groupby.PART", 2),
-    ("extract.resolution.mention_table._WINDOWS", 2),
-    ("extract.resolution.mention_table._READ", 4),
+    ("extract.resolution.mention_table._WINDOWS_AT_ONCE", 2),
+    ("extract.resolution.mention_table._ROWS_BETWEEN_RELEASES", 4),
     ("columnar.memmap._SMALL", 0),
     ("columnar.builder._HELD", 300),
 )

@@ -106,7 +106,7 @@ def test_the_same_commands_index_ask_stream_compare_chat_and_explain_against_an_
         assert compared.code == 0, compared.err
         assert [a["method"] for a in json.loads(compared.out)] == list(METHODS)
 
-        talk = command(
+        talk = call(
             "chat", "--index", index, "-m", "bm25", stdin="Who was Old Tobin?\nWhere did he land?\n", env=env
         )
         assert talk.code == 0, talk.err
@@ -175,7 +175,13 @@ def test_an_index_with_vectors_of_the_endpoint_can_be_looked_at_and_pruned(paper
 
 
 @pytest.mark.parametrize(
-    "faults", [["429", "429", "ok", "429"], ["500", "ok", "500"], ["drop", "cut_http"], ["prose"]]
+    "faults",
+    [
+        ["500", "ok", "500"],
+        ["prose"],
+        pytest.param(["429", "429", "ok", "429"], marks=pytest.mark.slow),
+        pytest.param(["drop", "cut_http"], marks=pytest.mark.slow),
+    ],
 )
 def test_a_fault_now_and_then_changes_nothing_in_the_index(faults, papers, index, tmp_path, call):
     with served() as sound:
@@ -223,7 +229,9 @@ def test_a_build_in_which_no_reply_can_be_used_fails(papers, index, call):
         assert "happy to help" in shown.out
 
 
-@pytest.mark.parametrize("fault", ["silence", "500", "empty", "429", "drop"])
+@pytest.mark.parametrize(
+    "fault", ["silence", "500", "empty", pytest.param("429", marks=pytest.mark.slow), "drop"]
+)
 def test_a_server_that_never_answers_ends_in_a_sentence(fault, papers, index, call):
     with served(faults=lambda n: fault, retry_after_s=0.05) as server:
         env = endpoint(server, POLYGRAPH_TIMEOUT_S="0.4", POLYGRAPH_RETRIES="1")
@@ -305,17 +313,17 @@ def many(write_files, folder, n=12):
 
 
 def test_a_build_that_was_killed_pays_for_nothing_twice_and_ends_as_if_it_had_not_been(
-    tmp_path, index, start, command, write_files
+    tmp_path, index, start, call, write_files
 ):
-    folder = many(write_files, tmp_path / "days")
+    folder = many(write_files, tmp_path / "days", 8)
     with served() as sound:
-        whole = command("index", folder, "--index", tmp_path / "whole", env=endpoint(sound))
+        whole = call("index", folder, "--index", tmp_path / "whole", env=endpoint(sound))
         assert whole.code == 0, whole.err
         n_whole = sound.calls
     with served(latency_s=0.15) as server:
         env = endpoint(server, POLYGRAPH_CONCURRENCY="2")
         kills = 0
-        for goal in (4, 9):
+        for goal in (6,):
             process = start("index", folder, "--index", index, env=env)
             until = time.monotonic() + 60
             while server.calls < goal and process.poll() is None and time.monotonic() < until:
@@ -324,10 +332,10 @@ def test_a_build_that_was_killed_pays_for_nothing_twice_and_ends_as_if_it_had_no
                 process.send_signal(signal.SIGKILL)
                 kills += 1
             process.communicate()
-        assert kills == 2
+        assert kills == 1
         time.sleep(0.4)  # what was in flight reaches the log of the server
         server.latency_s = 0.0
-        done = command("index", folder, "--index", index, env=env)
+        done = call("index", folder, "--index", index, env=env)
         assert done.code == 0, done.err
         asked = Counter(json.dumps(entry.body["messages"]) for entry in server.log)
         twice = sum(n - 1 for n in asked.values())

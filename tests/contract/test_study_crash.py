@@ -11,10 +11,10 @@ from dataclasses import replace
 import pytest
 
 from polygraph.evaluate.judging.judgements import outcomes
-from polygraph.evaluate.judging.pairwise import LIGHTRAG, Design
+from polygraph.evaluate.judging.pairwise import LIGHTRAG, JudgingDesign
 from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.study_report import html_report
-from polygraph.evaluate.runs.study_folder import StudyAnswer
 from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
@@ -78,7 +78,7 @@ def settled(server, since):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
-@pytest.mark.parametrize("n_kills", [2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("n_kills", [1, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_study_that_is_killed_goes_on_pays_for_nothing_twice_and_ends_with_the_same_files(
     n_kills, sound, tmp_path, call, start
 ):
@@ -93,7 +93,7 @@ def test_a_study_that_is_killed_goes_on_pays_for_nothing_twice_and_ends_with_the
         tasks = [entry.task for entry in server.log]
         # Among the answers, among the judgements; and among the questions and at the end.
         moments = [tasks.index("answer") + 2, tasks.index("judge_scores") + 3]
-        moments = moments if n_kills == 2 else [2, *moments, wanted - 4]
+        moments = moments[1:] if n_kills == 1 else [2, *moments, wanted - 4]
 
         index = shutil.copytree(sound, tmp_path / "killed.index")
         output = tmp_path / "killed"
@@ -176,7 +176,7 @@ def test_a_judge_who_always_prefers_the_first_place_says_nothing_by_our_protocol
     with opened(sound, judge) as index:
         texts = {"A": lambda i: f"Mara Quill, entry {i}.", "B": lambda i: f"Old Tobin, entry {i}."}
         study = study_of(index, tmp_path / "s", texts)
-        study.judge([judge], Design(repeats=2, trials=2))
+        study.judge([judge], JudgingDesign(repeats=2, trials=2))
         material = study.report()
     (pair,) = material.findings.pairs
     assert pair.pooled.ties == pair.pooled.n == 24
@@ -193,7 +193,7 @@ def test_the_same_judge_declares_a_winner_by_the_usual_protocol(sound, tmp_path)
         texts = {"A": lambda i: f"Mara Quill, entry {i}.", "B": lambda i: f"Old Tobin, entry {i}."}
         study = study_of(index, tmp_path / "s", texts)
         found = study.judge([judge], LIGHTRAG)
-    assert {o.result() for o in outcomes(found, "A", "B", balanced=False)} == {"a"}
+    assert {o.verdict() for o in outcomes(found, "A", "B", balanced=False)} == {"a"}
 
 
 def test_unusable_replies_are_counted_left_out_with_their_counterparts_and_not_paid_again(sound, tmp_path):
@@ -204,7 +204,7 @@ def test_unusable_replies_are_counted_left_out_with_their_counterparts_and_not_p
     with opened(sound, judge) as index:
         texts = {"A": lambda i: f"Mara Quill, entry {i}.", "B": lambda i: f"Old Tobin, entry {i}."}
         study = study_of(index, tmp_path / "s", texts)
-        found = study.judge([judge], Design(repeats=2, trials=1))
+        found = study.judge([judge], JudgingDesign(repeats=2, trials=1))
         assert sum(bool(j.problem) for j in found) == 4
         assert {j.question for j in found if j.problem} == {"q3"}
         material = study.report()
@@ -212,7 +212,7 @@ def test_unusable_replies_are_counted_left_out_with_their_counterparts_and_not_p
         assert (pair.n, pair.unusable) == (11, 4)
         assert any(note.startswith("4 of 48 judgements were unusable") for note in material.findings.notes)
         n = len(judge.requests)
-        study.judge([judge], Design(repeats=2, trials=1))
+        study.judge([judge], JudgingDesign(repeats=2, trials=1))
         assert len(judge.requests) == n
 
 
@@ -243,7 +243,7 @@ def test_identical_answers_are_ties_even_for_a_fickle_judge_and_are_asked_about_
     with opened(sound, judge) as index:
         same = "Mara Quill kept the Skerry Light."
         study = study_of(index, tmp_path / "s", {"A": same, "B": same})
-        study.judge([judge], Design(repeats=2, trials=2))
+        study.judge([judge], JudgingDesign(repeats=2, trials=2))
         pair = one_pair(study)
     assert pair.pooled.ties == pair.pooled.n
     assert pair.gap.mean == pair.gap.low == pair.gap.high == 0.0
@@ -264,7 +264,7 @@ def test_a_refusal_is_judged_as_it_came_and_the_report_says_what_it_does(sound, 
             refused=refused,
             n=20,
         )
-        found = study.judge([chat], Design(repeats=1, trials=1))
+        found = study.judge([chat], JudgingDesign(repeats=1, trials=1))
         aligned = {p.question: p for p in study.study.aligned()}
         material = study.report()
     tasks = Counter(r.messages[0].content.partition("\n")[0].removeprefix("Task: ") for r in chat.requests)
@@ -289,7 +289,7 @@ def test_a_refusal_that_comes_instead_of_a_longer_answer_is_not_shown_to_the_jud
     )
     with opened(sound, chat) as index:
         study = study_of(index, tmp_path / "s", {"A": long, "B": "Mara Quill kept it."}, n=2)
-        study.judge([chat], Design(repeats=1, trials=1))
+        study.judge([chat], JudgingDesign(repeats=1, trials=1))
         (one, _) = study.study.aligned()
     assert one.how == "forced"
     assert "NO ANSWER" not in one.texts[1]

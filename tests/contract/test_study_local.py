@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from polygraph.errors import MissingExtra
-from polygraph.evaluate.judging.pairwise import Design
+from polygraph.evaluate.judging.pairwise import JudgingDesign
 from polygraph.evaluate.questions.file import Question
 from polygraph.models import Calls, Models
 from polygraph.models.providers.gguf import GgufChat
@@ -49,11 +49,11 @@ def test_a_small_local_model_answers_and_judges_a_study_to_its_report(chat, tmp_
         assert Counter(a.method for a in answers) == dict.fromkeys(METHODS, 2)
         assert any(not a.refused and a.text for a in answers)
         # One attempt: what matters here is that every step runs, not how well so small a model keeps to a length.
-        judgements = study.judge([chat], Design(repeats=1, trials=1), attempts=1)
+        judgements = study.judge([chat], JudgingDesign(repeats=1, trials=1), attempts=1)
         assert any(j.scores for j in judgements)
         study.report()
         spent = models.calls.spent
-        study.judge([chat], Design(repeats=1, trials=1), attempts=1)
+        study.judge([chat], JudgingDesign(repeats=1, trials=1), attempts=1)
         assert models.calls.spent == spent
     found = json.loads((tmp_path / "s" / "report.json").read_text(encoding="utf-8"))
     assert found["findings"]["conclusions"]

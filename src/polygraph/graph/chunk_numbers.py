@@ -38,6 +38,34 @@ def chunk_key(chunk: str) -> tuple[str, int]:
     return (document, int(ordinal)) if ordinal.isascii() and ordinal.isdigit() else (chunk, 0)
 
 
+class ChunkNumbers:
+    """Numbers chunk ids in the order in which they come.
+
+    >>> numbers = ChunkNumbers()
+    >>> numbers.of(["b:0", "a:10", "a:9", "b:0"])
+    [0, 1, 2, 0]
+    >>> ids, position = numbers.in_order()
+    >>> ids, position.tolist()
+    (['a:9', 'a:10', 'b:0'], [2, 1, 0])
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+
+    def of(self, chunks: Iterable[str]) -> list[int]:
+        """Return the numbers of some chunks."""
+        numbers = self._numbers
+        return [numbers.setdefault(chunk, len(numbers)) for chunk in chunks]
+
+    def in_order(self) -> tuple[list[str], Array]:
+        """Return all ids in the order of documents, and the position there of each number, int32."""
+        ids = list(self._numbers)
+        order = sorted(range(len(ids)), key=lambda i: (chunk_key(ids[i]), ids[i]))
+        position = np.empty(len(ids), dtype=np.int32)
+        position[order] = np.arange(len(ids))
+        return [ids[i] for i in order], position
+
+
 class ChunkIds:
     """Gives codes to ids as they come; what a code says is told by `ChunkOrder`."""
 

@@ -10,24 +10,19 @@ whose level is at most L.
 from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice, pairwise
-from pathlib import Path
+from itertools import pairwise
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columnar import Array
-from polygraph.columnar.groupby import distinct
-from polygraph.columnar.memmap import Column
-from polygraph.columnar.memory import give_back, let_go
-from polygraph.graph.chunk_numbers import ChunkIds, ChunkOrder, chunk_key
+from polygraph.arrays import BATCH, Array, distinct
+from polygraph.graph.chunk_numbers import ChunkNumbers, chunk_key
 from polygraph.graph.csr import Graph
+from polygraph.memory import trim_heap
 from polygraph.records import Community, digest
 
 _NO_PARENT = -1
-_SOME = 1 << 12
-"""Chunks that are given codes at once."""
 
 
 def communities(
@@ -41,7 +36,6 @@ def communities(
     randomness: float = 0.001,
     iterations: int = 1,
     use_lcc: bool = False,
-    folder: Path | None = None,
 ) -> Iterator[Community]:
     """Divide the entities of a graph.
 
@@ -68,7 +62,6 @@ def communities(
         randomness: freedom in the refinement step.
         iterations: how often the whole algorithm runs, each time from the last result.
         use_lcc: leave out everything but the largest component, as Microsoft GraphRAG does.
-        folder: for what is put aside meanwhile, as for `Spill`.
 
     Returns:
         Communities by level, then by their first entity; ids depend on level and members alone. They come one
@@ -95,10 +88,7 @@ def communities(
         max_cluster_size=max_size,
         seed=seed,
     )
-    # Read when the library has given its memory back.
-    let_go(graph.indptr, graph.indices, graph.weights)
-    give_back()
-    mentions = _Mentions(entity_chunks, folder)
+    mentions = _Mentions(entity_chunks)
     if mentions.n != graph.n:
         raise ValueError(f"{graph.n} vertices and {mentions.n} lists of chunks")
     if not use_lcc:
@@ -136,21 +126,21 @@ class _Parts:
 class _Edges(Sequence[tuple[str, str, float]]):
     """The edges of some vertices, each once and ascending, as the library asks for them.
 
-    It goes through them once and makes its own of each; so they are made as it asks, and not all held beside.
+    It goes through them once and copies each, so a tuple is made only when its turn comes.
     """
 
     def __init__(self, graph: Graph, wanted: NDArray[np.bool_]) -> None:
-        self._graph, self._wanted = graph, wanted
-        self._n = sum(int(np.count_nonzero(own)) for own, *_ in self._blocks())
+        source, target, weight = graph.edges()
+        self._names = [str(vertex) for vertex in range(graph.n)]
+        self._columns = [column[wanted[source]] for column in (source, target, weight)]
 
     def __len__(self) -> int:
-        return self._n
+        return len(self._columns[0])
 
     def __iter__(self) -> Iterator[tuple[str, str, float]]:
-        names = [str(vertex) for vertex in range(self._graph.n)]
-        for own, source, target, weight in self._blocks():
-            for a, b, w in zip(source[own].tolist(), target[own].tolist(), weight[own].tolist(), strict=True):
-                yield names[a], names[b], w
+        for at in range(0, len(self), BATCH):
+            for a, b, weight in zip(*(c[at : at + BATCH].tolist() for c in self._columns), strict=True):
+                yield self._names[a], self._names[b], weight
 
     @overload
     def __getitem__(self, place: int) -> tuple[str, str, float]: ...
@@ -158,11 +148,6 @@ class _Edges(Sequence[tuple[str, str, float]]):
     def __getitem__(self, place: slice) -> Sequence[tuple[str, str, float]]: ...
     def __getitem__(self, place: int | slice) -> Any:
         return list(self)[place]
-
-    def _blocks(self) -> Iterator[tuple[Array, Array, Array, Array]]:
-        for source, target, weight in self._graph.blocks():
-            yield (source < target) & self._wanted[source], source, target, weight
-            let_go(self._graph.indices, self._graph.weights)
 
 
 def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> _Parts:
@@ -173,9 +158,9 @@ def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> _Parts:
         return parts
     from graspologic_native import hierarchical_leiden
 
-    give_back()
+    trim_heap()
     entries = hierarchical_leiden(edges, **options)
-    give_back()
+    trim_heap()
     number: dict[int, int] = {}
     about: list[tuple[int, int | None]] = []
     part_of, vertices = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int32)
@@ -199,21 +184,16 @@ def _by_label(vertices: NDArray[np.int64], label: NDArray[np.int32]) -> list[lis
 
 
 class _Mentions:
-    """The chunks of each entity, as places in the order of documents."""
+    """The chunks of each entity, as positions in the order of documents."""
 
-    def __init__(self, entity_chunks: Iterable[Iterable[str]], folder: Path | None) -> None:
-        ids, codes, ends = ChunkIds(), Column("q", folder), array("q", [0])
+    def __init__(self, entity_chunks: Iterable[Iterable[str]]) -> None:
+        numbers, found, ends = ChunkNumbers(), array("i"), array("q", [0])
         for chunks in entity_chunks:
-            left = iter(chunks)
-            while some := list(islice(left, _SOME)):
-                codes.extend(ids.codes(some))
-            ends.append(len(codes))
-        self.chunks = ChunkOrder(ids, [codes], folder)
-        """Ids of all chunks."""
-        places = Column("i", folder)
-        for block in self.chunks.places(codes):
-            places.put(block)
-        self._places, self._ends = places.mapped(), ends
+            found.extend(numbers.of(chunks))
+            ends.append(len(found))
+        self.chunks, position = numbers.in_order()
+        """Ids of all chunks, in the order of documents."""
+        self._positions, self._ends = position[np.asarray(found)], ends
 
     @property
     def n(self) -> int:
@@ -221,14 +201,13 @@ class _Mentions:
         return len(self._ends) - 1
 
     def of(self, vertex: int) -> Array:
-        """Chunks of one entity, in the order given."""
-        return self._places[self._ends[vertex] : self._ends[vertex + 1]]
+        """Return the chunks of one entity, in the order given."""
+        return np.asarray(self._positions[self._ends[vertex] : self._ends[vertex + 1]])
 
     def distinct(self, vertices: Iterable[int]) -> list[str]:
-        """Ids of the chunks of some entities, each once, in the order of documents."""
+        """Return the ids of the chunks of some entities, each once, in the order of documents."""
         found = distinct(np.concatenate([self.of(vertex) for vertex in vertices]))
-        let_go(self._places)
-        return self.chunks.named(found)
+        return [self.chunks[position] for position in found.tolist()]
 
 
 def _by_document(vertices: list[int], mentions: _Mentions, max_size: int) -> list[list[int]]:

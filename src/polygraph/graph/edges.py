@@ -3,22 +3,30 @@
 Entities are vertices ``0 .. n_entities - 1`` of every kind; passages follow, where a kind has them.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from polygraph.columnar.memmap import Room
-from polygraph.columnar.memory import let_go
+from polygraph.arrays import batches
 from polygraph.graph.csr import Graph, Vertices, Weights
 
 _ENTRIES = 1 << 18
 """Entries of a graph that are ranked at once."""
+_EDGE = np.dtype([("source", np.int32), ("target", np.int32), ("weight", np.float64)])
 
 
-def mention_edges(
-    n_entities: int, n_chunks: int, entities: ArrayLike, chunks: ArrayLike, *, room: Room = np.empty
-) -> Graph:
+def edge_arrays(edges: Iterable[tuple[int, int, float]]) -> tuple[Vertices, Vertices, NDArray[np.float64]]:
+    """Return the sources, targets and weights of some edges.
+
+    >>> [column.tolist() for column in edge_arrays([(0, 1, 0.5), (1, 2, 2.0)])]
+    [[0, 1], [1, 2], [0.5, 2.0]]
+    """
+    found = np.fromiter(edges, dtype=_EDGE)
+    return found["source"].copy(), found["target"].copy(), found["weight"].copy()
+
+
+def mention_edges(n_entities: int, n_chunks: int, entities: ArrayLike, chunks: ArrayLike) -> Graph:
     """Join entities to the passages that mention them: the incidence of both, readable from either side.
 
     Args:
@@ -26,7 +34,6 @@ def mention_edges(
         n_chunks: number of passages.
         entities: row of the entity of each mention, shape ``(m,)``.
         chunks: row of its passage.
-        room: as for `Graph.from_edges`.
 
     Returns:
         A graph of ``n_entities + n_chunks`` vertices: passage `c` is vertex ``n_entities + c``. Each weight is 1.
@@ -35,12 +42,9 @@ def mention_edges(
     >>> graph.neighbours(2).tolist(), graph.neighbours(1).tolist()
     ([0, 1], [2, 3])
     """
-    rows = np.asarray(entities, dtype=np.int32)
-    of, passages = np.asarray(chunks, dtype=np.int32), room(len(rows), np.int32)
-    for at in range(0, len(rows), _ENTRIES):
-        passages[at : at + _ENTRIES] = of[at : at + _ENTRIES] + np.int32(n_entities)
-        let_go(of, passages)
-    return Graph.from_edges(n_entities + n_chunks, rows, passages, np.broadcast_to(1.0, len(rows)), room=room)
+    rows = np.asarray(entities)
+    passages = np.asarray(chunks) + n_entities
+    return Graph.from_edges(n_entities + n_chunks, rows, passages, np.broadcast_to(1.0, len(rows)))
 
 
 def overwrite(under: Graph, over: Graph) -> Graph:
@@ -103,7 +107,7 @@ def among_heaviest(graph: Graph, k: int) -> NDArray[np.bool_]:
     """Of each entry of `indices` whether it is one of the `k` heaviest edges of its vertex, ties by neighbour."""
     kept = np.zeros(len(graph.indices), dtype=np.bool_)
     # What ranks take would be several times as long as the graph, so they are found for some vertices at a time.
-    for first, last in _stretches(graph):
+    for first, last in batches(graph.indptr, _ENTRIES):
         begin, end = graph.indptr[first], graph.indptr[last]
         starts, degrees = graph.indptr[first:last] - begin, graph.degrees[first:last]
         rows = np.repeat(np.arange(last - first), degrees)
@@ -111,16 +115,6 @@ def among_heaviest(graph: Graph, k: int) -> NDArray[np.bool_]:
         rank = np.arange(len(order)) - np.repeat(starts, degrees)
         kept[begin + order[rank < k]] = True
     return kept
-
-
-def _stretches(graph: Graph) -> Iterator[tuple[int, int]]:
-    """Divide the vertices: the first of each part, and the first behind it."""
-    first = 0
-    while first < graph.n:
-        last = int(np.searchsorted(graph.indptr, graph.indptr[first] + _ENTRIES, side="right")) - 1
-        last = min(max(last, first + 1), graph.n)
-        yield first, last
-        first = last
 
 
 def _keys(a: NDArray[np.integer], b: NDArray[np.integer], n: int) -> NDArray[np.int64]:

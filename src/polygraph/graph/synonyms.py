@@ -7,20 +7,16 @@ come and go, and what was found between names whose cells are the same is taken 
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from hashlib import blake2b
-from io import FileIO
+from itertools import pairwise
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columnar.gather import parts
-from polygraph.columnar.group_sort import by_group
-from polygraph.columnar.memmap import room
-from polygraph.columnar.memory import let_go
+from polygraph.arrays import distinct, group_order
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import among_heaviest, begun
 from polygraph.models.protocols import Vectors
@@ -43,8 +39,6 @@ _PAIRS = 512
 """Pairs whose cosine is computed at once."""
 _HELD = 500_000
 """Pairs that are taken in before all but the nearest of each name are dropped."""
-_BLOCK = 8_192
-"""Names whose cells are numbered at once."""
 _SLACK = 1e-3
 """How far a cosine in single precision may be off, and more."""
 _DECIMALS = 6
@@ -81,8 +75,8 @@ class Synonyms:
         if not (folder / _KEYS_FILE).is_file() or not (folder / _CELLS_FILE).is_file():
             return None
         keys = np.fromfile(folder / _KEYS_FILE, dtype=np.uint64)
-        # Neither is mapped where it lies, since its place may be taken by what follows from it.
-        cells = _copied(folder / _CELLS_FILE, folder.parent)
+        cells = np.fromfile(folder / _CELLS_FILE, dtype=np.uint64)
+        # Not mapped, because the file may be replaced by the graph that is computed from it.
         edges = Graph.load(folder / name, mmap=False)
         return cls(edges, keys, cells.reshape(len(keys), -1) if len(keys) else _none(0))
 
@@ -95,7 +89,6 @@ def find_synonyms(
     former: Synonyms | None = None,
     neighbours: int = NEIGHBOURS,
     exact: int = _EXACT,
-    folder: Path | None = None,
 ) -> Synonyms:
     """Join names whose cosine is at least `COSINE`, each with its nearest, ties by row.
 
@@ -106,71 +99,31 @@ def find_synonyms(
         ids: of the entities, ascending.
         names: of each.
         vectors: unit vectors of the names, shape ``(n, dimension)``, or the file that holds them, as `numpy.save`
-            writes it, of which some thousand are read at a time.
+            writes it, which is mapped.
         former: what was found before, among whatever names; only names that are new are then compared with all,
             and those that may have lost one of their nearest.
         neighbours: edges that one name may begin.
         exact: up to so many names, all pairs are compared.
-        folder: for files that are in use meanwhile; None: as in `Spill`.
 
     Returns:
         A graph over the rows of the names. Cost for `n` names: up to `exact` of them time as ``n ** 2``, beyond as
         ``n ** 1.5``; with a former one in proportion to the new names, but for the choice of cells. Memory: some
         dozen bytes for each name, and about 50 for each edge.
     """
-    with closing(_Matrix(vectors)) as matrix:
-        keys = _keys(ids, names, matrix, neighbours)
-        rows = np.flatnonzero(keys).astype(np.int32)
-        cells = _cells(rows, keys, matrix, folder) if len(rows) > exact else _none(len(keys))
-        nearest = _Nearest(len(keys), neighbours)
-        begun_before, again = _kept(former, keys, cells, neighbours)
-        del former
-        nearest.add(begun_before)
-        del begun_before
-        blocks = _all_pairs(rows, again) if not cells.shape[1] else _within_cells(rows, again, cells, folder)
-        for some, others in blocks:
-            for pairs in _near(some, others, matrix, nearest.least):
-                nearest.add(pairs)
-        return Synonyms(nearest.graph(), keys, cells)
-
-
-class _Matrix:
-    """Vectors by row, in memory or in a file.
-
-    The file is read and not mapped: of vectors that lie far apart each would bring the pages around it into memory.
-    """
-
-    def __init__(self, vectors: Vectors | Path) -> None:
-        found = np.load(vectors, mmap_mode="r") if isinstance(vectors, Path) else vectors
-        self._shape, self._dtype = found.shape, found.dtype
-        self._held: Vectors | None = None
-        if isinstance(vectors, Path) and isinstance(found, np.memmap):
-            self._begin, self._file = found.offset, FileIO(vectors)
-        else:
-            self._held = found
-
-    def __len__(self) -> int:
-        return int(self._shape[0])
-
-    def __getitem__(self, rows: Rows) -> Vectors:
-        """A copy of some rows."""
-        if self._held is not None:
-            return self._held[rows]
-        found = np.empty((len(rows), self._shape[1]), dtype=self._dtype)
-        into, size = found.reshape(-1).view(np.uint8).data, self._dtype.itemsize * self._shape[1]
-        # Rows that follow each other are read together.
-        cuts = np.flatnonzero(np.diff(rows, prepend=-2) != 1)
-        ends = [*cuts[1:].tolist(), len(rows)]
-        for row, first, end in zip(rows[cuts].tolist(), cuts.tolist(), ends, strict=False):
-            self._file.seek(self._begin + row * size)
-            if self._file.readinto(into[first * size : end * size]) != (end - first) * size:
-                raise ValueError("the vectors of names end too early")
-        return found
-
-    def close(self) -> None:
-        """Close the file."""
-        if self._held is None:
-            self._file.close()
+    matrix: Vectors = np.load(vectors, mmap_mode="r") if isinstance(vectors, Path) else vectors
+    keys = _keys(ids, names, matrix, neighbours)
+    rows = np.flatnonzero(keys).astype(np.int32)
+    cells = _cells(rows, keys, matrix) if len(rows) > exact else _none(len(keys))
+    nearest = _Nearest(len(keys), neighbours)
+    begun_before, again = _kept(former, keys, cells, neighbours)
+    del former
+    nearest.add(begun_before)
+    del begun_before
+    blocks = _all_pairs(rows, again) if not cells.shape[1] else _within_cells(rows, again, cells)
+    for some, others in blocks:
+        for pairs in _near(some, others, matrix, nearest.least):
+            nearest.add(pairs)
+    return Synonyms(nearest.graph(), keys, cells)
 
 
 class _Nearest:
@@ -225,7 +178,7 @@ def _room(n: int) -> Pairs:
     return np.empty(n, dtype=np.int32), np.empty(n, dtype=np.int32), np.empty(n, dtype=np.float32)
 
 
-def _keys(ids: Iterable[str], names: Iterable[str], matrix: _Matrix, neighbours: int) -> Keys:
+def _keys(ids: Iterable[str], names: Iterable[str], matrix: Vectors, neighbours: int) -> Keys:
     settings = f"{REVISION}\n{COSINE}\n{neighbours}\n".encode()
     keys = np.zeros(len(matrix), dtype=np.uint64)
     for row, (i, name) in enumerate(zip(ids, names, strict=True)):
@@ -239,16 +192,6 @@ def _keys(ids: Iterable[str], names: Iterable[str], matrix: _Matrix, neighbours:
     return keys
 
 
-def _copied(path: Path, folder: Path) -> Keys:
-    """A copy of an array of keys, in a file."""
-    found = room(path.stat().st_size // 8, np.uint64, folder)
-    for at in range(0, len(found), _BLOCK):
-        part = found[at : at + _BLOCK]
-        part[:] = np.fromfile(path, dtype=np.uint64, count=len(part), offset=8 * at)
-    let_go(found)
-    return found
-
-
 def _kept(
     former: Synonyms | None, keys: Keys, cells: Keys, neighbours: int
 ) -> tuple[Pairs, NDArray[np.bool_]]:
@@ -259,10 +202,7 @@ def _kept(
     order = np.argsort(keys, kind="stable")
     place = order[np.minimum(np.searchsorted(keys, former.keys, sorter=order), len(keys) - 1)]
     same = (keys[place] == former.keys) & (former.keys != 0)
-    for at in range(0, len(same), _BLOCK):
-        part = slice(at, at + _BLOCK)
-        same[part] &= (cells[place[part]] == former.cells[part]).all(axis=1)
-        let_go(cells, former.cells)
+    same &= (cells[place] == former.cells).all(axis=1)
     row = np.where(same, place, -1).astype(np.int32)
     # A name with fewer edges than it may begin has all that there are. One with as many, of which one is gone, may
     # begin an edge that was not among the best before.
@@ -282,27 +222,18 @@ def _all_pairs(rows: Rows, again: NDArray[np.bool_]) -> Iterator[tuple[Rows, Row
     yield rows[again[rows]], rows[~again[rows]]
 
 
-def _within_cells(
-    rows: Rows, again: NDArray[np.bool_], cells: Keys, folder: Path | None
-) -> Iterator[tuple[Rows, Rows]]:
-    """Of each cell the names that are compared, and its other names."""
-    known: Keys = np.zeros(0, dtype=np.uint64)
-    for at in range(0, len(rows), _BLOCK):
-        known = np.union1d(known, cells[rows[at : at + _BLOCK]])
-        let_go(cells)
-
-    def blocks() -> Iterator[tuple[NDArray[np.int64], Rows]]:
-        for at in range(0, len(rows), _BLOCK):
-            part = rows[at : at + _BLOCK]
-            # A cell by its number.
-            yield np.searchsorted(known, cells[part].reshape(-1)), np.repeat(part, cells.shape[1])
-            let_go(cells)
-
-    for some in parts(*by_group(blocks, len(known), np.int32, folder)):
+def _within_cells(rows: Rows, again: NDArray[np.bool_], cells: Keys) -> Iterator[tuple[Rows, Rows]]:
+    """Yield of each cell the names that are compared, and its other names."""
+    in_cells = cells[rows].reshape(-1)
+    known = distinct(in_cells)
+    ends, order = group_order(np.searchsorted(known, in_cells), len(known))
+    names = np.repeat(rows, cells.shape[1])[order]
+    for begin, end in pairwise(ends.tolist()):
+        some = names[begin:end]
         yield some[again[some]], some[~again[some]]
 
 
-def _near(some: Rows, others: Rows, matrix: _Matrix, least: NDArray[np.float32]) -> Iterator[Pairs]:
+def _near(some: Rows, others: Rows, matrix: Vectors, least: NDArray[np.float32]) -> Iterator[Pairs]:
     """Pairs that are near enough, each once, of some names among themselves and with others."""
     rows = np.concatenate([some, others])
     for at in range(0, len(some), _TILE):
@@ -344,8 +275,8 @@ def _candidates(
         yield i[hopeful] + at, j[hopeful] + first
 
 
-def _cells(rows: Rows, keys: Keys, matrix: _Matrix, folder: Path | None) -> Keys:
-    """Keys of the samples that are nearest to each name, ascending, in a file; of equally near ones any, by hash.
+def _cells(rows: Rows, keys: Keys, matrix: Vectors) -> Keys:
+    """Keys of the samples that are nearest to each name, ascending; of equally near ones any, by hash.
 
     Names with one and the same vector so spread over the samples that have it too. With too few samples all
     names are compared.
@@ -355,7 +286,7 @@ def _cells(rows: Rows, keys: Keys, matrix: _Matrix, folder: Path | None) -> Keys
     samples = samples[np.argsort(keys[samples])]
     if len(samples) <= _CELLS:
         return _none(len(keys))
-    found = room(len(keys) * _CELLS, np.uint64, folder).reshape(-1, _CELLS)
+    found = np.zeros((len(keys), _CELLS), dtype=np.uint64)
     centres = _on_grid(matrix, samples).T
     for at in range(0, len(rows), _ROWS):
         part = rows[at : at + _ROWS]
@@ -363,13 +294,10 @@ def _cells(rows: Rows, keys: Keys, matrix: _Matrix, folder: Path | None) -> Keys
         near |= _mixed(keys[part][:, None] ^ keys[samples][None, :])
         nearest = np.argpartition(near, -_CELLS, axis=1)[:, -_CELLS:]
         found[part] = np.sort(keys[samples][nearest], axis=1)
-        if at % _BLOCK == 0:
-            let_go(found)
-    let_go(found)
     return found
 
 
-def _on_grid(matrix: _Matrix, rows: Rows) -> NDArray[np.float32]:
+def _on_grid(matrix: Vectors, rows: Rows) -> NDArray[np.float32]:
     return np.round(np.asarray(matrix[rows], dtype=np.float32) * _GRID)
 
 

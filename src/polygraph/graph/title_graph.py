@@ -1,19 +1,14 @@
 """Names that join passages: titles of documents where other texts say them, and other names that texts share."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columnar.memmap import Room
-from polygraph.columnar.memory import let_go
 from polygraph.graph.csr import Graph
 
 _KEYS = "keys.npy"
-_BLOCK = 1 << 16
-"""Pairs that are worked on at once."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,30 +37,23 @@ class NameGraph:
         titles: NDArray[np.int32],
         links: NDArray[np.int32],
         shared: NDArray[np.int32],
-        *,
-        room: Room = np.empty,
     ) -> "NameGraph":
-        """Join names and passages by pairs ``(name, passage)``, each of shape ``(m, 2)`` and with no pair twice.
+        """Join names and passages by pairs ``(name, passage)``, each of shape ``(m, 2)`` and with no pair twice."""
 
-        It takes less memory if they ascend by passage, then name, and less still if they and the room for the graphs
-        (see `Graph.from_edges`) are in files.
-        """
+        def graph(pairs: NDArray[np.int32], weight: NDArray[np.float64]) -> Graph:
+            names, passages = pairs[:, 0], pairs[:, 1]
+            return Graph.from_edges(n_chunks + len(keys), passages, names + n_chunks, weight[names])
 
-        def graph(pairs: NDArray[np.int32], weight: NDArray[np.float64] | None = None) -> Graph:
-            names = room(len(pairs), np.int32)
-            weights = np.broadcast_to(1.0, len(pairs)) if weight is None else room(len(pairs), np.float32)
-            for block, some in _blocks(pairs[:, 0]):
-                names[block] = some + np.int32(n_chunks)
-                if weight is not None:
-                    weights[block] = weight[some]
-                let_go(names, weights)
-            return Graph.from_edges(n_chunks + len(keys), pairs[:, 1], names, weights, room=room)
-
-        # A long document has many passages, and all together it is one thing that the name means.
-        n_titled = np.zeros(len(keys), dtype=np.int64)
-        for _, some in _blocks(titles[:, 0]):
-            n_titled += np.bincount(some, minlength=len(keys))
-        return cls(n_chunks, keys, graph(titles, 1.0 / np.maximum(n_titled, 1)), graph(links), graph(shared))
+        one = np.ones(len(keys))
+        # The passages of a document share the weight 1, because the name means the document as a whole.
+        n_titled = np.bincount(titles[:, 0], minlength=len(keys))
+        return cls(
+            n_chunks,
+            keys,
+            graph(titles, 1.0 / np.maximum(n_titled, 1)),
+            graph(links, one),
+            graph(shared, one),
+        )
 
     def numbers(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Numbers of the names with some hashes; -1 for a name that no passage bears or has."""
@@ -114,13 +102,6 @@ class NameGraph:
         keys = np.load(folder / _KEYS, mmap_mode="r")
         graphs = (Graph.load(folder / f"{name}.csr") for name in ("titles", "links", "shared"))
         return cls(n_chunks, keys, *graphs)
-
-
-def _blocks(values: NDArray[np.int32]) -> Iterator[tuple[slice, NDArray[np.int32]]]:
-    """Some rows at a time, and where they stand; what was read of them is let go."""
-    for at in range(0, len(values), _BLOCK):
-        yield slice(at, at + _BLOCK), values[at : at + _BLOCK]
-        let_go(values)
 
 
 def _pairs(graph: Graph, n_chunks: int) -> NDArray[np.int32]:

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.columnar import Columns
-from polygraph.columnar.memmap import Column, room
+from polygraph.columnar.memmap import room
 from polygraph.columnar.memory import give_back
 from polygraph.errors import NothingExtracted
 from polygraph.extract.llm import extractor as llm
@@ -36,7 +36,7 @@ from polygraph.graph.chunk_numbers import Chunks
 from polygraph.graph.communities import communities
 from polygraph.graph.cooccurrence import Pruning, join_and_prune
 from polygraph.graph.csr import Graph
-from polygraph.graph.edges import mention_edges
+from polygraph.graph.edges import edge_arrays, mention_edges
 from polygraph.graph.embedding_texts import RECIPES
 from polygraph.graph.merge.diff import moves
 from polygraph.graph.merge.merge import Merged
@@ -333,9 +333,7 @@ class _Builder:
             said.save(place)
             found = said.naming(partial(room, folder=folder))
             n_names = len(found.keys)
-            NameGraph.of(n_chunks, found.keys, found.titles, found.links, found.shared).save(
-                place
-            )
+            NameGraph.of(n_chunks, found.keys, found.titles, found.links, found.shared).save(place)
 
         write_folder(self._folder("names"), fill, sealed=True)
         return n_names
@@ -391,24 +389,13 @@ class _Builder:
     def mentions(self) -> int:
         """Which passages name which entities."""
         store = self._store
-        edges = mention_edges(
-            store.count("entities"),
-            store.count("chunks"),
-            *mention_rows(store),
-        )
+        edges = mention_edges(store.count("entities"), store.count("chunks"), *mention_rows(store))
         return self._save_edges("mentions", edges)
 
     def facts(self) -> int:
         """Pairs of entities that triples join, by how many rows state one."""
-        folder = self._store.folder / "derived"
-        columns = [Column(code, folder) for code in "iid"]
-        for batch in _batches(self._store.graph.edges("triples"), _BATCH):
-            for column, values in zip(columns, zip(*batch, strict=True), strict=True):
-                column.extend(values)
-        edges = Graph.from_edges(
-            self._store.count("entities"),
-            *(column.mapped() for column in columns),
-        )
+        triples = edge_arrays(self._store.graph.edges("triples"))
+        edges = Graph.from_edges(self._store.count("entities"), *triples)
         return self._save_edges("facts", edges)
 
     def synonyms(self) -> int:
@@ -419,7 +406,6 @@ class _Builder:
             (name for _, name in self._store.graph.entity_names()),
             self._folder("name_vectors") / MATRIX,
             former=Synonyms.load(former, GRAPH_FILE) if former else None,
-            folder=self._store.folder / "derived",
         )
         write_folder(self._folder("synonyms"), lambda place: found.save(place, GRAPH_FILE), sealed=True)
         return found.edges.n_edges
@@ -454,7 +440,6 @@ class _Builder:
                 for _, parts in groupby(self._store.graph.mentions(), itemgetter(0))
             ),
             max_size=self._manifest.community_size,
-            folder=self._store.folder / "derived",
         )
         with self._store.transaction():
             self._store.reports.put_communities(found)

@@ -186,9 +186,7 @@ def test_ids_of_chunks_sort_by_document_and_place():
     assert sorted(chunks, key=chunk_key) == ["a#2:9", "a#2:10", "a:b:1", "b:0", "strange", "x:¹"]
 
 
-@pytest.mark.parametrize("some", [3, 1 << 12])
-def test_a_community_has_the_chunks_of_its_members_once_and_in_order(some, monkeypatch):
-    monkeypatch.setattr("polygraph.graph.communities._SOME", some)
+def test_a_community_has_the_chunks_of_its_members_once_and_in_order():
     n, edges = planted(n_groups=8, size=30, n_between=300)
     random = np.random.default_rng(7)
     chunks = [

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.columnar.memmap import room
 from polygraph.graph.csr import Graph
 
 EDGES = st.lists(
@@ -136,29 +135,6 @@ def test_wrong_edges_are_refused(arguments, problem):
         Graph.from_edges(*arguments)
 
 
-@pytest.mark.parametrize("kind", [np.int32, np.int64])
-def test_in_small_parts_and_in_files_it_is_the_same_as_at_once(monkeypatch, kind, tmp_path):
-    chance = np.random.default_rng(4)
-    for n, m in ((5, 300), (60, 400), (200, 50), (3, 0)):
-        # Low vertices have most of the edges, so that one vertex may fill more than a part.
-        a, b = (n * chance.random(m) ** 3).astype(kind), chance.integers(0, n, m).astype(kind)
-        weights = chance.choice([0.1, 0.2, 0.3, 7.0], m)
-        at_once = [Graph.from_edges(n, a, b, weights, parallel=p) for p in ("sum", "heaviest")]
-        for graph, file in zip(at_once, ("sum", "heaviest"), strict=True):
-            graph.save(tmp_path / file)
-        for name, size in (("_BLOCK", 7), ("_STRETCH", 20), ("_SORTED", 9), ("_PLACED", 5)):
-            monkeypatch.setattr(f"polygraph.graph.csr.{name}", size)
-        for file, whole in zip(("sum", "heaviest"), at_once, strict=True):
-            graph = Graph.from_edges(n, a, b, weights, parallel=file)
-            assert same(graph, whole)
-            in_files = Graph.from_edges(n, a, b, weights, parallel=file, room=room)
-            assert same(in_files, whole)
-            assert same(Graph.from_edges(n, *whole.edges(), room=room), whole)
-            in_files.save(tmp_path / "in parts")
-            assert (tmp_path / "in parts").read_bytes() == (tmp_path / file).read_bytes()
-        monkeypatch.undo()
-
-
 def test_a_file_holds_arrays_as_numpy_writes_them(tmp_path):
     graph = build([(0, 1, 0.5), (1, 2, 2.0)], n=3)
     graph.save(tmp_path / "graph")
@@ -166,13 +142,6 @@ def test_a_file_holds_arrays_as_numpy_writes_them(tmp_path):
         for array in (graph.indptr, graph.indices, graph.weights):
             file.seek(-file.tell() % 64, 1)
             assert np.load(file).tolist() == array.tolist()
-
-
-def test_an_end_outside_is_noticed_in_any_part(monkeypatch):
-    monkeypatch.setattr("polygraph.graph.csr._BLOCK", 2)
-    for n, weights in ((4, [1, 1, 1, 1, 1]), (5, [1, 1, 1, 1, float("nan")])):
-        with pytest.raises(ValueError, match="outside" if n == 4 else "positive"):
-            Graph.from_edges(n, [0, 1, 2, 1, 0], [1, 2, 3, 3, 4], weights)
 
 
 def test_of_parallel_edges_the_heaviest_may_count():

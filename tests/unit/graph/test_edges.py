@@ -1,6 +1,5 @@
 """Edges of several kinds, and edges between like names."""
 
-import os
 
 import numpy as np
 import pytest
@@ -9,7 +8,7 @@ from hypothesis import strategies as st
 
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import among_heaviest, begun, mention_edges, overwrite, strongest, with_counts
-from polygraph.graph.synonyms import NEIGHBOURS, Synonyms, _Matrix, find_synonyms
+from polygraph.graph.synonyms import NEIGHBOURS, Synonyms, find_synonyms
 
 
 def listed(graph):
@@ -182,24 +181,13 @@ def test_looked_for_in_small_parts_the_edges_are_the_same(monkeypatch, tmp_path)
     np.save(tmp_path / "matrix.npy", vectors)
     for exact in (0, 400):
         at_once = find_synonyms(ids, ids, vectors, neighbours=6, exact=exact)
-        for name, size in (("_HELD", 50), ("_TILE", 30), ("_ROWS", 7), ("_PAIRS", 5), ("_BLOCK", 60)):
+        for name, size in (("_HELD", 50), ("_TILE", 30), ("_ROWS", 7), ("_PAIRS", 5)):
             monkeypatch.setattr(f"polygraph.graph.synonyms.{name}", size)
         monkeypatch.setattr("polygraph.graph.edges._ENTRIES", 30)
         # Of a file, too, and of names that come one by one.
         same(find_synonyms(iter(ids), iter(ids), tmp_path / "matrix.npy", neighbours=6, exact=exact), at_once)
         monkeypatch.undo()
     assert at_once.edges.degrees.max() > 6
-
-
-def test_vectors_in_a_file_that_is_too_short_are_no_vectors(tmp_path):
-    file = tmp_path / "matrix.npy"
-    np.save(file, unit(np.ones((4, 2))))
-    matrix = _Matrix(file)
-    assert matrix[np.array([3, 0, 1], dtype=np.int32)].tolist() == unit(np.ones((3, 2))).tolist()
-    os.truncate(file, file.stat().st_size - 1)
-    with pytest.raises(ValueError, match="too early"):
-        matrix[np.array([2, 3], dtype=np.int32)]
-    matrix.close()
 
 
 def test_the_edges_that_a_vertex_begins_are_its_heaviest():

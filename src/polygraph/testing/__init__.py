@@ -6,7 +6,8 @@
 """
 
 from polygraph.testing.check_method import check_method
-from polygraph.testing.scripted_model import REPLIES, scripted_chat, scripted_extraction
+from polygraph.testing.scripted_model import REPLIES, scripted_chat
+from polygraph.testing.scripts.indexing import scripted_extraction
 from polygraph.testing.word_embedder import WordEmbedder
 
 __all__ = ["REPLIES", "WordEmbedder", "check_method", "scripted_chat", "scripted_extraction"]

@@ -28,7 +28,8 @@ from polygraph.store.database import SqliteStore
 from polygraph.store.layers import dependents
 from polygraph.store.lock import writing
 from polygraph.testing import scripted_chat
-from polygraph.testing.scripted_model import REPLIES, scripted_report
+from polygraph.testing.scripted_model import REPLIES
+from polygraph.testing.scripts.indexing import scripted_report
 
 MORE = {
     "notes.jsonl": '{"id": "a", "text": "Sum =1+1 of <Orrin & Vale> said \\"no\\"; the Grey Reef.", "year": 1871, '

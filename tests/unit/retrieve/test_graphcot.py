@@ -14,7 +14,7 @@ from polygraph.retrieve.methods.graphcot import GraphCoT
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import AgentAction, parse_step
 from polygraph.testing import scripted_chat
-from polygraph.testing.prompt_reading import fenced, last_turn
+from polygraph.testing.scripts.prompt_reading import fenced, last_turn
 from polygraph.testing.scripted_model import REPLIES
 from polygraph.workspace.index import Index
 

@@ -4,7 +4,7 @@ import json
 import re
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.testing.prompt_reading import asked, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import asked, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, phrases
 

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.intent import intent_by_rules
 from polygraph.tasks.plan import PlanStep, plan_by_rules
-from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
 from polygraph.text.words import content_stems
 
 _SUPPORT = 0.5

@@ -1,10 +1,11 @@
-"""Scripted replies to the tasks that ask what a question is about."""
+"""Scripted replies to the tasks that read a question: keywords, entities, relevant facts, route."""
 
 import json
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.testing.prompt_reading import asked, last_turn
-from polygraph.text.words import phrases
+from polygraph.tasks.route import route_by_rules
+from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.text.words import content_stems, phrases
 
 
 def scripted_keywords(request: ChatRequest) -> str:
@@ -27,6 +28,19 @@ def scripted_graph_keywords(request: ChatRequest) -> str:
     """Phrases that look like names, then the others."""
     found = sorted(_phrases(request), key=lambda phrase: not phrase[1])
     return json.dumps({"keywords": [text for text, _ in found][:10]}, ensure_ascii=False)
+
+
+def scripted_relevant_facts(request: ChatRequest) -> str:
+    """Facts that share a content word with the question."""
+    last = last_turn(request)
+    wanted = set(content_stems(asked(last)))
+    kept = [n for n, text in blocks(fenced(last, "facts")) if share(wanted, text) > 0]
+    return json.dumps({"facts": kept})
+
+
+def scripted_route(request: ChatRequest) -> str:
+    """Sort a question by the rules that hold without a model."""
+    return route_by_rules(asked(last_turn(request))).kind
 
 
 def _phrases(request: ChatRequest) -> list[tuple[str, bool]]:

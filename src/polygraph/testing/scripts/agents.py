@@ -1,12 +1,11 @@
-"""Scripted replies to the tasks of methods that search step by step: RQ-RAG, Graph-CoT, selection."""
+"""Scripted replies to the tasks of methods that search step by step: RQ-RAG and Graph-CoT."""
 
 import json
 import re
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.answer import NO_ANSWER
-from polygraph.tasks.route import route_by_rules
-from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, phrases, question_names
 
@@ -67,11 +66,6 @@ def scripted_graph_cot(request: ChatRequest) -> str:
         answer = f"{best[1]} [{best[0]}]" if best else f"{NO_ANSWER} nothing was found about it."
         acts = [{"tool": "Finish", "node": "", "argument": answer}]
     return json.dumps({"thought": "What is still missing?", "actions": acts}, ensure_ascii=False)
-
-
-def scripted_route(request: ChatRequest) -> str:
-    """Sort a question by the rules that hold without a model."""
-    return route_by_rules(asked(last_turn(request))).kind
 
 
 def _best_sentence(question: str, evidence: str) -> tuple[int, str] | None:

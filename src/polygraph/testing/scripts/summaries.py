@@ -4,9 +4,8 @@ import json
 import re
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.summarise import NOTHING
-from polygraph.testing.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, phrases
 
@@ -42,23 +41,6 @@ def scripted_summary(request: ChatRequest) -> str:
     found = [(share(wanted, text), n, " ".join(text.split())) for n, text in blocks(fenced(last, "notes"))]
     best = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
     return " ".join(f"{text.rstrip('.')} [{n}]." for _, n, text in best) or NOTHING
-
-
-def scripted_word(request: ChatRequest) -> str:
-    """The first name of the evidence that stands in the sentence nearest to the question and not in the question."""
-    last = last_turn(request)
-    question = asked(last)
-    wanted = set(content_stems(question))
-    found = [
-        (share(wanted, text[start:end]), n, text[start:end])
-        for n, text in blocks(fenced(last, "evidence"))
-        for start, end in sentence_spans(text[:20_000])
-    ]
-    for part, n, sentence in sorted(found, key=lambda item: (-item[0], item[1])):
-        for name, named in phrases(sentence):
-            if part > 0 and named and not set(content_stems(name)) & wanted:
-                return f"{name} [{n}]"
-    return f"{NO_ANSWER} insufficient evidence"
 
 
 def scripted_hyde(request: ChatRequest) -> str:

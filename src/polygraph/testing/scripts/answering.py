@@ -1,0 +1,89 @@
+"""Scripted replies to the tasks that answer: map step, answer, answer in a word, condensed question."""
+
+import json
+import re
+
+from polygraph.models.protocols import ChatRequest
+from polygraph.tasks.answer import NO_ANSWER
+from polygraph.testing.scripts.indexing import CAPITALISED
+from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
+from polygraph.text.sentences import sentence_spans
+from polygraph.text.words import STOP_WORDS, content_stems, phrases
+
+_PRONOUN = re.compile(r"\b(?:(he|she|it|they|him|them)|(his|her|hers|its|their|theirs))\b", re.IGNORECASE)
+_MOST_SENTENCES = 2
+_MOST_POINTS = 12
+_BROAD_SCORE = 10
+"""Score of a point that shares no word with the question: enough to be kept, behind all that do."""
+
+
+def scripted_points(request: ChatRequest) -> str:
+    """Play the map step: of each report the line that shares most words with the question, scored by them."""
+    last = last_turn(request)
+    wanted = set(content_stems(asked(last)))
+    points = []
+    for n, text in blocks(fenced(last, "reports")):
+        lines = [line.lstrip("-# ").strip() for line in text.splitlines()[1:]]
+        best = max((line for line in lines if line), key=lambda line: share(wanted, line), default="")
+        if best:
+            score = max(round(100 * share(wanted, best)), _BROAD_SCORE)
+            points.append({"point": best, "score": score, "reports": [n]})
+    points.sort(key=lambda point: (-int(str(point["score"])), str(point["reports"])))
+    return json.dumps({"points": points[:_MOST_POINTS]}, ensure_ascii=False)
+
+
+def scripted_answer(request: ChatRequest) -> str:
+    """Play the answerer: the sentences of the evidence that share most words with the question, each cited.
+
+    If no sentence shares a content word with the question, it says that there is no answer.
+    """
+    last = last_turn(request)
+    question = asked(last)
+    wanted = set(content_stems(question))
+    found = [
+        (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
+        for n, text in blocks(fenced(last, "evidence"))
+        for start, end in sentence_spans(text[:20_000])
+    ]
+    # Sorting is stable: among sentences that share as much, the earlier evidence comes first.
+    best = sorted((item for item in found if item[0] > 0), key=lambda item: -item[0])
+    chosen = list(dict.fromkeys((text, n) for _, n, text in best))[:_MOST_SENTENCES]
+    if not chosen:
+        return f"{NO_ANSWER} the evidence says nothing of {' and '.join(sorted(wanted)[:5]) or 'that'}."
+    return " ".join(f"{text} [{n}]" for text, n in chosen)
+
+
+def scripted_word(request: ChatRequest) -> str:
+    """The first name of the evidence that stands in the sentence nearest to the question and not in the question."""
+    last = last_turn(request)
+    question = asked(last)
+    wanted = set(content_stems(question))
+    found = [
+        (share(wanted, text[start:end]), n, text[start:end])
+        for n, text in blocks(fenced(last, "evidence"))
+        for start, end in sentence_spans(text[:20_000])
+    ]
+    for part, n, sentence in sorted(found, key=lambda item: (-item[0], item[1])):
+        for name, named in phrases(sentence):
+            if part > 0 and named and not set(content_stems(name)) & wanted:
+                return f"{name} [{n}]"
+    return f"{NO_ANSWER} insufficient evidence"
+
+
+def scripted_condense(request: ChatRequest) -> str:
+    """Play the rewriter: the first pronoun becomes the last name that the conversation's questions hold."""
+    last = last_turn(request)
+    question = asked(last, "Last question: ")
+    earlier = re.findall(r"^Question: (.*)$", fenced(last, "conversation"), re.MULTILINE)
+    named = [_without_stop(match.group()) for text in earlier for match in CAPITALISED.finditer(text)]
+    name = next((name for name in reversed(named) if name), "")
+    if not name:
+        return question
+    return _PRONOUN.sub(lambda match: name + ("'s" if match.group(2) else ""), question, count=1)
+
+
+def _without_stop(name: str) -> str:
+    parts = name.split()
+    while parts and parts[0].casefold() in STOP_WORDS:
+        parts.pop(0)
+    return " ".join(parts)

@@ -1,0 +1,74 @@
+"""Scripted replies to the tasks of indexing: extraction, gleaning and reports."""
+
+import json
+import re
+from itertools import pairwise
+
+from polygraph.models.protocols import ChatRequest
+from polygraph.testing.scripts.prompt_reading import fenced, last_turn
+
+CAPITALISED = re.compile(r"\b[A-Z][\w’'-]{1,30}(?: [A-Z][\w’'-]{1,30}){0,3}")
+"""Runs of capitalised words, which count as names."""
+_SENTENCE = re.compile(r"[^.!?\n]{1,600}[.!?]?")
+_COMMON = frozenset(
+    {
+        *("the", "a", "an", "it", "he", "she", "they", "we", "in", "on", "at", "but", "and", "or", "as"),
+        *("when", "this", "that", "there", "his", "her"),
+    }
+)
+_SOURCED = re.compile(r"\[\d{1,6}(?:, ?\d{1,6}){0,50}\]$")
+_MOST_FINDINGS = 5
+
+
+def scripted_extraction(request: ChatRequest) -> str:
+    r"""Play an extractor: names are capitalised words, relations join neighbours in a sentence.
+
+    Answers all three tasks of extraction in the format of our prompt: reading the text of the last
+    ``<document>`` fence, gleaning (nothing was missed) and whether more is left (no).
+
+    >>> from polygraph.models.protocols import Message
+    >>> text = "<document>\nMara Quill sailed with Old Tobin.\n</document>"
+    >>> print(scripted_extraction(ChatRequest(messages=(Message("user", text),))))
+    entity | Mara Quill | concept | Mara Quill sailed with Old Tobin.
+    entity | Old Tobin | concept | Mara Quill sailed with Old Tobin.
+    relation | Mara Quill | Old Tobin | sailed with | text | 5 | Mara Quill sailed with Old Tobin.
+    END
+    """
+    last = last_turn(request)
+    if last.startswith("Task: more_left"):
+        return "NO"
+    if last.startswith("Task: glean"):
+        return "NONE\nEND"
+    document = fenced(last, "document") or last
+    records: list[str] = []
+    seen: set[str] = set()
+    for found in _SENTENCE.finditer(document):
+        sentence = " ".join(found.group().replace("|", " ").split())
+        names = [m for m in CAPITALISED.finditer(sentence) if m.group().casefold() not in _COMMON]
+        for name in names:
+            if name.group() not in seen:
+                seen.add(name.group())
+                records.append(f"entity | {name.group()} | concept | {sentence}")
+        for left, right in pairwise(names):
+            between = " ".join(re.findall(r"\w+", sentence[left.end() : right.start()].lower())[:4])
+            if left.group() != right.group():
+                ends = f"{left.group()} | {right.group()}"
+                records.append(f"relation | {ends} | {between or 'with'} | text | 5 | {sentence}")
+    return "\n".join([*records[:60], "END"]) if records else "NONE\nEND"
+
+
+def scripted_report(request: ChatRequest) -> str:
+    """Play a writer of reports: the first pieces of the material become findings, with their sources."""
+    material = fenced(last_turn(request), "material")
+    pieces = [line.lstrip("-* ") for line in material.splitlines() if _SOURCED.search(line)]
+    if not pieces:
+        return json.dumps({"title": "", "summary": material[:300] or "Nothing.", "rating": 1, "findings": []})
+    return json.dumps(
+        {
+            "title": re.split(r"[:(—\[]", pieces[0])[0].strip()[:80],
+            "summary": pieces[0],
+            "rating": min(10, len(pieces)),
+            "findings": [{"summary": piece, "explanation": ""} for piece in pieces[:_MOST_FINDINGS]],
+        },
+        ensure_ascii=False,
+    )

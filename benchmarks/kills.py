@@ -32,6 +32,7 @@ TABLES = {
     "documents": "id, title, text, metadata, hash",
     "unread": "*",
     "chunks": "*",
+    "passage_tokens": "*",
     "windows": "*",
     "entity_rows": "*",
     "relation_rows": "*",

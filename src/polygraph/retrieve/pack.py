@@ -1,32 +1,32 @@
-"""Filling a context within a budget of tokens, with a record of what was left out."""
+"""Pack evidence into a context within a token budget, with a record of what was truncated."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polygraph.records import Cut, Evidence, EvidenceKind
-from polygraph.text.tokens import count_many, count_tokens, truncate
+from polygraph.text.tokens import count_tokens, truncate
 
 _HEAD_TOKENS = 4
-"""What the number in brackets and the line break around each item cost at most."""
-_LEAST_TOKENS = 24
-"""A first item that does not fit is shortened only if at least so much of it can stay."""
+"""Upper bound for the number in brackets and the line break around each item."""
+_MIN_TOKENS = 24
+"""A first item that does not fit is shortened only if at least this much of it can stay."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Block:
-    """A part of the context."""
+    """A part of the context with a share of the budget."""
 
     heading: str
     """A line above the items; empty for none."""
     items: tuple[Evidence, ...]
     """Best first."""
     share: float = 1.0
-    """Share of the whole budget, in (0, 1]; what earlier blocks leave over is added."""
+    """Share of the whole budget, in [0, 1]; what earlier blocks leave unused is added."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Packed:
-    """A context and where its parts come from."""
+    """A context and the evidence it was packed from."""
 
     context: str
     evidence: tuple[Evidence, ...]
@@ -34,16 +34,17 @@ class Packed:
     cuts: tuple[Cut, ...]
 
 
-def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
-    """Take items in order until the budget of their block is met.
+def pack(blocks: Sequence[Block], *, max_tokens: int, counts: Mapping[str, int] | None = None) -> Packed:
+    """Take items in order until the budget of their block is used up.
 
-    An item is taken whole; the first that does not fit ends its block, so that a long good item is not
-    passed over for short worse ones. If a block would stay empty its first item is shortened.
+    Items are taken whole. The first that does not fit ends its block, so that a long good item is never skipped in
+    favour of short worse ones. If a block would stay empty, its first item is shortened.
     Item ``n`` of the result, counted from 1, is written as ``[n]`` in the context.
 
     Args:
         blocks: in the order of the context.
         max_tokens: budget of the whole context.
+        counts: tokens of items by id, as far as they are known; the others are counted.
     """
     lines: list[str] = []
     evidence: list[Evidence] = []
@@ -56,7 +57,7 @@ def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
         granted += block.share * max_tokens
         budget = min(int(granted), max_tokens) - used
         heading = count_tokens(block.heading) + 1 if block.heading else 0
-        taken, cost = _take(block.items, budget - heading)
+        taken, cost = _take(block.items, budget - heading, counts or {})
         if taken:
             if block.heading:
                 lines.append(block.heading)
@@ -66,13 +67,13 @@ def pack(blocks: Sequence[Block], *, max_tokens: int) -> Packed:
             used += cost + heading
         left = block.items[len(taken) :]
         if left:
-            cuts.append(_cut(left, budget))
+            cuts.append(_cut(left, budget, counts or {}))
     context = "\n\n".join(lines)
     return Packed(context=context, evidence=tuple(evidence), n_tokens=used, cuts=tuple(cuts))
 
 
 def fitting(texts: Sequence[str], max_tokens: int) -> int:
-    """How many texts from the first on `pack` would take whole into a block of so many tokens without a heading.
+    """Count the texts, from the first on, that `pack` would take whole into a block of `max_tokens` without a heading.
 
     >>> fitting(["The tide turns.", "The tide turns.", "A"], 16)
     2
@@ -84,14 +85,19 @@ def fitting(texts: Sequence[str], max_tokens: int) -> int:
     return len(texts)
 
 
-def _take(items: Sequence[Evidence], budget: int) -> tuple[list[Evidence], int]:
+def _tokens(item: Evidence, counts: Mapping[str, int]) -> int:
+    known = counts.get(item.id)
+    return count_tokens(item.text) if known is None else known
+
+
+def _take(items: Sequence[Evidence], budget: int, counts: Mapping[str, int]) -> tuple[list[Evidence], int]:
     taken: list[Evidence] = []
     cost = 0
     for item in items:
-        n = count_tokens(item.text) + _HEAD_TOKENS
+        n = _tokens(item, counts) + _HEAD_TOKENS
         if cost + n > budget:
             room = budget - cost - _HEAD_TOKENS
-            if not taken and room >= _LEAST_TOKENS:
+            if not taken and room >= _MIN_TOKENS:
                 text = truncate(item.text, room)
                 taken.append(replace(item, text=text, why=f"{item.why}; shortened to {room} tokens"))
                 cost += room + _HEAD_TOKENS
@@ -101,11 +107,11 @@ def _take(items: Sequence[Evidence], budget: int) -> tuple[list[Evidence], int]:
     return taken, cost
 
 
-def _cut(items: Sequence[Evidence], budget: int) -> Cut:
+def _cut(items: Sequence[Evidence], budget: int, counts: Mapping[str, int]) -> Cut:
     kind: EvidenceKind = items[0].kind
     return Cut(
         kind=kind,
         n_items=len(items),
-        n_tokens=sum(count_many([i.text for i in items])),
+        n_tokens=sum(_tokens(item, counts) for item in items),
         budget=max(budget, 0),
     )

@@ -14,6 +14,7 @@ from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.text.normalize import normalize_name
+from polygraph.text.passage import with_title
 from polygraph.text.words import STOP_WORDS
 
 T = TypeVar("T", bound=Hashable)
@@ -174,11 +175,6 @@ def sources_of(
     )
 
 
-def with_title(title: str, text: str) -> str:
-    """A passage headed by the title of its document, unless it begins with it."""
-    return text if text.lstrip("# ").startswith(title) else f"{title}\n{text}"
-
-
 def pack_chunks(
     question: str,
     method: str,
@@ -196,7 +192,8 @@ def pack_chunks(
     chunks = listed[:k]
     titles = index.titles([c.document for c in chunks])
     items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], titles)
-    packed = pack([Block(heading="", items=items)], max_tokens=max_tokens)
+    counts = index.passage_tokens([c.id for c in chunks])
+    packed = pack([Block(heading="", items=items)], max_tokens=max_tokens, counts=counts)
     if not hits and index.scope:
         empty_because += f"; the filter {index.scope} may exclude what would match"
     return retrieved(

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from polygraph.records import Chunk, Document, Json, Window
 from polygraph.store.connection import Connection
 from polygraph.store.serialization import chunk_of, dump, load
+from polygraph.text.passage import with_title
+from polygraph.text.tokens import count_many
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS documents (
@@ -17,6 +19,7 @@ CREATE TABLE IF NOT EXISTS chunks (
   end INTEGER NOT NULL, text TEXT NOT NULL, n_tokens INTEGER NOT NULL, metadata TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS chunks_by_document ON chunks (document, ordinal);
 CREATE INDEX IF NOT EXISTS chunks_by_n ON chunks (n);
+CREATE TABLE IF NOT EXISTS passage_tokens (chunk TEXT PRIMARY KEY, n_tokens INTEGER NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -101,6 +104,12 @@ class DocumentTables:
                 for c in chunks
             ],
         )
+        # Opening the tokenizer takes longer than most questions, so that counts are made once, here.
+        counts = count_many([with_title(document.title, chunk.text) for chunk in chunks])
+        self._db.execute_many(
+            "INSERT INTO passage_tokens VALUES (?, ?)",
+            [(chunk.id, n) for chunk, n in zip(chunks, counts, strict=True)],
+        )
         self._db.execute_many(
             "INSERT INTO windows (id, document, ordinal, first, last) VALUES (?, ?, ?, ?, ?)",
             [(w.id, w.document, w.ordinal, w.chunks[0].ordinal, w.chunks[-1].ordinal) for w in windows],
@@ -115,6 +124,10 @@ class DocumentTables:
                 f"DELETE FROM {table} WHERE window IN (SELECT id FROM windows WHERE document = ?)",  # noqa: S608
                 (document,),
             )
+        self._db.execute(
+            "DELETE FROM passage_tokens WHERE chunk IN (SELECT id FROM chunks WHERE document = ?)",
+            (document,),
+        )
         for table in ("windows", "chunks"):
             self._db.execute(f"DELETE FROM {table} WHERE document = ?", (document,))  # noqa: S608
         self._db.execute("DELETE FROM documents WHERE id = ?", (document,))
@@ -162,6 +175,16 @@ class DocumentTables:
         yield from self._db.iterate(
             "SELECT c.n, d.title, c.text FROM chunks c JOIN documents d ON d.id = c.document ORDER BY c.n"
         )
+
+    def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the tokens of some chunks below the title of their document, by chunk id; unknown ids are left out.
+
+        Indexes of earlier versions have no counts.
+        """
+        if not self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'passage_tokens'"):
+            return {}
+        query = "SELECT chunk, n_tokens FROM passage_tokens WHERE chunk IN"
+        return dict(self._db.by_key(query, ids, lambda row: row))
 
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some chunks by id; unknown ids are left out."""

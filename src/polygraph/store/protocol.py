@@ -84,6 +84,12 @@ class DocumentReader(Protocol):
     def chunk_texts(self) -> Iterator[tuple[int, str, str]]:
         """Yield every chunk as ``(row, title of its document, text)``, by row."""
 
+    def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return how many tokens `text.passage.with_title` has for some chunks, by chunk id.
+
+        Tokens are those of `text.tokens.count_tokens`. A chunk without a stored count is left out.
+        """
+
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the texts of some chunks by id."""
 

@@ -152,6 +152,10 @@ class Snapshot:
         """Chunks by id."""
         return self.store.documents.chunks_by_id(ids)
 
+    def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
+        """Tokens of chunks below the title of their document, by id; chunks without a stored count are left out."""
+        return self.store.documents.passage_tokens(ids)
+
     def chunk_numbers(self, ids: Sequence[str]) -> dict[str, int]:
         """Rows of chunks by id, in the order asked for."""
         return self.store.documents.chunk_rows(ids)

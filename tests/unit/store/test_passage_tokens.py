@@ -1,0 +1,48 @@
+"""Token counts that are stored with the chunks, so that packing them opens no tokenizer."""
+
+import sqlite3
+
+from polygraph.config import Settings
+from polygraph.retrieve.steps import chunk_evidence
+from polygraph.store.snapshot import Snapshot
+from polygraph.text.tokens import count_tokens
+from polygraph.workspace.index import Index
+
+
+def built(folder, hashed_models):
+    for name, text in {"a": "Mara Quill built the Skerry Light.", "b": "Old Tobin rowed home. " * 30}.items():
+        (folder / f"{name}.txt").write_text(text)
+    index = Index.open(folder / "index", settings=Settings(chunk_tokens=32), models=hashed_models())
+    index.add(folder / "a.txt", folder / "b.txt", methods=["bm25"])
+    return index
+
+
+def test_a_stored_count_is_that_of_the_passage_as_it_is_packed(tmp_path, hashed_models):
+    with built(tmp_path, hashed_models) as index:
+        snapshot = index.snapshot()
+        chunks = snapshot.chunks(range(snapshot.n_chunks))
+        titles = snapshot.titles([c.document for c in chunks])
+        packed = chunk_evidence(chunks, [0.0] * len(chunks), [""] * len(chunks), titles)
+        assert len(chunks) > 2
+        assert snapshot.passage_tokens([c.id for c in chunks]) == {e.id: count_tokens(e.text) for e in packed}
+
+
+def test_counts_go_with_their_document(tmp_path, hashed_models):
+    with built(tmp_path, hashed_models) as index:
+        index.remove("b.txt")
+        snapshot = index.snapshot()
+        assert set(snapshot.passage_tokens(["a.txt:0", "b.txt:0"])) == {"a.txt:0"}
+
+
+def test_an_index_without_stored_counts_is_packed_alike(tmp_path, hashed_models):
+    with built(tmp_path, hashed_models) as index:
+        whole = index.retrieve("Who rowed home?", "bm25", max_tokens=60)
+    with sqlite3.connect(tmp_path / "index" / "index.sqlite") as db:
+        db.execute("DROP TABLE passage_tokens")
+    db.close()
+    snapshot = Snapshot(tmp_path / "index")
+    assert snapshot.passage_tokens(["a.txt:0"]) == {}
+    with Index.open(tmp_path / "index", models=hashed_models()) as index:
+        again = index.retrieve("Who rowed home?", "bm25", max_tokens=60)
+    assert (again.context, again.n_tokens, again.cuts) == (whole.context, whole.n_tokens, whole.cuts)
+    assert whole.cuts

@@ -8,7 +8,8 @@ from functools import partial
 
 import pytest
 
-from polygraph.indexing.build import BuildReport, build
+from polygraph.indexing.build import build
+from polygraph.indexing.progress import BuildReport
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window

@@ -26,7 +26,7 @@ from polygraph.cli.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from polygraph.indexing.build import BuildReport
+    from polygraph.indexing.progress import BuildReport
     from polygraph.workspace.index import Index
 
 app: typer.Typer = typer.Typer()

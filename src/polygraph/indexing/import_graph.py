@@ -8,8 +8,9 @@ from pathlib import Path
 
 from polygraph.config import Settings
 from polygraph.errors import BadInput
-from polygraph.indexing.build import BuildReport, Progress, build, counts, cut
+from polygraph.indexing.build import build
 from polygraph.indexing.build_settings import choose
+from polygraph.indexing.documents import chunk_document
 from polygraph.indexing.exchange.importers.convert import fingerprint, place, put_graph
 from polygraph.indexing.exchange.importers.detect import read_graph, recognise
 from polygraph.indexing.exchange.importers.jsonl import (
@@ -20,6 +21,8 @@ from polygraph.indexing.exchange.importers.jsonl import (
     read_jsonl,
 )
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
+from polygraph.indexing.progress import BuildReport, Progress
+from polygraph.indexing.status import count_records
 from polygraph.models import Models
 from polygraph.store.connection import FILE_NAME
 from polygraph.store.layers import DEPENDENCIES, dependents, with_dependencies
@@ -58,7 +61,7 @@ def import_into(
     )
     with _making(folder, settings, models, wait_s) as (store, filling):
         with filling:
-            placed = place(graph, partial(cut, manifest=manifest, embedder=models.embedder))
+            placed = place(graph, partial(chunk_document, manifest=manifest, embedder=models.embedder))
             held = put_graph(
                 store, graph, placed, manifest, lambda done, total: progress("documents", done, total)
             )
@@ -87,7 +90,7 @@ def _build_exported(
             "the imported reports are not about the communities that were found again, and wait unused. "
             f"Write new ones with: polygraph index --index {store.folder}"
         )
-    report.counts = counts(store)
+    report.counts = count_records(store)
     for kind in ("entities", "relations", "communities"):
         before, now = exported.counts[kind], report.counts[kind]
         if before != now and (now or not notes):

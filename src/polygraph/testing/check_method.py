@@ -9,7 +9,9 @@ from pathlib import Path
 
 from polygraph.errors import MissingLayer
 from polygraph.extract.llm import extractor as llm
-from polygraph.indexing.build import BuildReport, build, put_documents
+from polygraph.indexing.build import build
+from polygraph.indexing.documents import update_documents
+from polygraph.indexing.progress import BuildReport
 from polygraph.ingest import Loaded
 from polygraph.models import Calls, ChatModel, Models
 from polygraph.models.providers.static import HashEmbedder
@@ -359,7 +361,7 @@ def _build(folder: Path, documents: Mapping[str, tuple[str, str]], given: Models
             part = "sealed" if name in _SEALED else "open"
             document = Document(id=name, title=title, text=text, metadata={"part": part})
             loaded = Loaded(documents=(document,), unread=())
-            put_documents(store, loaded, [name], manifest, models.embedder, _silent)
+            update_documents(store, loaded, [name], manifest, models.embedder, _silent)
         build(store, manifest, models, list(DEPENDENCIES), BuildReport(), _silent)
     finally:
         store.close()

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from polygraph.evaluate.questions.file import Question
     from polygraph.evaluate.reports.retrieval_report import RetrievalReport
     from polygraph.evaluate.runs.experiment import Experiment
-    from polygraph.indexing.build import BuildReport, Progress
     from polygraph.indexing.build_settings import Extractor
     from polygraph.indexing.estimate.questions import MethodPlan
     from polygraph.indexing.estimate.ranges import Estimate
+    from polygraph.indexing.progress import BuildReport, Progress
     from polygraph.models import Models
     from polygraph.retrieve.base import Method
     from polygraph.store.generations import WriteInProgress
@@ -154,8 +154,10 @@ class Index:
             IndexLocked: if another process is writing.
             NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
         """
-        from polygraph.indexing.build import BuildReport, build, put_documents, rechunk
+        from polygraph.indexing.build import build
         from polygraph.indexing.build_settings import choose
+        from polygraph.indexing.documents import rechunk_documents, update_documents
+        from polygraph.indexing.progress import BuildReport
         from polygraph.ingest import read
         from polygraph.store.generations import begin_write
 
@@ -184,9 +186,9 @@ class Index:
                         "and embedder), or import it again with the new ones"
                     )
                 change()
-                rechunk(store, manifest, self.models.embedder, progress)
+                rechunk_documents(store, manifest, self.models.embedder, progress)
             if loaded is not None:
-                report = put_documents(store, loaded, roots, manifest, self.models.embedder, progress, change)
+                report = update_documents(store, loaded, roots, manifest, self.models.embedder, progress, change)
             processes = self.settings.processes
             build(
                 store, manifest, self.models, layers, report, progress, processes=processes, on_change=change
@@ -255,7 +257,7 @@ class Index:
             BadInput: if a document is not in the index.
             IndexMismatch: if the embedders in use are not those of the index.
         """
-        from polygraph.indexing.build import BuildReport
+        from polygraph.indexing.progress import BuildReport
         from polygraph.store.generations import begin_write, write_in_progress
         from polygraph.store.layers import DEPENDENCIES, up_to_date
 
@@ -642,8 +644,8 @@ class Index:
 
     def status(self) -> dict[str, Any]:
         """Counts, layers, notes, failures and the ledger, as plain values."""
-        from polygraph.indexing.build import counts
         from polygraph.indexing.estimate.reconcile import load_estimate
+        from polygraph.indexing.status import count_records
         from polygraph.store.database import SqliteStore
         from polygraph.store.layers import DEPENDENCIES, up_to_date
 
@@ -655,7 +657,7 @@ class Index:
             return {
                 "index": str(self.folder),
                 "documents": store.count("documents"),
-                "counts": counts(store),
+                "counts": count_records(store),
                 "layers": {
                     name: {
                         "state": "ready" if name in fresh else "stale" if name in done else "missing",
@@ -785,7 +787,8 @@ class Index:
         again: Collection[str],
         progress: Progress,
     ) -> BuildReport:
-        from polygraph.indexing.build import BuildReport, build
+        from polygraph.indexing.build import build
+        from polygraph.indexing.progress import BuildReport
         from polygraph.store.generations import begin_write
 
         report = BuildReport()
@@ -797,7 +800,7 @@ class Index:
             report,
             progress,
             processes=self.settings.processes,
-            again=set(again) & set(layers),
+            rebuild=set(again) & set(layers),
             on_change=partial(begin_write, store),
         )
         self._finish(store, manifest, report)
@@ -819,7 +822,7 @@ class Index:
                 progress,
                 processes=self.settings.processes,
                 # Every text that is still in use must be looked up once, so that the others are known.
-                again=note.layers if note.forget else (),
+                rebuild=note.layers if note.forget else (),
             )
         return found.vectors
 
@@ -834,7 +837,8 @@ class Index:
             report: is told whether all traces are gone.
             vectors: those in use, if every text was looked up.
         """
-        from polygraph.indexing.build import BuildReport, sweep
+        from polygraph.indexing.cleanup import delete_old_files
+        from polygraph.indexing.progress import BuildReport
         from polygraph.store.generations import finish_write, write_in_progress
         from polygraph.store.layers import up_to_date
 
@@ -850,7 +854,7 @@ class Index:
         keys = self._reply_keys(store, manifest, store.extractions.extracted_windows())
         gone = self.models.calls.keep_only(keys, vectors)
         finish_write(store)
-        sweep(store, manifest, former=0)
+        delete_old_files(store, manifest, keep=0)
         scrubbed = store.compact()
         report.forgotten = scrubbed and gone
         if not report.forgotten:

@@ -8,7 +8,7 @@ import pytest
 
 from polygraph.errors import BadInput, IndexUnreadable, NothingExtracted
 from polygraph.graph.embedding_texts import entity_text
-from polygraph.indexing.build import embedded_text
+from polygraph.indexing.chunk_layers import embedded_text
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Description, Entity

@@ -2,7 +2,7 @@
 
 import pytest
 
-from polygraph.indexing.build import mention_rows
+from polygraph.indexing.edge_layers import mention_rows
 from polygraph.records import Chunk, Document, Entity
 from polygraph.store import serialization
 from polygraph.store.database import SqliteStore

@@ -13,7 +13,7 @@ import pytest
 
 from polygraph import Index
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
-from polygraph.indexing.build import BuildReport
+from polygraph.indexing.progress import BuildReport
 from polygraph.indexing.build_settings import choose
 from polygraph.indexing.exchange.exporters.graphml import xml_text
 from polygraph.indexing.exchange.exporters.neo4j import LIST_SEPARATOR, NODES, RELATIONSHIPS

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polygraph.errors import BadInput, IndexUnreadable
-from polygraph.indexing.build import embedded_text
+from polygraph.indexing.chunk_layers import embedded_text
 from polygraph.indexing.build_settings import Extractor, choose
 from polygraph.indexing.estimate.corpus import read_corpus
 from polygraph.indexing.estimate.estimate import estimate

@@ -2,20 +2,24 @@ import numpy as np
 import pytest
 
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.store.vectors import MATRIX, VectorIndex
-from polygraph.store.vectors_again import HASHES, write_vectors
+from polygraph.store.vectors import HASHES, MATRIX, VectorIndex, write_vectors
 
 EMBEDDER = HashEmbedder()
 
 
-def write(folder, texts, former=None, embedder="hash", asked=None):
+def write(folder, texts, previous=None, embedder="hash", asked=None):
     def embed(batch):
         if asked is not None:
             asked.extend(batch)
         return EMBEDDER.embed(batch, "document")
 
     return write_vectors(
-        folder, iter(texts), embed, shape=(len(texts), EMBEDDER.dimension), embedder=embedder, former=former
+        folder,
+        iter(texts),
+        embed,
+        shape=(len(texts), EMBEDDER.dimension),
+        embedder=embedder,
+        previous=previous,
     )
 
 
@@ -28,7 +32,7 @@ TEXTS = [f"Entry {n} of the log of the Halcyon" for n in range(1200)]
 
 @pytest.mark.parametrize("mapped", [512, 8_192])
 def test_only_new_texts_are_embedded_and_the_files_are_those_of_a_first_time(tmp_path, mapped, monkeypatch):
-    monkeypatch.setattr("polygraph.store.vectors_again._MAPPED", mapped)
+    monkeypatch.setattr("polygraph.store.vectors._MAPPED", mapped)
     write(tmp_path / "former", TEXTS)
     wanted = [f"Entry {n} of the log of the Halcyon" for n in range(3, 1205)][::-1]
     asked: list[str] = []

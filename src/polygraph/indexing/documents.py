@@ -1,0 +1,143 @@
+"""Documents of an index: comparing them with what was loaded, and cutting them into chunks and windows."""
+
+import os
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from polygraph.indexing.progress import BuildReport, Progress
+from polygraph.ingest import Documents
+from polygraph.ingest.chunk import chunk, windows
+from polygraph.models.protocols import Embedder
+from polygraph.records import Chunk, Document
+from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import Store
+
+_SPECIAL_TOKENS = 2
+"""Tokens that an embedder puts around a text."""
+
+
+def update_documents(
+    store: Store,
+    loaded: Documents,
+    roots: Sequence[str],
+    manifest: Manifest,
+    embedder: Embedder,
+    progress: Progress,
+    on_change: Callable[[], object] = lambda: None,
+) -> BuildReport:
+    """Update the documents of the index to those that were loaded.
+
+    New and changed documents (by content) are cut into chunks and stored. Documents that came from the same roots and
+    are no longer there are removed. The others stay untouched. A document whose id belongs to a document of another
+    root is not stored but listed as unread, so that nothing is overwritten.
+
+    Args:
+        store: open for writing.
+        loaded: documents, which may be read while they are consumed.
+        roots: the folders, files or globs that were given, absolute.
+        manifest: how to cut documents.
+        embedder: whose tokenizer counts.
+        progress: called after each document.
+        on_change: called before the first change, if there is any.
+    """
+    known = store.documents.hashes()
+    report = BuildReport()
+    unread: list[tuple[str, str]] = []
+    obsolete: set[str] = set()
+    present: set[str] = set()
+
+    def before_change() -> None:
+        if not (report.added or report.changed or report.removed):
+            on_change()
+
+    for done, document in enumerate(loaded.documents, 1):
+        present.add(document.id)
+        before = known.get(document.id)
+        if before is not None and (before[1] == document.hash or store.documents.has_imported_text(document)):
+            report.unchanged += 1
+        elif before is not None and before[0] not in roots and Path(before[0]).exists():
+            reason = f"its id stands for a document of {before[0]}: index both together, or in two indexes"
+            unread.append((document.id, reason))
+        else:
+            before_change()
+            _put(store, document, _root_of(document, roots), manifest, embedder)
+            if before is None:
+                report.added += 1
+            else:
+                report.changed += 1
+                obsolete.add(document.id)
+        progress("documents", done, loaded.total)
+    progress("documents", len(present), loaded.total)  # the last files may have held nothing
+    unread += [(u.path, u.reason) for u in loaded.unread]
+    for document_id in _missing(store, known, roots, present, unread):
+        before_change()
+        with store.transaction():
+            store.documents.remove(document_id)
+        report.removed += 1
+        obsolete.add(document_id)
+    report.unread = tuple(sorted(unread))
+    with store.transaction():
+        if obsolete:
+            store.reports.remove_written(obsolete)
+        for root in roots:
+            store.documents.set_unread(root, [])
+        store.documents.set_unread(roots[0] if roots else "", report.unread)
+    return report
+
+
+def _missing(
+    store: Store,
+    known: dict[str, tuple[str, str]],
+    roots: Sequence[str],
+    present: set[str],
+    unread: Sequence[tuple[str, str]],
+) -> list[str]:
+    """Return the ids of the documents that are no longer below their root."""
+    # A file that could not be read this time keeps what was read from it before.
+    kept = {path for path, _ in unread} | {path.rpartition(":")[0] for path, _ in unread}
+    missing = []
+    for document_id, (root, _) in known.items():
+        if root not in roots or document_id in present:
+            continue
+        document = store.documents.get(document_id)
+        path = document.metadata.get("path", document_id) if document else document_id
+        if path not in kept and document_id not in kept:
+            missing.append(document_id)
+    return missing
+
+
+def _root_of(document: Document, roots: Sequence[str]) -> str:
+    """Return the given folder or file that a document came from; a glob stands for itself."""
+    under = [
+        root for root in roots if document.source == root or document.source.startswith(f"{root}{os.sep}")
+    ]
+    return max(under, key=len, default=roots[0])
+
+
+def rechunk_documents(store: Store, manifest: Manifest, embedder: Embedder, progress: Progress) -> None:
+    """Cut every stored document again, after the settings of the chunker changed."""
+    documents = store.documents.hashes()
+    for done, (document_id, (root, _)) in enumerate(documents.items(), 1):
+        document = store.documents.get(document_id)
+        if document is not None:
+            _put(store, document, root, manifest, embedder)
+        progress("documents", done, len(documents))
+
+
+def _put(store: Store, document: Document, root: str, manifest: Manifest, embedder: Embedder) -> None:
+    chunks = chunk_document(document, manifest, embedder)
+    with store.transaction():
+        store.documents.put(
+            document, root, chunks, windows(document, chunks, max_tokens=manifest.window_tokens)
+        )
+
+
+def chunk_document(document: Document, manifest: Manifest, embedder: Embedder) -> list[Chunk]:
+    """Cut a document into chunks as the manifest says."""
+    return chunk(
+        document,
+        embedder.count,
+        max_tokens=manifest.chunk_tokens,
+        limit=embedder.max_tokens - _SPECIAL_TOKENS,
+        language=manifest.language,
+    )

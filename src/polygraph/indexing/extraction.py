@@ -1,0 +1,115 @@
+"""Extracting entities and relations from the windows that have not been read."""
+
+import threading
+from collections.abc import Iterator, Sequence
+
+from polygraph.errors import NothingExtracted
+from polygraph.extract.llm import extractor as llm
+from polygraph.extract.nlp import extractor as nlp
+from polygraph.extract.nlp import noun_phrases as fast
+from polygraph.indexing.layer_task import LayerTask, batched
+from polygraph.records import Extraction, Window
+from polygraph.store.protocol import Store
+
+_WITHOUT_MODEL = {"nlp": nlp.extract, "fast": fast.extract}
+"""Extractors that need no chat model, by the beginning of their names."""
+_WINDOWS_READ = 512
+"""Windows that are read from the store at once."""
+_WINDOWS_COMMITTED = 32
+"""Windows, extracted without a model, between two commits."""
+_WINDOWS_HELD = 2_000
+"""Windows, extracted without a model, whose text is held in memory; workers start again after each such part."""
+
+
+def extract_pending(task: LayerTask) -> None:
+    """Extract from every window that the extractor in use has still to read, and store the rows as they come.
+
+    Raises:
+        NothingExtracted: if a model was asked and every window failed.
+    """
+    extractor = task.manifest.reader
+    pending = task.store.extractions.pending(extractor) if extractor and task.extract else []
+    if not pending:
+        return
+    if extractor.partition(":")[0] in _WITHOUT_MODEL:
+        _extract_without_model(task, extractor, pending)
+    elif task.models.chat is not None:
+        _extract_with_model(task, extractor, pending)
+    # Else the model is missing, as when a document is removed: windows that failed stay failed.
+
+
+def _extract_without_model(task: LayerTask, extractor: str, pending: Sequence[str]) -> None:
+    extract = _WITHOUT_MODEL[extractor.partition(":")[0]]
+    count, done = task.counter(len(pending), "extraction"), 0
+    for ids in _whole_documents(pending, _WINDOWS_HELD):
+        found = extract(
+            list(_read_windows(task.store, ids)),
+            language=task.manifest.language,
+            processes=task.processes,
+            notes=task.notes,
+        )
+        for batch in batched(found, _WINDOWS_COMMITTED):
+            with task.store.transaction():
+                for extraction in batch:
+                    task.store.extractions.put(extraction, extractor)
+            done += len(batch)
+            count(done)
+
+
+def _extract_with_model(task: LayerTask, extractor: str, pending: Sequence[str]) -> None:
+    lock = threading.Lock()
+    settings = task.manifest.extractor_settings
+
+    def store_at_once(extraction: Extraction) -> None:
+        with lock, task.store.transaction():
+            task.store.extractions.put(extraction, extractor)
+
+    llm.extract(
+        list(_read_windows(task.store, pending)),
+        task.models,
+        entity_types=tuple(settings["entity_types"]),
+        gleaning=settings["gleaning"],
+        max_gleanings=int(settings["max_gleanings"]),
+        on_extraction=store_at_once,
+        on_done=task.counter(len(pending), "extraction"),
+    )
+    states = task.store.extractions.states()
+    if states and set(states) <= {"failed"}:
+        raise NothingExtracted(why_nothing(task.store))
+
+
+def why_nothing(store: Store) -> str:
+    """Say why no entity came out of any text, and what to do."""
+    failures = store.extractions.failures()
+    if failures:
+        window, _, problem, _ = failures[0]
+        return (
+            f"nothing could be extracted: all {len(failures)} windows failed (first: {window}: {problem}). "
+            "Look at the replies with: polygraph status --failed; check the model with: polygraph doctor; or "
+            "extract without a model: polygraph index PATH --extractor nlp"
+        )
+    return (
+        "nothing could be extracted: no names or terms were found in any text. Check that the documents hold "
+        "prose, or use `--for bm25`, which needs no graph"
+    )
+
+
+def _read_windows(store: Store, ids: Sequence[str]) -> Iterator[Window]:
+    for at in range(0, len(ids), _WINDOWS_READ):
+        yield from store.extractions.windows(ids[at : at + _WINDOWS_READ])
+
+
+def _whole_documents(windows: Sequence[str], size: int) -> Iterator[list[str]]:
+    """Cut a list of windows, sorted by document, at the first end of a document after `size` windows.
+
+    >>> list(_whole_documents(["a@0", "a@1", "b@0", "c@0"], 1))
+    [['a@0', 'a@1'], ['b@0'], ['c@0']]
+    """
+    part: list[str] = []
+    for window in windows:
+        if len(part) >= size and window.rpartition("@")[0] != part[-1].rpartition("@")[0]:
+            yield part
+            part = []
+        part.append(window)
+    if part:
+        yield part

@@ -1,0 +1,77 @@
+"""One layer that is being built: what its build function works with."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from polygraph.indexing.progress import Progress
+from polygraph.models import Models
+from polygraph.store.atomic_files import damage
+from polygraph.store.layers import folder_of, versions
+from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import Store
+
+T = TypeVar("T")
+
+
+@dataclass(kw_only=True)
+class LayerTask:
+    """What a build function gets; it returns the number of rows of the layer."""
+
+    layer: str
+    store: Store
+    manifest: Manifest
+    models: Models
+    progress: Progress
+    processes: int
+    """Workers for extraction without a model; 0: as many as pay off."""
+    rebuild: bool
+    """Whether nothing of the earlier layer may be reused."""
+    extract: bool
+    """Whether windows that are pending are read."""
+    notes: list[str] = field(default_factory=list)
+    """What is weaker in the layer than it could be; added by the build function."""
+
+    @cached_property
+    def version(self) -> str:
+        """Version of the layer that is being built."""
+        return versions(self.store, self.manifest)[self.layer]
+
+    @property
+    def folder(self) -> Path:
+        """Where the files of the layer will be."""
+        return folder_of(self.store.folder, self.layer, self.version)
+
+    @property
+    def scratch(self) -> Path:
+        """Folder for temporary files, on the disk of the index."""
+        return self.store.folder / "derived"
+
+    def folder_of(self, layer: str) -> Path:
+        """Return the folder of a layer that this one rests on."""
+        return folder_of(self.store.folder, layer, versions(self.store, self.manifest)[layer])
+
+    def previous_folder(self) -> Path | None:
+        """Return the folder of the layer as it was built before; None if it is damaged or must not be reused."""
+        done = self.store.layers().get(self.layer)
+        if done is None or self.rebuild:
+            return None
+        folder = folder_of(self.store.folder, self.layer, done[0])
+        return None if damage(folder, thorough=True) else folder
+
+    def counter(self, total: int, stage: str = "") -> Callable[[int], None]:
+        """Return a function that reports how many of `total` items are done; the stage is the layer by default."""
+        return lambda done: self.progress(stage or self.layer, done, total)
+
+
+def batched(items: Iterator[T], size: int) -> Iterator[list[T]]:
+    """Cut a stream into lists of `size` items; the last one may be shorter.
+
+    >>> list(batched(iter("abc"), 2))
+    [['a', 'b'], ['c']]
+    """
+    while batch := list(islice(items, size)):
+        yield batch

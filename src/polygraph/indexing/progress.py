@@ -1,0 +1,41 @@
+"""Progress of long work, and the report of a build."""
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from polygraph.records import Usage
+
+
+class Progress(Protocol):
+    """A callback that receives the progress of each stage."""
+
+    def __call__(self, stage: str, done: int, total: int) -> None:
+        """`done` of `total` items of a stage are finished."""
+
+
+def no_progress(stage: str, done: int, total: int) -> None:
+    """Ignore progress."""
+
+
+@dataclass(slots=True, kw_only=True)
+class BuildReport:
+    """What a build did."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    removed: int = 0
+    unread: tuple[tuple[str, str], ...] = ()
+    """Files that could not be read, as ``(path, reason)``."""
+    built: dict[str, float] = field(default_factory=dict)
+    """Seconds by layer, for the layers that were built; the others were up to date."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """Documents, chunks, windows by state, entities, relations, communities, reports."""
+    notes: list[str] = field(default_factory=list)
+    """What is weaker than it could be, and why."""
+    usage: Usage = field(default_factory=Usage)
+    """Cost of the model calls of this build."""
+    source: dict[str, int] = field(default_factory=dict)
+    """For an imported graph: what its files held, and the rows that were made from it."""
+    forgotten: bool = False
+    """Whether what had to be forgotten is deleted from every file of the index."""

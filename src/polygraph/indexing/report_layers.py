@@ -1,0 +1,101 @@
+"""The layers `communities` and `reports`."""
+
+from itertools import groupby
+from operator import itemgetter
+
+from polygraph.graph.communities import communities
+from polygraph.graph.csr import Graph
+from polygraph.graph.reports.write import extractive_reports, write_reports
+from polygraph.indexing.layer_task import LayerTask
+from polygraph.records import Report
+from polygraph.store.layers import GRAPH_FILE
+from polygraph.store.row_cache import qualities
+from polygraph.store.serialization import report_from_json, report_to_json
+
+
+def find_communities(task: LayerTask) -> int:
+    """Divide the graph into a hierarchy of communities."""
+    store = task.store
+    found = communities(
+        Graph.load(task.folder_of("graph") / GRAPH_FILE),
+        store.graph.entity_ids(),
+        (
+            (chunk for _, chunks in parts for chunk in chunks)
+            for _, parts in groupby(store.graph.mentions(), itemgetter(0))
+        ),
+        max_size=task.manifest.community_size,
+    )
+    with store.transaction():
+        store.reports.put_communities(found)
+    return store.count("communities")
+
+
+def report_communities(task: LayerTask) -> int:
+    """Write a report on each community."""
+    if task.manifest.reports.startswith("extractive"):
+        return _extractive_reports(task)
+    return _model_reports(task)
+
+
+def _extractive_reports(task: LayerTask) -> int:
+    store, language = task.store, task.manifest.language
+    with store.transaction():
+        store.reports.put(
+            extractive_reports(
+                store.reports.counted_communities(),
+                store.graph,
+                store.documents.texts_of,
+                language=language,
+                qualities=qualities(store, store.extractions.decisions("apart"), language),
+                folder=task.scratch,
+                on_done=task.counter(store.count("communities")),
+            )
+        )
+        store.reports.keep_written(())
+    return store.count("reports")
+
+
+def _model_reports(task: LayerTask) -> int:
+    """Have the model write what it has not written yet; without a model the missing reports are extractive."""
+    store, language, chat = task.store, task.manifest.language, task.models.chat
+    problems: list[str] = []
+    used: set[str] = set()
+
+    def known(key: str) -> Report | None:
+        used.add(key)
+        text = store.reports.written(key)
+        return report_from_json(text) if text else None
+
+    def keep(key: str, report: Report) -> None:
+        with store.transaction():
+            store.reports.put_written(key, report_to_json(report))
+
+    found = write_reports(
+        store.reports.communities(),
+        store.graph,
+        store.documents.texts_of,
+        task.models if chat is not None else None,
+        language=language,
+        qualities=qualities(store, store.extractions.decisions("apart"), language),
+        folder=task.scratch,
+        known=known,
+        keep=keep if chat is not None else None,
+        on_done=task.counter(store.count("communities")),
+        on_problem=lambda _, problem: problems.append(problem),
+    )
+    if problems:
+        task.notes.append(
+            f"{len(problems)} of {len(found)} reports are extractive, because the model's replies could not be "
+            f"used (first: {problems[0]})"
+        )
+    waiting = sum(report.written_by == "extractive" for report in found)
+    if chat is None and waiting:
+        task.notes.append(
+            f"{waiting} of {len(found)} reports are extractive, because what a model had written of them is "
+            "out of date. Have them written again with: polygraph refresh"
+        )
+    with store.transaction():
+        store.reports.put(found)
+        # Texts for inputs that no longer exist could quote documents that were removed.
+        store.reports.keep_written(used)
+    return len(found)

@@ -12,6 +12,7 @@ from polygraph.retrieve.methods.lexical import BM25
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import check_method
 from polygraph.testing.check_retrieval import expected_calls
+from polygraph.testing.small_indexes import HIDDEN, hashed_models, open_snapshot, small_indexes
 
 
 def differs_in_numbers_only(name):
@@ -102,11 +103,11 @@ _COUNTER = iter(range(1_000_000))
         ("ignores the filter", "excluded document"),
         ("ignores the budget", "n_tokens is"),
         ("says nothing", "empty_because"),
-        ("no spans", "comes from nowhere"),
-        ("wrong offsets", "does not lie in its chunk"),
+        ("no spans", "has no spans"),
+        ("wrong offsets", "lies outside of its chunk"),
         ("wrong numbers", "of the context is not evidence"),
         ("ranks twice", "twice"),
-        ("ranks what is not there", "not there"),
+        ("ranks what is not there", "does not exist"),
         ("random", "second run"),
         ("calls", "calls"),
         ("another question", "another question"),
@@ -171,11 +172,8 @@ def test_presets_that_set_numbers_only_are_checked_quickly_and_no_others():
 
 def test_evidence_without_a_filter_reaches_every_document():
     # Guards the filter test: the secret must be found when nothing excludes it.
-    from polygraph.testing.check_method import HIDDEN, _hashed, _places, _snapshot
-
-    models = _hashed()
-    places = _places(models)
-    with _snapshot(places["all"]) as index:
+    models = hashed_models()
+    with open_snapshot(small_indexes(models)["all"]) as index:
         for name in ("bm25", "naive", "graphrag-local", "graphrag-global"):
             found = METHODS[name](f"What is the {HIDDEN.title()}, and who knew of it?", index, models)
             assert isinstance(found.evidence[0], Evidence)

@@ -8,12 +8,12 @@ from functools import partial
 
 import pytest
 
+from polygraph.errors import IndexUnreadable
 from polygraph.indexing.build import build
 from polygraph.indexing.progress import BuildReport
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window
-from polygraph.store.atomic_files import write_folder
 from polygraph.store.database import SqliteStore
 from polygraph.store.extractions import ExtractionTables
 from polygraph.store.graph_tables import GraphTables
@@ -41,15 +41,7 @@ NAMES = (
 )
 BETWEEN = "- | -"
 """A name that holds what stands between the two names of a relation."""
-PARTS = (
-    ("columnar.group_sort.BLOCK", 3),
-    ("graph.merge.merge.PART", 2),
-    ("columnar.groupby.PART", 2),
-    ("extract.resolution.mention_table._WINDOWS_AT_ONCE", 2),
-    ("extract.resolution.mention_table._ROWS_BETWEEN_RELEASES", 4),
-    ("columnar.memmap._SMALL", 0),
-    ("columnar.builder._HELD", 300),
-)
+PARTS = (("arrays.BATCH", 3), ("store.row_cache._LOOKED_UP", 2))
 """How much is worked on at once."""
 SAID = (
     "",
@@ -290,25 +282,81 @@ def test_a_graph_whose_writing_was_cut_short_is_made_whole(tables, stop, tmp_pat
         store.documents.remove("a")
     made(store)
     assert [entity.id for entity in store.graph.all_entities()] == ["anna"]
-    assert list((tmp_path / "index" / "derived").glob("rows-*.tmp")) == []
-    assert len(list((tmp_path / "index" / "derived").glob("rows-*"))) == 1
     store.close()
 
 
-def test_rows_that_were_kept_in_another_form_are_read_again(tmp_path):
+def spoil_settings(file):
+    db = sqlite3.connect(file)
+    db.execute("UPDATE about SET value = 'other' WHERE key = 'settings'")
+    db.commit()
+    db.close()
+
+
+def spoil_pages(file):
+    data = bytearray(file.read_bytes())
+    data[4096:] = bytes(len(data) - 4096)
+    file.write_bytes(data)
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        spoil_settings,
+        spoil_pages,
+        lambda file: file.write_bytes(b"no database"),
+        lambda file: file.write_bytes(b""),
+        lambda file: file.unlink(),
+    ],
+)
+def test_a_cache_of_rows_that_is_of_another_form_or_damaged_is_written_again(spoil, tmp_path):
     store = SqliteStore(tmp_path / "index", mode="write")
     row = partial(EntityRow, spans=(Span("a", "a:0", 0, 4),))
     put(store, "a", [Extraction(window="a@0", entities=(row(name="Orme"), row(name="Halcyon")))])
     made(store)
-    (kept,) = (tmp_path / "index" / "derived").glob("rows-*")
-    write_folder(kept, lambda place: (place / "about.json").write_text('{"about": "other"}'), sealed=True)
+    wanted = shown(store)["entities"]
+    cache = tmp_path / "index" / "derived" / "rows.sqlite"
+    spoil(cache)
+    with store.transaction():
+        store.forget_layers(["graph"])
+    made(store)
+    assert shown(store)["entities"] == wanted
+    assert len(sqlite3.connect(cache).execute("SELECT id FROM documents").fetchall()) == 1
+    store.close()
+
+
+def test_damaged_rows_of_a_document_are_an_error_that_says_what_to_do(tmp_path):
+    store = SqliteStore(tmp_path / "index", mode="write")
+    row = partial(EntityRow, spans=(Span("a", "a:0", 0, 4),))
+    put(store, "a", [Extraction(window="a@0", entities=(row(name="Orme"), row(name="Halcyon")))])
+    made(store)
+    cache = tmp_path / "index" / "derived" / "rows.sqlite"
+    db = sqlite3.connect(cache)
+    ((rows,),) = db.execute("SELECT rows FROM documents")
+    db.execute("UPDATE documents SET rows = ?", (rows[:-1] + bytes([rows[-1] ^ 1]),))
+    db.commit()
+    db.close()
+    with store.transaction():
+        store.forget_layers(["graph"])
+    with pytest.raises(IndexUnreadable, match=r"rows\.sqlite is damaged.*Delete it and run"):
+        made(store)
+    cache.unlink()
+    made(store)
+    store.close()
+
+
+def test_texts_of_documents_that_are_gone_leave_the_cache(tmp_path):
+    store = SqliteStore(tmp_path / "index", mode="write")
+    for document in ("a", "b"):
+        row = EntityRow(
+            name="Orme", description=f"Said by {document}.", spans=(Span(document, f"{document}:0", 0, 4),)
+        )
+        put(store, document, [Extraction(window=f"{document}@0", entities=(row,))])
+    made(store)
     with store.transaction():
         store.documents.remove("a")
-    put(
-        store,
-        "b",
-        [Extraction(window="b@0", entities=(EntityRow(name="Anna", spans=(Span("b", "b:0", 0, 4),)),))],
-    )
     made(store)
-    assert [entity.id for entity in store.graph.all_entities()] == ["anna"]
+    db = sqlite3.connect(tmp_path / "index" / "derived" / "rows.sqlite")
+    assert db.execute("SELECT text FROM texts").fetchall() == [("Said by b.",)]
+    assert db.execute("SELECT id FROM documents").fetchall() == [("b",)]
+    db.close()
     store.close()

@@ -1,23 +1,23 @@
 """The layer `graph`: extraction, entity resolution, and merging rows into entities, relations and triples."""
 
-from polygraph.columnar import Columns
-from polygraph.columnar.memory import give_back
+from collections.abc import Sequence
+from contextlib import closing
+
+import numpy as np
+
+from polygraph.arrays import Table
 from polygraph.errors import NothingExtracted
 from polygraph.extract.resolution.records import ResolvedRows
 from polygraph.extract.resolution.resolve import resolve_rows
-from polygraph.graph.chunk_numbers import Chunks
 from polygraph.graph.cooccurrence import Pruning, join_and_prune
-from polygraph.graph.merge.diff import moves
-from polygraph.graph.merge.merge import Merged
-from polygraph.graph.merge.view import GraphView, no_collection, view_of
+from polygraph.graph.merge.merged_graph import MergedGraph
+from polygraph.graph.merge.view import GraphView, view_of
 from polygraph.indexing.extraction import extract_pending, why_nothing
 from polygraph.indexing.layer_task import LayerTask
+from polygraph.memory import collector_paused, trim_heap
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.layers import GRAPH_FILE
-from polygraph.store.row_cache import Rows, keep_rows, rows_of, sweep_rows, write_former
-
-_MANY_ROWS = 100_000
-"""Entity rows from which on it pays to search for all memory that can be released."""
+from polygraph.store.row_cache import RowCache
 
 
 def build_graph(task: LayerTask) -> int:
@@ -28,21 +28,14 @@ def build_graph(task: LayerTask) -> int:
     """
     store = task.store
     extract_pending(task)
-    give_back()
-    with no_collection():
-        rows = rows_of(
-            store,
-            task.version,
-            store.extractions.decisions("apart"),
-            task.manifest.language,
-            again=task.rebuild,
-        )
-        # Reading leaves as much memory to release as resolution takes, and so does resolution before merging.
-        many = len(rows.columns["names"]) > _MANY_ROWS
-        give_back(thorough=many)
-        resolved = _resolve(task, rows.columns)
-        give_back(thorough=many)
-        n_entities = _write_graph(task, rows, resolved)
+    trim_heap()
+    cache = RowCache(store, store.extractions.decisions("apart"), task.manifest.language)
+    with collector_paused(), closing(cache):
+        cache.update(task.version, rebuild=task.rebuild)
+        documents, features = cache.features()
+        resolved = _resolve(task, documents, features)
+        trim_heap()
+        n_entities = _write_graph(task, cache, documents, features, resolved)
     states = store.extractions.states()
     if states.get("failed"):
         task.notes.append(
@@ -52,51 +45,52 @@ def build_graph(task: LayerTask) -> int:
     return n_entities
 
 
-def _resolve(task: LayerTask, columns: Columns) -> ResolvedRows:
+def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> ResolvedRows:
     """Decide which names are one entity."""
     store, models = task.store, task.models
-    if not len(columns["names"]) and store.count("windows"):
+    if not len(features) and store.count("windows"):
         raise NothingExtracted(why_nothing(store))
     task.progress("resolution", 0, 1)
     resolved = resolve_rows(
-        columns,
+        documents,
+        features,
         embed=lambda texts: models.calls.embed(models.name_embedder, texts, "name", stage="resolution"),
         cannot_link=store.extractions.decisions("apart"),
         must_link=store.extractions.decisions("together"),
-        folder=task.scratch,
     )
     task.progress("resolution", 1, 1)
     return resolved
 
 
-def _write_graph(task: LayerTask, rows: Rows, resolved: ResolvedRows) -> int:
+def _write_graph(
+    task: LayerTask, cache: RowCache, documents: Sequence[str], features: Table, resolved: ResolvedRows
+) -> int:
     """Merge rows by entity, write tables and arrays, and return the number of entities."""
     store = task.store
-    chunks = Chunks(store.documents.chunk_counts())
-    merged = Merged(
-        rows.columns,
+    first_chunk: dict[str, int] = {}
+    chunk_ids: list[str] = []
+    for document, n_chunks in store.documents.chunk_counts():
+        first_chunk[document] = len(chunk_ids)
+        chunk_ids += [f"{document}:{ordinal}" for ordinal in range(n_chunks)]
+    merged = MergedGraph(
+        cache.rows(),
+        features,
         resolved.entity,
         resolved.ids,
-        chunks,
-        first_chunk=chunks.first_of(rows.columns.documents),
-        folder=task.scratch,
+        chunk_ids,
+        first_chunk=np.array([first_chunk.get(document, 0) for document in documents], dtype=np.int64),
+        read_texts=cache.texts,
     )
     pruned = _join(task, view_of(merged)) if task.manifest.extractor.startswith("fast:") else None
-    write_former(store, rows, None if pruned else merged)
     graph = (pruned or merged).graph()
     write_folder(task.folder, lambda folder: graph.save(folder / GRAPH_FILE), sealed=True)
-    kept = moves(rows.former, merged, task.scratch) if rows.former and not pruned else None
-    view = pruned or merged.changed(kept)
     with store.transaction():
         store.graph.put(
-            view.entities,
-            view.relations,
-            view.triples,
+            pruned.entities if pruned else merged.entities(),
+            pruned.relations if pruned else merged.relations(),
+            pruned.triples if pruned else merged.triples(),
             ((m.entity, m.name, m.document, m.rule, m.score, m.other) for m in resolved.merges),
-            kept=kept,
         )
-        keep_rows(store, rows)
-    sweep_rows(store)
     return graph.n
 
 

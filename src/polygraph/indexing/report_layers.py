@@ -9,7 +9,7 @@ from polygraph.graph.reports.write import extractive_reports, write_reports
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import Report
 from polygraph.store.layers import GRAPH_FILE
-from polygraph.store.row_cache import qualities
+from polygraph.store.row_cache import known_qualities
 from polygraph.store.serialization import report_from_json, report_to_json
 
 
@@ -46,7 +46,7 @@ def _extractive_reports(task: LayerTask) -> int:
                 store.graph,
                 store.documents.texts_of,
                 language=language,
-                qualities=qualities(store, store.extractions.decisions("apart"), language),
+                qualities=known_qualities(store, store.extractions.decisions("apart"), language),
                 folder=task.scratch,
                 on_done=task.counter(store.count("communities")),
             )
@@ -76,7 +76,7 @@ def _model_reports(task: LayerTask) -> int:
         store.documents.texts_of,
         task.models if chat is not None else None,
         language=language,
-        qualities=qualities(store, store.extractions.decisions("apart"), language),
+        qualities=known_qualities(store, store.extractions.decisions("apart"), language),
         folder=task.scratch,
         known=known,
         keep=keep if chat is not None else None,

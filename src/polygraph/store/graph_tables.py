@@ -1,12 +1,10 @@
 """Entities, relations and triples: views that are computed from the extraction rows."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
-from polygraph.graph.merge.diff import GraphMoves, Moves
 from polygraph.records import Entity, Relation, Triple
 from polygraph.store.connection import Connection, Row
-from polygraph.store.renumber import move_graph
 from polygraph.store.serialization import dump, entity_of, load, load_strings, relation_of, triple_of
 from polygraph.text.normalize import normalize_name
 
@@ -42,8 +40,6 @@ _TRIPLES = (
     "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
 )
 
-T = TypeVar("T")
-
 
 class GraphTables:
     """`store.protocol.GraphStore` in SQLite."""
@@ -57,27 +53,19 @@ class GraphTables:
         relations: Iterable[Relation],
         triples: Iterable[Triple],
         merges: Iterable[tuple[str, str, str, str, float, str]],
-        *,
-        kept: GraphMoves | None = None,
     ) -> None:
         """Replace the graph; row numbers are positions in the order of ids.
 
         Args:
-            entities: all, ascending by id; with `kept` those that must be written.
+            entities: all, ascending by id.
             relations: the same, by id.
             triples: the same, by subject, object, predicate.
             merges: all, as ``(entity, name, document, rule, score, other)``.
-            kept: the rows that stay as they are, and the row numbers of the others.
         """
-        if kept is None:
-            numbers: dict[str, int] = {}
-            for table in TABLES:
-                self._db.execute(f"DELETE FROM {table}")  # noqa: S608
-        else:
-            numbers = {entity: n for n, entity in enumerate(kept.ids)}
-            self._db.execute("DELETE FROM merges")
-            move_graph(self._db.raw, kept)
-        self._put_entities(_numbered(entities, kept.entities if kept else None), numbers)
+        numbers: dict[str, int] = {}
+        for table in TABLES:
+            self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+        self._put_entities(entities, numbers)
         self._db.execute_many(
             "INSERT INTO relations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             (
@@ -91,24 +79,24 @@ class GraphTables:
                     r.weight,
                     dump(r.chunks),
                 )
-                for n, r in _numbered(relations, kept.relations if kept else None)
+                for n, r in enumerate(relations)
             ),
         )
         self._db.execute_many(
             "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?)",
             (
                 (n, numbers[t.source], numbers[t.target], t.predicate, t.weight, dump(t.chunks))
-                for n, t in _numbered(triples, kept.triples if kept else None)
+                for n, t in enumerate(triples)
             ),
         )
         self._db.execute_many("INSERT INTO merges VALUES (?, ?, ?, ?, ?, ?)", merges)
 
-    def _put_entities(self, entities: Iterable[tuple[int, Entity]], numbers: dict[str, int]) -> None:
+    def _put_entities(self, entities: Iterable[Entity], numbers: dict[str, int]) -> None:
         """Write entities with their names, and add their row numbers to `numbers`."""
         names: list[tuple[str, int]] = []
 
         def rows() -> Iterator[Row]:
-            for n, e in entities:
+            for n, e in enumerate(entities):
                 numbers[e.id] = n
                 names.extend((normalize_name(name), n) for name in (e.name, *e.aliases))
                 descriptions = dump([[d.text, d.chunk] for d in e.descriptions])
@@ -251,8 +239,3 @@ def _relation(row: tuple[Any, ...]) -> Relation:
 def _triple(row: tuple[Any, ...]) -> Triple:
     *columns, source, target = row
     return triple_of(tuple(columns), source, target)
-
-
-def _numbered(items: Iterable[T], moves: Moves | None) -> Iterator[tuple[int, T]]:
-    """Number all rows, or those that must be written."""
-    return enumerate(items) if moves is None else zip(moves.made.tolist(), items, strict=True)

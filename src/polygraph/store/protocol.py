@@ -19,7 +19,6 @@ from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal, Protocol, TypeAlias
 
-from polygraph.graph.merge.diff import GraphMoves
 from polygraph.records import (
     Chunk,
     Community,
@@ -269,17 +268,14 @@ class GraphStore(GraphReader, Protocol):
         relations: Iterable[Relation],
         triples: Iterable[Triple],
         merges: Iterable[Merge],
-        *,
-        kept: GraphMoves | None = None,
     ) -> None:
         """Replace the graph.
 
         Args:
-            entities: all, ascending by id; with `kept` those that must be written.
+            entities: all, ascending by id.
             relations: the same, by id.
             triples: the same, by subject, object, predicate.
             merges: all.
-            kept: the rows that stay as they are, and the row numbers of the others.
         """
 
     def entity_names(self) -> Iterator[tuple[str, str]]:

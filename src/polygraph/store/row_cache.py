@@ -1,200 +1,188 @@
-"""The extraction rows of an index as columns, and the former graph, from which the next one is made.
+"""What is computed from the extraction rows of each document, kept so that only changed documents are read again.
 
-They lie in ``derived/rows-VERSION`` and ``derived/former-VERSION``, where VERSION is that of the graph which the tables
-show; `index.sqlite` notes it, and the documents whose rows changed since, in the same transactions as the changes
-themselves. So what is kept can be trusted after any crash, and if it is missing or damaged everything is read from
-the tables again.
+`derived/rows.sqlite` holds the features of the names and the rows of each document, compressed, and the text of each
+description once. `index.sqlite` notes the version of the graph that this file was last brought up to date for, and the
+documents whose rows changed since. If the versions differ, or the file is missing or damaged, it is written again from
+all rows.
 """
 
 import json
 import shutil
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
-from polygraph.columnar import Columns, Gathering, Qualities, append, known_qualities, mapped
-from polygraph.columnar.memory import let_go
+from polygraph.arrays import Table, TableBuilder
+from polygraph.columnar import Qualities
+from polygraph.errors import IndexUnreadable
+from polygraph.extract.resolution import document_features
 from polygraph.extract.resolution.constraints import Constraints
-from polygraph.extract.resolution.document_features import extract_features
 from polygraph.extract.resolution.records import Mention
-from polygraph.graph.merge.diff import FormerGraph
-from polygraph.graph.merge.merge import Merged
-from polygraph.graph.merge.row_columns import read_rows
+from polygraph.graph.merge.rows import RowTables, read_rows
+from polygraph.graph.reports.sentence_quality import pieces, quality
 from polygraph.records import Extraction, digest
-from polygraph.store.atomic_files import damage, write_folder
+from polygraph.store.connection import Connection, Row
 from polygraph.store.database import ROWS
 from polygraph.store.protocol import Store
 
-READING = "3"
-"""Names how rows become columns; raised whenever these may hold something else, or are written another way."""
-_ROWS, _FORMER = "rows", "former"
-_MARKS = "marks.bin"
-_ABOUT = "about.json"
+REVISION = "4"
+"""Raised whenever the same rows may give other features or columns."""
+FILE = Path("derived") / "rows.sqlite"
+"""Where the cache lies in the folder of an index."""
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS documents (id TEXT PRIMARY KEY, features BLOB NOT NULL, rows BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS texts (hash INTEGER PRIMARY KEY, text TEXT NOT NULL, quality REAL);
+"""
+_LOOKED_UP = 1 << 14
+"""Texts that are read by one statement."""
 
 
-_ARRAYS = (
-    "entity_marks",
-    "sources",
-    "targets",
-    "relation_marks",
-    "triple_sources",
-    "triple_targets",
-    "triple_predicates",
-    "triple_marks",
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """What the next graph is made of."""
-
-    version: str
-    """Of the graph."""
-    columns: Columns
-    """The rows of all documents."""
-    former: FormerGraph | None
-    """The graph that the tables show, if it is known."""
-
-
-def rows_of(
-    store: Store, version: str, apart: Collection[tuple[str, str]], language: str, *, again: bool = False
-) -> Rows:
-    """Bring the kept rows in step with the tables; they count once `keep_rows` was called.
+class RowCache:
+    """The cache of one index; close it after use.
 
     Args:
-        store: open for writing.
-        version: of the graph that is to be made.
-        apart: the user's decisions, which reading the names follows.
+        store: of the index.
+        cannot_link: decisions of the user that features depend on.
         language: of the documents.
-        again: read everything from the tables, whatever was kept.
-    """
-    constraints, about = Constraints(apart), _about(apart, language)
-    before, target = _folder(store), _place(store, version)
-    kept = not again and before is not None and not damage(before, thorough=True)
-    kept = kept and before is not None and _text(before / _ABOUT).get("about") == about
-    changed = store.extractions.changed_documents() if kept else None
-    former = _former(store) if kept else None
-    if before == target:
-        if kept and not changed:
-            return Rows(version, Columns.load(target), former)
-        # Whatever happens from here on, what takes the place of these rows must not be taken for them.
-        with store.transaction():
-            store.set_meta(ROWS, None)
-
-    def fill(place: Path) -> None:
-        (place / _ABOUT).write_text(json.dumps({"about": about}), encoding="utf-8")
-        with TemporaryDirectory(dir=target.parent, prefix=f"{_ROWS}-", ignore_cleanup_errors=True) as scratch:
-            new = _gathered(store, Path(scratch), changed, constraints, language)
-            if kept and before is not None:
-                Columns.load(before).replaced(changed or (), new, place)
-            else:
-                new.save(place)
-
-    target.parent.mkdir(parents=True, exist_ok=True)
-    write_folder(target, fill, sealed=True)
-    return Rows(version, Columns.load(target), former)
-
-
-def write_former(store: Store, rows: Rows, merged: Merged | None) -> None:
-    """Keep of a graph what the next one is compared with.
-
-    Args:
-        store: open for writing.
-        rows: what it was made of.
-        merged: the graph; None if the tables will show something else than what was merged.
     """
 
-    def fill(place: Path) -> None:
-        about: dict[str, object] = {}
-        if merged is not None:
-            former, begins = FormerGraph.of(merged), {}
-            with (place / _MARKS).open("wb") as file:
-                for name in _ARRAYS:
-                    column = getattr(former, name)
-                    begins[name] = (append(file, [column]), str(column.dtype), len(column))
-                    let_go(column)
-            about |= {"ids": former.ids, "predicates": former.predicates, "columns": begins}
-        (place / _ABOUT).write_text(json.dumps(about), encoding="utf-8")
+    def __init__(self, store: Store, cannot_link: frozenset[tuple[str, str]], language: str) -> None:
+        self._store, self._cannot_link, self._language = store, cannot_link, language
+        self._settings = digest(REVISION, language, *(f"{a}\n{b}" for a, b in sorted(cannot_link)))
+        try:
+            self._db = self._open()
+        except IndexUnreadable:
+            self._remove_files()
+            self._db = self._open()
 
-    write_folder(_place(store, rows.version, _FORMER), fill, sealed=True)
+    def _open(self) -> Connection:
+        path = self._store.folder / FILE
+        path.parent.mkdir(parents=True, exist_ok=True)
+        return Connection(self._store.folder, path, _SCHEMA)
 
+    def _remove_files(self) -> None:
+        path = self._store.folder / FILE
+        for file in path.parent.glob(f"{path.name}*"):
+            file.unlink()
+        # Earlier versions kept the rows in folders, with texts of documents that may be gone since.
+        for kind in ("rows", "former"):
+            for folder in path.parent.glob(f"{kind}-*"):
+                shutil.rmtree(folder, ignore_errors=True)
 
-def keep_rows(store: Store, rows: Rows) -> None:
-    """Note, in the transaction that changes the tables, which rows belong to them."""
-    store.set_meta(ROWS, rows.version)
-    store.extractions.clear_changed()
+    def close(self) -> None:
+        """Release the file."""
+        self._db.close()
 
+    def is_current(self) -> bool:
+        """Return whether the file belongs to this index, apart from documents that changed since."""
+        with suppress(IndexUnreadable):
+            about: dict[str, str | None] = dict(self._db.rows("SELECT key, value FROM about"))
+            known = {"version": self._store.meta(ROWS), "settings": self._settings}
+            return about == known and self._db.rows("PRAGMA quick_check(1)") == [("ok",)]
+        return False
 
-def sweep_rows(store: Store) -> None:
-    """Delete the rows of former graphs; no reader looks at them."""
-    for kind in (_ROWS, _FORMER):
-        kept = _folder(store, kind)
-        for old in (store.folder / "derived").glob(f"{kind}-*"):
-            if kept is None or old.name != kept.name:
-                shutil.rmtree(old, ignore_errors=True)
+    def update(self, version: str, *, rebuild: bool = False) -> None:
+        """Read the rows of the documents that changed, or of all.
 
+        Args:
+            version: of the graph that is computed next.
+            rebuild: read all documents again.
+        """
+        changed = None
+        if rebuild or not self.is_current():
+            self._db.close()
+            self._remove_files()
+            self._db = self._open()
+        else:
+            changed = self._store.extractions.changed_documents()
+        with self._db.transaction():
+            self._db.execute_many("DELETE FROM documents WHERE id = ?", ((i,) for i in changed or ()))
+            self._db.execute("CREATE TEMP TABLE new_texts (hash INTEGER, text TEXT, quality REAL)")
+            extractions = self._store.extractions.iterate(changed)
+            for document, group in groupby(extractions, key=itemgetter(0)):
+                self._put(document, [extraction for _, extraction in group])
+            # In the order of the key, which takes a third of the time.
+            self._db.execute("INSERT OR IGNORE INTO texts SELECT * FROM new_texts ORDER BY hash")
+            self._db.execute("DROP TABLE new_texts")
+            about = [("version", version), ("settings", self._settings)]
+            self._db.execute_many("INSERT OR REPLACE INTO about VALUES (?, ?)", about)
+        with self._store.transaction():
+            self._store.set_meta(ROWS, version)
+            self._store.extractions.clear_changed()
 
-def _about(apart: Collection[tuple[str, str]], language: str) -> str:
-    return digest(READING, language, *(f"{a}\n{b}" for a, b in sorted(apart)))
-
-
-def _folder(store: Store, kind: str = _ROWS) -> Path | None:
-    version = store.meta(ROWS)
-    return None if version is None else _place(store, version, kind)
-
-
-def _place(store: Store, version: str, kind: str = _ROWS) -> Path:
-    return store.folder / "derived" / f"{kind}-{version[:12]}"
-
-
-def _text(path: Path) -> dict[str, object]:
-    found: dict[str, object] = json.loads(path.read_text(encoding="utf-8"))
-    return found
-
-
-def _former(store: Store) -> FormerGraph | None:
-    folder = _folder(store, _FORMER)
-    if folder is None or damage(folder, thorough=True):
-        return None
-    about = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
-    if "columns" not in about:
-        return None
-    arrays = {
-        name: mapped((folder / _MARKS, begin, np.dtype(dtype), n))
-        for name, (begin, dtype, n) in about["columns"].items()
-    }
-    return FormerGraph(ids=about["ids"], predicates=about["predicates"], **arrays)
-
-
-def qualities(store: Store, apart: Collection[tuple[str, str]], language: str) -> Qualities | None:
-    """How well texts read by themselves, as far as it is known."""
-    folder = _folder(store)
-    # Of other rows than the present ones it would be as true.
-    if folder is None or damage(folder) or _text(folder / _ABOUT).get("about") != _about(apart, language):
-        return None
-    return known_qualities(folder)
-
-
-def _gathered(
-    store: Store, scratch: Path, documents: Collection[str] | None, constraints: Constraints, language: str
-) -> Columns:
-    """Read the rows of some documents or of all (None), one document at a time."""
-    gathering = Gathering(scratch)
-    for document, group in groupby(store.extractions.iterate(documents), key=itemgetter(0)):
-        extractions = [extraction for _, extraction in group]
-        slots, names = extract_features(document, list(_mentions(document, extractions)), constraints)
+    def _put(self, document: str, extractions: Sequence[Extraction]) -> None:
+        slots, features = document_features.extract_features(
+            document, list(_mentions(document, extractions)), Constraints(self._cannot_link)
+        )
         numbers = {slot: i for i, slot in enumerate(slots)}
-        draft, texts = read_rows(extractions, numbers, store.documents.chunk_ordinals(document), language)
-        gathering.add(document, {**draft, "names": names}, texts)
-    return gathering.columns()
+        rows, texts = read_rows(extractions, numbers, self._store.documents.chunk_ordinals(document))
+        self._db.execute(
+            "INSERT INTO documents VALUES (?, ?, ?)", (document, _packed(features), _packed(rows))
+        )
+        self._db.execute_many(
+            "INSERT INTO new_texts VALUES (?, ?, ?)",
+            ((key, text, self._quality(text)) for key, text in texts.items()),
+        )
+
+    def _quality(self, text: str) -> float | None:
+        """Return the quality of a text that is one tidy sentence; others are judged sentence by sentence."""
+        return quality(text, self._language) if pieces(text, self._language) == [text] else None
+
+    def features(self) -> tuple[list[str], Table]:
+        """Return the ids of all documents, ascending, and the features of their names."""
+        documents, builder = list[str](), TableBuilder(document_features.COLUMNS)
+        for document, features in self._db.iterate("SELECT id, features FROM documents ORDER BY id"):
+            documents.append(document)
+            builder.add(_unpacked(features))
+        return documents, builder.table()
+
+    def rows(self) -> dict[str, Table]:
+        """Return the rows of all documents; texts that no row has any more are deleted."""
+        builder = RowTables()
+        for (rows,) in self._db.iterate("SELECT rows FROM documents ORDER BY id"):
+            builder.add(_unpacked(rows))
+        tables = builder.tables()
+        used = np.concatenate([tables["mentions"]["text"], tables["links"]["text"]])
+        stored = np.fromiter((key for (key,) in self._db.iterate("SELECT hash FROM texts")), dtype=np.int64)
+        with self._db.transaction():
+            unused = np.setdiff1d(stored, used, assume_unique=False).tolist()
+            self._db.execute_many("DELETE FROM texts WHERE hash = ?", ((key,) for key in unused))
+        return tables
+
+    def texts(self, keys: Sequence[int]) -> dict[int, str]:
+        """Return texts by their hashes."""
+        found: dict[int, str] = {}
+        for at in range(0, len(keys), _LOOKED_UP):
+            query = "SELECT hash, text FROM texts WHERE hash IN (SELECT value FROM json_each(?))"
+            found.update(self._db.rows(query, (json.dumps(keys[at : at + _LOOKED_UP]),)))
+        return found
+
+    def qualities(self) -> Iterator[Row]:
+        """Yield hash and quality of each text whose quality is known, by hash."""
+        return self._db.iterate("SELECT hash, quality FROM texts WHERE quality IS NOT NULL ORDER BY hash")
 
 
-def _mentions(document: str, extractions: list[Extraction]) -> Iterator[Mention]:
+def known_qualities(store: Store, cannot_link: frozenset[tuple[str, str]], language: str) -> Qualities | None:
+    """Return the qualities of descriptions that are one sentence each, if the cache is current."""
+    cache = RowCache(store, cannot_link, language)
+    try:
+        if not cache.is_current():
+            return None
+        found = np.fromiter(cache.qualities(), dtype=[("hash", np.int64), ("quality", np.float64)])
+    finally:
+        cache.close()
+    return Qualities(found["hash"].view(np.uint64), found["quality"])
+
+
+def _mentions(document: str, extractions: Sequence[Extraction]) -> Iterator[Mention]:
     for extraction in extractions:
         for row in extraction.entities:
             yield Mention(
@@ -204,3 +192,16 @@ def _mentions(document: str, extractions: list[Extraction]) -> Iterator[Mention]
                 type=row.type,
                 description=row.description,
             )
+
+
+def _packed(value: object) -> bytes:
+    return zlib.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), 1)
+
+
+def _unpacked(data: bytes) -> Any:
+    try:
+        return json.loads(zlib.decompress(data))
+    except zlib.error as error:
+        raise IndexUnreadable(
+            f"{FILE} is damaged ({error}). Delete it and run the same command again."
+        ) from error

@@ -10,7 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from polygraph.columnar import Array
+from polygraph.arrays import Array
 from polygraph.extract.lexicon import COMPANY_FORMS, MEN, WOMEN
 
 MAX_BLOCK = 30

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from polygraph.columnar import Array
+from polygraph.arrays import Array
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.constraints import ConstraintKey
 from polygraph.extract.resolution.mention_table import MentionTable
@@ -91,5 +91,4 @@ class Cluster:
 
     def is_lower_case(self) -> bool:
         """Return whether none of its names has a capital."""
-        self._table.count_reads(self.size)
         return self._table.all_lower_case(self.rows)

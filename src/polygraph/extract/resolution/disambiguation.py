@@ -5,7 +5,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from polygraph.columnar import Array
+from polygraph.arrays import Array
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.cluster import Cluster
 from polygraph.extract.resolution.constraints import ConstraintKey
@@ -91,7 +91,6 @@ def cluster_by_name(table: MentionTable) -> tuple[list[Cluster], dict[str, str]]
             clusters += found
             if reason:
                 reasons[base] = reason
-        table.count_reads(end - begin)
     return clusters, reasons
 
 

@@ -4,7 +4,7 @@ They depend on the document alone, so they are computed once per document and ke
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,21 @@ from polygraph.extract.resolution.records import RULES, Mention, Rule
 
 MAX_CONTEXT_NAMES = 40
 """Context names kept per window."""
+COLUMNS: Mapping[str, str] = {
+    "window": "i",
+    "written": "s",
+    "type": "s",
+    "base": "s",
+    "rule": "b",
+    "score": "d",
+    "attributes": "s",
+    "has_namesake": "b",
+    "is_context": "b",
+}
+"""Columns of the features, for `polygraph.arrays.TableBuilder`.
+
+There is a row for each distinct name of a window; windows are numbered within the document. `attributes` is in JSON.
+"""
 
 
 @dataclass(slots=True)
@@ -32,7 +47,7 @@ class _WindowName:
 def extract_features(
     document: str, mentions: Sequence[Mention], constraints: Constraints
 ) -> tuple[list[tuple[str, str]], dict[str, list[Any]]]:
-    """Compute the rows of the table ``names`` for one document.
+    """Compute the features of the names of one document.
 
     Args:
         document: the document of all mentions.
@@ -40,8 +55,7 @@ def extract_features(
         constraints: of the user; they can forbid an alias.
 
     Returns:
-        ``(window id, name as written)`` of every row, ascending; and the columns of the rows
-        (see `polygraph.columnar.TABLES`).
+        ``(window id, name as written)`` of every row, ascending; and the rows, by the columns of `COLUMNS`.
     """
     ordered = sorted(mentions, key=lambda m: (m.window, m.name, m.type, m.description))
     items = [
@@ -51,9 +65,7 @@ def extract_features(
     _apply_aliases(document, [item for item in items if item.parts.key], constraints)
     numbers: dict[str, int] = {}
     context: dict[int, set[str]] = defaultdict(set)
-    columns: dict[str, list[Any]] = {
-        c: [] for c in ("window", "written", "type", "base", "rule", "score", "told", "several", "near")
-    }
+    columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
     for item in items:
         mention, base = item.mention, item.base
         window = numbers.setdefault(mention.window, len(numbers))
@@ -70,9 +82,9 @@ def extract_features(
         columns["base"].append(base or None)
         columns["rule"].append(RULES.index(item.rule))
         columns["score"].append(item.score)
-        columns["told"].append(None if found.is_empty() else found.to_json())
-        columns["several"].append(not found.is_empty() and mentions_namesake(mention.description))
-        columns["near"].append(is_context)
+        columns["attributes"].append(None if found.is_empty() else found.to_json())
+        columns["has_namesake"].append(not found.is_empty() and mentions_namesake(mention.description))
+        columns["is_context"].append(is_context)
     return [(item.mention.window, item.mention.name) for item in items], columns
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from polygraph.columnar import Array
+from polygraph.arrays import Array
 
 Rule: TypeAlias = Literal["same name", "alias in document", "spelling", "embedding", "user"]
 RULES: tuple[Rule, ...] = ("same name", "alias in document", "spelling", "embedding", "user")
@@ -66,7 +66,7 @@ class Resolution:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ResolvedRows:
-    """The entity of each row of the table ``names``, as arrays."""
+    """The entity of each row of the features, as arrays."""
 
     ids: list[str]
     """Ids of the entities, ascending."""

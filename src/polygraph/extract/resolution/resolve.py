@@ -18,16 +18,14 @@ The result is a pure function of the set of mentions. Stages, from certain to un
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 
-from polygraph.columnar import Array, Columns, Gathering, blocks, room
-from polygraph.columnar.memory import let_go
+from polygraph.arrays import Array, Table, TableBuilder
 from polygraph.extract.resolution.cluster import Cluster
 from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.disambiguation import cluster_by_name
-from polygraph.extract.resolution.document_features import extract_features
+from polygraph.extract.resolution.document_features import COLUMNS, extract_features
 from polygraph.extract.resolution.mention_table import MentionTable
 from polygraph.extract.resolution.must_link import merge_must_links
 from polygraph.extract.resolution.records import (
@@ -75,13 +73,16 @@ def resolve(
     by_document: dict[str, list[Mention]] = defaultdict(list)
     for mention in mentions:
         by_document[mention.document].append(mention)
-    constraints, builder = Constraints(cannot_link), Gathering()
+    constraints, builder = Constraints(cannot_link), TableBuilder(COLUMNS)
     keys: list[tuple[str, str]] = []
-    for document in sorted(by_document):
+    documents = sorted(by_document)
+    for document in documents:
         document_keys, columns = extract_features(document, by_document[document], constraints)
         keys += document_keys
-        builder.add(document, {"names": columns}, ())
-    found = resolve_rows(builder.columns(), embed=embed, cannot_link=cannot_link, must_link=must_link)
+        builder.add(columns)
+    found = resolve_rows(
+        documents, builder.table(), embed=embed, cannot_link=cannot_link, must_link=must_link
+    )
     entities = (found.ids[number] for number in found.entity.tolist())
     return Resolution(
         entity_of=dict(sorted(zip(keys, entities, strict=True))),
@@ -91,12 +92,12 @@ def resolve(
 
 
 def resolve_rows(
-    columns: Columns,
+    documents: Sequence[str],
+    features: Table,
     *,
     embed: Callable[[Sequence[str]], Vectors] | None = None,
     cannot_link: frozenset[tuple[str, str]] = frozenset(),
     must_link: frozenset[tuple[str, str]] = frozenset(),
-    folder: Path | None = None,
 ) -> ResolvedRows:
     """Cluster the rows of `extract_features` into entities.
 
@@ -104,13 +105,13 @@ def resolve_rows(
     objects exist for each distinct name only.
 
     Args:
-        columns: of all documents, extracted with the same `cannot_link`.
+        documents: ids, ascending.
+        features: of these documents, extracted with the same `cannot_link`.
         embed: see `resolve`, as for the next two.
         cannot_link: see there.
         must_link: see there.
-        folder: for temporary files and the result, as for `polygraph.columnar.room`.
     """
-    table = MentionTable(columns, Constraints(cannot_link), folder)
+    table = MentionTable(documents, features, Constraints(cannot_link))
     clusters, reasons = cluster_by_name(table)
     clusters = merge_unique_surnames(clusters, table)
     clusters = merge_spelling_variants(clusters, embed, table)
@@ -118,7 +119,7 @@ def resolve_rows(
     if must_link:
         clusters = merge_must_links(clusters, ids, must_link, table)
         ids = _assign_ids(clusters, table)
-    return _to_rows(table, clusters, ids, reasons, folder)
+    return _to_rows(table, clusters, ids, reasons)
 
 
 def _assign_ids(clusters: list[Cluster], table: MentionTable) -> list[str]:
@@ -163,19 +164,14 @@ def _assign_ids(clusters: list[Cluster], table: MentionTable) -> list[str]:
 
 
 def _to_rows(
-    table: MentionTable,
-    clusters: list[Cluster],
-    ids: list[str],
-    reasons: Mapping[str, str],
-    folder: Path | None,
+    table: MentionTable, clusters: list[Cluster], ids: list[str], reasons: Mapping[str, str]
 ) -> ResolvedRows:
     number: dict[str, int] = {}
     merges: list[Merge] = []
-    found = room(len(table), np.int32, folder)
+    found = np.empty(len(table), dtype=np.int32)
     for cluster, entity_id in zip(clusters, ids, strict=True):
         found[cluster.rows] = number.setdefault(entity_id, len(number))
         merges += _merges(table, cluster, entity_id)
-        table.count_reads(cluster.size)
     for row in range(int(table.ends[-2]), len(table)):
         # A name of punctuation only has no key: its entity is named as written.
         written = table.strings[table.written[row]]
@@ -183,12 +179,9 @@ def _to_rows(
     ascending = sorted(number)
     rank = np.zeros(len(number), dtype=np.int32)
     rank[[number[entity_id] for entity_id in ascending]] = np.arange(len(number))
-    entity = room(len(table), np.int32, folder)
-    for rows in blocks(len(table)):
-        found[rows] = rank[found[rows]]
-        entity[table.positions(rows)] = found[rows]
-        table.count_reads(len(rows))
-        let_go(found, entity)
+    found = rank[found]
+    entity = np.empty_like(found)
+    entity[table.positions(np.arange(len(table)))] = found
     return ResolvedRows(
         ids=ascending,
         entity=entity,

@@ -1,18 +1,16 @@
-"""Merge extraction rows into entities and relations: a pure function of the rows, whatever their order."""
+"""The merged graph as records, without a store."""
 
-import gc
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
-from polygraph.columnar import Gathering
+from polygraph.arrays import TableBuilder
 from polygraph.graph.csr import Graph
-from polygraph.graph.merge.merge import MAX_DESCRIPTIONS, Merged
-from polygraph.graph.merge.row_columns import read_rows
-from polygraph.graph.reports.members import Descriptions
+from polygraph.graph.merge.merged_graph import MAX_DESCRIPTIONS, MergedGraph
+from polygraph.graph.merge.rows import RowTables, read_rows
+from polygraph.memory import collector_paused
 from polygraph.records import Entity, Extraction, Relation, Triple
 
 T = TypeVar("T")
@@ -31,12 +29,12 @@ class GraphView:
     dropped: int = 0
     """Relation rows left out because an end is no known entity, or no chunk is known for them."""
     unplaced: int = 0
-    """Entity rows left out because nothing says in which chunk they stand."""
+    """Entity rows left out because no chunk or entity is known for them."""
     loops: int = 0
     """Relation rows left out because both ends are the same entity."""
 
     def graph(self) -> Graph:
-        """The relations as arrays; vertex `i` is ``entities[i]``."""
+        """Return the relations as arrays; vertex `i` is ``entities[i]``."""
         vertex = {entity.id: i for i, entity in enumerate(self.entities)}
         return Graph.from_edges(
             len(vertex),
@@ -45,33 +43,33 @@ class GraphView:
             [relation.weight for relation in self.relations],
         )
 
-    # What `graph.members.GraphRows` asks for.
+    # `graph.reports.members.GraphRows`
 
     def entity_ids(self) -> list[str]:
-        """Ids of all entities, ascending."""
+        """Return the ids of all entities, ascending."""
         return [entity.id for entity in self.entities]
 
     def edges(self) -> Iterator[tuple[int, int, float]]:
-        """Every relation as ``(source row, target row, weight)``, in order."""
+        """Yield every relation as ``(source row, target row, weight)``, in order."""
         vertex = {entity.id: i for i, entity in enumerate(self.entities)}
         for relation in self.relations:
             yield vertex[relation.source], vertex[relation.target], relation.weight
 
     def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
-        """Entities by row, in the order asked for."""
+        """Return entities by row, in the order asked for."""
         return [self.entities[row] for row in rows]
 
     def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
-        """Relations by row, in the order asked for."""
+        """Return relations by row, in the order asked for."""
         return [self.relations[row] for row in rows]
 
-    def entity_descriptions(self) -> Iterator[tuple[str, Sequence[str], Descriptions]]:
-        """Name, chunk ids and descriptions of every entity, by row."""
+    def entity_descriptions(self) -> Iterator[tuple[str, Sequence[str], Iterable[Sequence[str]]]]:
+        """Yield name, chunk ids and descriptions (text and chunk id) of every entity, by row."""
         for entity in self.entities:
             yield entity.name, entity.chunks, [(d.text, d.chunk) for d in entity.descriptions]
 
-    def relation_descriptions(self) -> Iterator[Descriptions]:
-        """Descriptions of every relation, by row."""
+    def relation_descriptions(self) -> Iterator[Iterable[Sequence[str]]]:
+        """Yield the descriptions of every relation, by row."""
         for relation in self.relations:
             yield [(d.text, d.chunk) for d in relation.descriptions]
 
@@ -93,8 +91,7 @@ def merge(
     show where it comes from.
 
     Args:
-        extractions: what came out of each window, in any order, each window once. They are read once and
-            not kept.
+        extractions: what came out of each window, in any order, each window once.
         entity_of: the entity that a name means in a window, by ``(window id, name as written)``.
         chunk_order: position of every chunk: documents by id, then by ordinal.
         max_descriptions: most descriptions kept for one entity or relation, at least 1. Of more, a spread
@@ -106,31 +103,29 @@ def merge(
     """
     ids = sorted(set(entity_of.values()))
     number = {entity: i for i, entity in enumerate(ids)}
-    slots = {slot: i for i, slot in enumerate(entity_of)}
-    gathering = Gathering()
-    # All windows as if they were of one document, whose chunks are all that there are.
-    names = {"written": [name for _, name in entity_of]}
-    for column in ("window", "rule", "score", "several", "near"):
-        names[column] = [0] * len(slots)  # type: ignore[list-item]
-    for column in ("type", "base", "told"):
-        names[column] = [None] * len(slots)  # type: ignore[list-item]
-    draft, texts = read_rows(extractions, slots, chunk_order)
-    gathering.add("", {**draft, "names": names}, texts)
-    chunks = [chunk for chunk, _ in sorted(chunk_order.items(), key=lambda item: item[1])]
-    merged = Merged(
-        gathering.columns(),
-        np.array([number[entity] for entity in entity_of.values()], dtype=np.int64),
-        ids,
-        chunks,
-        first_chunk=np.zeros(1, dtype=np.int64),
-        max_descriptions=max_descriptions,
+    # All windows as if they were of one document, which has all chunks.
+    slots = TableBuilder({"written": "s"})
+    slots.add({"written": [name for _, name in entity_of]})
+    rows, texts = read_rows(extractions, {slot: i for i, slot in enumerate(entity_of)}, chunk_order)
+    tables = RowTables()
+    tables.add(rows)
+    return view_of(
+        MergedGraph(
+            tables.tables(),
+            slots.table(),
+            np.array([number[entity] for entity in entity_of.values()], dtype=np.int64),
+            ids,
+            sorted(chunk_order, key=chunk_order.__getitem__),
+            first_chunk=np.zeros(1, dtype=np.int64),
+            read_texts=lambda keys: {key: texts[key] for key in keys},
+            max_descriptions=max_descriptions,
+        )
     )
-    return view_of(merged)
 
 
-def view_of(merged: Merged) -> GraphView:
-    """Everything that was merged as records."""
-    with no_collection():
+def view_of(merged: MergedGraph) -> GraphView:
+    """Return the merged graph as records."""
+    with collector_paused():
         return GraphView(
             entities=tuple(merged.entities()),
             relations=tuple(merged.relations()),
@@ -139,21 +134,6 @@ def view_of(merged: Merged) -> GraphView:
             unplaced=merged.unplaced,
             loops=merged.loops,
         )
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Pause the search for reference cycles.
-
-    For work that makes millions of small objects with no cycle among them: the search would take 40% of its time.
-    """
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def spread(items: Sequence[T], most: int) -> list[T]:

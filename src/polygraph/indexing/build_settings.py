@@ -18,7 +18,7 @@ Extractor: TypeAlias = Literal["nlp", "fast", "llm"]
 """How a graph is extracted: by a parser, as noun phrases that stand together, or by a chat model."""
 
 
-def choose(
+def choose_manifest(
     folder: Path,
     before: Manifest | None,
     settings: Settings,
@@ -112,7 +112,7 @@ def _reader(
     return nlp.identity(), {}
 
 
-def with_same_embedders(folder: Path, before: Manifest | None, models: Models) -> Manifest:
+def require_same_embedders(folder: Path, before: Manifest | None, models: Models) -> Manifest:
     """The manifest of an index that is to be changed with the embedders that it was built with.
 
     Raises:
@@ -131,7 +131,7 @@ def with_same_embedders(folder: Path, before: Manifest | None, models: Models) -
     return before
 
 
-def with_writer(folder: Path, before: Manifest, models: Models) -> Manifest:
+def with_report_writer(folder: Path, before: Manifest, models: Models) -> Manifest:
     """The manifest with the chat model in use as the writer of reports, if a model is to write them.
 
     Raises:

@@ -9,7 +9,7 @@ from pathlib import Path
 from polygraph.config import Settings
 from polygraph.errors import BadInput
 from polygraph.indexing.build import build
-from polygraph.indexing.build_settings import choose
+from polygraph.indexing.build_settings import choose_manifest
 from polygraph.indexing.documents import chunk_document
 from polygraph.indexing.exchange.importers.convert import fingerprint, place, put_graph
 from polygraph.indexing.exchange.importers.detect import read_graph, recognise
@@ -54,7 +54,7 @@ def import_into(
             return _build_exported(store, exported, layers, notes, silent, progress)
     graph = read_graph(source, form)
     manifest = replace(
-        choose(folder, None, settings, models, "nlp"),
+        choose_manifest(folder, None, settings, models, "nlp"),
         extractor=f"imported:{graph.program}:{fingerprint(graph)}",
         extractor_settings={},
         reports="extractive",

@@ -1,5 +1,6 @@
 """The Python API: an index with its models."""
 
-from polygraph.workspace.index import Event, Index
+from polygraph.retrieve.stream import Event
+from polygraph.workspace.index import Index
 
 __all__ = ["Event", "Index"]

@@ -6,17 +6,15 @@ Each verb imports what it needs, so that asking a question loads nothing that bu
 from __future__ import annotations
 
 import os
-import queue
-import threading
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict, dataclass, fields, replace
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
-from polygraph.records import Answer, Retrieval, Usage
+from polygraph.errors import BadInput, IndexUnreadable
+from polygraph.indexing.progress import no_progress
+from polygraph.retrieve.stream import Event, stream_answer
 
 if TYPE_CHECKING:
     from polygraph.config import Settings
@@ -26,33 +24,16 @@ if TYPE_CHECKING:
     from polygraph.indexing.build_settings import Extractor
     from polygraph.indexing.estimate.questions import MethodPlan
     from polygraph.indexing.estimate.ranges import Estimate
+    from polygraph.indexing.maintain import IndexWriter
     from polygraph.indexing.progress import BuildReport, Progress
     from polygraph.models import Models
+    from polygraph.records import Answer, Retrieval
     from polygraph.retrieve.base import Method
-    from polygraph.store.generations import WriteInProgress
-    from polygraph.store.manifest import Manifest
-    from polygraph.store.protocol import Store
     from polygraph.store.snapshot import Snapshot
     from polygraph.tasks.answer import ChatTurn
 
 CALLS_FILE = "calls.sqlite"
-_WINDOWS = 256
-"""Windows whose replies are looked up together."""
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """No progress wanted."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
-    """A piece of an answer as it comes."""
-
-    kind: Literal["retrieval", "text", "answer"]
-    text: str = ""
-    """A piece of the text, for `text`."""
-    retrieval: Retrieval | None = None
-    answer: Answer | None = None
+"""File of the model calls, in the folder of the index."""
 
 
 class Index:
@@ -115,14 +96,14 @@ class Index:
 
     def close(self) -> None:
         """Release files and connections."""
-        if self._snapshot is not None:
-            self._snapshot.close()
-            self._snapshot = None
+        self.release()
         self.models.calls.close()
 
     def release(self) -> None:
-        """Release the files of this index, and leave the models open for others that share them."""
-        self._forget_snapshot()
+        """Release the files of this index, and leave the models open for other indexes that share them."""
+        if self._snapshot is not None:
+            self._snapshot.close()
+            self._snapshot = None
 
     def __enter__(self) -> Self:
         return self
@@ -137,64 +118,37 @@ class Index:
         *paths: str | Path,
         methods: Sequence[str] = (),
         extractor: Extractor | None = None,
-        progress: Progress = _silent,
+        progress: Progress = no_progress,
         wait_s: float = 0.0,
     ) -> BuildReport:
-        """Index folders, files or globs; again: take in what changed and repeat nothing.
+        """Index folders, files or globs.
+
+        Calling it again indexes what changed since, and repeats nothing.
 
         Args:
-            paths: what to read; none: only build what is missing from what was read before.
-            methods: build the layers that these need; none: every layer.
+            paths: what to read; none: build what is missing from what was read before.
+            methods: build only the layers that these methods need; none: every layer.
             extractor: how the graph is extracted; default: as before, or with the chat model if there is one.
-            progress: told after each item of each stage.
+            progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
 
         Raises:
             BadInput: if a path does not exist or nothing could be read.
             IndexLocked: if another process is writing.
-            NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
+            NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
-        from polygraph.indexing.build import build
-        from polygraph.indexing.build_settings import choose
-        from polygraph.indexing.documents import rechunk_documents, update_documents
-        from polygraph.indexing.progress import BuildReport
         from polygraph.ingest import read
-        from polygraph.store.generations import begin_write
 
         layers = self._layers_for(methods)
         loaded = read(paths) if paths else None
-        roots = [str(Path(p).resolve()) for p in paths]
         if not paths and not (self.folder / "index.sqlite").is_file():
             raise IndexUnreadable(
                 f"there is no index at {self.folder}. Make one with: polygraph index PATH --index {self.folder}"
             )
-        self.models.calls.embed(
-            self.models.embedder, ["ready"], "query", stage="check"
-        )  # fails before any work
-        with self._writing(wait_s) as store:
-            before = store.manifest()
-            manifest = choose(
-                self.folder, before, self.settings, self.models, extractor, adding=loaded is not None
-            )
-            report = BuildReport()
-            change = partial(begin_write, store)
-            if before is not None and before.chunker != manifest.chunker:
-                if before.imported:
-                    raise IndexMismatch(
-                        f"the graph of {self.folder} was imported ({before.imported}), and its documents cannot be "
-                        "cut again without losing it. Use the former settings (chunk_tokens, window_tokens, language "
-                        "and embedder), or import it again with the new ones"
-                    )
-                change()
-                rechunk_documents(store, manifest, self.models.embedder, progress)
-            if loaded is not None:
-                report = update_documents(store, loaded, roots, manifest, self.models.embedder, progress, change)
-            processes = self.settings.processes
-            build(
-                store, manifest, self.models, layers, report, progress, processes=processes, on_change=change
-            )
-            self._finish(store, manifest, report)
-            return report
+        # An embedder that cannot be used fails here, before any work.
+        self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
+        with self._writer(progress, wait_s) as writer:
+            return writer.add(loaded, [str(Path(p).resolve()) for p in paths], layers, extractor)
 
     def estimate(
         self,
@@ -238,131 +192,67 @@ class Index:
         )
 
     def remove(
-        self, *documents: str, forget: bool = False, progress: Progress = _silent, wait_s: float = 0.0
+        self, *documents: str, forget: bool = False, progress: Progress = no_progress, wait_s: float = 0.0
     ) -> BuildReport:
-        """Remove documents and everything that was read from them, and bring the layers in step.
+        """Remove documents and everything that was read from them, and update the layers.
 
-        No model is called. What a model had written from their text is withdrawn; what takes its place are
-        sentences of the other documents, until `refresh`.
+        No model is called. Texts that a model wrote from the documents are deleted; extractive reports take their
+        place until `refresh`.
 
         Args:
             documents: ids; those of a removal that was stopped may be given again.
-            forget: leave no trace on the disk either: model replies and vectors that do not belong to the
-                documents left are deleted, replies to questions among them, and files are written anew. May
-                also be asked for alone, after documents were removed.
-            progress: told after each item of each stage.
+            forget: also delete every trace from the disk: model replies and vectors that do not belong to the
+                remaining documents, among them replies to questions, and unused parts of files. May be asked for
+                alone, after documents were removed.
+            progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
 
         Raises:
             BadInput: if a document is not in the index.
             IndexMismatch: if the embedders in use are not those of the index.
         """
-        from polygraph.indexing.progress import BuildReport
-        from polygraph.store.generations import begin_write, write_in_progress
-        from polygraph.store.layers import DEPENDENCIES, up_to_date
+        with self._writer(progress, wait_s) as writer:
+            return writer.remove(documents, forget=forget)
 
-        with self._writing(wait_s) as store:
-            begun = write_in_progress(store)
-            known = store.documents.hashes()
-            going = begun.removed if begun else ()
-            unknown = [d for d in documents if d not in known and d not in going]
-            if unknown:
-                raise BadInput(
-                    f"the index at {self.folder} has no document {unknown[0]!r}. "
-                    "List them with: polygraph status --documents"
-                )
-            if not documents and not forget:
-                raise BadInput("name at least one document; list them with: polygraph status --documents")
-            manifest = self._built(store)
-            note = begin_write(store, layers=up_to_date(store, manifest), removed=documents, forget=forget)
-            with store.transaction():
-                for document in documents:
-                    store.documents.remove(document)
-                store.reports.remove_written(documents)
-                # Views that are not brought in step would keep what they say of the documents.
-                store.drop_layers(layer for layer in DEPENDENCIES if layer not in note.layers)
-            report = BuildReport(removed=len(set(documents)), unchanged=store.count("documents"))
-            self._finish(
-                store, manifest, report, self._build_silently(store, manifest, note, report, progress)
-            )
-            return report
-
-    def refresh(self, *, progress: Progress = _silent, wait_s: float = 0.0) -> BuildReport:
-        """Have the model write again what was withdrawn when documents were removed, and nothing else.
+    def refresh(self, *, progress: Progress = no_progress, wait_s: float = 0.0) -> BuildReport:
+        """Have the model write the texts again that were deleted when documents were removed, and nothing else.
 
         Args:
-            progress: told after each item of each stage.
+            progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
 
         Raises:
             BadInput: if a model is needed and none is configured.
             IndexMismatch: if the embedders in use are not those of the index.
-            ModelUnavailable, BudgetReached: what was done is kept.
+            ModelUnavailable, BudgetReached: what is done is kept.
         """
-        from polygraph.indexing.build_settings import with_writer
-        from polygraph.models.retry import is_local
-        from polygraph.store.generations import write_in_progress
-        from polygraph.store.layers import NAME_VECTOR_LAYERS, up_to_date
+        with self._writer(progress, wait_s) as writer:
+            return writer.refresh()
 
-        with self._writing(wait_s) as store:
-            manifest = with_writer(self.folder, self._built(store), self.models)
-            begun = write_in_progress(store)
-            layers = {*up_to_date(store, manifest), *(begun.layers if begun else ())}
-            again = {"reports"} if not manifest.reports.startswith("extractive") else set()
-            if not is_local(self.models.name_embedder):
-                again |= NAME_VECTOR_LAYERS
-            return self._build_again(store, manifest, layers, again, progress)
-
-    def retry(self, *, progress: Progress = _silent, wait_s: float = 0.0) -> BuildReport:
-        """Have the model read again the windows that failed or of whose replies parts were lost.
+    def retry(self, *, progress: Progress = no_progress, wait_s: float = 0.0) -> BuildReport:
+        """Have the model read the windows again that failed or of whose replies parts were lost.
 
         Args:
-            progress: told after each item of each stage.
+            progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
 
         Raises:
             BadInput: if no model is configured, or the graph was extracted without one.
             IndexMismatch: if the embedders in use are not those of the index.
-            NothingExtracted, ModelUnavailable, BudgetReached: what was done is kept.
+            NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
-        from polygraph.indexing.build_settings import with_writer
-        from polygraph.indexing.exchange.importers.convert import LOST
-        from polygraph.store.generations import begin_write, write_in_progress
-        from polygraph.store.layers import REVISION_KEY, up_to_date
-
-        with self._writing(wait_s) as store:
-            manifest = self._built(store)
-            if not manifest.reader.startswith("llm:"):
-                raise BadInput(
-                    f"nothing of the graph at {self.folder} was read by the chat model ({manifest.extractor}), so "
-                    "there is nothing to ask again"
-                )
-            manifest = with_writer(self.folder, manifest, self.models)
-            windows = [
-                window
-                for window, status, problem, _ in store.extractions.failures()
-                if _is_lost(status, problem) and not problem.startswith(LOST)
-            ]
-            reports = [q.key for q in self.models.calls.quarantined() if q.stage == "report"]
-            note = write_in_progress(store)
-            if windows or reports:
-                note = begin_write(store, layers={*up_to_date(store, manifest), "graph"})
-                keys = self._reply_keys(store, manifest, windows)
-                self.models.calls.forget([*sorted(keys), *reports])
-                with store.transaction():
-                    store.extractions.reset(windows)
-                    if windows:
-                        store.set_meta(REVISION_KEY, str(int(store.meta(REVISION_KEY) or "0") + 1))
-            layers = {*up_to_date(store, manifest), *(note.layers if note else ())}
-            return self._build_again(store, manifest, layers, {"reports"} if reports else (), progress)
+        with self._writer(progress, wait_s) as writer:
+            return writer.retry()
 
     def keep_apart(self, a: str, b: str) -> None:
-        """Decide that two names are two entities; the next `add` follows it, also against what it merged before."""
-        self._decide("apart", a, b)
+        """Decide that two names are two entities; the next `add` follows it, even where it merged them before."""
+        with self._writer() as writer:
+            writer.decide("apart", a, b)
 
     def keep_together(self, a: str, b: str) -> None:
         """Decide that two names are one entity; the next `add` follows it."""
-        self._decide("together", a, b)
+        with self._writer() as writer:
+            writer.decide("together", a, b)
 
     # --- exchange -----------------------------------------------------------------------------------
 
@@ -382,34 +272,31 @@ class Index:
         from polygraph.indexing.exchange import export
         from polygraph.store.database import SqliteStore
 
-        store = SqliteStore(self.folder, mode="read")
-        try:
+        with closing(SqliteStore(self.folder, mode="read")) as store:
             return export(store, Path(folder), format)
-        finally:
-            store.close()
 
     def import_(
         self,
         folder: str | Path,
         *,
         format: str | None = None,
-        progress: Progress = _silent,
+        progress: Progress = no_progress,
         wait_s: float = 0.0,
     ) -> BuildReport:
-        """Make this index from an export of ours, or from a graph that another program made; all of it or nothing.
+        """Create this index from an export of Polygraph, or from a graph that another program made.
 
-        Of an export, written as ``jsonl``, views and derived layers are rebuilt from the rows, as far as the
-        embedders in use are those of the export. Of another program's graph, entities and relations become
-        extraction rows, and every layer is built. Texts are embedded; no chat model is called.
+        The import is complete or nothing is imported. From an export in the format ``jsonl``, all layers are rebuilt
+        whose embedders are in use. Entities and relations of another program's graph become extraction rows, and
+        every layer is built. Texts are embedded; no chat model is called.
 
         Args:
             folder: of the export or graph, or a file of it.
-            format: one of `exchange.recognise.IMPORTS`; default: told by what the folder holds.
-            progress: told after each item of each stage.
+            format: one of `indexing.exchange.importers.detect.IMPORTS`; default: detected from what the folder holds.
+            progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
 
         Raises:
-            BadInput: if there is an index already, or something of the folder is not as it must be.
+            BadInput: if there is an index already, or a file of the folder is damaged or not understood.
             MissingExtra: for parquet files without pyarrow.
         """
         from polygraph.indexing.import_graph import import_into
@@ -425,7 +312,7 @@ class Index:
                 wait_s=wait_s,
             )
         finally:
-            self._forget_snapshot()
+            self.release()
 
     # --- questions ----------------------------------------------------------------------------------
 
@@ -443,14 +330,14 @@ class Index:
 
         Args:
             question: any text.
-            method: name out of `polygraph methods` (default: the setting `method`), or a method of your own.
+            method: one of `polygraph methods` (default: the setting `method`), or a method of your own.
             where: metadata fields and the values that documents must have; ``*`` in a value matches anything.
             max_tokens: budget of the context; default: the method's own.
-            history: earlier questions and answers; the question is first made to stand on its own.
-            on_text: given pieces of the answer as they come.
+            history: earlier questions and answers; the question is first rewritten to stand on its own.
+            on_text: called with pieces of the answer as they come.
 
         Raises:
-            UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to mend it.
+            UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to fix it.
         """
         return self._answer(question, method, where, max_tokens, history, on_text=on_text)
 
@@ -463,33 +350,17 @@ class Index:
         max_tokens: int | None = None,
         history: Sequence[ChatTurn] = (),
     ) -> Iterator[Event]:
-        """Answer as events: the retrieval, pieces of text, at last the whole answer. Arguments as for `ask`."""
-        events: queue.Queue[Event | BaseException] = queue.Queue()
+        """Answer as a stream of events: the retrieval, pieces of the text, and last the whole answer.
 
-        def work() -> None:
-            try:
-                found = self._answer(
-                    question,
-                    method,
-                    where,
-                    max_tokens,
-                    history,
-                    on_retrieval=lambda retrieval: events.put(Event(kind="retrieval", retrieval=retrieval)),
-                    on_text=lambda piece: events.put(Event(kind="text", text=piece)),
-                )
-                events.put(Event(kind="answer", answer=found))
-            except BaseException as error:
-                events.put(error)
+        The arguments are those of `ask`.
+        """
 
-        worker = threading.Thread(target=work, daemon=True)
-        worker.start()
-        while True:
-            event = events.get()
-            if isinstance(event, BaseException):
-                raise event
-            yield event
-            if event.kind == "answer":
-                return
+        def answer(*, on_retrieval: Callable[[Retrieval], None], on_text: Callable[[str], None]) -> Answer:
+            return self._answer(
+                question, method, where, max_tokens, history, on_retrieval=on_retrieval, on_text=on_text
+            )
+
+        return stream_answer(answer)
 
     def retrieve(
         self,
@@ -525,9 +396,10 @@ class Index:
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
     ) -> list[Answer]:
-        """Answer one question with several methods, in the order given; what they have in common is done once.
+        """Answer one question with several methods, in the order given.
 
-        Work that a method finds done counts as cached in its usage, so the first pays for it.
+        Work that methods have in common is done once: the first one pays for it, and it counts as cached in the
+        usage of the others.
         """
         from polygraph.models.thread_pool import in_turn
         from polygraph.retrieve import method as find_method
@@ -539,21 +411,21 @@ class Index:
 
     # --- measuring ----------------------------------------------------------------------------------
 
-    def experiment(self, folder: str | Path, *, progress: Progress = _silent) -> Experiment:
-        """Open or begin a study of methods on this index: questions, answers, judgements, report.
+    def experiment(self, folder: str | Path, *, progress: Progress = no_progress) -> Experiment:
+        """Open or create a study of methods on this index: questions, answers, judgements, report.
 
         Args:
-            folder: of the study; made if it is not there.
-            progress: told after each item of each step.
+            folder: of the study; created if it is not there.
+            progress: called after each item of each step.
 
         Raises:
             BadInput: if the folder holds something else.
         """
         from polygraph.evaluate.runs.experiment import Experiment
-        from polygraph.evaluate.runs.study_folder import Study
+        from polygraph.evaluate.runs.study_folder import StudyFolder
 
         return Experiment(
-            study=Study(Path(folder)),
+            study=StudyFolder(Path(folder)),
             snapshot=self.snapshot,
             models=self.models,
             ask=self.ask,
@@ -573,30 +445,30 @@ class Index:
         limit: int | None = None,
         seed: int = 0,
         output: str | Path | None = None,
-        progress: Progress = _silent,
+        progress: Progress = no_progress,
     ) -> RetrievalReport:
-        """Measure what methods find for questions whose evidence is known; nothing is answered.
+        """Measure what methods retrieve for questions whose evidence is known; nothing is answered.
 
         Args:
             questions: a file of JSON lines, or questions.
-            methods: names out of `polygraph methods`, or methods of your own by name.
+            methods: names from `polygraph methods`, or methods of your own by name.
             where: as for `ask`.
             max_tokens: as for `ask`.
             ks: depths of recall@k and the like; default: those of `evaluate.metrics.retrieval.KS`.
-            metric: by which methods are compared; default: recall at 5 of whatever gold there is.
+            metric: by which methods are compared; default: recall at 5 of the gold that there is.
             evidence: field of the file that holds the gold document ids.
-            limit: ask a seeded sample of so many questions.
+            limit: size of a seeded sample of the questions; default: all.
             seed: of the sample, the bootstrap and the tests.
-            output: file of single results, from which a later run goes on.
-            progress: told after each question.
+            output: file of the result of each question, from which a later run continues.
+            progress: called after each question.
 
         Raises:
-            UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to mend it.
-            BudgetReached: what is done is in `output`, and the same call goes on.
+            UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to fix it.
+            BudgetReached: what is done is in `output`, and the same call continues.
         """
         from polygraph.evaluate.metrics.retrieval import KS
         from polygraph.evaluate.questions.file import read_questions
-        from polygraph.evaluate.runs.retrieval import Options, evaluate_retrieval
+        from polygraph.evaluate.runs.retrieval import RetrievalOptions, evaluate_retrieval
         from polygraph.retrieve import method as find_method
 
         listed = (
@@ -609,7 +481,7 @@ class Index:
         chosen = (
             dict(methods) if isinstance(methods, Mapping) else {name: find_method(name) for name in methods}
         )
-        options = Options(
+        options = RetrievalOptions(
             ks=tuple(sorted(set(ks))),
             metric=metric,
             limit=limit,
@@ -628,69 +500,27 @@ class Index:
                 progress,
             )
 
-    # --- looking ------------------------------------------------------------------------------------
+    # --- state --------------------------------------------------------------------------------------
 
     def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
-        """The finished layers, for methods of your own; the same state until the index changes."""
+        """Return the finished layers, for methods of your own: one state until the index changes."""
         from polygraph.store.generations import finished_stamp
         from polygraph.store.snapshot import Snapshot
 
-        # Taken before the state is, so that a change in between is noticed the next time.
+        # Taken before the state is opened, so that a change in between is noticed the next time.
         now = finished_stamp(self.folder)
         if self._snapshot is None or now != self._stamp:
-            # The former is not closed: another thread may still be at it.
+            # The earlier snapshot is not closed: another thread may still use it.
             self._snapshot, self._stamp = Snapshot(self.folder), now
         return self._snapshot.where(where) if where else self._snapshot
 
     def status(self) -> dict[str, Any]:
-        """Counts, layers, notes, failures and the ledger, as plain values."""
-        from polygraph.indexing.estimate.reconcile import load_estimate
-        from polygraph.indexing.status import count_records
+        """Return counts, layers, notes, failures and the ledger as plain values."""
+        from polygraph.indexing.status import describe_index
         from polygraph.store.database import SqliteStore
-        from polygraph.store.layers import DEPENDENCIES, up_to_date
 
-        store = SqliteStore(self.folder, mode="read")
-        try:
-            manifest = store.manifest()
-            fresh = up_to_date(store, manifest)
-            done = store.layers()
-            return {
-                "index": str(self.folder),
-                "documents": store.count("documents"),
-                "counts": count_records(store),
-                "layers": {
-                    name: {
-                        "state": "ready" if name in fresh else "stale" if name in done else "missing",
-                        "rows": done[name][1] if name in done else 0,
-                        "seconds": round(done[name][2], 3) if name in done else 0.0,
-                    }
-                    for name in DEPENDENCIES
-                },
-                "embedder": manifest.embedder if manifest else "",
-                "name_embedder": manifest.name_embedder if manifest else "",
-                "extractor": manifest.extractor if manifest else "",
-                "notes": self._notes(store),
-                "unread": [{"path": p, "reason": r} for p, r in store.documents.unread()],
-                "failures": [
-                    {"window": w, "status": s, "problem": p, "raw": raw} for w, s, p, raw in store.extractions.failures()
-                ],
-                "batches": [asdict(file) for file in self.models.calls.waiting()],
-                "ledger": [row.as_dict() for row in self.models.calls.ledger()],
-                "estimate": load_estimate(self.folder, self.models.calls.ledger()),
-            }
-        finally:
-            store.close()
-
-    def _notes(self, store: Store) -> list[str]:
-        from polygraph.store.generations import write_in_progress
-
-        if write_in_progress(store) is None:
-            return store.notes()
-        return [
-            "the last change is not finished, and questions are answered from the state before it. Go on with the "
-            f"same command, or with: polygraph index --index {self.folder}",
-            *store.notes(),
-        ]
+        with closing(SqliteStore(self.folder, mode="read")) as store:
+            return describe_index(store, self.models.calls)
 
     # --- parts --------------------------------------------------------------------------------------
 
@@ -714,178 +544,34 @@ class Index:
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:
         """Make a question stand on its own, retrieve, and answer."""
-        from polygraph.retrieve import answer as answering
+        from polygraph.retrieve.answer import answer
+        from polygraph.retrieve.conversation import standalone_question
 
         with self.models.calls.round():
-            asked, usage = self._stand_alone(question, history)
+            asked, usage = standalone_question(question, history, self.models)
             retrieval = self.retrieve(asked, method, where=where, max_tokens=max_tokens)
             if on_retrieval is not None:
                 on_retrieval(retrieval)
-            found = answering.answer(
+            found = answer(
                 asked, retrieval, self.snapshot(where), self.models, history=history, on_text=on_text
             )
         return replace(found, question=question, usage=found.usage + usage)
 
-    def _stand_alone(self, question: str, history: Sequence[ChatTurn]) -> tuple[str, Usage]:
-        """Make a question of a conversation stand on its own."""
-        from polygraph.tasks.answer import condense_question
-        from polygraph.text.words import question_names
-
-        if not history:
-            return question, Usage()
-        if self.models.chat is not None:
-            with self.models.calls.meter() as meter:
-                asked = condense_question(question, history, self.models, self.models.chat)
-            return asked, meter.usage
-        if question_names(question):
-            return question, Usage()
-        # Without a model: a question that names nothing is about what the last one named.
-        before = question_names(history[-1][0])
-        return (f"{question} ({', '.join(before)})" if before else question), Usage()
-
-    def _decide(self, kind: Literal["apart", "together"], a: str, b: str) -> None:
-        from polygraph.store.generations import begin_write
-
-        with self._writing() as store:
-            begin_write(store)
-            with store.transaction():
-                store.extractions.decide(kind, a, b)
-
-    def _forget_snapshot(self) -> None:
-        if self._snapshot is not None:
-            self._snapshot.close()
-            self._snapshot = None
-
-    # --- writing ------------------------------------------------------------------------------------
-
     @contextmanager
-    def _writing(self, wait_s: float = 0.0) -> Iterator[Store]:
-        from polygraph.store.database import SqliteStore
-        from polygraph.store.lock import writing
+    def _writer(self, progress: Progress = no_progress, wait_s: float = 0.0) -> Iterator[IndexWriter]:
+        from polygraph.indexing.maintain import open_writer
 
-        with writing(self.folder, wait_s=wait_s):
-            # A snapshot of ours would keep the former state in the log of the tables.
-            self._forget_snapshot()
-            store = SqliteStore(self.folder, mode="write", durability=self.settings.durability)
-            try:
-                yield store
-            finally:
-                store.close()
-                self._forget_snapshot()
-
-    def _built(self, store: Store) -> Manifest:
-        """The manifest of an index that is there, if the embedders in use are its own."""
-        from polygraph.indexing.build_settings import with_same_embedders
-
-        return with_same_embedders(self.folder, store.manifest(), self.models)
-
-    def _build_again(
-        self,
-        store: Store,
-        manifest: Manifest,
-        layers: Collection[str],
-        again: Collection[str],
-        progress: Progress,
-    ) -> BuildReport:
-        from polygraph.indexing.build import build
-        from polygraph.indexing.progress import BuildReport
-        from polygraph.store.generations import begin_write
-
-        report = BuildReport()
-        build(
-            store,
-            manifest,
-            self.models,
-            sorted(layers),
-            report,
-            progress,
-            processes=self.settings.processes,
-            rebuild=set(again) & set(layers),
-            on_change=partial(begin_write, store),
-        )
-        self._finish(store, manifest, report)
-        return report
-
-    def _build_silently(
-        self, store: Store, manifest: Manifest, note: WriteInProgress, report: BuildReport, progress: Progress
-    ) -> set[bytes]:
-        """Bring layers in step without a call of a chat model or an endpoint, and tell which vectors were looked up."""
-        from polygraph.indexing.build import build
-
-        with self.models.calls.replay() as found:
-            build(
-                store,
-                manifest,
-                replace(self.models, chat=None),
-                note.layers,
-                report,
-                progress,
-                processes=self.settings.processes,
-                # Every text that is still in use must be looked up once, so that the others are known.
-                rebuild=note.layers if note.forget else (),
-            )
-        return found.vectors
-
-    def _finish(
-        self, store: Store, manifest: Manifest, report: BuildReport, vectors: set[bytes] | None = None
-    ) -> None:
-        """Show the new state to readers, after all traces are gone that must go.
-
-        Args:
-            store: whose layers are in step.
-            manifest: that they were built with.
-            report: is told whether all traces are gone.
-            vectors: those in use, if every text was looked up.
-        """
-        from polygraph.indexing.cleanup import delete_old_files
-        from polygraph.indexing.progress import BuildReport
-        from polygraph.store.generations import finish_write, write_in_progress
-        from polygraph.store.layers import up_to_date
-
-        note = write_in_progress(store)
-        if note is None or not note.forget:
-            if note is not None or report.built:
-                finish_write(store)
-            return
-        if vectors is None:
-            # A removal that was stopped is finished by another command.
-            again = replace(note, layers=tuple(up_to_date(store, manifest)))
-            vectors = self._build_silently(store, manifest, again, BuildReport(), _silent)
-        keys = self._reply_keys(store, manifest, store.extractions.extracted_windows())
-        gone = self.models.calls.keep_only(keys, vectors)
-        finish_write(store)
-        delete_old_files(store, manifest, keep=0)
-        scrubbed = store.compact()
-        report.forgotten = scrubbed and gone
-        if not report.forgotten:
-            report.notes.append(
-                "another process is still reading the former state, so the files with the ending -wal may hold "
-                f"removed text. When it has ended, run: polygraph remove --forget --index {self.folder}"
-            )
-
-    def _reply_keys(self, store: Store, manifest: Manifest, windows: Sequence[str]) -> set[str]:
-        """Keys of the stored replies that windows were extracted from."""
-        from polygraph.extract.llm import extractor as llm
-        from polygraph.models.replay import Named
-
-        if not manifest.reader.startswith("llm:"):
-            return set()
-        settings = manifest.extractor_settings
-        reader = Named(manifest.reader.removeprefix("llm:").rpartition(":")[0])
-        with self.models.calls.replay() as found:
-            for at in range(0, len(windows), _WINDOWS):
-                llm.extract(
-                    store.extractions.windows(windows[at : at + _WINDOWS]),
-                    replace(self.models, chat=reader),
-                    entity_types=tuple(settings["entity_types"]),
-                    gleaning=settings["gleaning"],
-                    max_gleanings=int(settings["max_gleanings"]),
-                )
-        return found.replies
+        try:
+            with open_writer(self.folder, self.settings, self.models, progress, wait_s) as writer:
+                # An open snapshot would keep the earlier state in the log of the tables.
+                self.release()
+                yield writer
+        finally:
+            self.release()
 
 
 def _method_plan(name: str) -> MethodPlan:
-    """A method as plain data."""
+    """Describe a method as plain values."""
     from polygraph.indexing.estimate.questions import MethodPlan
     from polygraph.retrieve import method as find_method
 
@@ -899,14 +585,9 @@ def _method_plan(name: str) -> MethodPlan:
     )
 
 
-def _is_lost(status: str, problem: str) -> bool:
-    """Whether something of a window is missing; one that was put right in the repair round is whole."""
-    put_right = problem.startswith("the first reply was not usable") and "; " not in problem
-    return status == "failed" or not put_right
-
-
 def _writable(folder: Path) -> bool:
-    place = folder
-    while not place.exists() and place != place.parent:
-        place = place.parent
-    return os.access(place, os.W_OK)
+    """Tell whether a folder, or the nearest one above it that exists, can be written."""
+    existing = folder
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    return os.access(existing, os.W_OK)

@@ -9,12 +9,13 @@ from pathlib import Path
 
 from polygraph.errors import BadInput
 from polygraph.evaluate.metrics.retrieval import KS
+from polygraph.evaluate.questions.document import document_of
 from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.records import Progress, StudyAnswer
 from polygraph.evaluate.reports.retrieval_report import RetrievalReport
-from polygraph.evaluate.runs.by_document import Opened, answer_by_document, document_of, evaluate_by_document
-from polygraph.evaluate.runs.retrieval import Options, Progress
-from polygraph.evaluate.runs.study_folder import Study, StudyAnswer
-from polygraph.evaluate.runs.study_steps import Told
+from polygraph.evaluate.runs.by_document import DocumentIndex, answer_by_document, evaluate_by_document
+from polygraph.evaluate.runs.retrieval import RetrievalOptions
+from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.records import digest
 from polygraph.retrieve import method as find_method
 from polygraph.workspace.index import Index
@@ -59,7 +60,7 @@ class PerDocument:
     @contextmanager
     def opened(
         self, document: str, methods: Collection[str], max_tokens: int | None = None
-    ) -> Iterator[Opened]:
+    ) -> Iterator[DocumentIndex]:
         """Open the index of a document, with the layers that some methods need; made if it is not there.
 
         Raises:
@@ -71,7 +72,7 @@ class PerDocument:
         small = Index(place, self._index.settings, self._index.models)
         try:
             small.add(source, methods=sorted(methods))
-            yield Opened(
+            yield DocumentIndex(
                 index=small.snapshot(),
                 retrieve=partial(small.retrieve, max_tokens=max_tokens),
                 ask=small.ask,
@@ -93,7 +94,7 @@ class PerDocument:
         progress: Progress = _silent,
     ) -> RetrievalReport:
         """Measure what methods find within the document of each question; arguments as `Index.evaluate_retrieval`."""
-        options = Options(
+        options = RetrievalOptions(
             ks=tuple(sorted(set(ks))),
             metric=metric,
             limit=limit,
@@ -113,7 +114,7 @@ class PerDocument:
             )
 
     def answer(
-        self, study: Study, questions: Sequence[Question], methods: Sequence[str], progress: Told = _silent
+        self, study: StudyFolder, questions: Sequence[Question], methods: Sequence[str], progress: Progress = _silent
     ) -> list[StudyAnswer]:
         """Answer the questions of a study, each from its own document; those that are there stay."""
         for name in methods:

@@ -14,7 +14,7 @@ import pytest
 from polygraph import Index
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
 from polygraph.indexing.progress import BuildReport
-from polygraph.indexing.build_settings import choose
+from polygraph.indexing.build_settings import choose_manifest
 from polygraph.indexing.exchange.exporters.graphml import xml_text
 from polygraph.indexing.exchange.exporters.neo4j import LIST_SEPARATOR, NODES, RELATIONSHIPS
 from polygraph.indexing.exchange.exporters.records import KINDS
@@ -160,7 +160,7 @@ def test_memory_does_not_grow_with_the_index(tmp_path):
         with opened(folder) as index, writing(folder):
             store = SqliteStore(folder, mode="write")
             with store.transaction():
-                store.set_manifest(choose(index.folder, None, index.settings, index.models, "nlp"))
+                store.set_manifest(choose_manifest(index.folder, None, index.settings, index.models, "nlp"))
                 for n in range(n_documents):
                     document = Document(id=f"d{n:05}", title="T", text=text)
                     chunks = [

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polygraph.errors import BadInput, IndexUnreadable
+from polygraph.indexing.build_settings import Extractor, choose_manifest
 from polygraph.indexing.chunk_layers import embedded_text
-from polygraph.indexing.build_settings import Extractor, choose
 from polygraph.indexing.estimate.corpus import read_corpus
 from polygraph.indexing.estimate.estimate import estimate
 from polygraph.indexing.estimate.extraction import instructions
@@ -83,7 +83,7 @@ def estimate_index(
             embedder=_EmbedderWithoutDimension(models.embedder),
             name_embedder=_EmbedderWithoutDimension(models.name_embedder),
         )
-        manifest = choose(folder, before, settings, uncalled, extractor, adding=loaded is not None)
+        manifest = choose_manifest(folder, before, settings, uncalled, extractor, adding=loaded is not None)
         corpus = read_corpus(store, loaded, roots, manifest, models.embedder)
         same = before is not None and before.chunker == manifest.chunker
         unchanged = same and not corpus.n_changed and not corpus.n_removed

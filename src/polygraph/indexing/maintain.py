@@ -1,0 +1,298 @@
+"""Changing an index: adding and removing documents, refreshing, retrying, decisions about names, forgetting."""
+
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from polygraph.config import Settings
+from polygraph.errors import BadInput, IndexMismatch
+from polygraph.extract.llm import extractor as llm
+from polygraph.indexing.build import build
+from polygraph.indexing.build_settings import (
+    Extractor,
+    choose_manifest,
+    require_same_embedders,
+    with_report_writer,
+)
+from polygraph.indexing.cleanup import delete_old_files
+from polygraph.indexing.documents import rechunk_documents, update_documents
+from polygraph.indexing.exchange.importers.convert import LOST
+from polygraph.indexing.progress import BuildReport, Progress, no_progress
+from polygraph.ingest import Documents
+from polygraph.models import Models
+from polygraph.models.replay import Named
+from polygraph.models.retry import is_local
+from polygraph.store.database import SqliteStore
+from polygraph.store.generations import WriteInProgress, begin_write, finish_write, write_in_progress
+from polygraph.store.layers import DEPENDENCIES, NAME_VECTOR_LAYERS, REVISION_KEY, up_to_date
+from polygraph.store.lock import writing
+from polygraph.store.manifest import Manifest
+from polygraph.store.protocol import DecisionKind, Store
+
+_WINDOWS = 256
+"""Windows whose replies are looked up together."""
+
+
+@contextmanager
+def open_writer(
+    folder: Path, settings: Settings, models: Models, progress: Progress = no_progress, wait_s: float = 0.0
+) -> Iterator["IndexWriter"]:
+    """Open an index for changes, as its only writer; it is created if it is not there.
+
+    Raises:
+        IndexLocked: if another process is still writing after `wait_s`.
+        StorageFailed: if the folder cannot be written.
+    """
+    with (
+        writing(folder, wait_s=wait_s),
+        closing(SqliteStore(folder, mode="write", durability=settings.durability)) as store,
+    ):
+        yield IndexWriter(store, settings, models, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class IndexWriter:
+    """The one writer of an index: the work behind the verbs that change it.
+
+    Every method first records that a write is in progress, and shows the new state to readers when it is finished. A
+    method that was stopped is continued by the next one.
+    """
+
+    store: Store
+    settings: Settings
+    models: Models
+    progress: Progress
+
+    def add(
+        self,
+        loaded: Documents | None,
+        roots: Sequence[str],
+        layers: Sequence[str],
+        extractor: Extractor | None,
+    ) -> BuildReport:
+        """Update the documents and build layers.
+
+        Args:
+            loaded: documents of `roots`; None: only build.
+            roots: the folders, files or globs that were given, absolute.
+            layers: to be up to date afterwards.
+            extractor: how the graph is extracted, if it was said; see `choose_manifest`.
+
+        Raises:
+            IndexMismatch: if the documents of an imported graph would have to be cut again.
+        """
+        store, embedder = self.store, self.models.embedder
+        before = store.manifest()
+        manifest = choose_manifest(
+            store.folder, before, self.settings, self.models, extractor, adding=loaded is not None
+        )
+        report = BuildReport()
+        on_change = partial(begin_write, store)
+        if before is not None and before.chunker != manifest.chunker:
+            if before.imported:
+                raise IndexMismatch(
+                    f"the graph of {store.folder} was imported ({before.imported}), and its documents cannot be "
+                    "cut again without losing it. Use the former settings (chunk_tokens, window_tokens, language "
+                    "and embedder), or import it again with the new ones"
+                )
+            on_change()
+            rechunk_documents(store, manifest, embedder, self.progress)
+        if loaded is not None:
+            report = update_documents(store, loaded, roots, manifest, embedder, self.progress, on_change)
+        self._build(manifest, layers, report)
+        self._finish(manifest, report)
+        return report
+
+    def remove(self, documents: Sequence[str], *, forget: bool) -> BuildReport:
+        """Remove documents and everything that was extracted from them, without calling a model.
+
+        Args:
+            documents: ids; those of a removal that was stopped may be given again.
+            forget: also delete every trace of removed documents from the disk.
+
+        Raises:
+            BadInput: if a document is not in the index, or there is nothing to do.
+            IndexMismatch: if the embedders in use are not those of the index.
+        """
+        store = self.store
+        earlier = write_in_progress(store)
+        known = {*store.documents.hashes(), *(earlier.removed if earlier else ())}
+        unknown = [document for document in documents if document not in known]
+        if unknown:
+            raise BadInput(
+                f"the index at {store.folder} has no document {unknown[0]!r}. "
+                "List them with: polygraph status --documents"
+            )
+        if not documents and not forget:
+            raise BadInput("name at least one document; list them with: polygraph status --documents")
+        manifest = self._manifest()
+        write = begin_write(store, layers=up_to_date(store, manifest), removed=documents, forget=forget)
+        with store.transaction():
+            for document in documents:
+                store.documents.remove(document)
+            store.reports.remove_written(documents)
+            # Tables of layers that are not built again would still quote the documents.
+            store.drop_layers(layer for layer in DEPENDENCIES if layer not in write.layers)
+        report = BuildReport(removed=len(set(documents)), unchanged=store.count("documents"))
+        self._finish(manifest, report, self._build_without_calls(manifest, write, report, self.progress))
+        return report
+
+    def refresh(self) -> BuildReport:
+        """Have the model write what was deleted when documents were removed.
+
+        Raises:
+            BadInput: if a model is needed and none is configured.
+            IndexMismatch: if the embedders in use are not those of the index.
+        """
+        manifest = with_report_writer(self.store.folder, self._manifest(), self.models)
+        rebuild = set() if manifest.reports.startswith("extractive") else {"reports"}
+        if not is_local(self.models.name_embedder):
+            rebuild |= NAME_VECTOR_LAYERS
+        return self._rebuild(manifest, rebuild)
+
+    def retry(self) -> BuildReport:
+        """Have the model read the windows again that failed or of whose replies parts were lost.
+
+        Raises:
+            BadInput: if no model is configured, or the graph was extracted without one.
+            IndexMismatch: if the embedders in use are not those of the index.
+        """
+        store, calls = self.store, self.models.calls
+        manifest = self._manifest()
+        if not manifest.reader.startswith("llm:"):
+            raise BadInput(
+                f"nothing of the graph at {store.folder} was read by the chat model ({manifest.extractor}), so "
+                "there is nothing to ask again"
+            )
+        manifest = with_report_writer(store.folder, manifest, self.models)
+        windows = [
+            window
+            for window, status, problem, _ in store.extractions.failures()
+            if _is_incomplete(status, problem) and not problem.startswith(LOST)
+        ]
+        reports = [reply.key for reply in calls.quarantined() if reply.stage == "report"]
+        if windows or reports:
+            begin_write(store, layers={*up_to_date(store, manifest), "graph"})
+            calls.forget([*sorted(self._reply_keys(manifest, windows)), *reports])
+            with store.transaction():
+                store.extractions.reset(windows)
+                if windows:
+                    store.set_meta(REVISION_KEY, str(int(store.meta(REVISION_KEY) or "0") + 1))
+        return self._rebuild(manifest, {"reports"} if reports else set())
+
+    def decide(self, kind: DecisionKind, a: str, b: str) -> None:
+        """Record the decision that two names are two entities or one; the next build follows it."""
+        begin_write(self.store)
+        with self.store.transaction():
+            self.store.extractions.decide(kind, a, b)
+
+    # --- parts --------------------------------------------------------------------------------------
+
+    def _manifest(self) -> Manifest:
+        """Return the manifest of an index that was built with the embedders in use."""
+        return require_same_embedders(self.store.folder, self.store.manifest(), self.models)
+
+    def _build(
+        self,
+        manifest: Manifest,
+        layers: Sequence[str],
+        report: BuildReport,
+        rebuild: Collection[str] = (),
+    ) -> None:
+        build(
+            self.store,
+            manifest,
+            self.models,
+            layers,
+            report,
+            self.progress,
+            processes=self.settings.processes,
+            rebuild=rebuild,
+            on_change=partial(begin_write, self.store),
+        )
+
+    def _rebuild(self, manifest: Manifest, rebuild: set[str]) -> BuildReport:
+        """Build the layers that were up to date, and some of them whether they are or not."""
+        write = write_in_progress(self.store)
+        layers = {*up_to_date(self.store, manifest), *(write.layers if write else ())}
+        report = BuildReport()
+        self._build(manifest, sorted(layers), report, rebuild & layers)
+        self._finish(manifest, report)
+        return report
+
+    def _build_without_calls(
+        self, manifest: Manifest, write: WriteInProgress, report: BuildReport, progress: Progress
+    ) -> set[bytes]:
+        """Build the layers of a write without a call to a chat model or an endpoint.
+
+        Returns:
+            Keys of the stored vectors that were looked up.
+        """
+        with self.models.calls.replay() as found:
+            build(
+                self.store,
+                manifest,
+                replace(self.models, chat=None),
+                write.layers,
+                report,
+                progress,
+                processes=self.settings.processes,
+                # To forget the others, every text that is still in use must be looked up once.
+                rebuild=write.layers if write.forget else (),
+            )
+        return found.vectors
+
+    def _finish(self, manifest: Manifest, report: BuildReport, vectors: set[bytes] | None = None) -> None:
+        """Show the new state to readers, after everything that must be forgotten is deleted.
+
+        Args:
+            manifest: that the layers were built with.
+            report: receives whether everything is deleted.
+            vectors: keys of the vectors in use, if every text was looked up.
+        """
+        store, calls = self.store, self.models.calls
+        write = write_in_progress(store)
+        if write is None or not write.forget:
+            if write is not None or report.built:
+                finish_write(store)
+            return
+        if vectors is None:
+            # A removal that was stopped is finished by another verb.
+            write = replace(write, layers=tuple(up_to_date(store, manifest)))
+            vectors = self._build_without_calls(manifest, write, BuildReport(), no_progress)
+        keys = self._reply_keys(manifest, store.extractions.extracted_windows())
+        is_gone = calls.keep_only(keys, vectors)
+        finish_write(store)
+        delete_old_files(store, manifest, keep=0)
+        is_compact = store.compact()
+        report.forgotten = is_compact and is_gone
+        if not report.forgotten:
+            report.notes.append(
+                "another process is still reading the former state, so the files with the ending -wal may hold "
+                f"removed text. When it has ended, run: polygraph remove --forget --index {store.folder}"
+            )
+
+    def _reply_keys(self, manifest: Manifest, windows: Sequence[str]) -> set[str]:
+        """Return the keys of the stored replies that windows were extracted from."""
+        if not manifest.reader.startswith("llm:"):
+            return set()
+        settings = manifest.extractor_settings
+        reader = Named(manifest.reader.removeprefix("llm:").rpartition(":")[0])
+        with self.models.calls.replay() as found:
+            for at in range(0, len(windows), _WINDOWS):
+                llm.extract(
+                    self.store.extractions.windows(windows[at : at + _WINDOWS]),
+                    replace(self.models, chat=reader),
+                    entity_types=tuple(settings["entity_types"]),
+                    gleaning=settings["gleaning"],
+                    max_gleanings=int(settings["max_gleanings"]),
+                )
+        return found.replies
+
+
+def _is_incomplete(status: str, problem: str) -> bool:
+    """Tell whether something of a window is missing; one that was put right in the repair round is complete."""
+    put_right = problem.startswith("the first reply was not usable") and "; " not in problem
+    return status == "failed" or not put_right

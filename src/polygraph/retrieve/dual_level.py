@@ -1,4 +1,7 @@
-"""The two levels of LightRAG and ROGRAG: entities by the details of a question, relations by its themes."""
+"""Dual-level retrieval of LightRAG and ROGRAG: entities by low-level keywords, relations by high-level keywords.
+
+Low-level keywords name the details of a question, high-level keywords its themes.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,8 +9,8 @@ from typing import TypeVar
 
 from polygraph.models import Models
 from polygraph.records import Cut, Entity, EvidenceKind, Relation, Step
-from polygraph.retrieve.evidence import as_json
-from polygraph.retrieve.linked_passages import owned
+from polygraph.retrieve.evidence import scores_as_json
+from polygraph.retrieve.linked_passages import assign_to_first
 from polygraph.retrieve.pack import fitting
 from polygraph.retrieve.steps import RANKED, embed_names, rerank
 from polygraph.store.snapshot import Snapshot
@@ -17,20 +20,22 @@ from polygraph.text.tokens import count_many
 R = TypeVar("R", Entity, Relation)
 _HEADING_TOKENS = 8
 _MOST_RELATIONS = 1_000
-"""Relations of the matched entities that are looked at after ordering; no budget holds more rows."""
+"""Relations of the matched entities that are read, best first; no budget holds more rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """What one level found: rows best first, and by id why."""
+    """Entities and relations found on one level, best first."""
 
     entities: Sequence[Entity] = ()
     relations: Sequence[Relation] = ()
     whys: dict[str, str] = field(default_factory=dict)
+    """Reasons by id."""
     steps: tuple[Step, ...] = ()
+    """For the trace."""
 
 
-def by_details(
+def search_low_level(
     texts: Sequence[str],
     index: Snapshot,
     models: Models,
@@ -39,21 +44,21 @@ def by_details(
     threshold: float,
     seeds: Mapping[int, str] | None = None,
 ) -> Level:
-    """Find entities by cosine with the details; then their relations by neighbours of both ends, then weight.
+    """Find entities by cosine with the keywords, then their relations by degree of both ends, then weight.
 
     Args:
-        texts: what is searched for: usually one, all keywords joined. Of several the best cosine counts.
+        texts: queries: usually one, all keywords joined. With several, the best cosine counts.
         index: with `entity_vectors`.
         models: in use.
-        k: entities, at most.
-        threshold: cosine that a hit must reach.
+        k: most entities.
+        threshold: lowest cosine of a hit.
         seeds: rows of entities that come first whatever their cosine, with the reason.
 
     Returns:
-        Ties by row.
+        Entities and relations; ties by row.
     """
     found = [index.search_entities(vector, k) for vector in embed_names(texts, models)]
-    cosines = {h.n: h.score for h in best_of(found, k, threshold)}
+    cosines = {h.n: h.score for h in merge_best(found, k, threshold)}
     reasons = {n: f"cosine {score:.3f} with the details of the question" for n, score in cosines.items()}
     reasons = {**(seeds or {}), **{n: why for n, why in reasons.items() if n not in (seeds or {})}}
     rows = list(reasons)
@@ -75,7 +80,8 @@ def by_details(
         whys,
         (
             Step(
-                name="entities by details", value=as_json((e.id, cosines[n]) for n, e in kept if n in cosines)
+                name="entities by details",
+                value=scores_as_json((e.id, cosines[n]) for n, e in kept if n in cosines),
             ),
             Step(
                 name="relations of these",
@@ -85,13 +91,15 @@ def by_details(
     )
 
 
-def by_themes(texts: Sequence[str], index: Snapshot, models: Models, *, k: int, threshold: float) -> Level:
-    """Find relations by cosine with the themes; then the entities at their ends in the order in which they are met.
+def search_high_level(
+    texts: Sequence[str], index: Snapshot, models: Models, *, k: int, threshold: float
+) -> Level:
+    """Find relations by cosine with the keywords, then the entities at their ends in order of appearance.
 
-    Arguments as for `by_details`; the index with `relation_vectors`.
+    Arguments as for `search_low_level`; the index needs `relation_vectors`.
     """
     found = [index.search_relations(vector, k) for vector in embed_names(texts, models)]
-    hits = best_of(found, k, threshold)
+    hits = merge_best(found, k, threshold)
     by_row = index.relations([h.n for h in hits])
     cosines = {by_row[h.n].id: h.score for h in hits if h.n in by_row}
     relations = [by_row[h.n] for h in hits if h.n in by_row]
@@ -108,16 +116,16 @@ def by_themes(texts: Sequence[str], index: Snapshot, models: Models, *, k: int, 
         relations,
         whys,
         (
-            Step(name="relations by themes", value=as_json((r.id, cosines[r.id]) for r in relations)),
+            Step(name="relations by themes", value=scores_as_json((r.id, cosines[r.id]) for r in relations)),
             Step(name="entities of these", value=[e.id for e in entities]),
         ),
     )
 
 
-def best_of(found: Sequence[Sequence[Hit]], k: int, threshold: float) -> list[Hit]:
-    """The best hits of several searches, each row by its best score; ties by row.
+def merge_best(found: Sequence[Sequence[Hit]], k: int, threshold: float) -> list[Hit]:
+    """Merge the hits of several searches, each row with its best score; ties by row.
 
-    >>> [h.n for h in best_of([[Hit(1, 0.5), Hit(2, 0.3)], [Hit(2, 0.6), Hit(3, 0.1)]], 9, 0.2)]
+    >>> [h.n for h in merge_best([[Hit(1, 0.5), Hit(2, 0.3)], [Hit(2, 0.6), Hit(3, 0.1)]], 9, 0.2)]
     [2, 1]
     """
     best: dict[int, float] = {}
@@ -128,34 +136,35 @@ def best_of(found: Sequence[Sequence[Hit]], k: int, threshold: float) -> list[Hi
     return sorted(kept, key=lambda h: (-h.score, h.n))[:k]
 
 
-def stated(relations: Sequence[Relation]) -> list[tuple[str, str]]:
-    """Passages of ranked relations with the reason, each with the first relation that cites it."""
-    mine = owned([r.chunks for r in relations])
-    return [(c, f"states {r.id}") for r, chunks in zip(relations, mine, strict=True) for c in chunks]
+def passages_of_relations(relations: Sequence[Relation]) -> list[tuple[str, str]]:
+    """Return the passages of ranked relations with the reason, each with the first relation that cites it."""
+    assigned = assign_to_first([r.chunks for r in relations])
+    return [(c, f"states {r.id}") for r, chunks in zip(relations, assigned, strict=True) for c in chunks]
 
 
-def reranked(
+def rerank_passages(
     question: str, chunks: Sequence[str], index: Snapshot, models: Models, top: int
 ) -> list[tuple[str, float]]:
-    """Passages (ids) with the first `top` ordered anew by the cross-encoder, and its score; 0 for the others."""
+    """Reorder the first `top` passages by the cross-encoder; return ids with its scores, 0 for the others."""
     rows = index.chunk_numbers(chunks)
-    names = {n: i for i, n in rows.items()}
+    ids = {n: i for i, n in rows.items()}
     hits = rerank(question, [Hit(rows[i], 0.0) for i in chunks if i in rows], index, models, top)
-    return [(names[h.n], h.score) for h in hits]
+    return [(ids[h.n], h.score) for h in hits]
 
 
-def within(
+def fit_rows(
     rows: Sequence[R], lines: Sequence[str], budget: int, kind: EvidenceKind
 ) -> tuple[Sequence[R], tuple[Cut, ...]]:
-    """Rows that fit a budget of their own, which does not grow by what other blocks leave, and what was cut.
+    """Return the rows that fit a fixed budget, and a record of what was truncated.
 
-    One row stays even where it will be shortened, so that there is something to find passages by.
+    The budget does not grow by what other blocks leave unused. The first row always stays, even if it has to be
+    shortened, because passages are found through rows.
 
     Args:
         rows: best first.
-        lines: text of each.
+        lines: text of each row.
         budget: tokens, heading included.
-        kind: of the rows, for the record of the cut.
+        kind: kind of the rows, for the record.
     """
     n = max(1, fitting(lines, budget - _HEADING_TOKENS))
     if n >= len(rows):
@@ -165,8 +174,8 @@ def within(
     )
 
 
-def first_seen(rows: Sequence[R]) -> list[R]:
-    """Each row once, where it is first seen."""
+def deduplicate(rows: Sequence[R]) -> list[R]:
+    """Keep the first occurrence of each row."""
     found: dict[str, R] = {}
     for row in rows:
         found.setdefault(row.id, row)

@@ -1,8 +1,8 @@
-"""The tools of Graph-CoT over a text graph: find a node, look at it, count and list its neighbours.
+"""The four tools of Graph-CoT: find a node, read its features, count its neighbours, list its edges.
 
-Jin et al. (2024), arXiv:2404.07103, section 3. Their graphs have typed nodes and edges; here an edge's kind is the
-predicate of a triple, or the type of the entity at its other end. Whatever a tool shows is numbered evidence; what
-the budget has no room for is not shown, so the agent never knows more than can be cited.
+Jin et al. (2024), arXiv:2404.07103, section 3. Their graphs have typed nodes and edges; here the type of an edge is the
+predicate of a triple, or the type of the entity at its other end. Everything a tool shows is numbered evidence.
+Evidence beyond the budget is not shown, so the agent never knows more than it can cite.
 """
 
 from collections import Counter
@@ -21,22 +21,23 @@ from polygraph.text.words import content_stems
 FEATURES = ("description", "type", "aliases", "sources")
 _ANY = frozenset({"", "any", "all", "*"})
 _KINDS_NAMED = 20
-"""Kinds of edges that an error message lists."""
+"""Edge types that an error message lists."""
 _HEAD_TOKENS = 3
-"""What the packed context adds to each item."""
+"""Tokens that the packed context adds to each item."""
 
 
 class GraphTools:
-    """Runs actions and remembers what was shown.
+    """Runs the agent's actions and keeps what it was shown.
 
     Args:
-        question: orders the sources of a node.
-        index: what is walked on.
-        models: embed what is searched for.
-        k: nodes that one search shows.
-        neighbours: statements that one look at the neighbours shows.
-        sources: passages that one look at the sources shows.
-        max_tokens: of everything shown.
+        question: ranks the sources of a node.
+        index: the graph.
+        models: embed the searches.
+        k: nodes shown per search.
+        exact_names: a search looks for the exact name before the vector.
+        neighbours: triples shown per `NeighbourCheck`.
+        sources: passages shown per look at the sources.
+        max_tokens: budget of everything shown.
     """
 
     def __init__(
@@ -61,9 +62,9 @@ class GraphTools:
         self.shown: list[Evidence] = []
         """Evidence ``n``, counted from 1, is ``shown[n - 1]``."""
         self.triples: list[Triple] = []
-        """Statements that were looked at, in order."""
+        """Triples that `NeighbourCheck` listed, in order."""
         self.n_withheld = 0
-        """Items that the budget had no room for."""
+        """Items that did not fit the budget."""
         self._tools: Mapping[str, Callable[[AgentAction, str], str]] = {
             "RetrieveNode": self._retrieve,
             "NodeFeature": self._feature,
@@ -72,7 +73,7 @@ class GraphTools:
         }
 
     def find(self, text: str) -> list[tuple[Entity, float, str]]:
-        """Nodes that bear a name, then by cosine with name and description: with score and reason, at most `k`."""
+        """Find nodes by exact name, then by cosine with name and description; at most `k`, with score and reason."""
         named = self._index.entities_named([text]).get(text, []) if self._exact_names else []
         found = dict.fromkeys(named, (1.0, "bears this name"))
         for hit in self._index.search_entities(embed_names([text], self._models)[0], self._k):
@@ -81,7 +82,7 @@ class GraphTools:
         return [(e, score, reason) for e, (score, reason) in entities if e.chunks][: self._k]
 
     def run(self, act: AgentAction, step: int) -> str:
-        """Do one action; whatever is wrong with it is said in the observation."""
+        """Run one action and return the observation, which also reports errors."""
         tool = self._tools.get(act.tool)
         if tool is None:
             return f"error: there is no tool {act.tool!r}; tools are {', '.join((*self._tools, 'Finish'))}"
@@ -90,7 +91,7 @@ class GraphTools:
     # --- the tools ----------------------------------------------------------------------------------
 
     def _retrieve(self, act: AgentAction, why: str) -> str:
-        """Nodes that a name or description fits."""
+        """Find nodes by name or description."""
         text = act.argument or act.node
         if not text:
             return "error: RetrieveNode needs an argument, the name or description of what is looked for"
@@ -103,7 +104,7 @@ class GraphTools:
         )
 
     def _feature(self, act: AgentAction, why: str) -> str:
-        """What is known of a node."""
+        """Show a feature of a node."""
         node = self._node(act.node)
         if isinstance(node, str):
             return node
@@ -114,14 +115,14 @@ class GraphTools:
         if feature == "type":
             return entity.type or "unknown"
         if feature == "aliases":
-            # Spellings do not say which documents they come from.
+            # It is not known which documents an alias comes from, so a filter hides them all.
             return ", ".join(entity.aliases) if not self._index.scope and entity.aliases else "none"
         if feature in ("sources", "source"):
             return self._show(self._sources_of(entity, why))
         return f"error: there is no feature {act.argument!r}; features are {', '.join(FEATURES)}"
 
     def _degree(self, act: AgentAction, _: str) -> str:
-        """How many neighbours a node has."""
+        """Count the neighbours of a node."""
         found = self._edges(act)
         if isinstance(found, str):
             return found
@@ -130,7 +131,7 @@ class GraphTools:
         return f"{n} {'neighbour' if n == 1 else 'neighbours'}"
 
     def _check(self, act: AgentAction, why: str) -> str:
-        """Statements that join a node with its neighbours, heaviest first."""
+        """List the triples between a node and its neighbours, by weight."""
         found = self._edges(act)
         if isinstance(found, str):
             return found
@@ -141,10 +142,10 @@ class GraphTools:
         cut = len(triples) - len(ordered)
         return self._show(items) + (f"\n({cut} more are not listed)" if cut else "")
 
-    # --- what they rest on --------------------------------------------------------------------------
+    # --- lookup -------------------------------------------------------------------------------------
 
     def _node(self, name: str) -> tuple[int, Entity] | str:
-        """A node by its id, else by a name that only one bears; or what is wrong."""
+        """Look up a node by id, or else by an unambiguous name; return an error message if there is none."""
         rows = list(self._index.entity_numbers([name, normalize_name(name)]).values())
         rows = rows or self._index.entities_named([name]).get(name, [])
         found = [(n, e) for n, e in zip(rows, self._index.entities(rows), strict=True) if e.chunks]
@@ -157,7 +158,7 @@ class GraphTools:
         return found[0]
 
     def _edges(self, act: AgentAction) -> tuple[str, list[Triple]] | str:
-        """Triples at a node of the kind asked for, or what is wrong."""
+        """Look up the triples at a node with the requested edge type; return an error message if there is none."""
         node = self._node(act.node)
         if isinstance(node, str):
             return node
@@ -181,7 +182,7 @@ class GraphTools:
         return f"error: {entity.id!r} has no edge of the kind {act.argument!r}; it has: {', '.join(listed) or 'none'}"
 
     def _sources_of(self, entity: Entity, why: str) -> list[Evidence]:
-        """Passages that mention a node, by how many words of the question they hold, then in their order."""
+        """Rank the passages that mention a node by number of words shared with the question, then in their order."""
         chunks = self._index.chunks_by_id(list(entity.chunks))
         shared = [len(self._asked & set(content_stems(c.text))) for c in chunks]
         order = sorted(range(len(chunks)), key=lambda i: (-shared[i], i))[: self._sources]
@@ -194,10 +195,10 @@ class GraphTools:
             )
         )
 
-    # --- showing ------------------------------------------------------------------------------------
+    # --- observations -------------------------------------------------------------------------------
 
     def _show(self, items: Sequence[Evidence], labels: Sequence[str] = ()) -> str:
-        """Number what is new and fits the budget; say how much does not."""
+        """Number new items that fit the budget and write them down; mention how many do not fit."""
         lines: list[str] = []
         withheld = 0
         for i, item in enumerate(items):

@@ -1,4 +1,4 @@
-"""Passages behind ranked rows of the graph: which of them to read, in which order."""
+"""Selection and order of the passages that ranked entities and relations cite."""
 
 from collections.abc import Collection, Sequence
 
@@ -8,56 +8,56 @@ from polygraph.models.protocols import Vectors
 from polygraph.store.snapshot import Snapshot
 
 
-def owned(cited: Sequence[Sequence[str]], taken: Collection[str] = ()) -> list[list[str]]:
-    """Give each passage to the first row that cites it, so that no two rows bring the same one.
+def assign_to_first(cited: Sequence[Sequence[str]], exclude: Collection[str] = ()) -> list[list[str]]:
+    """Assign each passage to the first row that cites it, so that no two rows contribute the same one.
 
     Args:
         cited: chunk ids of each row, rows best first.
-        taken: chunks that belong to somebody else.
+        exclude: chunks that are assigned to none.
 
     Returns:
-        Chunk ids of each row, in its own order.
+        Chunk ids of each row, in the row's order.
 
-    >>> owned([["a", "b"], ["b", "c"]], taken=["c"])
+    >>> assign_to_first([["a", "b"], ["b", "c"]], exclude=["c"])
     [['a', 'b'], []]
     """
-    seen = set(taken)
+    seen = set(exclude)
     result = []
     for chunks in cited:
-        mine = [c for c in dict.fromkeys(chunks) if c not in seen]
-        seen.update(mine)
-        result.append(mine)
+        own = [c for c in dict.fromkeys(chunks) if c not in seen]
+        seen.update(own)
+        result.append(own)
     return result
 
 
-def by_quota(owned_chunks: Sequence[Sequence[str]], most: int) -> list[str]:
-    """Passages by quotas that fall linearly from `most` for the first row to 1 for the last.
+def pick_by_quota(assigned: Sequence[Sequence[str]], max_quota: int) -> list[str]:
+    """Pick passages by quotas that fall linearly from `max_quota` for the first row to 1 for the last.
 
-    What rows cannot use is given out again, one passage to each row in turn, the first row first (LightRAG 1.5.7,
+    Unused quotas are redistributed, one passage per row in turn, starting with the first row (LightRAG 1.5.7,
     `WEIGHT`).
 
-    >>> by_quota([["a", "b", "c", "d"], ["e"], ["f", "g"]], 3)
+    >>> pick_by_quota([["a", "b", "c", "d"], ["e"], ["f", "g"]], 3)
     ['a', 'b', 'c', 'e', 'f', 'd']
     """
-    n = len(owned_chunks)
-    quotas = [round(most - (most - 1) * i / (n - 1)) if n > 1 else most for i in range(n)]
-    chosen = [chunk for chunks, quota in zip(owned_chunks, quotas, strict=True) for chunk in chunks[:quota]]
-    left = sum(quotas) - len(chosen)
-    waiting = [list(chunks[quota:]) for chunks, quota in zip(owned_chunks, quotas, strict=True)]
-    while left > 0 and any(waiting):
+    n = len(assigned)
+    quotas = [round(max_quota - (max_quota - 1) * i / (n - 1)) if n > 1 else max_quota for i in range(n)]
+    picked = [chunk for chunks, quota in zip(assigned, quotas, strict=True) for chunk in chunks[:quota]]
+    unused = sum(quotas) - len(picked)
+    waiting = [list(chunks[quota:]) for chunks, quota in zip(assigned, quotas, strict=True)]
+    while unused > 0 and any(waiting):
         for chunks in waiting:
-            if chunks and left > 0:
-                chosen.append(chunks.pop(0))
-                left -= 1
-    return chosen
+            if chunks and unused > 0:
+                picked.append(chunks.pop(0))
+                unused -= 1
+    return picked
 
 
-def by_similarity(chunks: Sequence[str], vector: Vectors, index: Snapshot) -> list[tuple[str, float]]:
-    """Passages by cosine with the question, with it; ties by row.
+def rank_by_similarity(chunks: Sequence[str], vector: Vectors, index: Snapshot) -> list[tuple[str, float]]:
+    """Rank passages by cosine with the question; return ids with cosines, ties by row.
 
     Args:
-        chunks: ids, each once.
-        vector: the question, embedded as for the chunks, shape ``(dimension,)``.
+        chunks: ids without repeats.
+        vector: the question, embedded like the chunks, shape ``(dimension,)``.
         index: with `chunk_vectors`.
     """
     numbers = index.chunk_numbers(chunks)

@@ -1,4 +1,4 @@
-"""What several methods found of one question: which passages they share, and which only one has."""
+"""Passages that several methods found for one question, and which of them found each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,21 +7,21 @@ from polygraph.records import Retrieval
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
-    """A passage, and which retrievals hold it."""
+class SharedPassage:
+    """A passage with its position in every retrieval."""
 
     chunk: str
-    places: tuple[int | None, ...]
-    """For each retrieval the number of the first evidence that rests on it, from 1; None where none does."""
+    positions: tuple[int | None, ...]
+    """For each retrieval the number of the first evidence that rests on the passage, from 1; None if none does."""
 
     @property
     def n(self) -> int:
-        """How many retrievals hold it."""
-        return sum(place is not None for place in self.places)
+        """Number of retrievals that contain it."""
+        return sum(position is not None for position in self.positions)
 
 
 def passages(retrieval: Retrieval) -> dict[str, int]:
-    """Passages under the evidence, with the number of the first evidence that rests on each."""
+    """Return the passages that evidence rests on, each with the number of the first such evidence."""
     found: dict[str, int] = {}
     for n, item in enumerate(retrieval.evidence, 1):
         for span in item.spans:
@@ -29,14 +29,14 @@ def passages(retrieval: Retrieval) -> dict[str, int]:
     return found
 
 
-def overlap(retrievals: Sequence[Retrieval]) -> list[Held]:
-    """Passages that at least one retrieval holds: those of most retrievals first, then the best placed, then by id.
+def overlap(retrievals: Sequence[Retrieval]) -> list[SharedPassage]:
+    """Rank the passages of several retrievals: by number of retrievals, then best position, then id.
 
-    Evidence that is no passage (entities, relations, reports) counts by the passages that it rests on.
+    Entities, relations and reports count by the passages they rest on.
     """
     each = [passages(one) for one in retrievals]
-    held = [
-        Held(chunk=chunk, places=tuple(one.get(chunk) for one in each))
+    found = [
+        SharedPassage(chunk=chunk, positions=tuple(one.get(chunk) for one in each))
         for chunk in dict.fromkeys(chunk for one in each for chunk in one)
     ]
-    return sorted(held, key=lambda h: (-h.n, min(p for p in h.places if p is not None), h.chunk))
+    return sorted(found, key=lambda s: (-s.n, min(p for p in s.positions if p is not None), s.chunk))

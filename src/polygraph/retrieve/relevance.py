@@ -1,7 +1,7 @@
-"""Is a question one for this collection at all? A score, and the cut that examples teach.
+"""Relevance of a question to the collection, and the threshold below which ROGRAG refuses it.
 
-ROGRAG (arXiv:2503.06474) keeps the refusal of HuixiangDou (arXiv:2401.08772): the similarity of a question with what
-the index holds, against a threshold fitted on questions that should and should not be answered.
+ROGRAG (arXiv:2503.06474) takes over the refusal of HuixiangDou (arXiv:2401.08772): the similarity between the question
+and the index, against a threshold fitted on questions that should and should not be answered.
 """
 
 from collections.abc import Sequence
@@ -16,34 +16,35 @@ from polygraph.tasks.question import Keywords, question_keywords
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relevance:
-    """How near a question is to the graph."""
+    """Similarity between a question and the graph."""
 
     score: float
-    """Mean of the two that there are; 0 for a question without keywords."""
+    """Mean of the similarities below that are not None; 0 for a question without keywords."""
     entity: float | None
-    """Cosine of the nearest entity with the details; None if there are no details."""
+    """Cosine of the nearest entity with the low-level keywords; None without such keywords."""
     relation: float | None
-    """Cosine of the nearest relation with the themes; None if there are no themes."""
+    """Cosine of the nearest relation with the high-level keywords; None without such keywords."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Calibration:
-    """A threshold, and how it does on the examples that it was chosen by."""
+    """A threshold, with precision and recall on the questions it was fitted on."""
 
     threshold: float
     precision: float
-    """Share of the questions that pass which are good."""
+    """Share of answerable questions among those at or above the threshold."""
     recall: float
-    """Share of the good questions that pass."""
-    good: tuple[float, ...]
-    """Scores of the good questions, in their order."""
-    bad: tuple[float, ...]
+    """Share of the answerable questions at or above the threshold."""
+    answerable: tuple[float, ...]
+    """Scores of the answerable questions, in their order."""
+    unanswerable: tuple[float, ...]
+    """Scores of the unanswerable questions, in their order."""
 
 
 def relevance(keywords: Keywords, index: Snapshot, models: Models) -> Relevance:
-    """Score a question by its keywords: the published code's mean of best entity and best relation.
+    """Score a question by its keywords: the mean of best entity and best relation, as in the published code.
 
-    Where a question has keywords of one level only, that level decides (the code divides by two all the same).
+    If a question has keywords of one level only, that level alone counts (the code still divides by two).
     """
     found: dict[str, float] = {}
     levels = {"entity": keywords.low, "relation": keywords.high}
@@ -56,58 +57,66 @@ def relevance(keywords: Keywords, index: Snapshot, models: Models) -> Relevance:
     return Relevance(score=score, entity=found.get("entity"), relation=found.get("relation"))
 
 
-def best_cut(good: Sequence[float], bad: Sequence[float]) -> Calibration:
-    """Choose the threshold that maximises precision + recall of letting good questions pass (HuixiangDou).
+def fit_threshold(answerable: Sequence[float], unanswerable: Sequence[float]) -> Calibration:
+    """Choose the threshold with the greatest sum of precision and recall for answerable questions (HuixiangDou).
 
     Args:
-        good: scores of questions that should be answered.
-        bad: scores of questions that should be refused.
+        answerable: scores of questions that should be answered.
+        unanswerable: scores of questions that should be refused.
 
     Returns:
         A threshold half-way between the lowest score that passes and the next lower one; of equally good ones the
         lowest, which refuses least.
 
     Raises:
-        ValueError: if there are no scores of one kind.
+        ValueError: if either list is empty.
 
-    >>> best_cut([0.5, 0.4], [0.1, 0.3]).threshold
+    >>> fit_threshold([0.5, 0.4], [0.1, 0.3]).threshold
     0.35
     """
-    if not good or not bad:
-        raise ValueError("a threshold needs scores of good and of bad questions")
-    every = sorted({*good, *bad})
+    if not answerable or not unanswerable:
+        raise ValueError("a threshold needs scores of answerable and of unanswerable questions")
+    scores = sorted({*answerable, *unanswerable})
     best: tuple[float, float, float, float] | None = None
-    for place, cut in enumerate(every):
-        passed = sum(score >= cut for score in good)
-        wrong = sum(score >= cut for score in bad)
-        if not passed:
+    for i, candidate in enumerate(scores):
+        n_right = sum(score >= candidate for score in answerable)
+        n_wrong = sum(score >= candidate for score in unanswerable)
+        if not n_right:
             break
-        precision, recall = passed / (passed + wrong), passed / len(good)
+        precision, recall = n_right / (n_right + n_wrong), n_right / len(answerable)
         if best is None or precision + recall > best[0] + 1e-12:
-            below = every[place - 1] if place else cut
-            middle = (cut + below) / 2
-            best = (precision + recall, middle if middle > below else cut, precision, recall)
-    assert best is not None  # noqa: S101  # the lowest score lets all good ones pass
-    return Calibration(threshold=best[1], precision=best[2], recall=best[3], good=tuple(good), bad=tuple(bad))
+            below = scores[i - 1] if i else candidate
+            middle = (candidate + below) / 2
+            best = (precision + recall, middle if middle > below else candidate, precision, recall)
+    assert best is not None  # noqa: S101  # the lowest score lets all answerable questions pass
+    return Calibration(
+        threshold=best[1],
+        precision=best[2],
+        recall=best[3],
+        answerable=tuple(answerable),
+        unanswerable=tuple(unanswerable),
+    )
 
 
-def calibrate(good: Sequence[str], bad: Sequence[str], index: Snapshot, models: Models) -> Calibration:
-    """Fit the refusal threshold of `rograg` on examples: one call for each question with a model, none without.
+def calibrate(
+    answerable: Sequence[str], unanswerable: Sequence[str], index: Snapshot, models: Models
+) -> Calibration:
+    """Fit the refusal threshold of `rograg` on example questions; with a chat model one call per question.
 
     Args:
-        good: questions that this collection can answer; a dozen or more.
-        bad: questions that it cannot, such as users ask all the same.
+        answerable: questions that this collection can answer; a dozen or more.
+        unanswerable: questions that it cannot answer, of the kind that users ask anyway.
         index: with `entity_vectors` and `relation_vectors`.
-        models: as questions will be asked with: the threshold depends on the embedder of names.
+        models: those that questions will be asked with: the threshold depends on the name embedder.
 
     Raises:
-        BadInput: if there are no questions of one kind.
+        BadInput: if either list is empty.
     """
-    if not good or not bad:
+    if not answerable or not unanswerable:
         raise BadInput("calibration needs questions that should be answered and questions that should not")
 
     def score(question: str) -> float:
         return relevance(question_keywords(question, models, method="rograg"), index, models).score
 
-    scores = models.calls.map(score, [*good, *bad])
-    return best_cut(scores[: len(good)], scores[len(good) :])
+    scores = models.calls.map(score, [*answerable, *unanswerable])
+    return fit_threshold(scores[: len(answerable)], scores[len(answerable) :])

@@ -1,4 +1,4 @@
-"""Which reports global search reads: all down to a level, those rated as relevant on the way down, or the nearest."""
+"""Selection of reports for global search: all to a level, those rated relevant, or those nearest to the question."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,16 +12,16 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.rate_reports import rate_report
 
 _UNREADABLE = 1
-"""What a rating counts as that could not be read (code: 1)."""
+"""Rating assumed for a reply that cannot be parsed (code: 1)."""
 
 
-def down_to(index: Snapshot, level: int, rollup: Literal["entity", "none"]) -> list[Report]:
-    """Reports down to a level, by community id.
+def reports_to_level(index: Snapshot, level: int, rollup: Literal["entity", "none"]) -> list[Report]:
+    """Return the reports down to a level, by community id.
 
     Args:
-        index: the state.
-        level: the deepest, 0 is the coarsest.
-        rollup: `entity`: for each entity the deepest of its communities; `none`: parents beside their children.
+        index: the snapshot.
+        level: deepest level; 0 is the coarsest.
+        rollup: `entity`: for each entity the deepest of its communities; `none`: parents as well as their children.
     """
     communities = [c for c in index.communities() if c.level <= level]
     if rollup == "none":
@@ -33,12 +33,12 @@ def down_to(index: Snapshot, level: int, rollup: Literal["entity", "none"]) -> l
     return index.reports(sorted({community for _, community in deepest.values()}))
 
 
-def nearest(
+def nearest_reports(
     question: str, index: Snapshot, models: Models, *, level: int, k: int
 ) -> list[tuple[Report, float]]:
-    """The reports down to a level that are nearest to the question, with the cosine; ties by level, then id."""
+    """Return the `k` reports down to a level that are nearest to the question, with cosines; ties by level, then id."""
     vector = embed_question(question, models, names=True)
-    # Asked for in growing numbers: how many lie deeper is not known before.
+    # Search for more and more, since it is not known how many of the nearest lie deeper.
     wanted, found = 2 * k, index.search_reports(vector, 2 * k)
     while sum(r.level <= level for r, _ in found) < k and len(found) == wanted:
         wanted *= 4
@@ -47,68 +47,68 @@ def nearest(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rated:
-    """A community whose report was rated."""
+class RatedReport:
+    """A community with the rating of its report."""
 
     community: str
     level: int
     rating: int
     n_ratings: int
-    """Calls it took; 0 if the rating is made without a model."""
+    """Calls made for it; 0 without a model."""
 
 
-def rated_as_relevant(
+def relevant_reports(
     question: str,
     index: Snapshot,
     models: Models,
     *,
     level: int,
-    least: int = 1,
+    min_rating: int = 1,
     repeats: int = 1,
     method: str,
-) -> tuple[list[Report], list[Rated]]:
-    """Walk down from the coarsest communities and keep those whose report is rated as relevant.
+) -> tuple[list[Report], list[RatedReport]]:
+    """Descend from the coarsest communities and keep those whose report is rated relevant.
 
-    Dynamic community selection of Microsoft GraphRAG. Where a report is relevant, the parts of its community are
-    rated next, and one that is relevant takes the place of the whole. As long as nothing is relevant, all of the
-    next level is rated. Where the filter withholds a report, the parts are rated in its place.
+    Dynamic community selection of Microsoft GraphRAG. If a report is relevant, the children of its community are rated
+    next, and a relevant child replaces its parent. While no report is relevant, the whole next level is rated. If the
+    filter hides a report, its children are rated instead.
 
     Args:
         question: as asked.
-        index: the state.
-        models: rate the reports; without a chat model their words do.
-        level: the deepest that is rated.
-        least: rating from which a report is relevant, of 0 to 5 (code: 1).
-        repeats: ratings of each report; the most frequent counts, the higher of equals (code: 1).
+        index: the snapshot.
+        models: rate the reports; without a chat model shared words do.
+        level: deepest level that is rated.
+        min_rating: rating from which a report is relevant, of 0 to 5 (code: 1).
+        repeats: ratings per report; the most frequent counts, the higher of equals (code: 1).
         method: for the ledger.
 
     Returns:
-        Reports in the order in which they were met, and every rating.
+        Reports in the order in which they were rated, and every rating.
     """
     communities = [c for c in index.communities() if c.level <= level]
     parents = {c.id: c.parent for c in communities}
-    parts: dict[str, list[str]] = {}
+    children: dict[str, list[str]] = {}
     for c in communities:
-        parts.setdefault(c.parent, []).append(c.id)
+        children.setdefault(c.parent, []).append(c.id)
     kept: dict[str, Report] = {}
-    rated: list[Rated] = []
+    rated: list[RatedReport] = []
     waiting = [c.id for c in communities if c.level == 0]
     for depth in range(level + 1):
         reports = {r.community: r for r in index.reports(waiting)}
         ratings = _ratings(question, [reports[c] for c in waiting if c in reports], models, repeats, method)
-        following: list[str] = []
+        next_level: list[str] = []
         for community in waiting:
             if community not in reports:
-                following += parts.get(community, [])
+                next_level += children.get(community, [])
                 continue
             rating = ratings[community]
             n_ratings = repeats if models.chat is not None else 0
-            rated.append(Rated(community=community, level=depth, rating=rating, n_ratings=n_ratings))
-            if rating >= least:
+            rated.append(RatedReport(community=community, level=depth, rating=rating, n_ratings=n_ratings))
+            if rating >= min_rating:
                 kept[community] = reports[community]
                 kept.pop(parents[community], None)
-                following += parts.get(community, [])
-        waiting = following
+                next_level += children.get(community, [])
+        waiting = next_level
         if not waiting and not kept:
             waiting = [c.id for c in communities if c.level == depth + 1]
     return list(kept.values()), rated

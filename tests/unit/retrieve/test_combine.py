@@ -219,7 +219,7 @@ def test_one_empty_arm_is_told_and_two_are_a_refusal_with_both_reasons(index):
 def test_passages_of_several_methods_are_shared_or_of_one(index):
     x, y = (arm.method("Who?", index, models(None)) for arm in arms("ab", "bc"))
     assert passages(x) == {"a:0": 1, "b:0": 2}
-    assert [(h.chunk, h.places, h.n) for h in overlap([x, y])] == [
+    assert [(h.chunk, h.positions, h.n) for h in overlap([x, y])] == [
         ("b:0", (2, 1), 2), ("a:0", (1, None), 1), ("c:0", (None, 2), 1),
     ]  # fmt: skip
 

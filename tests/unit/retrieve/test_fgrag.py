@@ -236,7 +236,7 @@ def test_without_a_model_summaries_are_sentences_and_none_stands_in_two(index, m
 
 def test_the_papers_settings_are_those_of_its_code():
     paper = METHODS["fg-rag:paper"]
-    assert (paper.n, paper.most_entities, paper.first, paper.total, paper.most_questions) == (
+    assert (paper.n, paper.max_entities, paper.first, paper.total, paper.max_questions) == (
         20,
         9,
         75,

@@ -14,8 +14,8 @@ from polygraph.retrieve.methods.graphcot import GraphCoT
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import AgentAction, parse_step
 from polygraph.testing import scripted_chat
-from polygraph.testing.scripts.prompt_reading import fenced, last_turn
 from polygraph.testing.scripted_model import REPLIES
+from polygraph.testing.scripts.prompt_reading import fenced, last_turn
 from polygraph.workspace.index import Index
 
 TEXTS = {

@@ -6,7 +6,7 @@ import pytest
 from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.methods.kg import KnowledgeGraph
-from polygraph.retrieve.triple_walk import walk_triples
+from polygraph.retrieve.triple_traversal import traverse_triples
 from polygraph.tasks.question import graph_keywords
 from polygraph.testing import WordEmbedder, scripted_chat
 
@@ -198,7 +198,7 @@ def test_without_text_the_ranking_holds_only_passages_that_state_something_read(
 def walk(index, *names, scores=(0.0, 0.0, 0.0, 0.0), best_first=False, **options):
     rows = index.entity_numbers(list(names))
     options = {"depth": 2, "per_node": 30, "direction": "both", **options}
-    found = walk_triples(
+    found = traverse_triples(
         [rows[n] for n in names], index, np.array(scores, dtype=np.float32), best_first=best_first, **options
     )
     return [(index.triples([r.n])[r.n].id, r.hop, len(r.path)) for r in found]

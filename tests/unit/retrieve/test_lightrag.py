@@ -7,7 +7,7 @@ import pytest
 
 from polygraph.models import Calls, Models
 from polygraph.retrieve import METHODS
-from polygraph.retrieve.linked_passages import by_quota, by_similarity, owned
+from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_similarity
 from polygraph.retrieve.methods.lightrag import LightRAG
 from polygraph.testing import WordEmbedder, scripted_chat
 
@@ -195,23 +195,33 @@ def test_one_call_asks_for_keywords_and_modes_share_it(index):
 
 
 def test_a_passage_belongs_to_the_first_row_that_cites_it():
-    assert owned([["a", "b", "a"], ["b", "c"], []]) == [["a", "b"], ["c"], []]
-    assert owned([["a"], ["b"]], taken={"a"}) == [[], ["b"]]
+    assert assign_to_first([["a", "b", "a"], ["b", "c"], []]) == [["a", "b"], ["c"], []]
+    assert assign_to_first([["a"], ["b"]], exclude={"a"}) == [[], ["b"]]
 
 
 def test_quotas_fall_from_most_to_one_and_what_is_left_goes_round():
     rows = [[f"{row}{n}" for n in range(9)] for row in "abc"]
     # 5, 3 and 1.
-    assert by_quota(rows, 5) == ["a0", "a1", "a2", "a3", "a4", "b0", "b1", "b2", "c0"]
+    assert pick_by_quota(rows, 5) == ["a0", "a1", "a2", "a3", "a4", "b0", "b1", "b2", "c0"]
     # b cannot use 2 of its 3: they go to a and c.
-    assert by_quota([rows[0], ["b0"], rows[2]], 5) == ["a0", "a1", "a2", "a3", "a4", "b0", "c0", "a5", "c1"]
-    assert by_quota([["a0", "a1"]], 5) == ["a0", "a1"]
-    assert by_quota([], 5) == []
+    assert pick_by_quota([rows[0], ["b0"], rows[2]], 5) == [
+        "a0",
+        "a1",
+        "a2",
+        "a3",
+        "a4",
+        "b0",
+        "c0",
+        "a5",
+        "c1",
+    ]
+    assert pick_by_quota([["a0", "a1"]], 5) == ["a0", "a1"]
+    assert pick_by_quota([], 5) == []
 
 
 def test_passages_by_similarity_break_ties_by_row(index):
     vector = WORDS.embed(["Ada"], "query")[0]
-    found = by_similarity(["d4.txt:0", "d2.txt:0", "d1.txt:0"], vector, index)
+    found = rank_by_similarity(["d4.txt:0", "d2.txt:0", "d1.txt:0"], vector, index)
     assert [c for c, _ in found] == ["d1.txt:0", "d4.txt:0", "d2.txt:0"]
     assert found[0][1] == pytest.approx(3**-0.5, abs=1e-5)
-    assert by_similarity([], vector, index) == []
+    assert rank_by_similarity([], vector, index) == []

@@ -8,8 +8,8 @@ import pytest
 from polygraph.errors import UnusableReply
 from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted import task_of
-from polygraph.retrieve.methods.rograg.executor import Execution
-from polygraph.retrieve.methods.rograg.fact_search import Matching, link, matching_facts
+from polygraph.retrieve.methods.rograg.executor import PlanExecutor
+from polygraph.retrieve.methods.rograg.fact_search import MatchingOptions, link_name, search_facts
 from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
 from polygraph.tasks.plan import Plan, parse_plan, plan, plan_by_rules, referenced_aliases
 from polygraph.testing import WordEmbedder, scripted_chat
@@ -25,12 +25,12 @@ TEXTS = {
     "d8": "Hugo lent Gale £30.",
 }
 """Each makes one statement, from the first name to the second."""
-PAPER = Matching(
+PAPER = MatchingOptions(
     link_threshold=0.2,
     predicate_threshold=0.2,
     max_hops=2,
     facts=10,
-    least_facts=0,
+    min_facts=0,
     whole_facts=False,
     rerank=0,
 )
@@ -76,7 +76,7 @@ def row(index, name):
 
 def facts(index, subject="", predicate="", object_="", how=PAPER):
     known = [[row(index, name)] if name else [] for name in (subject, object_)]
-    return matching_facts(
+    return search_facts(
         f"{subject} {predicate} {object_}?", known[0], predicate, known[1], index, models(), how
     )
 
@@ -103,7 +103,7 @@ def look(alias, subject="", predicate="", object_="", **more):
 
 def run(index, *steps, chat=None, how=PAPER):
     made = parse_plan(steps_of(*steps))
-    done = Execution(index, models(chat), how, passages=5, method="test").run(made)
+    done = PlanExecutor(index, models(chat), how, passages=5, method="test").run(made)
     return {b.step.alias: b for b in done}
 
 
@@ -111,13 +111,13 @@ def run(index, *steps, chat=None, how=PAPER):
 
 
 def test_a_name_is_linked_as_it_is_spelt_or_to_the_nearest_above_the_threshold(index):
-    assert link("ADA", index, models(), 0.2).rows == (row(index, "Ada"),)
-    assert link("ADA", index, models(), 0.2).score == 1.0
+    assert link_name("ADA", index, models(), 0.2).rows == (row(index, "Ada"),)
+    assert link_name("ADA", index, models(), 0.2).score == 1.0
     # Two words, one of which is Cyra: 1/√2.
-    near = link("cyra owns", index, models(), 0.2)
+    near = link_name("cyra owns", index, models(), 0.2)
     assert (near.rows, near.score) == ((row(index, "Cyra"),), pytest.approx(2**-0.5, abs=1e-5))
-    assert link("cyra owns", index, models(), 0.8).rows == ()
-    assert link("Nobody", index, models(), 0.2).rows == ()
+    assert link_name("cyra owns", index, models(), 0.8).rows == ()
+    assert link_name("Nobody", index, models(), 0.2).rows == ()
 
 
 def test_with_one_end_known_its_statements_are_filtered_by_predicate_in_both_directions(index):
@@ -130,7 +130,7 @@ def test_with_one_end_known_its_statements_are_filtered_by_predicate_in_both_dir
 
 def test_statements_below_the_threshold_are_dropped_unless_some_are_always_kept(index):
     assert facts(index, "Ada", "owns") == []
-    kept = facts(index, "Ada", "owns", how=replace(PAPER, least_facts=2))
+    kept = facts(index, "Ada", "owns", how=replace(PAPER, min_facts=2))
     # All score 0: the order is that of rows, which is that of ids.
     assert ids(kept) == ["ada | built | alder", "ada | married | cyra"]
 
@@ -155,7 +155,7 @@ def test_a_whole_statement_may_resemble_the_question(index):
     # The question holds two of the three words of the statement, and no others that count: 2/√(2·3).
     found = facts(index, "Ada", "", "", how)
     assert found[0].score == pytest.approx(3**-0.5, abs=1e-5)
-    asked = matching_facts("Who married Ada?", [row(index, "Ada")], "wed", [], index, models(), how)
+    asked = search_facts("Who married Ada?", [row(index, "Ada")], "wed", [], index, models(), how)
     assert asked[0].triple.id == "ada | married | cyra"
     assert asked[0].score == pytest.approx(2 / 6**0.5, abs=1e-5)
 
@@ -364,7 +364,7 @@ def ask(index, question, chat=None, **parameters):
 
 
 def test_results_statements_and_passages_are_evidence_with_their_step(index):
-    found, trace = ask(index, "Which is older, Alder or Brook?", least_facts=0)
+    found, trace = ask(index, "Which is older, Alder or Brook?", min_facts=0)
     assert [s["result"] for s in trace["steps"]][2] == "Alder (Alder: 1871; Brook: 1889)"
     kinds = [e.kind for e in found.evidence]
     assert kinds == sorted(kinds, key=["summary", "relation", "chunk"].index)
@@ -381,11 +381,11 @@ def test_output_selects_what_goes_into_the_context(index):
         index,
         "q",
         saying(plan=steps_of(*both, {"operator": "output", "of": ["@b"]})),
-        least_facts=0,
+        min_facts=0,
         whole_facts=False,
     )
     assert [c.partition(".")[0] for c in found.ranking] == ["d2"]
-    found, _ = ask(index, "q", saying(plan=steps_of(*both)), least_facts=0, whole_facts=False)
+    found, _ = ask(index, "q", saying(plan=steps_of(*both)), min_facts=0, whole_facts=False)
     assert [c.partition(".")[0] for c in found.ranking] == ["d1", "d2"]
 
 

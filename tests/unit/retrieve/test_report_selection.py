@@ -5,7 +5,7 @@ import json
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.records import Community, Report
 from polygraph.retrieve.methods.graphrag_global import GraphRAGGlobal
-from polygraph.retrieve.report_selection import down_to, nearest, rated_as_relevant
+from polygraph.retrieve.report_selection import nearest_reports, relevant_reports, reports_to_level
 
 #  level 0:      A          B        C
 #  level 1:   A1   A2    B1   B2
@@ -55,7 +55,7 @@ def chosen(hashed_models, ratings, *, hidden=(), **options):
         )
 
     given = hashed_models(ScriptedChat(replies={"rate": say}))
-    kept, rated = rated_as_relevant(
+    kept, rated = relevant_reports(
         "Why?", Tree(hidden=hidden), given, level=options.pop("level", 2), method="m", **options
     )
     return [r.community for r in kept], [(r.community, r.rating) for r in rated], given
@@ -94,7 +94,7 @@ def test_the_parts_of_a_report_that_the_filter_withholds_are_rated_in_its_place(
 
 
 def test_the_rating_from_which_a_report_is_relevant_can_be_raised(hashed_models):
-    assert chosen(hashed_models, {"A": 2, "B": 3}, least=3)[0] == ["B"]
+    assert chosen(hashed_models, {"A": 2, "B": 3}, min_rating=3)[0] == ["B"]
 
 
 def test_a_rating_that_cannot_be_read_counts_as_one(hashed_models):
@@ -115,27 +115,37 @@ def test_of_several_ratings_the_most_frequent_counts_the_higher_of_equals(hashed
         )
 
     given = hashed_models(ScriptedChat(replies={"rate": say}))
-    _, rated = rated_as_relevant("Why?", Tree(), given, level=0, repeats=3, method="m")
+    _, rated = relevant_reports("Why?", Tree(), given, level=0, repeats=3, method="m")
     assert [(r.community, r.rating, r.n_ratings) for r in rated] == [("A", 4, 3), ("B", 2, 3), ("C", 2, 3)]
 
 
 def test_without_a_model_words_rate(hashed_models):
-    kept, rated = rated_as_relevant("On C?", Tree(), hashed_models(), level=2, method="m")
+    kept, rated = relevant_reports("On C?", Tree(), hashed_models(), level=2, method="m")
     assert [r.community for r in kept] == ["C"]
     assert all(r.n_ratings == 0 for r in rated)
 
 
 def test_the_nearest_reports_down_to_a_level_are_found_behind_deeper_ones(hashed_models):
-    found = nearest("Why?", Tree(), hashed_models(), level=0, k=2)
+    found = nearest_reports("Why?", Tree(), hashed_models(), level=0, k=2)
     assert [r.community for r, _ in found] == ["A", "B"]
-    assert [r.community for r, _ in nearest("Why?", Tree(), hashed_models(), level=2, k=2)] == ["A1x", "A1"]
-    assert len(nearest("Why?", Tree(), hashed_models(), level=2, k=100)) == len(TREE)
+    assert [r.community for r, _ in nearest_reports("Why?", Tree(), hashed_models(), level=2, k=2)] == [
+        "A1x",
+        "A1",
+    ]
+    assert len(nearest_reports("Why?", Tree(), hashed_models(), level=2, k=100)) == len(TREE)
 
 
 def test_down_to_a_level_each_entity_is_read_about_once_or_in_every_community():
-    assert [r.community for r in down_to(Tree(), 2, "entity")] == ["C", "A1", "A2", "B1", "B2", "A1x"]
-    assert [r.community for r in down_to(Tree(), 1, "entity")] == ["C", "A1", "A2", "B1", "B2"]
-    assert len(down_to(Tree(), 2, "none")) == len(TREE)
+    assert [r.community for r in reports_to_level(Tree(), 2, "entity")] == [
+        "C",
+        "A1",
+        "A2",
+        "B1",
+        "B2",
+        "A1x",
+    ]
+    assert [r.community for r in reports_to_level(Tree(), 1, "entity")] == ["C", "A1", "A2", "B1", "B2"]
+    assert len(reports_to_level(Tree(), 2, "none")) == len(TREE)
 
 
 def test_what_global_search_needs_and_costs_follows_from_how_it_chooses():

@@ -9,7 +9,7 @@ from polygraph.models.providers.scripted import task_of
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.methods.rograg.dual import RogragDual
 from polygraph.retrieve.methods.rograg.rograg import Rograg
-from polygraph.retrieve.relevance import best_cut, calibrate, relevance
+from polygraph.retrieve.relevance import calibrate, fit_threshold, relevance
 from polygraph.tasks.intent import INTENTS, classify_intent, parse_intent
 from polygraph.tasks.question import Keywords
 from polygraph.tasks.verify import filter_rows, parse_verdict
@@ -289,7 +289,7 @@ def test_no_other_cut_has_more_precision_and_recall(seed):
     rng = np.random.default_rng(seed)
     good = (rng.integers(0, 20, 8) / 20 + 0.2).tolist()
     bad = (rng.integers(0, 20, 6) / 20).tolist()
-    found = best_cut(good, bad)
+    found = fit_threshold(good, bad)
     passed, wrong = sum(g >= found.threshold for g in good), sum(b >= found.threshold for b in bad)
     assert found.precision == passed / (passed + wrong)
     assert found.recall == passed / len(good)
@@ -298,17 +298,17 @@ def test_no_other_cut_has_more_precision_and_recall(seed):
 
 def test_of_equal_cuts_the_one_that_refuses_least_is_chosen():
     # 0.5: 1 + 1/2; 0.3: 2/3 + 1. The latter.
-    assert best_cut([0.5, 0.3], [0.4]).threshold == 0.3
-    assert best_cut([0.6], [0.2]).threshold == 0.4
-    with pytest.raises(ValueError, match="good and of bad"):
-        best_cut([], [0.1])
+    assert fit_threshold([0.5, 0.3], [0.4]).threshold == 0.3
+    assert fit_threshold([0.6], [0.2]).threshold == 0.4
+    with pytest.raises(ValueError, match="answerable and of unanswerable"):
+        fit_threshold([], [0.1])
 
 
 def test_a_threshold_is_fitted_on_questions(index):
     found = calibrate(["Who funds Bela?", QUESTION], ["Where are xylophones made?"], index, models())
-    assert found.bad == (0.0,)
-    assert min(found.good) > 0.2
-    assert 0.0 < found.threshold < min(found.good)
+    assert found.unanswerable == (0.0,)
+    assert min(found.answerable) > 0.2
+    assert 0.0 < found.threshold < min(found.answerable)
     assert (found.precision, found.recall) == (1.0, 1.0)
     with pytest.raises(BadInput, match="should not"):
         calibrate([QUESTION], [], index, models())

@@ -38,7 +38,7 @@ class Names:
 
 
 class Chunks:
-    """An index of which only the chunks are asked."""
+    """An index of chunks only."""
 
     scope = None
 
@@ -54,6 +54,9 @@ class Chunks:
     def chunks_by_id(self, ids):
         known = {c.id: c for c in self.all}
         return [known[i] for i in ids if i in known]
+
+    def passage_tokens(self, ids):
+        return {}
 
     def titles(self, documents):
         return dict.fromkeys(documents, "Title")

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from polygraph.cli.render.answer import answer_json, err, out, plain, show_table
 from polygraph.records import Answer
-from polygraph.retrieve.overlap import Held, overlap
+from polygraph.retrieve.overlap import SharedPassage, overlap
 
 _MARKS = re.compile(r"\s*\[[\d, ]{1,40}\]")
 _ROWS = 15
@@ -25,8 +25,8 @@ def compared_json(found: Sequence[Answer]) -> list[dict[str, Any]]:
     return [
         answer_json(a)
         | {
-            "shared": [h.chunk for h in held if h.places[i] is not None and h.n > 1],
-            "only": [h.chunk for h in held if h.places[i] is not None and h.n == 1],
+            "shared": [h.chunk for h in held if h.positions[i] is not None and h.n > 1],
+            "only": [h.chunk for h in held if h.positions[i] is not None and h.n == 1],
         }
         for i, a in enumerate(found)
     ]
@@ -51,12 +51,12 @@ def show_compared(found: Sequence[Answer]) -> None:
             err.print(Text(f"note: {a.method}: {plain(note)}", style="dim"))
 
 
-def _show_costs(found: Sequence[Answer], names: Sequence[str], held: Sequence[Held]) -> None:
+def _show_costs(found: Sequence[Answer], names: Sequence[str], held: Sequence[SharedPassage]) -> None:
     """A row of figures for each method; figures that no method has are left out."""
     columns: dict[str, list[str]] = {
         "cited": [str(len({c.chunk for c in a.citations})) for a in found],
-        "found": [str(sum(h.places[i] is not None for h in held)) for i in range(len(found))],
-        "alone": [str(sum(h.n == 1 and h.places[i] is not None for h in held)) for i in range(len(found))],
+        "found": [str(sum(h.positions[i] is not None for h in held)) for i in range(len(found))],
+        "alone": [str(sum(h.n == 1 and h.positions[i] is not None for h in held)) for i in range(len(found))],
         "context": [f"{a.retrieval.n_tokens:,}" for a in found],
         "calls": [_calls(a) for a in found],
         "tokens": [
@@ -102,7 +102,7 @@ def _answer(a: Answer, same_as: str) -> Text:
     return text
 
 
-def _show_overlap(found: Sequence[Answer], held: Sequence[Held]) -> None:
+def _show_overlap(found: Sequence[Answer], held: Sequence[SharedPassage]) -> None:
     """A row for each passage with the place that it has in each method's evidence; cited ones are marked."""
     if len(found) < 2 or not held:
         return
@@ -120,7 +120,7 @@ def _show_overlap(found: Sequence[Answer], held: Sequence[Held]) -> None:
     out.print(Text(f"numbers are places in the evidence, * is cited{more}", style="dim"))
 
 
-def _chosen(held: Sequence[Held], cited: Sequence[set[str]]) -> list[Held]:
+def _chosen(held: Sequence[SharedPassage], cited: Sequence[set[str]]) -> list[SharedPassage]:
     """Cited passages first to be kept, then in their order."""
     named = set().union(*cited)
     first = [h for h in held if h.chunk in named]
@@ -129,6 +129,6 @@ def _chosen(held: Sequence[Held], cited: Sequence[set[str]]) -> list[Held]:
     return [h for h in held if h.chunk in kept]
 
 
-def _place(h: Held, i: int, is_cited: bool) -> str:
-    place = h.places[i]
+def _place(h: SharedPassage, i: int, is_cited: bool) -> str:
+    place = h.positions[i]
     return "" if place is None else f"{place}{'*' if is_cited else ''}"

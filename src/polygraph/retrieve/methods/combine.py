@@ -1,7 +1,7 @@
-"""Several methods as one: choose between them for each question, or put together what they find.
+"""Combinations of methods: select one for each question, or integrate what all of them find.
 
-"RAG vs. GraphRAG", section 4.4 (arXiv:2502.11371): Selection sends fact-based questions to RAG and reasoning-based
-ones to GraphRAG; Integration concatenates the contexts of both. Here over any methods.
+"RAG vs. GraphRAG", arXiv:2502.11371, section 4.4: Selection sends fact-based questions to RAG and reasoning-based
+questions to GraphRAG; Integration concatenates the contexts of both. Here the methods can be any.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,7 +13,7 @@ from polygraph.models import Models
 from polygraph.models.thread_pool import in_turn
 from polygraph.records import Evidence, Json, Retrieval, Step
 from polygraph.retrieve.base import Method, require, with_budget
-from polygraph.retrieve.evidence import nothing
+from polygraph.retrieve.evidence import nothing_found
 from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
 from polygraph.retrieve.methods.hybrid import Hybrid
 from polygraph.retrieve.methods.vector import Naive
@@ -23,18 +23,18 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.route import Route, route_question
 
 Router = Callable[[str, Models], Route]
-"""Gives a question its kind."""
+"""Classifies a question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Arm:
-    """One of several methods."""
+    """One of the methods that are combined."""
 
     name: str
-    """As in `METHODS`, or any."""
+    """As in `METHODS`, or any other."""
     method: Method
     kind: str = ""
-    """Kind of question that it is for; empty where nothing is chosen."""
+    """Kind of question that the method is for; empty for Integration."""
 
     def __repr__(self) -> str:
         return f"{self.kind}: {self.name}" if self.kind else self.name
@@ -42,10 +42,10 @@ class Arm:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ByKind:
-    """Asks the model whether a question is after one fact or needs several joined; by rules without a model."""
+    """Ask the model whether a question wants one fact or several combined; without a model, use rules."""
 
     def __call__(self, question: str, models: Models) -> Route:
-        """Sort one question; one call with a model."""
+        """Classify one question; one call with a model."""
         return route_question(question, models, method="select")
 
     def __repr__(self) -> str:
@@ -60,14 +60,14 @@ _GRAPH_PAPER = Arm(kind="reasoning", name="graphrag-local:microsoft", method=Gra
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Select:
-    """Sort the question, and let one method answer it."""
+    """Classify the question and retrieve with the method for its kind."""
 
     arms: tuple[Arm, ...] = (_RAG, _GRAPH)
-    """Methods by kind of question; a kind that has none goes to the first (paper: RAG and GraphRAG local)."""
+    """Methods by kind of question; a kind without a method goes to the first (paper: RAG and GraphRAG local)."""
     router: Router = ByKind()
-    """Sorts questions (paper: a model with examples; ours to write, since the paper's are not printed)."""
+    """Classifies questions (paper: a model with examples; the examples are ours, since the paper prints none)."""
     max_tokens: int = 12_000
-    """Budget of the context; an arm with a smaller one keeps it."""
+    """Budget of the context; an arm with a smaller budget keeps it."""
 
     @property
     def needs(self) -> frozenset[str]:
@@ -76,12 +76,12 @@ class Select:
 
     @property
     def calls(self) -> str:
-        """One, and those of the arm."""
+        """One, plus those of the arm."""
         each = sorted({arm.method.calls for arm in self.arms})
         return str(1 + int(each[0])) if len(each) == 1 and each[0].isdigit() else f"1 + {' or '.join(each)}"
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
-        """Retrieve with the method for the question's kind."""
+        """Retrieve with the method for the question's kind; evidence in that method's order."""
         require(index, "select", self.needs, models)
         route = self.router(question, models)
         arm = next((arm for arm in self.arms if arm.kind == route.kind), self.arms[0])
@@ -93,15 +93,15 @@ class Select:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Integrate:
-    """Retrieve with every method, and answer from all that they find."""
+    """Retrieve with every method and answer from everything they find."""
 
     arms: tuple[Arm, ...] = (replace(_RAG, kind=""), replace(_GRAPH, kind=""))
-    """Methods, in the order of the context (paper: RAG, then GraphRAG local)."""
+    """Methods in the order of the context (paper: RAG, then GraphRAG local)."""
     merge: Literal["concat", "round-robin"] = "concat"
-    """`concat`: one method after the other, each with an equal share of the budget and what the former left over
+    """`concat`: one method after the other, each with an equal share of the budget plus what earlier ones leave unused
     (paper); `round-robin`: the best of each, then the second of each."""
     max_tokens: int = 18_000
-    """Budget of the whole context (ours: that of its two methods together)."""
+    """Budget of the whole context (ours: those of its two methods together)."""
 
     @property
     def needs(self) -> frozenset[str]:
@@ -110,14 +110,14 @@ class Integrate:
 
     @property
     def calls(self) -> str:
-        """Those of the arms without their answers, and one answer."""
+        """Those of the arms without their answers, plus one answer."""
         each = [arm.method.calls for arm in self.arms]
         if all(one.isdigit() for one in each):
             return str(1 + sum(int(one) - 1 for one in each))
         return f"1 + the calls of the retrievals of {', '.join(arm.name for arm in self.arms)}"
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
-        """Retrieve with every arm; what two find counts for the first."""
+        """Retrieve with every arm; evidence that several find belongs to the first of them."""
         require(index, "integrate", self.needs, models)
         found = in_turn(
             lambda arm: with_budget(arm.method, min(self.max_tokens, arm.method.max_tokens))(
@@ -153,14 +153,14 @@ class Integrate:
                 if one.empty_because
             ]
             reason = "; ".join(reasons) or f"nothing fits the budget of {self.max_tokens} tokens"
-            return nothing(question, "integrate", reason, index, trace)
+            return nothing_found(question, "integrate", reason, index, trace)
         shown = [item.id for item in packed.evidence if item.kind == "chunk"]
         rest = round_robin([one.ranking for one in found])
         return retrieved(
             question,
             "integrate",
             packed,
-            # What is packed first, since that is what the reader gets; then the best of each in turn.
+            # Packed passages first, since the reader sees these; then the best of each arm in turn.
             ranking=[*shown, *rest],
             cuts=(*packed.cuts, *(cut for one in found for cut in one.cuts)),
             trace=trace,
@@ -179,12 +179,12 @@ def integrate_rag_vs_graphrag() -> Integrate:
 
 
 def select(router: Router, arms: Sequence[Arm]) -> Select:
-    """Compose a method that sends each question to one of several, by what a router of your own says."""
+    """Compose a method that sends each question to one of several, chosen by your own router."""
     return Select(arms=tuple(arms), router=router)
 
 
 def integrate(arms: Sequence[Arm]) -> Integrate:
-    """Compose a method that answers from what several find."""
+    """Compose a method that answers from everything that several methods find."""
     return Integrate(arms=tuple(arms))
 
 
@@ -197,7 +197,7 @@ def _key(item: Evidence) -> tuple[str, str]:
 
 
 def _without_repeats(arms: Sequence[Arm], found: Sequence[Retrieval]) -> list[tuple[Evidence, ...]]:
-    """The evidence of each arm less what an earlier one has, with the arm's name before its reason."""
+    """Return the evidence of each arm without what earlier arms found, the arm's name before each reason."""
     seen: dict[tuple[str, str], tuple[int, int]] = {}
     listed: list[list[Evidence]] = []
     for arm, one in zip(arms, found, strict=True):

@@ -1,9 +1,9 @@
 """FastGraphRAG: entities by personalised PageRank from those of the question, then their relations and passages.
 
-circlemind-ai/fast-graphrag, as published (there is no paper); the system that arXiv:2506.06331 measures as best. Its
-similarities are ``(1 + cosine) / 2``; here they are too, so that thresholds read as there. Differences of the
-recommended variant: names of the graph that the question spells out are seeds as they are (`seed_names`), and a pair
-with many relations counts as one edge (`multi_edges`).
+circlemind-ai/fast-graphrag, as published (there is no paper); the best system in arXiv:2506.06331. Similarities are
+``(1 + cosine) / 2``, as in the code, so that its thresholds apply. The recommended variant differs in two ways: an
+entity that the question names is a seed whatever its vector (`seed_names`), and a pair with several relations is one
+edge (`multi_edges`).
 """
 
 from collections import Counter
@@ -18,7 +18,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import as_json, entity_evidence, nothing, relation_evidence
+from polygraph.retrieve.evidence import entity_evidence, nothing_found, relation_evidence, scores_as_json
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question, retrieved
 from polygraph.store.snapshot import Snapshot
@@ -32,80 +32,85 @@ _FETCHED = 256
 
 @dataclass(frozen=True, slots=True)
 class _Match:
-    """What one text of the question leads to."""
+    """A text of the question, and the entities it matches."""
 
     text: str
     rows: tuple[tuple[int, float], ...]
-    """Entities with their similarities."""
+    """Rows of the entities with their similarities."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FastGraphRAG:
-    """Seed the entities of the question, walk, and keep what the walk stands on most."""
+    """Seed the entities of the question, walk, and keep what scores highest."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "graph", "entity_vectors", "facts", "synonyms"})
     calls: ClassVar[str] = "2"
 
     seed_names: bool = True
-    """A named entity whose name stands in the graph is that entity, whatever its vector (ours; code: vectors only)."""
+    """A name in the question that is an entity's name seeds that entity, whatever its vector (ours; code: vectors
+    only)."""
     named_similarity: float = 0.7
-    """A named entity seeds the nearest of the graph, from this similarity on (code: 0.7, a cosine of 0.4)."""
+    """Lowest similarity at which a named entity seeds its nearest entity (code: 0.7, a cosine of 0.4)."""
     generic_k: int = 20
-    """Other notions, and the question itself, seed so many of the nearest (code: 20)."""
+    """Nearest entities that each other term, and the question as a whole, seeds (code: 20)."""
     generic_similarity: float = 0.5
-    """From this similarity on (code: 0.5, a cosine of 0)."""
+    """Lowest similarity of these (code: 0.5, a cosine of 0)."""
     damping: float = 0.85
     """Chance of following an edge rather than restarting, in [0, 1) (code: 0.85)."""
     multi_edges: Literal["collapse", "keep"] = "collapse"
-    """A pair with several relations is one edge (ours), or as many as rows state one (code; inflates the pair)."""
+    """A pair with several relations is one edge (ours), or one edge per extracted row (code; inflates the pair)."""
     identities: int = 3
-    """Edges to so many entities of nearly the same name, with a cosine of at least 0.8 (code: 3, similarity 0.9)."""
+    """Identity edges of an entity, to entities of nearly the same name: a cosine of at least 0.8 (code: 3, similarity
+    0.9)."""
     entity_policy: Policy = "threshold"
-    """Which entities are kept (code: those with a score of at least `threshold`)."""
+    """How entities are selected by score (code: `threshold`)."""
     threshold: float = 0.005
-    """Least score for any policy that is `threshold` (code: 0.005)."""
+    """Lowest score for a policy of `threshold` (code: 0.005)."""
     max_entities: int = 128
-    """Entities at most (code: 128)."""
+    """Most entities (code: 128)."""
     relation_policy: Policy = "top_k"
-    """Which relations are kept, by the sum of the scores of their ends (code: the first)."""
+    """How relations are selected, by the sum of the scores of their ends (code: `top_k`)."""
     max_relations: int = 64
-    """Relations at most (code: 64)."""
+    """Most relations (code: 64)."""
     chunk_policy: Policy = "top_k"
-    """Which passages are kept, by the sum of the scores of their relations (code: the first)."""
+    """How passages are selected, by the sum of the scores of their relations (code: `top_k`)."""
     max_chunks: int = 8
-    """Passages at most (code: 8)."""
+    """Most passages (code: 8)."""
     entities_share: float = 0.25
     """Share of the budget for entities (code: 4,000 of 16,000)."""
     relations_share: float = 0.1875
     """Share for relations (code: 3,000 of 16,000); the rest is for passages."""
     tolerance: float = 1e-6
-    """Mass per edge that the walk may leave behind, see `graph.walks.walk` (ours; code: whole graph, to the end)."""
+    """Mass per edge that the walk may leave behind, see `graph.pagerank.walk` (ours; code: exact, on the whole
+    graph)."""
     max_tokens: int = 16_000
     """Budget of the context (code: 4,000 + 3,000 + 9,000, of 4 characters)."""
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve for the question; every ranking breaks ties by row."""
         require(index, "fast-graphrag", self.needs, models)
-        # 1. Entities of the question, and what they match in the graph.
+        # 1. Entities of the question, and the entities of the graph they match.
         matches = self._matches(question, index, models)
-        trace = [Step(name="matches", value=[[m.text, as_json(_ids(dict(m.rows), index))] for m in matches])]
-        # 2. Each row of similarities scaled to a sum of 1; where a vertex is in several, the largest.
+        trace = [
+            Step(name="matches", value=[[m.text, scores_as_json(_ids(dict(m.rows), index))] for m in matches])
+        ]
+        # 2. Restart weights: each text's similarities scaled to a sum of 1; of several for one entity, the largest.
         reset: dict[int, float] = {}
         for match in matches:
             total = sum(similarity for _, similarity in match.rows)
             for n, similarity in match.rows:
                 reset[n] = max(reset.get(n, 0.0), similarity / total)
         if not reset:
-            # Without this guard the walk would have nowhere to begin, and the code fails here.
-            return nothing(
+            # The published code fails here, because the walk has nowhere to start.
+            return nothing_found(
                 question, "fast-graphrag", "no entity of the graph matches the question", index, tuple(trace)
             )
-        # 3. Walk, and keep entities, then relations, then passages.
+        # 3. Walk, then select entities, relations and passages.
         network = self._network(index)
         rows = sorted(reset)
         walked = walk(network, rows, [reset[n] for n in rows], damping=self.damping, tolerance=self.tolerance)
         ranked = select_top(
-            walked.top(self.max_entities + 1),  # one more, for a gap below the last
+            walked.top(self.max_entities + 1),  # one more, because `elbow` may find its gap below the last
             self.entity_policy,
             limit=self.max_entities,
             threshold=self.threshold,
@@ -116,10 +121,10 @@ class FastGraphRAG:
         chunks = self._chunks(entities, scores, relations, index)
         kept = select_top(chunks, self.chunk_policy, limit=self.max_chunks, threshold=self.threshold)
         trace += [
-            Step(name="reset", value=as_json(_ids(reset, index))),
-            Step(name="entities", value=as_json((entities[n].id, s) for n, s in ranked)),
-            Step(name="relations", value=as_json((r.id, s) for r, s in relations)),
-            Step(name="chunks", value=as_json(chunks[:RANKED])),
+            Step(name="reset", value=scores_as_json(_ids(reset, index))),
+            Step(name="entities", value=scores_as_json((entities[n].id, s) for n, s in ranked)),
+            Step(name="relations", value=scores_as_json((r.id, s) for r, s in relations)),
+            Step(name="chunks", value=scores_as_json(chunks[:RANKED])),
         ]
         rest = 1 - self.entities_share - self.relations_share
         packed = pack(
@@ -152,16 +157,16 @@ class FastGraphRAG:
         )
 
     def _matches(self, question: str, index: Snapshot, models: Models) -> list[_Match]:
-        """Texts of the question with the entities that they match; those that match nothing are left out."""
+        """Match the texts of the question with entities; texts that match nothing are left out."""
         asked = question_entities(question, models, method="fast-graphrag")
-        spelt = index.entities_named(asked.named) if self.seed_names else {}
+        by_name = index.entities_named(asked.named) if self.seed_names else {}
         found = []
         vectors = embed_names([*asked.named, *asked.generic], models)
         for i, text in enumerate((*asked.named, *asked.generic)):
             named = i < len(asked.named)
-            same = [n for n in spelt.get(text, []) if named and index.entities([n])[0].chunks]
-            if same:
-                found.append(_Match(text, tuple((n, 1.0) for n in same)))
+            exact = [n for n in by_name.get(text, []) if named and index.entities([n])[0].chunks]
+            if exact:
+                found.append(_Match(text, tuple((n, 1.0) for n in exact)))
             elif named:
                 found.append(self._similar(text, vectors[i], 1, self.named_similarity, index))
             else:
@@ -172,25 +177,25 @@ class FastGraphRAG:
         )
         return [match for match in found if match.rows]
 
-    def _similar(self, text: str, vector: Vectors, k: int, least: float, index: Snapshot) -> _Match:
-        # A text without any known word has no direction, and would match anything by half.
-        known = index.search_entities(vector, k) if vector.any() else []
-        hits = [(hit.n, (1 + hit.score) / 2) for hit in known]
-        return _Match(text, tuple((n, round(s, 6)) for n, s in hits if s >= least))
+    def _similar(self, text: str, vector: Vectors, k: int, min_similarity: float, index: Snapshot) -> _Match:
+        # A text without any known word has a zero vector, whose similarity with everything would be 0.5.
+        nearest = index.search_entities(vector, k) if vector.any() else []
+        hits = [(hit.n, (1 + hit.score) / 2) for hit in nearest]
+        return _Match(text, tuple((n, round(s, 6)) for n, s in hits if s >= min_similarity))
 
     def _network(self, index: Snapshot) -> Network:
-        """Relations and identities as edges of equal weight."""
+        """Build the network: relations and identities as edges of equal weight."""
         relations = index.edges("graph")
         name = f"identities {self.identities}"
-        same = index.derived(name, lambda: strongest(index.edges("synonyms"), self.identities))
+        identities = index.derived(name, lambda: strongest(index.edges("synonyms"), self.identities))
         if self.multi_edges == "keep":
             counted = index.derived("parallel", lambda: with_counts(relations, index.edges("facts")))
-            return Network((EdgeKind(counted), EdgeKind(same, weighted=False)))
-        pairs = index.derived(f"relations and {name}", lambda: overwrite(relations, same))
+            return Network((EdgeKind(counted), EdgeKind(identities, weighted=False)))
+        pairs = index.derived(f"relations and {name}", lambda: overwrite(relations, identities))
         return Network((EdgeKind(pairs, weighted=False),))
 
     def _relations(self, scores: Mapping[int, float], index: Snapshot) -> list[tuple[Relation, float]]:
-        """Relations with an end among the kept entities, by the sum of the scores of their ends."""
+        """Select relations with an end among the selected entities, by the sum of the scores of their ends."""
         edges = [
             (e.n, scores.get(e.source, 0.0) + scores.get(e.target, 0.0))
             for e in index.relations_at(list(scores))
@@ -212,7 +217,7 @@ class FastGraphRAG:
         relations: Sequence[tuple[Relation, float]],
         index: Snapshot,
     ) -> list[tuple[str, float]]:
-        """Passages by the sum of the scores of their relations; of entities without any relation, of the entities."""
+        """Rank passages by the sum of the scores of their relations; if there are no relations, of their entities."""
         holders: list[tuple[Sequence[str], float]] = [(r.chunks, s) for r, s in relations]
         if not relations:
             holders = [(entities[n].chunks, s) for n, s in scores.items()]
@@ -234,10 +239,10 @@ class FastGraphRAG:
         walked: Walk,
         index: Snapshot,
     ) -> tuple[Evidence, ...]:
-        """Kept entities as evidence, each with what seeded it or from where the walk came."""
+        """Make evidence of the selected entities, with what seeded each or where its score came from."""
         rows = [n for n, _ in ranked]
         came = inflow(network, walked, rows, damping=self.damping)
-        # The entity that a walk came from need not be kept itself.
+        # The entity from which a score came need not be selected itself.
         before = sorted({int(n) for n in came.most if n >= 0})
         names = {n: e.name for n, e in zip(before, index.entities(before), strict=True)}
         seeded: dict[int, str] = {}
@@ -284,7 +289,7 @@ def _why_nothing(n_entities: int, method: FastGraphRAG) -> str:
 
 
 def _ids(rows: Mapping[int, float], index: Snapshot) -> list[tuple[str, float]]:
-    """Entities with their scores, best first, for a trace."""
+    """Return ids of entities with scores, best first, for a trace."""
     best = sorted(rows.items(), key=lambda item: (-item[1], item[0]))[:RANKED]
     return [(e.id, s) for e, (_, s) in zip(index.entities([n for n, _ in best]), best, strict=True)]
 
@@ -292,7 +297,7 @@ def _ids(rows: Mapping[int, float], index: Snapshot) -> list[tuple[str, float]]:
 def _sources(
     chunks: Sequence[tuple[str, float]], relations: Sequence[tuple[Relation, float]], index: Snapshot
 ) -> tuple[Evidence, ...]:
-    """Kept passages as evidence, each with the best of the relations that it states."""
+    """Make evidence of the selected passages, each with the best of the relations it states."""
     best: dict[str, Relation] = {}
     counts: Counter[str] = Counter()
     for relation, _ in relations:
@@ -300,8 +305,7 @@ def _sources(
             best.setdefault(chunk, relation)
             counts[chunk] += 1
     scores = dict(chunks)
-    place = {chunk: i for i, chunk in enumerate(scores)}
-    found = sorted(index.chunks_by_id(list(scores)), key=lambda c: place[c.id])
+    found = index.chunks_by_id(list(scores))
     why = [
         f"{counts[c.id]} of the relations, best {best[c.id].source} — {best[c.id].target}"
         if c.id in best

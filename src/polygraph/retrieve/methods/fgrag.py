@@ -1,10 +1,10 @@
-"""FG-RAG: for each entity of the question widen the search, ask what must be known, and summarise with that in view.
+"""FG-RAG: for each entity of the question, expand the search, ask what must be known, and summarize with that in view.
 
 Hong, Li, Zhang and Shao (2025), FG-RAG: Enhancing Query-Focused Summarization with Context-Aware Fine-Grained Graph
-RAG. Where the paper is silent the published code decides, as in `fg-rag:paper`: the whole question counts as one
-more entity; names are matched with descriptions; the strong context is searched for with all weak names as one
-text. Our variant lets no hub use up the walk (`per_entity`), does not collect twice (`share_visited`) and caps what
-a summary reads (`entity_tokens`). Summaries cite what they rest on, which those of the paper do not.
+RAG. Where the paper leaves details open, we follow the published code: the whole question counts as one more entity;
+names are compared with descriptions; the strong context is searched with all names of the weak context as one text.
+Our variant does not let one hub fill the expansion (`per_entity`), collects nothing twice (`share_visited`) and limits
+what a summary reads (`entity_tokens`). Our summaries cite their sources; those of the paper do not.
 """
 
 from collections import Counter
@@ -36,9 +36,9 @@ from polygraph.text.prose import count_noun
 from polygraph.text.tokens import count_many
 
 _NOTE_TOKENS = 8
-"""Number and line break of a note, at most."""
+"""Upper bound for the number and line break of a note."""
 _SHOWN = 6
-"""Seeds that a reason names."""
+"""Seeds named in the reason of a piece of evidence."""
 _LAYERS = {"descriptions": "description_vectors", "names": "name_vectors", "both": "entity_vectors"}
 
 
@@ -48,70 +48,72 @@ class _Part:
 
     subject: str
     label: str
-    """How it is called in evidence and trace."""
+    """Its name in evidence and trace."""
     weak: Sequence[Hit]
+    """Weak context: entities matched with the subject."""
     strong: Sequence[Hit]
+    """Strong context: entities matched with the names of the weak context."""
     found: Sequence[CollectedDescription]
-    """What the walk collected, within `entity_tokens`."""
+    """Descriptions collected by the expansion, within `entity_tokens`."""
     visits: Sequence[VisitedEntity]
     cut: Cut | None
-    """What `entity_tokens` left out."""
+    """What was truncated to fit `entity_tokens`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FGRAG:
-    """Match entities, match again with what was found, walk the graph from both, summarise for each."""
+    """Match entities, match again with their names, expand from both, and summarize for each."""
 
     max_entities: int = 9
-    """Entities of the question, a sample if there are more (code: 9)."""
+    """Most entities of the question; of more, a sample is taken (code: 9)."""
     include_question: bool = True
-    """The whole question counts as one more entity (code; the paper does not say)."""
+    """Treat the whole question as one more entity (code; the paper does not say)."""
     n: int = 20
     """Entities matched in each of the two steps (code: 20)."""
     match_by: Literal["descriptions", "names", "both"] = "descriptions"
-    """What of an entity is compared with a name: what is said of it (code), its name, or both."""
+    """What a name is compared with: an entity's descriptions (code), its name, or both."""
     strong: Literal["joint", "each"] = "joint"
-    """Second step: all names of the first as one text (code), or a search for each, merged in turn (eq. 7)."""
+    """Second step: one search with all names of the first step (code), or one per name, interleaved (eq. 7)."""
     first: int = 75
     """Descriptions collected from the weak context (code: 75)."""
     total: int = 150
-    """Descriptions collected in all (code: 150)."""
+    """Descriptions collected from both contexts (code: 150)."""
     per_entity: int = 8
-    """Descriptions taken at one entity of the graph; 0 for no cap (code: none)."""
+    """Descriptions taken at one entity of the graph; 0 for no limit (code: none)."""
     share_visited: bool = True
-    """What the first walk met, the second does not meet again (code: forgotten between the two)."""
+    """The second pass skips what the first has visited (code: starts afresh)."""
     entity_tokens: int = 4_000
-    """Tokens of descriptions that one summary is made of (paper: no cap)."""
+    """Tokens of descriptions that one summary reads (paper: no limit)."""
     max_questions: int = 10
     """Questions about each entity of the question (code: 10)."""
     without: Literal["", "expansion", "summaries"] = ""
-    """Ablations of section 4.4. `expansion`: what is said of the matched entities alone, without second step and
-    walk (eq. 5). `summaries`: descriptions go to the answer as they are, without steps 4 and 6."""
+    """Ablations of section 4.4. `expansion`: descriptions of the matched entities alone, without second step and
+    expansion (eq. 5). `summaries`: descriptions go into the context as they are, without steps 4 and 6."""
     answer_form: AnswerForm = "prose"
     """`word`: one word or name, or that the evidence is insufficient (section 4.1, multi-hop questions)."""
     seed: int = 0
-    """Of every sample."""
+    """Seed of all samples."""
     max_tokens: int = 12_000
     """Budget of the context (paper: none)."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """The graph, and the vectors that names are compared with."""
+        """The graph, and the vectors of `match_by`."""
         return frozenset({"chunks", "graph", _LAYERS[self.match_by]})
 
     @property
     def calls(self) -> str:
-        """For m entities of the question; none is asked about of which the graph says nothing."""
+        """Depends on m, the entities of the question about which the graph has descriptions."""
         return "2" if self.without == "summaries" else "2m + 4 for m entities of the question, at most 22"
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
-        """Retrieve for the question; its entities keep their order, matches stand by score, then row."""
+        """Retrieve for the question; entities of the question in their order, matches by score, then row."""
         require(index, "fg-rag", self.needs, models)
         # 1. The entities of the question (eq. 8), and the question itself.
         named = question_parts(question, models, method="fg-rag")
         chosen = sample(named, self.max_entities, self.seed, question)
         subjects = [*([question] if self.include_question and question not in chosen else []), *chosen]
-        # 2., 3. Weak and strong context. 5. The walk from both (eq. 6, 7, 9).
+        # 2., 3. Weak and strong context. 5. The expansion from both (eq. 6, 7, 9).
         parts = self._expanded(question, subjects, index, models)
         trace = [Step(name="question_entities", value=list(chosen)), *_traced(parts, index)]
         parts = [part for part in parts if part.found]
@@ -120,7 +122,7 @@ class FGRAG:
         if self.without == "summaries":
             items = _descriptions(parts, index)
         else:
-            # 4. What must be known about each (eq. 10). 6. A summary of each (eq. 11).
+            # 4. Questions about each entity (eq. 10). 6. A summary for each (eq. 11).
             asked, summaries = self._summaries(question, named, parts, index, models)
             pairs = list(zip(parts, summaries, strict=True))
             trace += [
@@ -135,7 +137,7 @@ class FGRAG:
                 return nothing_found(question, "fg-rag", reason, index, tuple(trace))
         # 7. The summaries are the context of the answer.
         packed = pack([Block(heading="", items=items)], max_tokens=self.max_tokens)
-        # What the summaries rest on, then what else was read: for each entity its first, then its second...
+        # Passages that the summaries cite, then the other passages read; the entities of the question take turns.
         rests_on = round_robin([[s.chunk for s in item.spans] for item in items])
         read = round_robin([[c.chunk for c in part.found] for part in parts])
         return retrieved(
@@ -196,7 +198,7 @@ class FGRAG:
         return index.search_descriptions(vector, self.n)
 
     def _second(self, names: Sequence[Sequence[str]], index: Snapshot, models: Models) -> list[list[Hit]]:
-        """The strong context of each entity of the question, from the names of its weak context."""
+        """Search the strong context of each entity of the question with the names of its weak context."""
         if self.strong == "joint":
             vectors = embed_names(["\n".join(some) for some in names], models)
             return [self._match(v, index) if some else [] for v, some in zip(vectors, names, strict=True)]
@@ -249,7 +251,7 @@ class FGRAG:
                 asked = aspects(
                     question, part.subject, named, models, chat, most=self.max_questions, method="fg-rag"
                 )
-            except UnusableReply:  # kept in quarantine; the summary has the question itself to go by
+            except UnusableReply:  # kept in quarantine; the summary then answers the question itself
                 asked = ()
             notes = [c.note for c in part.found]
             return asked, summarise_notes(question, part.subject, asked, notes, models, chat, method="fg-rag")
@@ -287,7 +289,7 @@ def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> E
 
 
 def _descriptions(parts: Sequence[_Part], index: Snapshot) -> tuple[Evidence, ...]:
-    """What was collected, as it is: of each entity of the question the first, then the second..., each text once."""
+    """Make evidence of the descriptions; the entities of the question take turns, each text once."""
     chunks = {c.chunk for part in parts for c in part.found}
     spans = {span.chunk: span for span in spans_of(sorted(chunks), index)}
     scores = [{h.n: h.score for h in (*part.strong, *part.weak)} for part in parts]
@@ -306,7 +308,7 @@ def _descriptions(parts: Sequence[_Part], index: Snapshot) -> tuple[Evidence, ..
                 score=score,
                 spans=(spans[found.chunk],),
                 why=(
-                    f"for {parts[i].label}: {found.found_in} context, cosine {score:.3f}; "
+                    f"for {parts[i].label}: {found.pass_name} context, cosine {score:.3f}; "
                     f"{' → '.join(found.path)}"
                 ),
             ),

@@ -1,8 +1,8 @@
-"""GRAFT: the summaries of communities that are nearest to the question.
+"""GRAFT: the community reports nearest to the question.
 
 Jin, Yu and Kokoromyti, GRAFT: Graph Retrieval Augmented Fine Tuning for Multi-Hop Query Summarization, section 4.2,
-step 6: summaries of every level are the index, one is retrieved by cosine. The paper reads it with a fine-tuned
-model; the retrieval is the same for a plain one.
+step 6: the community summaries of all levels are indexed, and one is retrieved by cosine. The paper's reader is a
+fine-tuned model; retrieval is the same for any model.
 """
 
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from polygraph.text.prose import count_noun
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Graft:
-    """Rank reports by the cosine of their vectors with the question's."""
+    """Rank reports by cosine between their vector and the question's."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "communities", "reports", "report_vectors"})
     calls: ClassVar[str] = "1"
@@ -52,7 +52,7 @@ class Graft:
             question,
             "graft",
             packed,
-            # A report does not order what it rests on: its passages stand in the order of the documents.
+            # A report does not rank its passages: they stay in the order of the documents.
             ranking=[span.chunk for item in items for span in item.spans],
             trace=trace,
             max_tokens=self.max_tokens,

@@ -1,8 +1,9 @@
-"""Graph-CoT: an agent walks the graph with four tools, and answers when it has seen enough. arXiv:2404.07103.
+"""Graph-CoT: an agent explores the graph with four tools and answers when it has seen enough.
 
-Jin et al. (2024), section 3. Differences: thought and actions come in one call (`separate_thought` asks twice, as
-the paper does); searches look for the name before the vector and show several nodes; lists of neighbours are capped and
-say what was cut; the agent cites what it saw, and its answer is checked like any other.
+Jin et al. (2024), arXiv:2404.07103, section 3. Differences: thought and actions come in one call (`separate_thought`
+asks twice, as the paper does); a search looks for the exact name before the vector and shows several nodes; lists of
+neighbours are limited and say how many are missing; the agent cites what it saw, and its answer is checked like any
+other.
 """
 
 from dataclasses import dataclass
@@ -25,49 +26,50 @@ from polygraph.text.words import content_stems
 
 _NAME = "graph-cot"
 _SEEDS = 3
-"""Without a model: nodes that the walk starts from, and neighbours whose sources are read."""
+"""Without a model: nodes to start from, and neighbours whose sources are read."""
 
 
 @dataclass(slots=True, kw_only=True)
-class _Walk:
+class _AgentRun:
     """What the agent did."""
 
     transcript: list[str]
     steps: list[Json]
     n_calls: int = 0
     draft: str = ""
+    """Its answer."""
     halted: str = ""
     """Why it ended without an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphCoT:
-    """Think, act, observe; stop at an answer, at `max_steps`, or at a prompt of `prompt_tokens`."""
+    """Think, act, observe; stop at an answer, after `max_steps`, or at a prompt longer than `prompt_tokens`."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "graph", "entity_vectors"})
 
     max_steps: int = 15
-    """Steps after which the walk is halted (code: 15; its script: 10)."""
+    """Steps after which the agent is stopped (code: 15; its script: 10)."""
     separate_thought: bool = False
     """Ask for the thought and for the actions in two calls (paper: yes)."""
     prompt_tokens: int = 10_000
-    """Length of a prompt at which the walk is halted (code: 10,000)."""
+    """Longest prompt; the agent is stopped before a longer one (code: 10,000)."""
     step_tokens: int = 300
-    """Length of a reply (code: 300)."""
+    """Longest reply (code: 300)."""
     k: int = 3
-    """Nodes that a search shows (paper: 1)."""
+    """Nodes shown per search (paper: 1)."""
     exact_names: bool = True
-    """A search looks for the name before the vector (ours)."""
+    """A search looks for the exact name before the vector (ours)."""
     neighbours: int = 50
-    """Statements that a look at the neighbours shows (ours; paper: all)."""
+    """Triples shown per look at the neighbours (ours; paper: all)."""
     sources: int = 3
-    """Passages that a look at the sources shows (ours; the paper's graphs have none)."""
+    """Passages shown per look at the sources (ours; the paper's graphs have none)."""
     max_tokens: int = 8_000
-    """Budget of all evidence that the agent is shown (ours), so that a prompt has room for the steps."""
+    """Budget of all evidence shown to the agent (ours), so that the prompt has room for the steps."""
 
     @property
     def calls(self) -> str:
-        """One or two for each step; the last of them brings the answer."""
+        """One or two per step; the last step gives the answer."""
         if self.separate_thought:
             return f"at most {2 * self.max_steps} = 2 x {self.max_steps} steps"
         return f"at most {self.max_steps}, 1 for each step"
@@ -88,20 +90,20 @@ class GraphCoT:
             max_tokens=self.max_tokens,
         )
         if models.chat is None:
-            walk = _by_rule(question, index, models, tools)
+            run = _explore_without_model(question, index, models, tools)
         else:
-            walk = self._walk(question, models, models.chat, tools)
+            run = self._run(question, models, models.chat, tools)
         packed = pack([Block(heading="", items=tuple(tools.shown))], max_tokens=self.max_tokens)
         trace = (
-            Step(name="steps", value=walk.steps),
-            Step(name="calls", value=walk.n_calls),
-            Step(name="halted", value=walk.halted),
+            Step(name="steps", value=run.steps),
+            Step(name="calls", value=run.n_calls),
+            Step(name="halted", value=run.halted),
             Step(name="withheld", value=tools.n_withheld),
         )
         if not packed.evidence:
             reason = f"nothing fits the budget of {self.max_tokens} tokens"
             if not tools.shown:
-                reason = walk.halted or "the agent looked at nothing before it answered"
+                reason = run.halted or "the agent looked at nothing before it answered"
             return nothing_found(question, _NAME, reason, index, trace)
         return retrieved(
             question,
@@ -109,22 +111,22 @@ class GraphCoT:
             packed,
             ranking=_ranking(tools),
             trace=trace,
-            draft=walk.draft or (f"{NO_ANSWER} {walk.halted}" if walk.halted else ""),
+            draft=run.draft or (f"{NO_ANSWER} {run.halted}" if run.halted else ""),
             max_tokens=self.max_tokens,
         )
 
-    def _walk(self, question: str, models: Models, chat: ChatModel, tools: GraphTools) -> _Walk:
-        walk = _Walk(transcript=[], steps=[])
+    def _run(self, question: str, models: Models, chat: ChatModel, tools: GraphTools) -> _AgentRun:
+        run = _AgentRun(transcript=[], steps=[])
         for n in range(1, self.max_steps + 1):
-            transcript = "\n".join(walk.transcript)
+            transcript = "\n".join(run.transcript)
             length = step_tokens(question, transcript)
             if length > self.prompt_tokens:
-                walk.halted = (
+                run.halted = (
                     f"the search was halted before step {n}: its prompt had grown to {length:,} tokens, more than "
                     f"{self.prompt_tokens:,}"
                 )
-                return walk
-            walk.n_calls += 2 if self.separate_thought else 1
+                return run
+            run.n_calls += 2 if self.separate_thought else 1
             try:
                 found = next_step(
                     question,
@@ -136,45 +138,51 @@ class GraphCoT:
                     method=_NAME,
                 )
             except UnusableReply as error:
-                walk.halted = f"the search was halted at step {n}: {error.problem}"
-                walk.steps.append({"n": n, "problem": error.problem})
-                return walk
-            _take(walk, n, found.thought, found.actions, tools)
-            if walk.draft:
-                return walk
-        walk.halted = f"the search was halted after {self.max_steps} steps without an answer"
-        return walk
+                run.halted = f"the search was halted at step {n}: {error.problem}"
+                run.steps.append({"n": n, "problem": error.problem})
+                return run
+            _run_actions(run, n, found.thought, found.actions, tools)
+            if run.draft:
+                return run
+        run.halted = f"the search was halted after {self.max_steps} steps without an answer"
+        return run
 
 
-def _take(walk: _Walk, n: int, thought: str, acts: tuple[AgentAction, ...], tools: GraphTools) -> None:
-    """Do the actions of one step, and write down what came of them."""
-    walk.transcript.append(f"Step {n}\nThought: {thought or '(none)'}")
+def _run_actions(
+    run: _AgentRun, n: int, thought: str, actions: tuple[AgentAction, ...], tools: GraphTools
+) -> None:
+    """Run the actions of one step and record the observations."""
+    run.transcript.append(f"Step {n}\nThought: {thought or '(none)'}")
     done: list[Json] = []
-    for act in acts:
+    for act in actions:
         if act.tool == "Finish" and act.argument:
-            walk.draft = act.argument
+            run.draft = act.argument
             done.append([str(act), ""])
             break
         seen = "error: Finish needs an argument, the answer" if act.tool == "Finish" else tools.run(act, n)
-        walk.transcript.append(f"Action: {act}\nObservation: {seen}")
+        run.transcript.append(f"Action: {act}\nObservation: {seen}")
         done.append([str(act), seen])
-    walk.steps.append({"n": n, "thought": thought, "actions": done})
+    run.steps.append({"n": n, "thought": thought, "actions": done})
 
 
-def _by_rule(question: str, index: Snapshot, models: Models, tools: GraphTools) -> _Walk:
-    """Walk without a model, with the same tools.
+def _explore_without_model(question: str, index: Snapshot, models: Models, tools: GraphTools) -> _AgentRun:
+    """Explore without a model, with the same tools.
 
-    The nodes of the question, their sources and neighbours, and the sources of those neighbours whose statements share
-    most words with the question; ties by id.
+    Looks at the nodes of the question, their sources and neighbours, then at the sources of the neighbours whose
+    triples share most words with the question; ties by id.
     """
-    walk = _Walk(transcript=[], steps=[])
+    run = _AgentRun(transcript=[], steps=[])
     named = [text for text, _ in entities_in_question(question, index)]
     wanted = named or question_entities(question, models, method=_NAME).named or (question[:500],)
     texts = list(dict.fromkeys(wanted))[:_SEEDS]
-    _take(walk, 1, "find the nodes of the question", tuple(_act("RetrieveNode", "", t) for t in texts), tools)
+    _run_actions(
+        run, 1, "find the nodes of the question", tuple(_action("RetrieveNode", "", t) for t in texts), tools
+    )
     seeds = list(dict.fromkeys(found[0][0].id for text in texts if (found := tools.find(text))))
-    _take(walk, 2, "read about them", tuple(_act("NodeFeature", s, "sources") for s in seeds), tools)
-    _take(walk, 3, "look at their neighbours", tuple(_act("NeighbourCheck", s, "") for s in seeds), tools)
+    _run_actions(run, 2, "read about them", tuple(_action("NodeFeature", s, "sources") for s in seeds), tools)
+    _run_actions(
+        run, 3, "look at their neighbours", tuple(_action("NeighbourCheck", s, "") for s in seeds), tools
+    )
     asked = set(content_stems(question))
     ranked: dict[str, int] = {}
     for triple in tools.triples:
@@ -183,19 +191,21 @@ def _by_rule(question: str, index: Snapshot, models: Models, tools: GraphTools) 
             ranked[node] = max(ranked.get(node, 0), shared)
     order = sorted(ranked, key=lambda node: (-ranked[node], node))[:_SEEDS]
     if order:
-        acts = tuple(_act("NodeFeature", node, "sources") for node in order)
-        _take(walk, 4, "read about the neighbours that have most to do with the question", acts, tools)
-    return walk
+        actions = tuple(_action("NodeFeature", node, "sources") for node in order)
+        _run_actions(
+            run, 4, "read about the neighbours that have most to do with the question", actions, tools
+        )
+    return run
 
 
-def _act(
+def _action(
     tool: Literal["RetrieveNode", "NodeFeature", "NeighbourCheck"], node: str, argument: str
 ) -> AgentAction:
     return AgentAction(tool=tool, node=node, argument=argument)
 
 
 def _ranking(tools: GraphTools) -> tuple[str, ...]:
-    """Passages in the order in which they were read, then those under the other evidence."""
+    """Return the passages in the order in which they were read, then those that other evidence rests on."""
     read = [item.id for item in tools.shown if item.kind == "chunk"]
     rest = [span.chunk for item in tools.shown for span in item.spans]
     return tuple(dict.fromkeys([*read, *rest]))[:RANKED]

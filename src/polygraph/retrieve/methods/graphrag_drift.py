@@ -1,8 +1,8 @@
-"""DRIFT search: a first answer from the nearest reports, then follow-up questions, each a local search.
+"""DRIFT search: a first answer from the nearest reports, then follow-up questions, each answered by local search.
 
-Microsoft GraphRAG, DRIFT (dynamic reasoning and inference with flexible traversal). The published code imitates a
-random report and follows questions in random order; `graphrag-drift:microsoft` does so by seed. Our variant imitates
-the highest-rated report and follows the questions of the best answers first.
+Microsoft GraphRAG, DRIFT (dynamic reasoning and inference with flexible traversal). The published code models the
+hypothetical answer on a random report and follows questions in random order; `graphrag-drift:microsoft` does so with a
+fixed seed. Our variant uses the highest-rated report and follows the questions of the best answers first.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,25 +25,26 @@ from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.text.prose import count_noun
 
 _PASSAGES = 16
-"""Of a local search, from which an answer is chosen where there is no model."""
+"""Passages of a local search from which an answer is chosen without a model."""
 _NOTHING = IntermediateAnswer(text="", score=0.0)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Open:
-    """A question that was raised and not yet followed."""
+class _PendingQuestion:
+    """A follow-up question that has not been followed yet."""
 
     text: str
-    parent: float
+    score: float
     """Score of the answer that raised it."""
-    asked_by: str
+    raised_by: str
+    """Id of that answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Answered:
-    """An answer on the way, and where it comes from."""
+class _SourcedAnswer:
+    """An intermediate answer, and the passages it comes from."""
 
-    said: IntermediateAnswer
+    answer: IntermediateAnswer
     id: str
     why: str
     spans: tuple[Span, ...]
@@ -51,7 +52,7 @@ class _Answered:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphRAGDrift:
-    """Prime with reports, follow what they raise by local searches for some rounds, keep the answers."""
+    """Answer from reports, follow the questions this raises by local search for some rounds, keep the answers."""
 
     needs: ClassVar[frozenset[str]] = frozenset(
         {"chunks", "graph", "entity_vectors", "communities", "reports", "report_vectors"}
@@ -59,43 +60,43 @@ class GraphRAGDrift:
     calls: ClassVar[str] = "at most 2 + folds + rounds x per round (67)"
 
     hyde: Literal["rating", "random", "none"] = "rating"
-    """Report whose form the hypothetical answer imitates: the highest rated (ours) or a random one (code); `none`:
-    the question itself is searched for."""
+    """Report on which the hypothetical answer is modelled: the highest rated (ours) or a random one (code); `none`:
+    search with the question itself."""
     k_reports: int = 20
-    """Reports that run_primer the search (code: 20)."""
+    """Reports for the first answer (code: 20)."""
     folds: int = 5
-    """Calls that these reports are read in (code: 5)."""
+    """Calls in which these reports are read (code: 5)."""
     rounds: int = 3
     """Rounds of follow-up questions (code: 3)."""
     per_round: int = 20
-    """Follow-up questions of a round, at most (code: 20)."""
+    """Most follow-up questions per round (code: 20)."""
     order: Literal["score", "shuffle"] = "score"
-    """Which are followed: those of the best answers, then the first raised (ours), or any (code)."""
+    """Which questions are followed: those of the best answers, in the order raised (ours), or random ones (code)."""
     local_k: int = 10
-    """Entities of a local search (code: 10)."""
+    """Entities per local search (code: 10)."""
     local_tokens: int = 12_000
     """Budget of a local search (code: 12,000)."""
     reports_share: float = 0.1
-    """Share of that budget for reports (code: 0.1); the rest is for texts."""
+    """Share of that budget for reports (code: 0.1); the rest is for passages."""
     seed_names: bool = True
-    """A local search also begins from entities that the follow-up names (ours)."""
+    """Seed local searches with entities that the follow-up question names (ours)."""
     seed: int = 86
-    """Of what is random."""
+    """Seed of everything random."""
     max_tokens: int = 12_000
-    """Budget of the answers that the final one is made of (code: 12,000)."""
+    """Budget of the intermediate answers (code: 12,000)."""
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
-        """Retrieve for the question; answers by score, then as they came."""
+        """Retrieve for the question; intermediate answers by score, then in the order in which they were given."""
         require(index, "graphrag-drift", self.needs, models)
-        # 1. Search reports with a made-up answer.
-        searched, trace = self._to_search(question, index, models)
+        # 1. Search reports with a hypothetical answer.
+        searched, trace = self._text_to_search(question, index, models)
         near = index.search_reports(embed_question(searched, models, names=True), self.k_reports)
         trace.append(Step(name="reports", value=[[r.community, round(cosine, 6)] for r, cosine in near]))
         if not near:
             return nothing_found(
                 question, "graphrag-drift", "there is no report to begin with", index, tuple(trace)
             )
-        # 2. Read them in folds: first answers, and questions to follow.
+        # 2. Read them in folds: first answers and follow-up questions.
         folds = _folds([report for report, _ in near], self.folds)
         primed = models.calls.map(
             lambda fold: _or_nothing(lambda: run_primer(question, fold, models, method="graphrag-drift")),
@@ -104,18 +105,18 @@ class GraphRAGDrift:
         pairs = list(zip(folds, primed, strict=True))
         trace.append(Step(name="primer", value=[[len(f), a.score, list(a.follow_ups)] for f, a in pairs]))
         found = [
-            _Answered(
-                said=said,
+            _SourcedAnswer(
+                answer=first,
                 id=f"reports {n}",
-                why=f"scored {said.score:.0f} of 100; from the reports {', '.join(f'“{r.title}”' for r in fold)}",
-                spans=spans_of(said.chunks, index),
+                why=f"scored {first.score:.0f} of 100; from the reports {', '.join(f'“{r.title}”' for r in fold)}",
+                spans=spans_of(first.chunks, index),
             )
-            for n, (fold, said) in enumerate(pairs, 1)
+            for n, (fold, first) in enumerate(pairs, 1)
         ]
-        # 3. Rounds of follow-ups.
+        # 3. Rounds of follow-up questions.
         followed, read = self._follow(question, found, index, models, trace)
         found += followed
-        kept = sorted((a for a in found if a.said.text and a.spans), key=lambda a: -a.said.score)
+        kept = sorted((a for a in found if a.answer.text and a.spans), key=lambda a: -a.answer.score)
         if not kept:
             return nothing_found(
                 question,
@@ -124,9 +125,11 @@ class GraphRAGDrift:
                 index,
                 tuple(trace),
             )
-        # 4. The answers on the way are the context of the last one.
+        # 4. The intermediate answers are the context of the final one.
         items = tuple(
-            Evidence(kind="summary", id=a.id, text=a.said.text, score=a.said.score, spans=a.spans, why=a.why)
+            Evidence(
+                kind="summary", id=a.id, text=a.answer.text, score=a.answer.score, spans=a.spans, why=a.why
+            )
             for a in kept
         )
         packed = pack([Block(heading="", items=items)], max_tokens=self.max_tokens)
@@ -135,7 +138,7 @@ class GraphRAGDrift:
             question,
             "graphrag-drift",
             packed,
-            # What the answers rest on, best answer first, then what else the local searches found.
+            # The passages of the answers, best answer first, then what else the local searches found.
             ranking=[*rests_on, *round_robin(read)],
             trace=trace,
             max_tokens=self.max_tokens,
@@ -143,8 +146,8 @@ class GraphRAGDrift:
             answer_form="points",
         )
 
-    def _to_search(self, question: str, index: Snapshot, models: Models) -> tuple[str, list[Step]]:
-        """What the reports are searched for: an answer made up in the form of one of them."""
+    def _text_to_search(self, question: str, index: Snapshot, models: Models) -> tuple[str, list[Step]]:
+        """Return the text to search reports with: a hypothetical answer in the form of one of them."""
         if models.chat is None or self.hyde == "none":
             return question, []
         reports = index.reports()
@@ -154,18 +157,20 @@ class GraphRAGDrift:
             sample = min(reports, key=lambda r: (-r.rating, r.level, r.community))
         else:
             sample = reports[int(np.random.default_rng(self.seed).integers(len(reports)))]
-        made_up = write_hypothetical_answer(question, sample, models, models.chat, method="graphrag-drift")
-        return made_up, [Step(name="hyde", value=[sample.community, made_up])]
+        hypothetical = write_hypothetical_answer(
+            question, sample, models, models.chat, method="graphrag-drift"
+        )
+        return hypothetical, [Step(name="hyde", value=[sample.community, hypothetical])]
 
     def _follow(
         self,
         question: str,
-        found: Sequence[_Answered],
+        found: Sequence[_SourcedAnswer],
         index: Snapshot,
         models: Models,
         trace: list[Step],
-    ) -> tuple[list[_Answered], list[Sequence[str]]]:
-        """Follow questions round by round; the answers, and the passages that each search found."""
+    ) -> tuple[list[_SourcedAnswer], list[Sequence[str]]]:
+        """Follow questions round by round; return the answers, and the passages that each search found."""
         local = GraphRAGLocal(
             k=self.local_k,
             seed_names=self.seed_names,
@@ -175,39 +180,41 @@ class GraphRAGDrift:
         )
         random = np.random.default_rng(self.seed)
         raised = {question.casefold()}
-        waiting: list[_Open] = []
-        answered: list[_Answered] = []
+        waiting: list[_PendingQuestion] = []
+        answered: list[_SourcedAnswer] = []
         read: list[Sequence[str]] = []
         fresh = list(found)
         for n in range(1, self.rounds + 1):
-            for before in fresh:
-                for text in before.said.follow_ups:
+            for source in fresh:
+                for text in source.answer.follow_ups:
                     if text.casefold() not in raised:
                         raised.add(text.casefold())
-                        waiting.append(_Open(text=text, parent=before.said.score, asked_by=before.id))
+                        waiting.append(
+                            _PendingQuestion(text=text, score=source.answer.score, raised_by=source.id)
+                        )
             if self.order == "shuffle":
                 waiting = [waiting[i] for i in random.permutation(len(waiting))]
             else:
-                waiting.sort(key=lambda o: -o.parent)  # keeps the order in which they were raised
+                waiting.sort(key=lambda q: -q.score)  # stable: keeps the order in which they were raised
             chosen, waiting = waiting[: self.per_round], waiting[self.per_round :]
             if not chosen:
                 break
-            searches = [local(o.text, index, models) for o in chosen]
+            searches = [local(q.text, index, models) for q in chosen]
             read += [search.ranking for search in searches]
             pairs = list(zip(chosen, searches, strict=True))
-            said = _answers(question, pairs, index, models)
-            fresh = [_answered(n, o, s, a) for (o, s), a in zip(pairs, said, strict=True)]
+            answers = _answers(question, pairs, index, models)
+            fresh = [_sourced(n, q, s, a) for (q, s), a in zip(pairs, answers, strict=True)]
             answered += fresh
             rows: Json = [
-                [o.text, o.asked_by, a.said.score, len(s.evidence)]
-                for (o, s), a in zip(pairs, fresh, strict=True)
+                [q.text, q.raised_by, a.answer.score, len(s.evidence)]
+                for (q, s), a in zip(pairs, fresh, strict=True)
             ]
             trace.append(Step(name=f"round {n}", value=rows))
         return answered, read
 
 
 def _folds(reports: Sequence[Report], n: int) -> list[Sequence[Report]]:
-    """Neighbouring parts of nearly equal size, the larger first; none is empty."""
+    """Split into consecutive parts of nearly equal size, the larger first; none is empty."""
     n = max(1, min(n, len(reports)))
     size, more = divmod(len(reports), n)
     ends = [(i + 1) * size + min(i + 1, more) for i in range(n)]
@@ -215,7 +222,7 @@ def _folds(reports: Sequence[Report], n: int) -> list[Sequence[Report]]:
 
 
 def _or_nothing(ask: Callable[[], IntermediateAnswer]) -> IntermediateAnswer:
-    """One reply of sixty that cannot be used says nothing; it is kept in quarantine."""
+    """Return an empty answer for a reply that cannot be used; the reply is kept in quarantine."""
     try:
         return ask()
     except UnusableReply:
@@ -223,9 +230,9 @@ def _or_nothing(ask: Callable[[], IntermediateAnswer]) -> IntermediateAnswer:
 
 
 def _answers(
-    question: str, pairs: Sequence[tuple[_Open, Retrieval]], index: Snapshot, models: Models
+    question: str, pairs: Sequence[tuple[_PendingQuestion, Retrieval]], index: Snapshot, models: Models
 ) -> list[IntermediateAnswer]:
-    """Answer the questions of one round, each from its own search."""
+    """Answer the questions of one round, each from its own local search."""
     chunks = [_passages(search) for _, search in pairs]
     pool = None
     if models.chat is None:
@@ -234,14 +241,14 @@ def _answers(
         )
 
     def answer(i: int) -> IntermediateAnswer:
-        asked, search = pairs[i]
+        pending, search = pairs[i]
         if not search.evidence:
             return _NOTHING
         texts = [e.text for e in search.evidence]
         return _or_nothing(
             lambda: answer_follow_up(
                 question,
-                asked.text,
+                pending.text,
                 search.context,
                 texts,
                 pool,
@@ -258,14 +265,17 @@ def _passages(search: Retrieval) -> list[str]:
     return [e.id for e in search.evidence if e.kind == "chunk"][:_PASSAGES]
 
 
-def _answered(n: int, asked: _Open, search: Retrieval, said: IntermediateAnswer) -> _Answered:
-    cited = [span for number in said.cited for span in search.evidence[number - 1].spans]
-    return _Answered(
-        said=said,
-        id=asked.text,
+def _sourced(
+    n: int, pending: _PendingQuestion, search: Retrieval, answer: IntermediateAnswer
+) -> _SourcedAnswer:
+    """Trace the answer to a follow-up question of round `n` to the passages it cites."""
+    cited = [span for number in answer.cited for span in search.evidence[number - 1].spans]
+    return _SourcedAnswer(
+        answer=answer,
+        id=pending.text,
         why=(
-            f"scored {said.score:.0f} of 100; round {n}, raised by {asked.asked_by} (scored {asked.parent:.0f}); "
+            f"scored {answer.score:.0f} of 100; round {n}, raised by {pending.raised_by} (scored {pending.score:.0f}); "
             f"local search of {count_noun(len(search.evidence), 'piece')} of evidence"
         ),
-        spans=said.spans or tuple(dict.fromkeys(cited)),
+        spans=answer.spans or tuple(dict.fromkeys(cited)),
     )

@@ -1,9 +1,9 @@
-"""GraphRAG global search: every report is read, the points that matter are kept, one answer is made of them.
+"""GraphRAG global search: map every report to points that help to answer, and reduce the best points to one answer.
 
-Edge et al. (2024), arXiv:2404.16130. The published code means to keep, for each entity,
-only the deepest community up to the level and in effect keeps all; `rollup="entity"` does what was meant,
-`rollup="none"` what is done. Dynamic community selection rates reports on the way down (`preselect="rating"`);
-arXiv:2502.11371 describes a choice by similarity, which the code does not make (`preselect="embedding"`).
+Edge et al. (2024), arXiv:2404.16130. For each entity the published code intends to keep only the deepest community down
+to the level, but in effect keeps all: `rollup="entity"` does what was intended, `rollup="none"` what the code does.
+Dynamic community selection rates reports from the coarsest down (`preselect="rating"`). arXiv:2502.11371 describes a
+selection by similarity that the code does not have (`preselect="embedding"`).
 """
 
 from collections.abc import Sequence
@@ -15,9 +15,9 @@ import numpy as np
 from polygraph.models import Models
 from polygraph.records import Evidence, Json, Report, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing, spans_of
+from polygraph.retrieve.evidence import nothing_found, spans_of
 from polygraph.retrieve.pack import Block, pack
-from polygraph.retrieve.report_selection import down_to, nearest, rated_as_relevant
+from polygraph.retrieve.report_selection import nearest_reports, relevant_reports, reports_to_level
 from polygraph.retrieve.steps import RANKED, retrieved
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.map_reports import Point, find_points
@@ -25,42 +25,42 @@ from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.text.tokens import count_many
 
 _HEADER_TOKENS = 20
-"""The line above each report in a batch: its number and weight."""
+"""Tokens of the line above each report in a batch: its number and weight."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphRAGGlobal:
-    """Map over batches of reports, drop what does not help, pack the best points."""
+    """Map batches of reports to points, drop points that do not help, pack the best."""
 
     level: int = 2
     """Deepest level of communities that is read (code: 2)."""
     rollup: Literal["entity", "none"] = "entity"
-    """`entity`: for each entity the deepest of its communities; `none`: all, parents beside children."""
+    """`entity`: for each entity the deepest of its communities; `none`: all, parents as well as children."""
     preselect: Literal["", "rating", "embedding"] = ""
-    """Choose reports first: `rating`: those that the model rates as relevant on the way down from the coarsest
+    """Which reports are read. Empty: all; `rating`: those that the model rates relevant, from the coarsest down
     (dynamic community selection, which has its own roll-up); `embedding`: the `k_reports` nearest to the question."""
-    least_rating: int = 1
-    """With `rating`: from which a report is relevant, of 0 to 5 (code: 1)."""
+    min_rating: int = 1
+    """With `rating`: lowest rating of a relevant report, of 0 to 5 (code: 1)."""
     repeats: int = 1
-    """With `rating`: ratings of each report, of which the most frequent counts (code: 1)."""
+    """With `rating`: ratings per report, of which the most frequent counts (code: 1)."""
     k_reports: int = 20
-    """With `embedding`: reports that are read (DRIFT's number)."""
+    """With `embedding`: reports that are read (as many as in DRIFT)."""
     batch_tokens: int = 12_000
-    """Reports in one map call (code: 12,000)."""
+    """Tokens of reports per map call (code: 12,000)."""
     seed: int = 86
-    """Of the shuffle that mixes reports over batches (code: 86)."""
+    """Seed of the shuffle that distributes reports over batches (code: 86)."""
     max_tokens: int = 12_000
     """Budget of the packed points (code: 12,000)."""
 
     @property
     def needs(self) -> frozenset[str]:
-        """Reports; their vectors if they are chosen by them."""
+        """Reports, and their vectors if they are selected by similarity."""
         by_vector = {"report_vectors"} if self.preselect == "embedding" else set()
         return frozenset({"chunks", "communities", "reports", *by_vector})
 
     @property
     def calls(self) -> str:
-        """One for each batch of the reports that are read, one for the answer, and the ratings."""
+        """One per batch of reports, one for the answer, and one per rating."""
         return {
             "": "ceil(report tokens / batch tokens) + 1",
             "rating": "reports rated + ceil(tokens of those kept / batch tokens) + 1",
@@ -68,16 +68,16 @@ class GraphRAGGlobal:
         }[self.preselect]
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
-        """Retrieve for the question; points by score, then by report and place in it."""
+        """Retrieve for the question; points by score, then reports, then text."""
         require(index, "graphrag-global", self.needs, models)
-        # Without a model, what the whole is about is told by its largest parts.
+        # Without a model, a global question is answered from the coarsest communities.
         overview = models.chat is None and is_global_question(question)
         reports, chosen = self._chosen(question, index, models, 0 if overview else self.level)
         if not reports:
             reason = "no report is rated as relevant" if chosen else "there is no report to read"
-            return nothing(question, "graphrag-global", reason, index, chosen)
-        # 1. Shuffle with a fixed seed, so that no batch is one region of the graph; cut in batches.
-        #    Without a model there is nothing to be cut for: one pass compares all statements.
+            return nothing_found(question, "graphrag-global", reason, index, chosen)
+        # 1. Shuffle with a fixed seed, so that no batch is one region of the graph; split into batches.
+        #    Without a model there is one batch: a single pass compares all sentences.
         order = np.random.default_rng(self.seed).permutation(len(reports))
         batches = self._batches([reports[i] for i in order]) if models.chat else [reports]
         # 2. Map: points with a score of 0 to 100.
@@ -91,7 +91,7 @@ class GraphRAGGlobal:
             Step(name="points", value=[[p.text, p.score, list(p.reports)] for p in points[:RANKED]]),
         )
         if not points:
-            return nothing(
+            return nothing_found(
                 question, "graphrag-global", "no report helps to answer the question", index, trace
             )
         # 3. Pack the best.
@@ -113,24 +113,24 @@ class GraphRAGGlobal:
     def _chosen(
         self, question: str, index: Snapshot, models: Models, level: int
     ) -> tuple[list[Report], tuple[Step, ...]]:
-        """The reports to read, and how they were chosen."""
+        """Select the reports to read; return them with a trace of the selection."""
         if self.preselect == "embedding":
-            near = nearest(question, index, models, level=level, k=self.k_reports)
+            near = nearest_reports(question, index, models, level=level, k=self.k_reports)
             found: Json = [[r.community, round(cosine, 6)] for r, cosine in near]
             return [r for r, _ in near], (Step(name="nearest", value=found),)
         if self.preselect == "rating" and not (models.chat is None and is_global_question(question)):
-            kept, rated = rated_as_relevant(
+            kept, rated = relevant_reports(
                 question,
                 index,
                 models,
                 level=level,
-                least=self.least_rating,
+                min_rating=self.min_rating,
                 repeats=self.repeats,
                 method="graphrag-global",
             )
             value: Json = [[r.community, r.level, r.rating, r.n_ratings] for r in rated]
             return kept, (Step(name="rated", value=value),)
-        return down_to(index, level, self.rollup), ()
+        return reports_to_level(index, level, self.rollup), ()
 
     def _batches(self, reports: Sequence[Report]) -> list[list[Report]]:
         batches: list[list[Report]] = [[]]

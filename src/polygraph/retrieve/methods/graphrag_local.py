@@ -1,8 +1,8 @@
-"""GraphRAG local search: entities near the question, and what surrounds them.
+"""GraphRAG local search: entities near the question, with their reports, relations and source texts.
 
-Edge et al. (2024), arXiv:2404.16130. As in the published code the question is embedded whole, and no model
-extracts entities from it. Differences: the recommended variant also seeds the entities that the question names
-(`seed_names`), which come first; every relation of a pair is one row, since the shared graph merges them.
+Edge et al. (2024), arXiv:2404.16130. As in the published code, the question is embedded as a whole; no model extracts
+entities from it. Differences: the recommended variant also seeds the entities that the question names (`seed_names`),
+ahead of the others; all relations of a pair are one row, because the shared graph merges them.
 """
 
 from collections import Counter
@@ -15,7 +15,7 @@ from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import (
     entity_evidence,
-    nothing,
+    nothing_found,
     relation_evidence,
     relation_line,
     report_evidence,
@@ -28,7 +28,7 @@ from polygraph.text.tokens import count_tokens
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphRAGLocal:
-    """Match entities, add their reports, relations and source texts, each within its share of the budget."""
+    """Match entities and add their reports, relations and source texts, each within its share of the budget."""
 
     needs: ClassVar[frozenset[str]] = frozenset(
         {"chunks", "graph", "entity_vectors", "communities", "reports"}
@@ -36,17 +36,17 @@ class GraphRAGLocal:
     calls: ClassVar[str] = "1"
 
     k: int = 10
-    """Entities asked for (code: 10)."""
+    """Entities before oversampling (code: 10)."""
     oversample: int = 2
-    """So many times `k` are matched and kept (code: 2; they are never cut back)."""
+    """`oversample` times `k` entities are matched and kept (code: 2; the result is never reduced to `k`)."""
     seed_names: bool = True
-    """Also seed entities whose name stands in the question, ahead of the others (ours)."""
+    """Also seed entities that the question names, ahead of the others (ours)."""
     reports_share: float = 0.15
     """Share of the budget for reports (code: 0.15)."""
     tables_share: float = 0.35
     """Share for entities and relations (code: 0.35); the rest, 0.5, is for source texts."""
     relations_per_entity: int = 10
-    """Relations that lead out of the selection, at most so many per entity (code: 10)."""
+    """Most relations per entity that lead out of the selection (code: 10)."""
     max_tokens: int = 12_000
     """Budget of the context (code: 12,000)."""
 
@@ -66,10 +66,12 @@ class GraphRAGLocal:
         kept = [(n, e) for n, e in zip(rows, entities, strict=True) if e.chunks]
         rows, entities = [n for n, _ in kept], [e for _, e in kept]
         if not entities:
-            return nothing(question, "graphrag-local", "no entity of the graph matches the question", index)
+            return nothing_found(
+                question, "graphrag-local", "no entity of the graph matches the question", index
+            )
         # 2. Reports of their communities, by number of matched entities, then rating.
         reports = self._reports(entities, index)
-        # 3. Entities one at a time with their relations, until the tables are full.
+        # 3. Add entities one at a time with their relations, until the tables are full.
         edges = index.relations_at(rows)
         shown, relations = self._tables(rows, entities, edges, whys, index)
         # 4. Source texts by entity order, then by how many of the relations they hold.
@@ -133,7 +135,7 @@ class GraphRAGLocal:
             cost = sum(count_tokens(item.text) + 3 for item in (*chosen, row))
             cost += sum(count_tokens(relation_line(texts[n])) + 3 for n in picked)
             if cost > budget and chosen:
-                break  # the last good state stands
+                break  # the previous state is the result
             chosen.append(row)
             best = picked
         return tuple(chosen), [texts[n] for n in best]
@@ -142,19 +144,19 @@ class GraphRAGLocal:
 def _relations_for(
     edges: Sequence[Neighbour], selected: set[int], most: int, degrees: Sequence[int]
 ) -> list[int]:
-    """Relations inside the selection first, then those that lead out by links to it and rank, at most `most`."""
+    """Rank relations: those inside the selection by rank, then `most` leading out of it by links to it, then rank."""
     inside = [e for e in edges if e.source in selected and e.target in selected]
     outside = [e for e in edges if (e.source in selected) != (e.target in selected)]
-    links = Counter(e.target if e.source in selected else e.source for e in outside)
 
     def rank(e: Neighbour) -> int:
         return int(degrees[e.source]) + int(degrees[e.target])
 
-    def outer(e: Neighbour) -> int:
+    def outer_end(e: Neighbour) -> int:
         return e.target if e.source in selected else e.source
 
+    links = Counter(outer_end(e) for e in outside)
     inside.sort(key=lambda e: (-rank(e), e.n))
-    outside.sort(key=lambda e: (-links[outer(e)], -rank(e), e.n))
+    outside.sort(key=lambda e: (-links[outer_end(e)], -rank(e), e.n))
     return [e.n for e in inside] + [e.n for e in outside[:most]]
 
 

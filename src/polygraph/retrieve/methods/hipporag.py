@@ -1,8 +1,9 @@
 """HippoRAG 2: passages by personalised PageRank from the facts that match the question.
 
-Gutiérrez et al. (2025), arXiv:2502.14802, section 3, and the published code. Differences of the recommended variant:
-facts are found in two steps (`rescored`), and weights of fact and synonym edges of one pair add up instead of one
-replacing the other. Names keep the letters of all scripts, where the code drops all but a to z.
+Gutiérrez et al. (2025), arXiv:2502.14802, section 3, and the published code. A fact is a triple. The recommended
+variant differs in two ways: facts are found in two steps (`rescored`), and the weights of a fact edge and a synonym
+edge between one pair add up instead of one replacing the other. Names keep the letters of all scripts; the code drops
+everything but a to z.
 """
 
 from collections.abc import Sequence
@@ -19,7 +20,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step, Triple
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import as_json
+from polygraph.retrieve.evidence import scores_as_json
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit, top
@@ -31,7 +32,7 @@ _DIGITS = 9
 
 @dataclass(frozen=True, slots=True)
 class _Phrase:
-    """An entity from which the walk sets out."""
+    """An entity that seeds the walk (the paper's phrase node)."""
 
     n: int
     id: str
@@ -43,7 +44,7 @@ class _Phrase:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HippoRAG:
-    """Walk from the facts that match the question to the passages that hold them."""
+    """Walk from the facts that match the question to the passages that state them."""
 
     needs: ClassVar[frozenset[str]] = frozenset(
         {"chunks", "chunk_vectors", "graph", "mentions", "facts", "synonyms", "fact_vectors"}
@@ -53,10 +54,10 @@ class HippoRAG:
     facts: int = 5
     """Facts that match the question, before the filter (code: 5)."""
     rescored: int = 50
-    """So many facts, the nearest by the quick embedder of names, are compared again by the embedder of passages; 0: the
-    quick one decides (ours; the paper has one large embedder for everything)."""
+    """Facts, the nearest by the fast name embedder, that are compared again by the passage embedder; 0 to rely on the
+    fast embedder (ours; the paper uses one large embedder for everything)."""
     filter: bool = True
-    """Drop facts that do not help, by the model, or by shared words without one (paper: recognition memory)."""
+    """Drop facts that do not help: by the model, or by shared words without one (paper: recognition memory)."""
     phrases: int = 5
     """Entities of the kept facts that seed the walk (code: 5)."""
     passage_weight: float = 0.05
@@ -64,11 +65,14 @@ class HippoRAG:
     damping: float = 0.5
     """Chance of following an edge rather than restarting, in [0, 1) (paper and code: 0.5)."""
     combine: Literal["sum", "overwrite"] = "sum"
-    """A pair with a fact and a synonym edge: weights add up (ours), or the synonym's replaces the fact's (code)."""
+    """For a pair with a fact edge and a synonym edge: add the weights (ours), or let the synonym replace the fact
+    (code)."""
     entity_edges: float = 1.0
-    """Factor of edges between entities against those to passages (ours: 1; code: 2, as it adds both directions)."""
+    """Weight factor of edges between entities, against edges to passages (ours: 1; code: 2, since it adds both
+    directions)."""
     tolerance: float = 1e-6
-    """Mass per edge that the walk may leave behind, see `graph.walks.walk` (ours; code: whole graph, to the end)."""
+    """Mass per edge that the walk may leave behind, see `graph.pagerank.walk` (ours; code: exact, on the whole
+    graph)."""
     k: int = 10
     """Passages that go into the context (ours, as for `naive`; paper: 5)."""
     max_tokens: int = 6_000
@@ -79,26 +83,26 @@ class HippoRAG:
         require(index, "hipporag", self.needs, models)
         vector = embed_question(question, models)
         dense = index.chunk_scores(vector)
-        # 1. Facts that match the question, and of these the ones that help.
+        # 1. Facts that match the question, filtered by recognition memory.
         matched = self._matched(question, vector, index, models)
         kept = matched
         if self.filter:
             chosen = relevant_facts(question, [t for t, _ in matched], models, method="hipporag")
             kept = [matched[i] for i in chosen]
         trace = [
-            Step(name="facts", value=as_json((t.id, s) for t, s in matched)),
+            Step(name="facts", value=scores_as_json((t.id, s) for t, s in matched)),
             Step(name="kept", value=[t.id for t, _ in kept]),
         ]
-        # 2. Entities of these facts, by fact score over number of passages, averaged over their facts.
+        # 2. Entities of these facts: fact score over number of passages, averaged over their facts.
         phrases = self._phrases(kept, index)
         if not phrases:
-            # With no fact left the question is answered by similarity alone (paper, section 3.3).
+            # Without facts, fall back to dense retrieval (paper, section 3.3).
             reason = "no fact matches the question" if not matched else "the filter kept no fact"
             return self._dense(question, dense, index, [*trace, Step(name="fallback", value=reason)])
-        # 3. Every passage is a faint seed, by its own similarity.
+        # 3. Every passage is a weak seed, by its own similarity.
         rows = np.flatnonzero(np.isfinite(dense))
         priors = self.passage_weight * _min_max(dense[rows])
-        # 4. Walk; the ranking is read off the passages.
+        # 4. Walk; the ranking is that of the passage nodes.
         network = self._network(index)
         seeds = np.concatenate([[p.n for p in phrases], rows + index.n_entities]).astype(np.int64)
         weights = np.concatenate([[p.weight for p in phrases], priors])
@@ -130,7 +134,7 @@ class HippoRAG:
     def _matched(
         self, question: str, vector: Vectors, index: Snapshot, models: Models
     ) -> list[tuple[Triple, float]]:
-        """Facts most like the question, with scores scaled to [0, 1] among all that were compared."""
+        """Return the facts nearest to the question, with scores scaled to [0, 1] among all that were compared."""
         scores = index.fact_scores(embed_question(question, models, names=True))
         near = [hit.n for hit in top(scores, self.rescored or self.facts)]
         triples = index.triples(near)
@@ -148,7 +152,7 @@ class HippoRAG:
         return [(triples[near[i]], float(scaled[i])) for i in order]
 
     def _phrases(self, facts: Sequence[tuple[Triple, float]], index: Snapshot) -> list[_Phrase]:
-        """Entities of facts, by weight, then row."""
+        """Rank the entities of facts by weight, then row."""
         ends: dict[str, list[tuple[Triple, float]]] = {}
         for triple, score in facts:
             for end in (triple.source, triple.target):
@@ -166,12 +170,12 @@ class HippoRAG:
             )
             for n, entity in zip(rows, index.entities(rows), strict=True)
         ]
-        # A fact of the lowest score gives no weight, and a walk must begin somewhere.
+        # The fact with the lowest score has no weight, and a walk cannot start from nothing.
         found = [phrase for phrase in found if phrase.weight > 0]
         return sorted(found, key=lambda p: (-round(p.weight, _DIGITS), p.n))[: self.phrases]
 
     def _network(self, index: Snapshot) -> Network:
-        """Facts and synonyms between entities, and entities with the passages that mention them."""
+        """Build the network: facts and synonyms between entities, and mentions between entities and passages."""
         facts, synonyms = index.edges("facts"), index.edges("synonyms")
         if self.combine == "overwrite":
             between = [index.derived("hipporag overwrite", lambda: overwrite(facts, synonyms))]
@@ -183,7 +187,7 @@ class HippoRAG:
     def _dense(
         self, question: str, dense: NDArray[np.float32], index: Snapshot, trace: Sequence[Step]
     ) -> Retrieval:
-        """Passages by their own similarity."""
+        """Rank passages by dense retrieval alone."""
         hits = top(dense, RANKED)
         reason = trace[-1].value
         return pack_chunks(
@@ -207,38 +211,36 @@ class HippoRAG:
         walked: Walk,
         index: Snapshot,
     ) -> list[str]:
-        """For each passage the way by which most of its score came, and its own similarity."""
-        ways = paths(network, walked, [hit.n + index.n_entities for hit in hits], damping=self.damping)
-        vertices = sorted({vertex for way in ways for vertex in way})
+        """Explain each passage: its own similarity, and the path by which most of its score came."""
+        routes = paths(network, walked, [hit.n + index.n_entities for hit in hits], damping=self.damping)
+        vertices = sorted({vertex for route in routes for vertex in route})
         rows = [v for v in vertices if v < index.n_entities]
-        places = [v for v in vertices if v >= index.n_entities]
+        passages = [v for v in vertices if v >= index.n_entities]
         names = {v: entity.name for v, entity in zip(rows, index.entities(rows), strict=True)}
-        names |= {
-            v: chunk.id
-            for v, chunk in zip(places, index.chunks([v - index.n_entities for v in places]), strict=True)
-        }
+        chunks = index.chunks([v - index.n_entities for v in passages])
+        names |= {v: chunk.id for v, chunk in zip(passages, chunks, strict=True)}
         seeded = {p.n: p.facts[0] for p in phrases}
         texts = []
-        for hit, way in zip(hits, ways, strict=True):
-            said = f"walk {hit.score:.6f}; cosine {dense[hit.n]:.3f} with the question"
-            if len(way) > 1:
-                said += f"; most of it came by {' → '.join(names[v] for v in way)}"
-            if way[0] in seeded:
-                fact = seeded[way[0]]
-                said += f", from the fact ({fact.source} → {fact.predicate} → {fact.target})"
-            texts.append(said)
+        for hit, route in zip(hits, routes, strict=True):
+            text = f"walk {hit.score:.6f}; cosine {dense[hit.n]:.3f} with the question"
+            if len(route) > 1:
+                text += f"; most of it came by {' → '.join(names[v] for v in route)}"
+            if route[0] in seeded:
+                fact = seeded[route[0]]
+                text += f", from the fact ({fact.source} → {fact.predicate} → {fact.target})"
+            texts.append(text)
         return texts
 
 
 def _min_max(values: NDArray[np.floating], some: NDArray[np.floating] | None = None) -> Floats:
-    """Scale values so that the least of all is 0 and the greatest 1; all 1 if they are the same (as the code)."""
+    """Scale `some` of the values, default all, to [0, 1] by the range of all; all 1 if they are equal (as the code)."""
     low, high = float(values.min()), float(values.max())
     wanted = np.asarray(values if some is None else some, dtype=np.float64)
     return (wanted - low) / (high - low) if high > low else np.ones(len(wanted))
 
 
 def _spread(rows: NDArray[np.int64], values: Floats, n: int) -> Floats:
-    """Values at their rows, ``-inf`` elsewhere."""
+    """Place values at their rows of an array of `n`, ``-inf`` elsewhere."""
     spread = np.full(n, -np.inf)
     spread[rows] = values
     return spread

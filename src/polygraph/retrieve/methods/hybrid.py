@@ -1,6 +1,6 @@
-"""BM25 and vectors fused by reciprocal rank, with an optional cross-encoder.
+"""BM25 and dense retrieval, combined by reciprocal rank fusion, with an optional cross-encoder.
 
-Reciprocal rank fusion: Cormack, Clarke and Buettcher (2009), with their k of 60.
+Cormack, Clarke and Buettcher (2009), with their k of 60.
 """
 
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ from polygraph.store.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Hybrid:
-    """Fuse the rankings of `bm25` and `naive`."""
+    """Fuse the rankings by words and by vectors."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical", "chunk_vectors"})
     calls: ClassVar[str] = "1"
@@ -34,7 +34,7 @@ class Hybrid:
     rrf_k: int = 60
     """Constant of the fusion (paper: 60)."""
     rerank: int = 0
-    """First so many are ordered anew by the cross-encoder; 0 for none. Costs about 60 ms each on two cores."""
+    """Chunks that the cross-encoder reorders, the first ones; 0 for none. About 60 ms per chunk on two cores."""
     max_tokens: int = 6_000
     """Budget of the context."""
 
@@ -46,13 +46,13 @@ class Hybrid:
         fused = reciprocal_rank_fusion([[h.n for h in words], [h.n for h in dense]], k=self.rrf_k)
         hits = rerank(question, fused, index, models, self.rerank) if self.rerank else fused
         hits = hits[: max(self.k, RANKED)]
-        places = [{h.n: r for r, h in enumerate(ranking, 1)} for ranking in (words, dense)]
+        ranks = [{h.n: r for r, h in enumerate(ranking, 1)} for ranking in (words, dense)]
         return pack_chunks(
             question,
             "hybrid",
             index,
             hits,
-            [f"words: {_place(places[0], h.n)}; meaning: {_place(places[1], h.n)}" for h in hits],
+            [f"words: {_rank(ranks[0], h.n)}; meaning: {_rank(ranks[1], h.n)}" for h in hits],
             k=self.k,
             max_tokens=self.max_tokens,
             trace=[
@@ -64,5 +64,5 @@ class Hybrid:
         )
 
 
-def _place(places: dict[int, int], n: int) -> str:
-    return f"rank {places[n]}" if n in places else "not found"
+def _rank(ranks: dict[int, int], n: int) -> str:
+    return f"rank {ranks[n]}" if n in ranks else "not found"

@@ -1,8 +1,8 @@
-"""KG-GraphRAG: statements around the names in a question, alone or with the passages behind them.
+"""KG-GraphRAG: triples around the names in a question, alone or with the passages that state them.
 
 "RAG vs. GraphRAG", arXiv:2502.11371, section 3.2, which builds on the knowledge-graph index of LlamaIndex (Liu 2022).
-The presets do what that index does; the recommended variants mend what hurts there: it walks from subject to object
-only, finds a name only if it is spelt alike, and takes whichever statements come first.
+The presets reproduce that index. The recommended variants fix three of its weaknesses: it follows triples from subject
+to object only, finds a name only by exact match, and takes the first triples rather than the best.
 """
 
 from collections import Counter, defaultdict
@@ -36,7 +36,7 @@ from polygraph.text.words import STOP_WORDS
 
 @dataclass(frozen=True, slots=True)
 class _Seed:
-    """An entity that a keyword leads to."""
+    """An entity from which triples are followed."""
 
     n: int
     entity: Entity
@@ -49,51 +49,53 @@ class _Fact:
 
     triple: Triple
     hop: int
-    """0 if it was found by its similarity alone."""
+    """Distance from the seed; 0 if it was found by similarity alone."""
     cosine: float
     why: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KnowledgeGraph:
-    """Look up the names of the question, follow statements from there, and read the passages that state them."""
+    """Look up the names in the question, follow triples from there, and read the passages that state them."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "graph", "name_vectors", "fact_vectors"})
     calls: ClassVar[str] = "2"
 
     text: bool = False
-    """Also read the passages (Triplets+Text); without, statements only."""
+    """Read the passages, too (Triplets+Text); otherwise triples only."""
     max_keywords: int = 10
-    """Names that are looked up (code: 10)."""
+    """Keywords that are looked up (code: 10)."""
     seed_names: bool = True
-    """Also look up names of the graph that stand in the question, ahead of the keywords (ours)."""
+    """Also seed entities that the question names, ahead of those of the keywords (ours)."""
     match: Literal["cascade", "exact"] = "cascade"
-    """`exact`: the name itself; `cascade`: else another spelling of it, else the nearest name (ours)."""
+    """`exact`: the name itself; `cascade`: or else an alias, or else the nearest name (ours)."""
     threshold: float = 0.8
-    """Cosine that the nearest name must reach (ours)."""
+    """Lowest cosine of the nearest name (ours)."""
     split: Literal["unmatched", "always"] = "unmatched"
-    """Which keywords are also looked up word by word: those that match nothing (ours), or all (code)."""
+    """Keywords that are also looked up word by word: those that match nothing (ours), or all (code)."""
     direction: Literal["both", "out"] = "both"
-    """`out` follows statements from subject to object only (code; reported there as issue 743)."""
+    """`out` follows triples from subject to object only (code; reported there as issue 743)."""
     depth: int = 2
-    """Hops from a name (code: 2)."""
+    """Hops from an entity (code: 2)."""
     per_node: int = 30
-    """Statements followed from one entity (code: 30)."""
+    """Triples followed from one entity (code: 30)."""
     similar_triples: int = 10
-    """Statements added for their cosine with the question alone (code: 2 if it has vectors of them)."""
+    """Triples added only for their cosine with the question (code: 2 if it has vectors of triples)."""
     order: Literal["similarity", "walk"] = "similarity"
-    """Statements by cosine with the question (ours), which also decides what `per_node` keeps; or as met (code)."""
+    """Order of triples: by cosine with the question (ours), which also decides what `per_node` keeps, or as reached
+    (code)."""
     max_triples: int = 30
-    """Statements that are kept (code: 30 if it has vectors of them, else no limit); 0 for no limit."""
+    """Triples that are kept (code: 30 if it has vectors of triples, otherwise all); 0 for all."""
     chunks_per_keyword: int = 3
-    """First passages that mention a name, each counted once more (code: 3); with `counted="ends"`."""
+    """With `counted="ends"`: first passages of each seed, which count once more (code: 3)."""
     counted: Literal["weights", "ends"] = "weights"
-    """`ends`: passages by how many ends of statements they mention (code). `weights`: a statement gives its cosine to
-    each passage that states it, and divides as much for each end among the passages that mention that (ours)."""
+    """How passages are scored. `ends`: by the number of ends of triples they mention (code). `weights`: each triple
+    gives its cosine to every passage that states it, and divides its cosine once for each end among the passages that
+    mention that end (ours)."""
     chunks_top: int = 10
     """Passages that go into the context (code: 10)."""
     text_share: float = 0.75
-    """Share of the budget for passages, which come first; what they leave is for statements (ours)."""
+    """Share of the budget for passages, which come first; what they leave unused is for triples (ours)."""
     max_tokens: int = 6_000
     """Budget of the context (ours; the code has none)."""
 
@@ -101,10 +103,10 @@ class KnowledgeGraph:
         """Retrieve for the question; ties by row."""
         name = "kg-text" if self.text else "kg-triplets"
         require(index, name, self.needs, models)
-        # 1. Names to look up, and the entities that bear them.
+        # 1. Keywords, and the entities they match.
         keywords = graph_keywords(question, models, method=name)[: self.max_keywords]
         seeds = self._seeds(question, keywords, index, models)
-        # 2. Statements around them; those that the filter hides score -inf.
+        # 2. Triples around them; those that the filter hides score -inf.
         scores = index.fact_scores(embed_question(question, models, names=True))
         reached = traverse_triples(
             [s.n for s in seeds],
@@ -119,12 +121,12 @@ class KnowledgeGraph:
         ends = list(dict.fromkeys(end for f in facts for end in (f.triple.source, f.triple.target)))
         numbers = index.entity_numbers(ends)
         entities = {e.id: e for e in index.entities(list(numbers.values()))}
-        # 3. Passages by how much of this they hold.
+        # 3. Passages by the triples they state and the ends they mention.
         counts = self._count(facts, seeds, entities)
         rows = index.chunk_numbers(list(counts))
         ranked = sorted(counts, key=lambda c: (-counts[c], rows[c]))
         if not self.text:
-            # A passage that states none of them is behind nothing that is read.
+            # Without text, only passages that state a triple are read at all.
             stated = {c for f in facts for c in f.triple.chunks}
             ranked = [c for c in ranked if c in stated]
         trace = (
@@ -138,16 +140,16 @@ class KnowledgeGraph:
         )
         if not facts:
             return nothing_found(question, name, self._why_nothing(keywords, seeds), index, trace)
-        # 4. Pack: passages first, statements behind them.
+        # 4. Pack: passages first, then triples.
         names = {i: e.name for i, e in entities.items()}
-        statements = tuple(
+        triples = tuple(
             triple_evidence(f.triple, float(len(facts) - i), f.why, index, names) for i, f in enumerate(facts)
         )
         passages = self._passages(ranked, counts, facts, index) if self.text else ()
         packed = pack(
             [
                 Block(heading="## Sources", items=passages, share=self.text_share),
-                Block(heading="## Statements", items=statements, share=1 - self.text_share),
+                Block(heading="## Statements", items=triples, share=1 - self.text_share),
             ],
             max_tokens=self.max_tokens,
         )
@@ -167,10 +169,10 @@ class KnowledgeGraph:
             return f"the graph has no entity by the name of {asked}"
         return f"no statement of the graph {'leads from' if self.direction == 'out' else 'is about'} {asked}"
 
-    # --- names --------------------------------------------------------------------------------------
+    # --- seeds --------------------------------------------------------------------------------------
 
     def _seeds(self, question: str, keywords: Sequence[str], index: Snapshot, models: Models) -> list[_Seed]:
-        """Entities in the order of the keywords, each once, with how they were matched."""
+        """Find the seeds in the order of the keywords, each entity once, with how it was matched."""
         whys: dict[int, str] = {}
         if self.seed_names:
             whys = {
@@ -199,7 +201,7 @@ class KnowledgeGraph:
         return [_Seed(n, e, whys[n]) for n, e in zip(whys, entities, strict=True) if e.chunks]
 
     def _named(self, texts: Sequence[str], index: Snapshot) -> Mapping[str, Sequence[tuple[int, str]]]:
-        """Entities by name, as row and manner: those of the name itself, else those that are also spelt so."""
+        """Look up entities by name, as row and manner: those with that name, or else those with that alias."""
         found = index.entities_named(list(texts))
         rows = sorted({n for ns in found.values() for n in ns})
         entities = {n: e for n, e in zip(rows, index.entities(rows), strict=True) if e.chunks}
@@ -216,7 +218,7 @@ class KnowledgeGraph:
     def _nearest(
         self, keywords: Sequence[str], index: Snapshot, models: Models
     ) -> Mapping[str, tuple[int, float]]:
-        """The entity with the nearest name for each keyword that has one near enough."""
+        """Find the entity with the nearest name for each keyword, if it reaches the threshold."""
         found = {}
         for keyword, vector in zip(keywords, embed_names(keywords, models), strict=True):
             for hit in index.search_names(vector, 1):
@@ -224,7 +226,7 @@ class KnowledgeGraph:
                     found[keyword] = (hit.n, hit.score)
         return found
 
-    # --- statements ---------------------------------------------------------------------------------
+    # --- triples ------------------------------------------------------------------------------------
 
     def _facts(
         self,
@@ -233,14 +235,14 @@ class KnowledgeGraph:
         scores: NDArray[np.float32],
         index: Snapshot,
     ) -> list[_Fact]:
-        """Statements in order, cut to `max_triples`."""
+        """Put triples in order and truncate them to `max_triples`."""
         met = {r.n: r for r in reached}
         similar = [hit.n for hit in top(scores, self.similar_triples)]
         rows = list(dict.fromkeys([*met, *similar]))
         if self.order == "similarity":
             rows.sort(key=lambda n: (-float(scores[n]), met[n].hop if n in met else 0, n))
         elif self.max_triples:
-            # What was added for its similarity is not lost to the cut.
+            # Triples that were added for their similarity are not truncated.
             others = [n for n in rows if n not in similar]
             kept = {*similar, *others[: max(0, self.max_triples - len(similar))]}
             rows = [n for n in rows if n in kept]
@@ -248,15 +250,15 @@ class KnowledgeGraph:
             rows = rows[: self.max_triples]
         triples = index.triples(rows)
         whys = {s.n: s.why for s in seeds}
-        passed = sorted({n for r in rows if r in met for n in met[r].path})
-        names = dict(zip(passed, (e.name for e in index.entities(passed)), strict=True))
+        on_paths = sorted({n for r in rows if r in met for n in met[r].path})
+        names = dict(zip(on_paths, (e.name for e in index.entities(on_paths)), strict=True))
         facts = []
         for n in rows:
             cosine = float(scores[n])
             why = "among the statements nearest to the question"
             if n in met:
-                way = " → ".join(names[p] for p in met[n].path)
-                why = f"{whys[met[n].seed]}; hop {met[n].hop} from {way}"
+                path = " → ".join(names[p] for p in met[n].path)
+                why = f"{whys[met[n].seed]}; hop {met[n].hop} from {path}"
             facts.append(
                 _Fact(triples[n], met[n].hop if n in met else 0, cosine, f"{why}; cosine {cosine:.3f}")
             )
@@ -267,7 +269,7 @@ class KnowledgeGraph:
     def _count(
         self, facts: Sequence[_Fact], seeds: Sequence[_Seed], entities: Mapping[str, Entity]
     ) -> dict[str, float]:
-        """How much of the statements each passage holds."""
+        """Score passages by the triples they state and the ends they mention."""
         counts: dict[str, float] = defaultdict(float)
         weighted = self.counted == "weights"
         at_ends: dict[str, float] = defaultdict(float)

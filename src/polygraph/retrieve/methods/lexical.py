@@ -1,4 +1,4 @@
-"""BM25 over chunks; the scoring is tantivy's (Lucene's form, k1 = 1.2, b = 0.75)."""
+"""BM25 over chunks: Robertson and Zaragoza (2009), scored by tantivy (Lucene's form, k1 = 1.2, b = 0.75)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,7 +12,7 @@ from polygraph.store.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BM25:
-    """Rank chunks by the words that they share with the question."""
+    """Rank chunks by the words they share with the question."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "lexical"})
     calls: ClassVar[str] = "1"

@@ -1,4 +1,4 @@
-"""Naive RAG: the chunks nearest to the question. The baseline of the papers; presets set its size as each does."""
+"""Naive RAG: the chunks nearest to the question by embedding. The baseline of the papers; presets use their sizes."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -12,13 +12,13 @@ from polygraph.store.snapshot import Snapshot
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Naive:
-    """Rank chunks by the cosine of their vectors with the question's."""
+    """Rank chunks by cosine between their vector and the question's."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "chunk_vectors"})
     calls: ClassVar[str] = "1"
 
     k: int = 10
-    """Chunks that go into the context (papers: 3 to 60, of other sizes; see the presets)."""
+    """Chunks that go into the context (papers: 3 to 60, of different sizes; see the presets)."""
     max_tokens: int = 6_000
     """Budget of the context."""
 

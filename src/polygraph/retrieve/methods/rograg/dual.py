@@ -12,9 +12,16 @@ from typing import ClassVar, Literal, TypeAlias
 from polygraph.models import Models
 from polygraph.records import Entity, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.dual_level import by_details, by_themes, first_seen, reranked, stated, within
-from polygraph.retrieve.evidence import entity_line, nothing, ordered_rows, relation_line
-from polygraph.retrieve.linked_passages import by_similarity
+from polygraph.retrieve.dual_level import (
+    deduplicate,
+    fit_rows,
+    passages_of_relations,
+    rerank_passages,
+    search_high_level,
+    search_low_level,
+)
+from polygraph.retrieve.evidence import entity_line, nothing_found, ordered_rows, relation_line
+from polygraph.retrieve.linked_passages import rank_by_similarity
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import (
     RANKED,
@@ -79,10 +86,10 @@ class RogragDual:
         # 2. Entities by the details (and themes), relations by the themes.
         low = tuple(dict.fromkeys((*keywords.low, *keywords.high))) if self.expand else keywords.low
         named = self._named(question, index)
-        details = by_details(
+        details = search_low_level(
             self._texts(low), index, models, k=self.entities, threshold=self.threshold, seeds=named
         )
-        themes = by_themes(
+        themes = search_high_level(
             self._texts(keywords.high), index, models, k=self.relations, threshold=self.threshold
         )
         # 3. Merge, themes before details, each row once; what the question names stands before both.
@@ -91,10 +98,10 @@ class RogragDual:
             **themes.whys,
             **{e.id: details.whys[e.id] for e in details.entities[: len(named)]},
         }
-        entities = first_seen([*details.entities[: len(named)], *themes.entities, *details.entities])
-        relations = first_seen([*themes.relations, *details.relations])
+        entities = deduplicate([*details.entities[: len(named)], *themes.entities, *details.entities])
+        relations = deduplicate([*themes.relations, *details.relations])
         # 4. Passages: of the relations found by themes, then those that mention the entities found by details.
-        passages = dict(stated(themes.relations))
+        passages = dict(passages_of_relations(themes.relations))
         if self.order == "graph":
             for item in sources_of(details.entities, details.relations, index):
                 passages.setdefault(item.id, item.why)
@@ -102,10 +109,10 @@ class RogragDual:
             for entity in entities:
                 for chunk in entity.chunks:
                     passages.setdefault(chunk, f"mentions {entity.name}")
-            near = by_similarity(list(passages), embed_question(question, models), index)
+            near = rank_by_similarity(list(passages), embed_question(question, models), index)
             passages = {c: f"{passages[c]}; cosine {cosine:.3f} with the question" for c, cosine in near}
         if self.rerank and models.reranker is not None:
-            scored = reranked(question, list(passages)[:RANKED], index, models, self.rerank)
+            scored = rerank_passages(question, list(passages)[:RANKED], index, models, self.rerank)
             passages = {
                 c: f"{passages[c]}; reranked, {score:.3f}" if i < self.rerank else passages[c]
                 for i, (c, score) in enumerate(scored)
@@ -122,7 +129,7 @@ class RogragDual:
         )
         if not entities and not relations:
             reason = f"nothing in the graph resembles the keywords by a cosine of {self.threshold:g}"
-            return nothing(question, "rograg-dual", reason, index, trace)
+            return nothing_found(question, "rograg-dual", reason, index, trace)
         return self._packed(
             question, (entities, relations, list(passages)), {**whys, **passages}, index, trace
         )
@@ -157,10 +164,10 @@ class RogragDual:
         entities, relations, passages = found
         wanted = self.entity_tokens + self.relation_tokens + self.chunk_tokens
         scale = min(1.0, self.max_tokens / wanted)
-        kept_entities, no_entities = within(
+        kept_entities, no_entities = fit_rows(
             entities, [entity_line(e) for e in entities], int(self.entity_tokens * scale), "entity"
         )
-        kept_relations, no_relations = within(
+        kept_relations, no_relations = fit_rows(
             relations, [relation_line(r) for r in relations], int(self.relation_tokens * scale), "relation"
         )
         chunks = index.chunks_by_id(passages)

@@ -27,20 +27,20 @@ _TYPE_MISMATCH = 0.3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Matching:
+class MatchingOptions:
     """How statements are matched; see the fields of the same names of `RogragLogic`."""
 
     link_threshold: float
     predicate_threshold: float
     max_hops: int
     facts: int
-    least_facts: int
+    min_facts: int
     whole_facts: bool
     rerank: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Linked:
+class LinkedName:
     """A name, and the entities that it was linked to."""
 
     text: str
@@ -65,7 +65,7 @@ class Fact:
     why: str
 
 
-def link(name: str, index: Snapshot, models: Models, threshold: float) -> Linked:
+def link_name(name: str, index: Snapshot, models: Models, threshold: float) -> LinkedName:
     """Link a name to an entity: one that is spelt so (with its namesakes), else the nearest by name alone.
 
     Args:
@@ -77,20 +77,20 @@ def link(name: str, index: Snapshot, models: Models, threshold: float) -> Linked
     spelt = index.entities_named([name]).get(name, [])
     spelt = [n for n, e in zip(spelt, index.entities(spelt), strict=True) if e.chunks][:_NAMESAKES]
     if spelt:
-        return Linked(text=name, rows=tuple(spelt), score=1.0)
+        return LinkedName(text=name, rows=tuple(spelt), score=1.0)
     hits = index.search_names(embed_names([name], models)[0], 1)
     near = [hit for hit in hits if hit.score >= threshold]
-    return Linked(text=name, rows=tuple(h.n for h in near), score=near[0].score if near else 0.0)
+    return LinkedName(text=name, rows=tuple(h.n for h in near), score=near[0].score if near else 0.0)
 
 
-def matching_facts(
+def search_facts(
     question: str,
     subjects: Sequence[int],
     predicate: str,
     objects: Sequence[int],
     index: Snapshot,
     models: Models,
-    how: Matching,
+    how: MatchingOptions,
     *,
     type_wanted: str = "",
 ) -> list[Fact]:
@@ -109,7 +109,7 @@ def matching_facts(
     Returns:
         At most ``how.facts`` statements; ties by row. On paths, statements of one path stand together.
     """
-    similar = _Similar(question, predicate, index, models, how)
+    similar = _FactScorer(question, predicate, index, models, how)
     if subjects and objects:
         found = _on_paths(subjects, objects, similar)
         return found[: how.facts]
@@ -126,10 +126,12 @@ def matching_facts(
     return _reranked(question, found, index, models, how.rerank)[: how.facts]
 
 
-class _Similar:
+class _FactScorer:
     """Similarity of statements with a predicate, and with the whole question."""
 
-    def __init__(self, question: str, predicate: str, index: Snapshot, models: Models, how: Matching) -> None:
+    def __init__(
+        self, question: str, predicate: str, index: Snapshot, models: Models, how: MatchingOptions
+    ) -> None:
         self.index = index
         self.how = how
         self.predicate = predicate
@@ -168,10 +170,10 @@ class _Similar:
     def kept(self, facts: list[Fact]) -> list[Fact]:
         """Those that reach the threshold, but at least as many as are always kept."""
         n = sum(f.score >= self.how.predicate_threshold for f in facts)
-        return sorted(facts, key=lambda f: (-f.score, f.n))[: max(n, self.how.least_facts)]
+        return sorted(facts, key=lambda f: (-f.score, f.n))[: max(n, self.how.min_facts)]
 
 
-def _on_paths(subjects: Sequence[int], objects: Sequence[int], similar: _Similar) -> list[Fact]:
+def _on_paths(subjects: Sequence[int], objects: Sequence[int], similar: _FactScorer) -> list[Fact]:
     """Statements along paths, path by path: by the mean over its hops of the best similarity, then its length."""
     index, how = similar.index, similar.how
     routes = [
@@ -195,7 +197,7 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], similar: _Similar
             scored.append((sum(best) / len(best), max(best), path, steps))
     scored.sort(key=lambda s: (-round(s[0], 6), len(s[2]), s[2]))
     n_kept = sum(s[1] >= how.predicate_threshold for s in scored)
-    kept = [s for s in scored if s[1] >= how.predicate_threshold] if n_kept else scored[: how.least_facts]
+    kept = [s for s in scored if s[1] >= how.predicate_threshold] if n_kept else scored[: how.min_facts]
     found: dict[int, Fact] = {}
     for _, _, path, steps in kept:
         told = " – ".join(e.name for e in index.entities(path))
@@ -207,7 +209,7 @@ def _on_paths(subjects: Sequence[int], objects: Sequence[int], similar: _Similar
     return list(found.values())
 
 
-def _by_predicate(predicate: str, similar: _Similar) -> list[Fact]:
+def _by_predicate(predicate: str, similar: _FactScorer) -> list[Fact]:
     """Statements with the nearest predicate; and with `whole_facts` those nearest to the question."""
     index, how = similar.index, similar.how
     rows: list[int] = []
@@ -246,7 +248,7 @@ def _reranked(question: str, facts: list[Fact], index: Snapshot, models: Models,
     """Order the first statements anew by the cross-encoder, where there is one."""
     if models.reranker is None or not top or not facts:
         return facts
-    names = names_of(facts[:top], index)
+    names = entity_names(facts[:top], index)
     texts = [triple_line(f.triple, names) for f in facts[:top]]
     scores = models.calls.score(models.reranker, question, texts, stage="rerank")
     order = sorted(range(len(texts)), key=lambda i: (-round(float(scores[i]), 5), i))
@@ -254,7 +256,7 @@ def _reranked(question: str, facts: list[Fact], index: Snapshot, models: Models,
     return head + facts[top:]
 
 
-def names_of(facts: Sequence[Fact], index: Snapshot) -> dict[str, str]:
+def entity_names(facts: Sequence[Fact], index: Snapshot) -> dict[str, str]:
     """Names of the ends of some statements, by entity id."""
     rows = sorted({row for f in facts for row in (f.source, f.target)})
     return {e.id: e.name for e in index.entities(rows)}

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 from polygraph.models import Models
 from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing, passages_of
+from polygraph.retrieve.evidence import nothing_found, passages_of
 from polygraph.retrieve.methods.rograg.dual import NEEDS as DUAL_NEEDS
 from polygraph.retrieve.methods.rograg.dual import Order, RogragDual
 from polygraph.retrieve.methods.rograg.logic_form import NEEDS as LOGIC_NEEDS
@@ -44,7 +44,7 @@ class Rograg:
     """`pre`: judge the evidence before answering (0.75); `post`: judge a finished answer (0.72; table 7); `none`."""
     intents: bool = True
     """Greetings, questions about the system and fragments get no retrieval (figure 2)."""
-    least_characters: int = 2
+    min_characters: int = 2
     """A question with fewer letters and digits gets no retrieval (code: 2 characters)."""
     refuse_below: float = 0.18
     """Relevance below which a question is refused (code's sample: 0.1808). Fit it with `relevance.calibrate`."""
@@ -54,7 +54,7 @@ class Rograg:
     """Entities that the question names come first in dual-level retrieval (ours)."""
     chunk_rerank: int = 10
     """Passages that are reranked in dual-level retrieval (code: 10)."""
-    least_facts: int = 3
+    min_facts: int = 3
     """As for `rograg-logic`, and so `whole_facts`."""
     whole_facts: bool = True
     """A statement may resemble the question as a whole (ours)."""
@@ -71,7 +71,7 @@ class Rograg:
         trace: list[Step] = []
         # 1. What is too short, or no question, gets no retrieval.
         if reason := self._no_question(question, models, trace):
-            return nothing(question, "rograg", reason, index, tuple(trace))
+            return nothing_found(question, "rograg", reason, index, tuple(trace))
         # 2. Neither does what the graph knows nothing of.
         keywords = question_keywords(question, models, method="rograg")
         near = relevance(keywords, index, models)
@@ -86,10 +86,10 @@ class Rograg:
         if near.score < self.refuse_below and not is_global_question(question):
             measured = f"relevance {near.score:.3f}, below {self.refuse_below:g}"
             reason = f"nothing in the graph is near the question ({measured})"
-            return nothing(question, "rograg", reason, index, tuple(trace))
+            return nothing_found(question, "rograg", reason, index, tuple(trace))
         # 3. Logic form, if its evidence or its answer passes the check.
         logic = RogragLogic(
-            least_facts=self.least_facts,
+            min_facts=self.min_facts,
             whole_facts=self.whole_facts,
             max_tokens=min(self.logic_tokens, self.max_tokens),
         )
@@ -115,9 +115,9 @@ class Rograg:
     def _no_question(self, question: str, models: Models, trace: list[Step]) -> str:
         """Why there is nothing to look up; empty if there is."""
         n = sum(character.isalnum() for character in question)
-        if n < self.least_characters:
+        if n < self.min_characters:
             trace.append(Step(name="intent", value="too short"))
-            return f"the question has {n} letters and digits; at least {self.least_characters} are needed"
+            return f"the question has {n} letters and digits; at least {self.min_characters} are needed"
         if not self.intents:
             return ""
         intent = classify_intent(question, models, method="rograg")

@@ -1,4 +1,4 @@
-"""Statements reached from some entities by following statements."""
+"""Breadth-first traversal of triples from some entities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,20 +11,20 @@ from polygraph.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
-class Reached:
-    """A triple that a walk came upon."""
+class ReachedTriple:
+    """A triple that the traversal reached."""
 
     n: int
     """Row of the triple."""
     hop: int
-    """Hops from the seed, from 1."""
+    """Hops from the seed, counted from 1."""
     seed: int
-    """Row of the entity from which the walk set out."""
+    """Row of the entity at which the traversal started."""
     path: tuple[int, ...]
-    """Rows of the entities passed, the seed first, the one at which the triple was met last."""
+    """Rows of the entities on the way: the seed first, the entity at which the triple was reached last."""
 
 
-def walk_triples(
+def traverse_triples(
     seeds: Sequence[int],
     index: Snapshot,
     scores: NDArray[np.float32],
@@ -33,26 +33,26 @@ def walk_triples(
     per_node: int,
     direction: Literal["both", "out"],
     best_first: bool,
-) -> list[Reached]:
-    """Follow triples from entity to entity, breadth first; every entity is left once and every triple met once.
+) -> list[ReachedTriple]:
+    """Follow triples from entity to entity, breadth first; each entity is expanded once, each triple returned once.
 
     Args:
-        seeds: rows of entities; an earlier one takes what several reach in as many hops.
+        seeds: rows of entities; a triple that several reach in as many hops belongs to the earliest.
         index: with the layer `graph`.
-        scores: one for each triple, shape ``(n_triples,)``; those with ``-inf`` are never followed.
-        depth: most hops, at least 1.
-        per_node: most triples that are followed from one entity.
-        direction: `out` follows from subject to object only.
-        best_first: from an entity, follow the triples with the best scores; otherwise the first by row.
+        scores: one per triple, shape ``(n_triples,)``; triples with ``-inf`` are never followed.
+        depth: greatest number of hops, at least 1.
+        per_node: most triples followed from one entity.
+        direction: `out` follows triples from subject to object only.
+        best_first: follow the triples with the best scores of an entity; otherwise the first by row.
 
     Returns:
-        Triples by hop, then by the order in which the entities were met, then best or first.
+        Triples by hop, then in the order in which their entities were reached, then by score or row.
     """
     ends = ("source",) if direction == "out" else ("source", "target")
     paths: dict[int, tuple[int, ...]] = {n: (n,) for n in seeds}
     frontier = list(paths)
     met: set[int] = set()
-    found: list[Reached] = []
+    found: list[ReachedTriple] = []
     for hop in range(1, depth + 1):
         at: dict[int, list[tuple[int, int]]] = {n: [] for n in frontier}
         for row, source, target in index.triples_at(frontier, ends=ends):
@@ -69,7 +69,7 @@ def walk_triples(
                 steps.sort(key=lambda step: (-float(scores[step[0]]), step[0]))
             for row, other in steps[:per_node]:
                 met.add(row)
-                found.append(Reached(row, hop, paths[node][0], paths[node]))
+                found.append(ReachedTriple(row, hop, paths[node][0], paths[node]))
                 if other not in paths:
                     paths[other] = (*paths[node], other)
                     reached.append(other)

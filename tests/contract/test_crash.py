@@ -11,6 +11,7 @@ import sys
 import time
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Timer
 
 import pytest
 
@@ -209,7 +210,7 @@ def test_readers_during_builds_see_finished_states_and_never_an_error(tmp_path, 
     )
     try:
         assert reader.stdout.readline().strip() == "ready"
-        for n in range(1, 11):
+        for n in range(1, 6):
             with opened(index) as writer:
                 writer.add(write_files(folder, state(n)))
             assert reader.poll() is None, reader.stderr.read()
@@ -249,16 +250,21 @@ def test_an_open_index_follows_what_another_process_finishes(index):
 
 def test_a_second_writer_waits_as_long_as_it_is_told(index, call, start):
     code = (
-        "import time\nfrom pathlib import Path\nfrom polygraph.store.lock import writing\n"
-        f"with writing(Path({str(index)!r})):\n    print('held', flush=True)\n    time.sleep(2.5)"
+        "import sys\nfrom pathlib import Path\nfrom polygraph.store.lock import writing\n"
+        f"with writing(Path({str(index)!r})):\n    print('held', flush=True)\n    sys.stdin.read()"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
     with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, env=environment
+        [sys.executable, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=environment,
     ) as first:
         assert first.stdout.readline().strip() == "held"
         fails(call("remove", "log.md", "--index", index), f"process {first.pid}")
         fails(call("remove", "log.md", "--index", index, "--wait", "0.2"), f"process {first.pid}")
+        Timer(0.3, first.stdin.close).start()
         ended = call("remove", "log.md", "--index", index, "--wait", "30", "--json")
         assert ended.code == 0, ended.err
         assert json.loads(ended.out)["removed"] == 1

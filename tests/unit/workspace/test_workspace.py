@@ -181,6 +181,7 @@ def carol(shared_data, tmp_path_factory):
         pytest.skip(str(error))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_book_tells_who_scrooges_partner_was(carol, method):
     found = carol.ask("Who was Scrooge's late business partner?", method)
@@ -191,6 +192,7 @@ def test_the_book_tells_who_scrooges_partner_was(carol, method):
         assert text[citation.start : citation.end] == citation.quote
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_book_says_something_on_what_changes_scrooges_mind(carol, method):
     found = carol.ask("What changes Scrooge's mind?", method)
@@ -198,6 +200,7 @@ def test_the_book_says_something_on_what_changes_scrooges_mind(carol, method):
     assert found.citations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_the_book_cannot_tell_the_capital_of_mongolia(carol, method):
     found = carol.ask("What is the capital of Mongolia?", method)

@@ -23,7 +23,8 @@ from typing import Any
 from polygraph.extract.nlp import extractor as nlp
 from polygraph.indexing.estimate.ranges import Estimate, Range
 from polygraph.models.protocols import ChatRequest
-from polygraph.models.providers.scripted import ScriptedChat, ScriptedServer
+from polygraph.models.providers.scripted import ScriptedChat
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.records import Chunk, Window
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index

@@ -24,7 +24,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from polygraph.config import load_settings
-from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.records import Answer
 from polygraph.retrieve import METHODS
 from polygraph.testing import scripted_chat

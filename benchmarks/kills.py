@@ -23,7 +23,7 @@ from pathlib import Path
 
 from polygraph.models.calls import request_key
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.models.providers.scripted import ScriptedServer, Served
+from polygraph.models.providers.scripted_server import ScriptedServer, ServedCall
 from polygraph.testing import scripted_chat
 
 CONCURRENCY = 4
@@ -161,7 +161,7 @@ def stored(index: Path) -> set[str]:
         db.close()
 
 
-def key_of(entry: Served) -> str:
+def key_of(entry: ServedCall) -> str:
     """The key under which the reply to a request is stored."""
     body = entry.body
     turns = tuple(Message(turn["role"], turn["content"]) for turn in body["messages"])
@@ -171,7 +171,7 @@ def key_of(entry: Served) -> str:
     return request_key(str(body["model"]), request)
 
 
-def answered(server: ScriptedServer, wait_s: float = 0.0) -> list[Served]:
+def answered(server: ScriptedServer, wait_s: float = 0.0) -> list[ServedCall]:
     """Calls that were answered, after those under way have come to their end."""
     until = time.monotonic() + wait_s
     while time.monotonic() < until and any(entry.status == 0 for entry in server.log):

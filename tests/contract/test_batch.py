@@ -16,7 +16,7 @@ from polygraph.errors import BadInput, BudgetReached, ModelUnavailable, Requests
 from polygraph.models import Calls, ChatRequest, Message
 from polygraph.models.batch.jobs import BatchOptions
 from polygraph.models.providers.openai import OpenAIChat
-from polygraph.models.providers.scripted import ScriptedServer, _request_of
+from polygraph.models.providers.scripted_server import ScriptedServer, request_from_body
 from polygraph.testing import scripted_chat
 
 ENV = {"POLYGRAPH_CHAT_MODEL": "scripted"}
@@ -65,7 +65,7 @@ class Provider:
             self.failed.add(key)
             error = {"message": "The server had an error", "code": "server_error"}
             return named | {"response": {"status_code": 500, "body": {"error": error}}, "error": None}
-        reply = self.chat.chat(_request_of(body))
+        reply = self.chat.chat(request_from_body(body))
         return named | {"response": {"status_code": 200, "body": completion(reply)}, "error": None}
 
     def run(self):

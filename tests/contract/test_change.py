@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from polygraph.errors import BadInput, IndexMismatch
 from polygraph.models import Calls, Models
-from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
+from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.layers import DEPENDENCIES
 from polygraph.store.snapshot import Snapshot

@@ -10,7 +10,7 @@ import pytest
 from polygraph.config import Settings
 from polygraph.models import Calls, Models
 from polygraph.models.providers.openai import OpenAIChat
-from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from polygraph.models.providers.scripted import ScriptedServer, faults_at
+from polygraph.models.providers.scripted_server import ScriptedServer, faults_at
 from polygraph.testing import scripted_chat
 
 NAMES = ("Mara Quill", "Old Tobin", "Tobias Wren", "Ada Marsh", "Elias Crane", "Ruth Fenn")

@@ -8,7 +8,7 @@ from collections import Counter
 
 import pytest
 
-from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.testing import scripted_chat
 
 METHODS = ("naive", "bm25", "hybrid", "graphrag-local", "graphrag-global")

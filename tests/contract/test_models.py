@@ -11,7 +11,8 @@ from polygraph.errors import MissingExtra
 from polygraph.models import ChatModel, ChatRequest, Embedder, Message, Reranker
 from polygraph.models.providers.onnx import OnnxEmbedder, OnnxReranker
 from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder
-from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
+from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder, WordLlamaEmbedder
 
 TEXTS = ["The light burns all night.", "The harbour freezes in winter.", "灯台", "The light burns all night."]

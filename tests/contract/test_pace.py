@@ -12,8 +12,8 @@ from polygraph.errors import ModelUnavailable
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder
-from polygraph.models.providers.scripted import ScriptedChat, ScriptedServer
-from polygraph.models.quota import Quota
+from polygraph.models.providers.scripted import ScriptedChat
+from polygraph.models.providers.scripted_server import Quota, ScriptedServer
 
 
 @contextmanager
@@ -59,7 +59,7 @@ def test_a_limit_that_the_endpoint_tells_is_used_up_and_hardly_ever_passed(kind:
 
 @pytest.mark.slow
 def test_a_limit_that_is_only_refused_is_found_and_then_hardly_ever_passed() -> None:
-    with served(quota=Quota(requests=45, minute_s=1.5, tells=False)) as server:
+    with served(quota=Quota(requests=45, minute_s=1.5, sends_headers=False)) as server:
         seconds, ended = run(server, 220)
         # 45 at once, and then 30 a second.
         assert seconds < 1.5 * (220 - 45) / 30 + 1.0
@@ -82,10 +82,10 @@ def test_without_a_limit_nobody_waits() -> None:
         model = OpenAIChat("small", base_url=server.base_url)
         with Calls(None, concurrency=8) as calls:
             seconds, _ = run(server, 160, calls=calls)
-            pace = calls._sender._pace(model)
-            assert pace.rates("small").requests.per_s is None
-            assert pace.rates("small").tokens.per_s is None
-            assert pace.limit == 8
+            pacer = calls.pacer(model)
+            assert pacer.limits("small").requests.per_s is None
+            assert pacer.limits("small").tokens.per_s is None
+            assert pacer.concurrency == 8
         # 20 rounds of 0.05 s, and what the machine takes.
         assert seconds < 20 * 0.05 + 3.0
 
@@ -121,9 +121,9 @@ def test_vectors_and_texts_have_limits_of_their_own() -> None:
         with Calls(None) as calls:
             run(server, 10, calls=calls)
             calls.embed(embedder, [f"text {i}" for i in range(10)], "document", stage="y")
-            pace = calls._sender._pace(embedder)
-            assert pace.rates("small").requests.told
-            assert pace.rates("endpoint:vectors").requests.told
+            pacer = calls.pacer(embedder)
+            assert pacer.limits("small").requests.reported
+            assert pacer.limits("endpoint:vectors").requests.reported
 
 
 # --- silence, slowness, and an end --------------------------------------------------------------------
@@ -173,7 +173,7 @@ def test_an_endpoint_that_falls_silent_half_way_ends_the_run_with_its_address_an
         with pytest.raises(ModelUnavailable, match=r"seems to be down: 1[0-9] attempts in a row") as caught:
             calls.map(ask, range(200))
         assert server.base_url in str(caught.value)
-        assert "What is done is kept" in str(caught.value)
+        assert "Finished work is kept" in str(caught.value)
         assert time.monotonic() - began < 10
         assert calls.ledger()[0].ok == 10
         # It recovers: the same call goes through once the endpoint answers again.

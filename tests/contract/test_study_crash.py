@@ -16,7 +16,7 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.study_report import html_report
 from polygraph.models import Calls, Models
-from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.tasks.judge import ASPECTS
 from polygraph.testing import scripted_chat

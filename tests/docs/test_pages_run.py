@@ -21,7 +21,7 @@ from pathlib import Path
 import pytest
 
 from polygraph.models.open import has_local
-from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.scripted_server import ScriptedServer
 
 
 def _pages():

@@ -24,6 +24,7 @@ from polygraph.models.batch.store import BatchStore, FileState
 from polygraph.models.budget import Budget
 from polygraph.models.cache import Asked, Attempt, CallStore, Durability, LedgerRow, Quarantined
 from polygraph.models.embedding_cache import KeptVectors
+from polygraph.models.pacing import Pacer
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import (
     ChatModel,
@@ -108,9 +109,9 @@ class Calls:
                 raise BadInput(f"{name} is {cap}; it must be zero or more")
         self.concurrency = concurrency
         self._lock = threading.Lock()
-        self._store = CallStore(path, durability)
+        self.store = CallStore(path, durability)
         self._sender = Sender(
-            store=self._store,
+            store=self.store,
             budget=Budget(max_tokens=max_tokens, max_cost=max_cost),
             prices=prices,
             concurrency=concurrency,
@@ -119,11 +120,11 @@ class Calls:
             seed=seed,
         )
         self._pool = Pool(concurrency)
-        self._vectors = KeptVectors(self._store, self._sender, self._pool)
+        self._vectors = KeptVectors(self.store, self._sender, self._pool)
         self._flights: dict[str, _Flight] = {}
         self._written: dict[tuple[str, str], tuple[int, int]] = {}
-        self._quarantined = {entry.key for entry in self._store.quarantined()}
-        self.batch = Batch(batch, self._store, self._sender, kept=path is not None) if batch else None
+        self._quarantined = {entry.key for entry in self.store.quarantined()}
+        self.batch = Batch(batch, self.store, self._sender, kept=path is not None) if batch else None
 
     # --- language models ----------------------------------------------------------------------------
 
@@ -221,7 +222,7 @@ class Calls:
         for last in (False, True):
             key = request_key(model.name, second)
             running.replies.add(key)
-            reply = self._store.reply(key)
+            reply = self.store.reply(key)
             if reply is None:
                 raise UnusableReply("no reply is stored")
             if on_finish is not None:
@@ -257,7 +258,7 @@ class Calls:
                 raise flight.error
             # The other one was interrupted: this one tries itself.
         try:
-            stored = self._store.reply(key)
+            stored = self.store.reply(key)
             if stored is None:
                 flight.reply = self._chat(model, request, key, line, on_text)
                 return flight.reply
@@ -287,7 +288,7 @@ class Calls:
                 )
             )
         else:
-            self._store.log_cached(line.stage, line.method, line.model, 1)
+            self.store.log_cached(line.stage, line.method, line.model, 1)
             tokens = reply.prompt_tokens + reply.completion_tokens
             self._sender.count(Usage(cached_calls=1, cached_tokens=tokens))
         if on_text is not None:
@@ -307,7 +308,7 @@ class Calls:
         if here is not None and not is_local(model):
             writes = self._expected(line, request.max_output_tokens)
             here[0].ask(here[1], model, request, key, line, writes)
-            stored = self._store.reply(key)  # it lay there without having been asked for
+            stored = self.store.reply(key)  # it lay there without having been asked for
             assert stored is not None  # noqa: S101  a batch returns only then
             return self._from_store(stored, key, line, on_text)
         show = _Resumed(on_text) if on_text is not None else None
@@ -334,7 +335,7 @@ class Calls:
                 n_calls=1,
                 size=lambda: writes + (count() if reads is None else reads),
             )
-            kept = self._store.keep_reply(key, reply, done)
+            kept = self.store.keep_reply(key, reply, done)
         with self._lock:
             n, total = self._written.get((line.stage, line.model), (0, 0))
             self._written[line.stage, line.model] = (n + 1, total + reply.completion_tokens)
@@ -377,7 +378,7 @@ class Calls:
             embedder.name, wanted, lambda missing: self._vectors.embed(embedder, missing, kind, line)
         )
         if n_known:
-            self._store.log_cached(stage, method, embedder.name, n_known)
+            self.store.log_cached(stage, method, embedder.name, n_known)
         return vectors
 
     def score(
@@ -396,7 +397,7 @@ class Calls:
                 scores, done = self._sender.send(
                     reranker, call, line, key=digest("score", question), n_calls=0
                 )
-            self._store.log(done)
+            self.store.log(done)
             return scores
 
         known = shared()
@@ -404,7 +405,7 @@ class Calls:
             return send(texts)
         scores, n_known = known.score(reranker.name, question, texts, send)
         if n_known:
-            self._store.log_cached(stage, method, reranker.name, n_known)
+            self.store.log_cached(stage, method, reranker.name, n_known)
         return scores
 
     # --- many at once -------------------------------------------------------------------------------
@@ -459,7 +460,7 @@ class Calls:
 
     def waiting(self) -> list[FileState]:
         """Return the files of batches that hold requests without replies, by path."""
-        return BatchStore(self._store).files()
+        return BatchStore(self.store).files()
 
     def give_up_waiting(self, file: str) -> int:
         """No longer wait for the requests of a file: they are written again when they are asked again.
@@ -467,7 +468,7 @@ class Calls:
         Returns:
             How many these are.
         """
-        return BatchStore(self._store).give_up(file)
+        return BatchStore(self.store).give_up(file)
 
     def sharing(self) -> AbstractContextManager[None]:
         """Work out once, inside a ``with`` block, what methods that answer one question have in common.
@@ -486,6 +487,10 @@ class Calls:
         well, and its `seconds` are time on the clock.
         """
         return self._sender.meter()
+
+    def pacer(self, model: ChatModel | Embedder | Reranker) -> Pacer:
+        """Return the pacer of a model's endpoint: its concurrency and rate limits as known so far."""
+        return self._sender.pacer(model)
 
     @property
     def spent(self) -> Usage:
@@ -507,15 +512,15 @@ class Calls:
     def log_question(self, method: str, usage: Usage) -> None:
         """Count a question that a method answered with a model, so that its calls and tokens can be averaged."""
         tokens = usage.prompt_tokens + usage.completion_tokens + usage.cached_tokens
-        self._store.log_question(method, usage.calls + usage.cached_calls, tokens)
+        self.store.log_question(method, usage.calls + usage.cached_calls, tokens)
 
     def questions(self) -> dict[str, Asked]:
         """Return what each method was asked, by its name; variants of a method are told apart."""
-        return self._store.questions()
+        return self.store.questions()
 
     def ledger(self) -> list[LedgerRow]:
         """Return what was ever spent through this file, by stage, method and model, in that order."""
-        return self._store.ledger()
+        return self.store.ledger()
 
     # --- what could not be used ---------------------------------------------------------------------
 
@@ -525,31 +530,31 @@ class Calls:
             known = key in self._quarantined
             self._quarantined.discard(key)
         if known:
-            self._store.release([key])
+            self.store.release([key])
         return value
 
     def _quarantine(self, entry: Quarantined) -> None:
-        self._store.quarantine(entry)
+        self.store.quarantine(entry)
         with self._lock:
             self._quarantined.add(entry.key)
 
     def quarantined(self) -> list[Quarantined]:
         """Return the requests whose replies could not be used, with the last text as received."""
-        return self._store.quarantined()
+        return self.store.quarantined()
 
     def release(self, entries: Iterable[Quarantined]) -> None:
         """Forget the replies of requests in quarantine, so that they are asked again."""
         some = list(entries)
-        self._store.forget(key for entry in some for key in (entry.key, entry.repair_key))
-        self._store.release(entry.key for entry in some)
+        self.store.forget(key for entry in some for key in (entry.key, entry.repair_key))
+        self.store.release(entry.key for entry in some)
         with self._lock:
             self._quarantined.difference_update(entry.key for entry in some)
 
     def forget(self, keys: Iterable[str]) -> None:
         """Forget the replies to some requests, in quarantine or not, so that they are asked again."""
         some = list(keys)
-        self._store.forget(some)
-        self._store.release(some)
+        self.store.forget(some)
+        self.store.release(some)
         with self._lock:
             self._quarantined.difference_update(some)
 
@@ -568,7 +573,7 @@ class Calls:
         Returns:
             False if another process still reads the former state, so that the file keeps its log.
         """
-        done = self._store.keep_only(replies, vectors)
+        done = self.store.keep_only(replies, vectors)
         with self._lock:
             self._quarantined.intersection_update(replies)
         return done
@@ -577,7 +582,7 @@ class Calls:
 
     def close(self) -> None:
         """Close the file; a second time does nothing."""
-        self._store.close()
+        self.store.close()
 
     def __enter__(self) -> Self:
         return self

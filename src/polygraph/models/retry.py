@@ -1,4 +1,4 @@
-"""The way of one call to a model: paced, retried, capped, and every attempt counted."""
+"""Send one call to a model: paced, retried and capped, with every attempt recorded."""
 
 import contextvars
 import threading
@@ -13,31 +13,31 @@ from typing import Any, TypeVar
 from polygraph.errors import BadInput, ModelUnavailable, PolygraphError, UnusableReply
 from polygraph.models.budget import Budget
 from polygraph.models.cache import Attempt, CallStore
-from polygraph.models.pacing import Pace
+from polygraph.models.pacing import Pacer
 from polygraph.models.prices import FREE, Price, price_of
-from polygraph.models.transport import TransportError, TransportKind, listening
+from polygraph.models.transport import TransportError, TransportKind, header_listener
 from polygraph.records import Usage, digest
 
 S = TypeVar("S")
 
-LONGEST_BACKOFF_S = 60.0
-LONGEST_RETRY_AFTER_S = 900.0
-"""A server that asks to wait longer is treated as one that does not answer."""
-PATIENCE = 5
-"""Rate limits that a call bears for each retry that it has for failures: they say when, not whether."""
-EMPTY_REPLIES = 3
-"""Replies without text after which a request is given up: each of them is billed."""
+MAX_BACKOFF_S = 60.0
+MAX_RETRY_AFTER_S = 900.0
+"""A server that asks for a longer wait counts as one that does not answer."""
+RATE_LIMITS_PER_RETRY = 5
+"""Rate limits that a call tolerates for each of its retries: a rate limit says when to call, not that calling fails."""
+MAX_EMPTY_REPLIES = 3
+"""Empty replies after which a request fails: each of them is billed."""
 
 _METERS: contextvars.ContextVar[tuple["Meter", ...]] = contextvars.ContextVar("meters", default=())
 
 
 def is_local(model: object) -> bool:
-    """Tell whether a model runs on this machine: those have an attribute `local` that is true."""
+    """Tell whether a model runs on this machine, which its attribute `local` says."""
     return bool(getattr(model, "local", False))
 
 
 class Meter:
-    """What was called while it ran; `usage.seconds` is time on the clock."""
+    """Usage of the calls made while the meter runs; `usage.seconds` is wall-clock time."""
 
     def __init__(self, owner: object) -> None:
         self.owner = owner
@@ -48,7 +48,7 @@ class Meter:
 
     @property
     def usage(self) -> Usage:
-        """The sum so far, or of the whole block once it is over."""
+        """Usage so far, or of the whole block after it has ended."""
         seconds = self._seconds
         if seconds is None:
             seconds = time.perf_counter() - self._started
@@ -56,7 +56,7 @@ class Meter:
             return replace(self._sum, seconds=seconds)
 
     def add(self, usage: Usage) -> None:
-        """Add what a call took."""
+        """Add the usage of a call."""
         with self._lock:
             self._sum = self._sum + usage
 
@@ -66,14 +66,14 @@ class Meter:
 
 
 class Sender:
-    """Makes calls and keeps their accounts.
+    """Sends calls with pacing, retries and caps, and records every attempt.
 
     Args:
-        store: where the ledger is.
+        store: holds the ledger.
         budget: the caps.
         prices: by name of model.
         concurrency: calls in flight at once at one endpoint.
-        retries: attempts after the first that a call gets.
+        retries: attempts after the first.
         sleep: how to wait.
         seed: of the jitter.
     """
@@ -96,10 +96,10 @@ class Sender:
         self._retries = retries
         self._sleep = sleep
         self._seed = seed
-        # Each thread must have failed a few times: one burst of refused connections is not an outage.
-        self._breaker = max(8, 3 * concurrency)
+        # Every thread must fail a few times: one burst of refused connections is not an outage.
+        self._max_failures = max(8, 3 * concurrency)
         self._lock = threading.Lock()
-        self._paces: dict[str, Pace] = {}
+        self._pacers: dict[str, Pacer] = {}
         self._total = Meter(self)
         self._seconds = 0.0
 
@@ -113,108 +113,114 @@ class Sender:
         n_calls: int,
         size: Callable[[], int] | None = None,
     ) -> tuple[S, Attempt]:
-        """Try until there is a reply.
+        """Call a model until it replies.
 
         Args:
-            model: whose name, address and price count.
-            call: makes one attempt; returns what came, tokens read and tokens written.
-            line: the line of the ledger, to be filled in.
-            key: what the jitter depends on, besides the seed.
+            model: its name, address and price apply.
+            call: makes one attempt; returns the reply, tokens read and tokens written.
+            line: the ledger entry, to be completed.
+            key: seeds the jitter together with the seed.
             n_calls: 1 for language models, 0 for others, as `Usage` counts.
-            size: tells how many tokens the call is expected to take; asked only if the endpoint limits them.
+            size: returns the expected tokens of the call; called only if the endpoint limits tokens.
 
         Returns:
-            What came, and its line, which is not in the ledger yet: it is to be written with the reply.
+            The reply and its ledger entry, which is not written yet: it is to be committed with the reply.
 
         Raises:
             ModelUnavailable: if no attempt brought a reply, or the endpoint seems to be down.
-            UnusableReply: if this one request cannot be answered, while others may.
-            BudgetReached: if a cap was met between two attempts.
+            UnusableReply: if this request cannot be answered, while others may.
+            BudgetReached: if a cap was reached between two attempts.
         """
-        pace = self._pace(model)
-        before = pace.answers
-        served = 0.0
+        pacer = self.pacer(model)
+        answers_before = pacer.answers
+        waited_until = 0.0
         failures: Counter[TransportKind] = Counter()
         while True:
             if not is_local(model):
                 self._budget.check()
-            turn = pace.enter(served, model.name, size)
+            ticket = pacer.acquire(waited_until, model.name, size)
             clock = time.perf_counter()
             try:
-                with listening(partial(pace.heard, turn, model=model.name)):
+                with header_listener(partial(pacer.on_response, ticket, model=model.name)):
                     value, reads, writes = call()
             except TransportError as error:
-                served = pace.leave(turn, error, model=model.name)
-                self._fail(model, line, clock, n_calls, error)
+                waited_until = pacer.release(ticket, error, model=model.name)
+                self._record_failure(model, line, clock, n_calls, error)
                 failures[error.kind] += 1
-                others = n_calls > 0 and pace.answers > before
-                self._give_up_if_hopeless(model, error, failures, pace, others=others)
+                others_answered = n_calls > 0 and pacer.answers > answers_before
+                self._raise_if_final(model, error, failures, pacer, others_answered=others_answered)
                 self._sleep(self._delay(error, key, failures.total()))
             except BaseException as error:
-                pace.leave(turn, error, model=model.name)
-                self._fail(model, line, clock, n_calls, error)
+                pacer.release(ticket, error, model=model.name)
+                self._record_failure(model, line, clock, n_calls, error)
                 raise
             else:
-                pace.leave(turn, None, model=model.name, tokens=reads + writes)
-                done = self._filled(model, line, clock, reads, writes)
+                pacer.release(ticket, None, model=model.name, tokens=reads + writes)
+                done = self._completed(model, line, clock, reads, writes)
                 self._spend(model, done, n_calls)
                 return value, done
 
-    def _give_up_if_hopeless(
+    def _raise_if_final(
         self,
         model: Any,
         error: TransportError,
         failures: "Counter[TransportKind]",
-        pace: Pace,
+        pacer: Pacer,
         *,
-        others: bool,
+        others_answered: bool,
     ) -> None:
         """Raise unless another attempt makes sense.
 
         Args:
-            model: whose call it is.
-            error: how the last attempt ended.
-            failures: attempts of this call that failed, by kind.
-            pace: what is known of the endpoint.
-            others: True if other calls were answered in the meantime: then a call that always fails says
-                something of this request, and not of the endpoint. (Vectors are always needed, all of them.)
+            model: whose call failed.
+            error: of the last attempt.
+            failures: failed attempts of this call, by kind.
+            pacer: of the endpoint.
+            others_answered: True if other calls were answered in the meantime. Then a call that always fails is
+                at fault itself, not the endpoint. (Embedding calls never count: all vectors are needed.)
         """
         n = failures.total()
         if not error.retryable:
             raise UnusableReply(str(error)) from error
-        if failures["empty"] >= EMPTY_REPLIES:
+        if failures["empty"] >= MAX_EMPTY_REPLIES:
             raise UnusableReply(f"{error}, in {failures['empty']} attempts") from error
         url = getattr(model, "base_url", "")
         where = f"{model.name} at {url}" if url else str(model.name)
-        kept = "What is done is kept, and the same command goes on"
-        if pace.failures >= self._breaker:
+        resume = "Finished work is kept, and the same command continues"
+        if pacer.failures >= self._max_failures:
             raise ModelUnavailable(
-                f"{where} seems to be down: {pace.failures} attempts in a row came to nothing, the last "
-                f"because {error}. Start it again or correct the base URL. {kept}"
+                f"{where} seems to be down: {pacer.failures} attempts in a row failed, the last with: {error}. "
+                f"Start it again or correct the base URL. {resume}"
             ) from error
         limited = failures["rate_limit"]
-        if (error.retry_after_s or 0.0) > LONGEST_RETRY_AFTER_S or limited > self._retries * PATIENCE:
-            raise ModelUnavailable(f"{where} limits the rate beyond patience: {error}. {kept}") from error
+        if (
+            error.retry_after_s or 0.0
+        ) > MAX_RETRY_AFTER_S or limited > self._retries * RATE_LIMITS_PER_RETRY:
+            raise ModelUnavailable(
+                f"{where} still limits the rate after {n} attempts: {error}. {resume}"
+            ) from error
         if n - limited > self._retries:
-            if others:
+            if others_answered:
                 raise UnusableReply(
-                    f"no answer in {n} attempts, while other calls had one: {error}"
+                    f"no answer in {n} attempts, while other calls were answered: {error}"
                 ) from error
             raise ModelUnavailable(
-                f"{where} did not answer in {n} attempts, the last because {error}. {kept}"
+                f"{where} did not answer in {n} attempts, the last failed with: {error}. {resume}"
             ) from error
 
     def _delay(self, error: TransportError, key: str, n_failed: int) -> float:
-        """Wait at random up to 1, 2, 4... seconds ("full jitter", Brooker 2015), or as long as was asked.
+        """Return a random wait of up to 1, 2, 4... seconds ("full jitter", Brooker 2015), or the requested one.
 
-        The chance comes from the key and not from a shared stream, so that threads do not disturb it.
+        The random number is derived from the key and not drawn from a shared stream, so that threads do not affect it.
         """
         part = int(digest(str(self._seed), key, str(n_failed))[:8], 16) / 2**32
-        backoff = part * min(LONGEST_BACKOFF_S, 2.0 ** (n_failed - 1))
+        backoff = part * min(MAX_BACKOFF_S, 2.0 ** (n_failed - 1))
         return backoff if error.retry_after_s is None else error.retry_after_s + min(backoff, 1.0)
 
-    def _fail(self, model: Any, line: Attempt, clock: float, n_calls: int, error: BaseException) -> None:
-        """Put a failed attempt into the ledger."""
+    def _record_failure(
+        self, model: Any, line: Attempt, clock: float, n_calls: int, error: BaseException
+    ) -> None:
+        """Write a failed attempt to the ledger."""
         reads = writes = 0
         # An attempt that was interrupted may have been billed.
         unreported = not isinstance(error, PolygraphError) and not is_local(model)
@@ -222,11 +228,11 @@ class Sender:
             reads, writes, unreported = error.prompt_tokens, error.completion_tokens, error.unreported
         problem = (str(error) or type(error).__name__)[:500]
         failed = replace(line, outcome="failed", problem=problem, unreported=unreported)
-        done = self._filled(model, failed, clock, reads, writes)
+        done = self._completed(model, failed, clock, reads, writes)
         self._spend(model, done, n_calls)
         self._store.log(done)
 
-    def _filled(self, model: Any, line: Attempt, clock: float, reads: int, writes: int) -> Attempt:
+    def _completed(self, model: Any, line: Attempt, clock: float, reads: int, writes: int) -> Attempt:
         cost: float | None = 0.0
         if reads or writes:
             price = self._price(model)
@@ -246,28 +252,28 @@ class Sender:
         return FREE if is_local(model) else price_of(model.name, self._prices)
 
     def estimates(self, model: Any) -> bool:
-        """True if there is a cap that the model counts against, so that its tokens must be estimated."""
+        """Return True if a cap applies to the model, so that its tokens must be estimated."""
         return self._budget.capped and not is_local(model)
 
     def reserve(self, model: Any, reads: int, writes: int) -> AbstractContextManager[None]:
-        """Hold room under the caps for a call.
+        """Reserve budget for a call.
 
         Raises:
-            BadInput: if there is a cap on money and the model's price is not known.
-            BudgetReached: on entry, if there is no room.
+            BadInput: if cost is capped and the model's price is not known.
+            BudgetReached: on entry, if the budget does not allow the call.
         """
         if not self.estimates(model):
             return nullcontext()
         return self._budget.reserve(reads + writes, self._quote(model, reads, writes) or 0.0)
 
     def commit(self, model: Any, reads: int, writes: int, *, share: float) -> float | None:
-        """Book a call that others will make, in a batch, at what it is expected to take.
+        """Book the expected usage of a call that a batch service will make.
 
         Args:
-            model: whose call it is.
+            model: to be called.
             reads: tokens of the request.
-            writes: tokens that the reply is expected to have.
-            share: of the usual price.
+            writes: expected tokens of the reply.
+            share: of the regular price.
 
         Returns:
             The expected cost, None if the price is not known.
@@ -282,7 +288,7 @@ class Sender:
         return cost
 
     def cost_of(self, name: str, reads: int, writes: int) -> float | None:
-        """What a call of an endpoint's model costs, None if the price is not known."""
+        """Return the cost of a call to a model at an endpoint; None if the price is not known."""
         price = price_of(name, self._prices)
         return price.cost(reads, writes) if price else None
 
@@ -290,23 +296,24 @@ class Sender:
         price = self._price(model)
         if price is None and self._budget.max_cost is not None:
             raise BadInput(
-                f"the price of {model.name!r} is not known, so a cap on money cannot be kept. Add "
+                f"the price of {model.name!r} is not known, so its cost cannot be capped. Add "
                 f'prices."{model.name}" to polygraph.toml or POLYGRAPH_PRICES, or use --max-spend-tokens '
                 "instead of --max-cost"
             )
         return price.cost(reads, writes) if price else None
 
-    def _pace(self, model: Any) -> Pace:
+    def pacer(self, model: Any) -> Pacer:
+        """Return the pacer of a model's endpoint."""
         name = getattr(model, "base_url", "") or model.name
         with self._lock:
-            if name not in self._paces:
-                self._paces[name] = Pace(self._concurrency, self._sleep)
-            return self._paces[name]
+            if name not in self._pacers:
+                self._pacers[name] = Pacer(self._concurrency, self._sleep)
+            return self._pacers[name]
 
-    # --- accounts -------------------------------------------------------------------------------------
+    # --- usage ----------------------------------------------------------------------------------------
 
     def count(self, usage: Usage) -> None:
-        """Add to the total and to the meters that run around the caller."""
+        """Add usage to the total and to the meters that are running in this context."""
         self._total.add(usage)
         for meter in _METERS.get():
             if meter.owner is self:
@@ -314,19 +321,19 @@ class Sender:
 
     @contextmanager
     def meter(self) -> Iterator[Meter]:
-        """Measure what is called inside the block; see `Calls.meter`."""
+        """Measure the calls inside the ``with`` block; see `Calls.meter`."""
         meter = Meter(self)
         token = _METERS.set((*_METERS.get(), meter))
         try:
             yield meter
         finally:
             meter.stop()
-            # A generator that holds the block may be ended from another context, which has no meter to lose.
+            # A generator may be closed from another context, in which the meter was never set.
             with suppress(ValueError):
                 _METERS.reset(token)
 
     @property
     def spent(self) -> Usage:
-        """What was spent so far; `seconds` is the sum over calls that ran side by side."""
+        """Usage so far; `seconds` is the sum over concurrent calls."""
         with self._lock:
             return replace(self._total.usage, seconds=self._seconds)

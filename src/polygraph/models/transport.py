@@ -1,4 +1,4 @@
-"""How a model says that an attempt failed on the way, so that the caller knows whether to try again."""
+"""The error of a failed attempt, which tells the caller whether to retry, and the headers of responses."""
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from typing import Literal, TypeAlias
 
 from polygraph.errors import ModelUnavailable
-from polygraph.models.rate_limit import Counted
+from polygraph.models.rate_limit import LimitKind
 
 TransportKind: TypeAlias = Literal[
     "rate_limit", "timeout", "connection", "server", "malformed", "empty", "rejected"
@@ -17,37 +17,37 @@ _LISTENER: ContextVar[Callable[[Headers], None] | None] = ContextVar("listener",
 
 
 @contextmanager
-def listening(listener: Callable[[Headers], None]) -> Iterator[None]:
-    """Hand over the headers of every answer, inside a ``with`` block, as soon as they come.
+def header_listener(on_response: Callable[[Headers], None]) -> Iterator[None]:
+    """Call a function with the headers of every response received inside the ``with`` block.
 
-    They come long before the end of a streamed answer, and with refusals too.
+    It is called as soon as the headers arrive: long before the end of a streamed answer, and for refusals too.
     """
-    token = _LISTENER.set(listener)
+    token = _LISTENER.set(on_response)
     try:
         yield
     finally:
         _LISTENER.reset(token)
 
 
-def hear(headers: Headers) -> None:
-    """Pass the headers of an answer on to whoever listens in this thread."""
+def report_headers(headers: Headers) -> None:
+    """Pass the headers of a response to the listener of this thread, if there is one."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(headers)
 
 
 class TransportError(ModelUnavailable):
-    """One attempt failed; `Calls` decides what follows, and a model used without `Calls` simply fails.
+    """One attempt failed. `Calls` decides whether to retry; a model used without `Calls` simply fails.
 
     Attributes:
-        kind: `rate_limit` (429), `timeout` (silence), `connection` (none, or broken off), `server` (5xx),
-            `malformed` (not the protocol), `empty` (no text in the reply), `rejected` (this one request,
-            for instance as too long).
-        retryable: True if the same request may succeed at another time.
+        kind: `rate_limit` (429), `timeout` (no data), `connection` (refused or broken), `server` (5xx),
+            `malformed` (not the protocol), `empty` (no text in the reply), `rejected` (this request only, for
+            instance because it is too long).
+        retryable: True if the same request may succeed later.
         retry_after_s: seconds that the server asks to wait, or None.
-        prompt_tokens: tokens that the server reported for the failed attempt.
-        completion_tokens: the same for what it wrote.
-        limit_met: which limit a 429 spoke of, or None.
+        prompt_tokens: tokens read that the server reported for the failed attempt.
+        completion_tokens: tokens written that it reported.
+        limit_kind: the limit that a 429 names, or None.
     """
 
     def __init__(
@@ -59,22 +59,22 @@ class TransportError(ModelUnavailable):
         retry_after_s: float | None = None,
         prompt_tokens: int = 0,
         completion_tokens: int = 0,
-        limit_met: Counted | None = None,
+        limit_kind: LimitKind | None = None,
     ) -> None:
         self.kind: TransportKind = kind
         self.retryable = retryable
         self.retry_after_s = retry_after_s
         self.prompt_tokens = prompt_tokens
         self.completion_tokens = completion_tokens
-        self.limit_met = limit_met
+        self.limit_kind = limit_kind
         super().__init__(message)
 
     @property
     def unreported(self) -> bool:
-        """True if the server may have worked, and may bill, without telling us the tokens."""
+        """True if the server may have worked, and may bill, without reporting tokens."""
         return self.kind in {"timeout", "connection", "malformed"} and not self.prompt_tokens
 
     @property
     def endpoint_down(self) -> bool:
-        """True if nothing came from the endpoint: many of these in a row mean that it is down."""
+        """True if nothing came from the endpoint: many such errors in a row mean that it is down."""
         return self.kind in {"timeout", "connection"}

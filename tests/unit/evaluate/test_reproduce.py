@@ -13,12 +13,13 @@ from polygraph.cli import app
 from polygraph.errors import BadInput
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reproduce.measure import figures
 from polygraph.evaluate.reproduce.run import data_files, find_table, judging_stages, select
 from polygraph.evaluate.reproduce.tables import TABLES
-from polygraph.evaluate.runs.study_folder import Study, StudyAnswer
+from polygraph.evaluate.runs.study_folder import Study
 from polygraph.models import Calls, Models
-from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.testing import scripted_chat

@@ -10,7 +10,8 @@ from polygraph.extract.llm import extractor as llm
 from polygraph.models import Calls, ChatReply, ChatRequest, Models
 from polygraph.models.protocols import Message
 from polygraph.models.providers.openai import OpenAIChat
-from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
+from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.records import Chunk, Extraction, Window
 from polygraph.tasks.extract import extract_request, glean_request
 from polygraph.testing import scripted_extraction
@@ -115,7 +116,6 @@ def test_a_window_that_fails_is_recorded_and_the_others_go_on():
     assert [e.status for e in found] == ["ok", "failed", "ok"]
     assert "no record" in found[1].problem
     assert found[1].raw == "No."
-    assert llm.counts(found) == llm.Counts(ok=2, failed=1, entities=4, relations=2)
 
 
 def test_nothing_to_extract_is_no_failure():

@@ -31,7 +31,7 @@ from polygraph.indexing.estimate.simulated_graph import simulate_graph
 from polygraph.models import Calls, Models
 from polygraph.models.calls import LedgerRow
 from polygraph.models.prices import Price
-from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Community, EntityRow, Extraction, RelationRow, Window
 from polygraph.testing import scripted_chat

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from polygraph.models.providers.scripted import ScriptedServer
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.testing import scripted_chat
 
 

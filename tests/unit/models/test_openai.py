@@ -18,7 +18,8 @@ from polygraph.models.providers.openai import (
     _retry_after,
     served_models,
 )
-from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder, ScriptedServer
+from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.transport import TransportError
 from polygraph.text.tokens import count_tokens
 

@@ -1,4 +1,4 @@
-"""The arithmetic of limits, with a clock of our own, against a simulated endpoint."""
+"""The arithmetic of rate limits, with a simulated clock and endpoint."""
 
 from collections import deque
 
@@ -7,13 +7,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from polygraph.models.pacing import Pace
-from polygraph.models.rate_limit import Rate, Rates, Told, Turn, limit_named, read_told, seconds
+from polygraph.models.pacing import Pacer
+from polygraph.models.rate_limit import (
+    ModelLimits,
+    RateLimit,
+    RateLimitHeaders,
+    Ticket,
+    limit_in_message,
+    parse_duration,
+    parse_headers,
+)
 from polygraph.models.transport import TransportError
 
 
-def test_headers_are_read_in_the_forms_in_which_they_are_sent() -> None:
-    told = read_told(
+def test_headers_are_parsed_in_the_forms_that_endpoints_send() -> None:
+    parsed = parse_headers(
         {
             "x-ratelimit-limit-requests": "500",
             "x-ratelimit-remaining-requests": "499",
@@ -22,65 +30,68 @@ def test_headers_are_read_in_the_forms_in_which_they_are_sent() -> None:
             "x-ratelimit-remaining-tokens": "0",
         }
     )
-    assert told == {"requests": Told(500.0, 499.0, 0.12), "tokens": Told(30_000.0, 0.0, None)}
+    assert parsed == {
+        "requests": RateLimitHeaders(500.0, 499.0, 0.12),
+        "tokens": RateLimitHeaders(30_000.0, 0.0, None),
+    }
 
 
 @pytest.mark.parametrize("text", ["", "soon", "-3", "1s later", "1e9", "99999999999", "s", "ms"])
-def test_what_is_no_duration_is_not_taken_for_one(text: str) -> None:
-    assert seconds(text) is None
+def test_text_that_is_not_a_duration_gives_none(text: str) -> None:
+    assert parse_duration(text) is None
 
 
 @given(st.dictionaries(st.sampled_from(["limit", "remaining", "reset"]), st.text(max_size=30)))
-def test_no_header_breaks_the_reading(values: dict[str, str]) -> None:
-    for told in read_told({f"x-ratelimit-{k}-tokens": v for k, v in values.items()}).values():
-        assert told.limit > 0
-        assert 0 <= told.remaining <= told.limit
+def test_any_header_text_can_be_parsed(values: dict[str, str]) -> None:
+    for parsed in parse_headers({f"x-ratelimit-{k}-tokens": v for k, v in values.items()}).values():
+        assert parsed.limit > 0
+        assert 0 <= parsed.remaining <= parsed.limit
 
 
 def test_a_refusal_names_its_limit_or_not() -> None:
-    assert limit_named("Limit reached on requests per min (RPM): Limit 3, Used 3") == "requests"
-    assert limit_named("tokens per minute exceeded") == "tokens"
-    assert limit_named("too many requests") is None
+    assert limit_in_message("Limit reached on requests per min (RPM): Limit 3, Used 3") == "requests"
+    assert limit_in_message("tokens per minute exceeded") == "tokens"
+    assert limit_in_message("too many requests") is None
 
 
-def test_told_limits_are_kept_as_worked_out_by_hand() -> None:
-    rates, turn = Rates(), Turn(guess=100.0)
-    rates.start(turn, 10.0)
+def test_reported_limits_are_kept_as_computed_by_hand() -> None:
+    limits, ticket = ModelLimits(), Ticket(tokens=100.0)
+    limits.start(ticket, 10.0)
     # 600 of 1000 tokens are missing and come back in 30 s: 20 a second. 400 are left.
-    rates.heard(turn, {"tokens": Told(1000.0, 400.0, 30.0)}, 10.0)
-    assert rates.tokens.per_s == 20.0
-    assert rates.wait(Turn(400.0), 10.0) == 0.0
-    assert rates.wait(Turn(500.0), 10.0) == pytest.approx(5.0)
-    # Larger than the limit: when everything is there.
-    assert rates.wait(Turn(5000.0), 10.0) == pytest.approx(30.0)
-    # What set out since the endpoint counted is taken off.
-    rates.start(Turn(300.0), 11.0)
-    rates.heard(turn, {"tokens": Told(1000.0, 400.0, 30.0)}, 11.0)
-    assert rates.tokens.level(11.0) == pytest.approx(100.0)
+    limits.read(ticket, {"tokens": RateLimitHeaders(1000.0, 400.0, 30.0)}, 10.0)
+    assert limits.tokens.per_s == 20.0
+    assert limits.wait(Ticket(400.0), 10.0) == 0.0
+    assert limits.wait(Ticket(500.0), 10.0) == pytest.approx(5.0)
+    # Above the limit: when the quota is full.
+    assert limits.wait(Ticket(5000.0), 10.0) == pytest.approx(30.0)
+    # What started after the endpoint counted is subtracted.
+    limits.start(Ticket(300.0), 11.0)
+    limits.read(ticket, {"tokens": RateLimitHeaders(1000.0, 400.0, 30.0)}, 11.0)
+    assert limits.tokens.level(11.0) == pytest.approx(100.0)
 
 
-def test_what_was_granted_between_two_refusals_is_the_limit() -> None:
-    rate = Rate()
-    for k in range(30):  # allowed at once: says nothing of the rate
-        rate.start(1.0, 0.01 * k)
-        rate.done(1.0, 1.0, 0.01 * k)
-    rate.empty(1.0, 0.5, 1.0)
-    assert rate.per_s is None
+def test_the_measured_limit_is_what_was_granted_between_two_refusals() -> None:
+    limit = RateLimit()
+    for k in range(30):  # a burst, which says nothing about the rate
+        limit.start(1.0, 0.01 * k)
+        limit.complete(1.0, 1.0, 0.01 * k)
+    limit.measure(1.0, 0.5, 1.0)
+    assert limit.per_s is None
     for k in range(20):
-        rate.start(1.0, 2.0 + k / 2)
-        rate.done(1.0, 1.0, 2.0 + k / 2)
-    rate.empty(11.0, 0.5, 11.0)
-    assert rate.per_s == pytest.approx(20 / 10 * 0.95)
-    assert rate.wait(1.0, 11.0) == pytest.approx(1 / 1.9)
+        limit.start(1.0, 2.0 + k / 2)
+        limit.complete(1.0, 1.0, 2.0 + k / 2)
+    limit.measure(11.0, 0.5, 11.0)
+    assert limit.per_s == pytest.approx(20 / 10 * 0.95)
+    assert limit.wait(1.0, 11.0) == pytest.approx(1 / 1.9)
 
 
-def test_an_endpoint_that_never_refuses_is_never_waited_for() -> None:
-    rates = Rates()
+def test_an_endpoint_that_never_refuses_causes_no_waits() -> None:
+    limits = ModelLimits()
     for k in range(1000):
-        turn = Turn(1e6)
-        assert rates.wait(turn, k * 1e-6) == 0.0
-        rates.start(turn, k * 1e-6)
-        rates.done(turn, 1e6)
+        ticket = Ticket(1e6)
+        assert limits.wait(ticket, k * 1e-6) == 0.0
+        limits.start(ticket, k * 1e-6)
+        limits.complete(ticket, 1e6)
 
 
 class Bucket:
@@ -100,23 +111,23 @@ class Bucket:
 
 def drive(bucket: Bucket, n: int, threads: int, latency: float) -> tuple[list[float], list[float]]:
     """Send `n` calls as threads would; return when calls were let in and when they were refused."""
-    rates, now = Rates(), 0.0
+    limits, now = ModelLimits(), 0.0
     resume, taken, refused = 0.0, [], []
     free = deque([0.0] * threads)
     while len(taken) < n:
         now = max(now, free.popleft(), resume)
-        turn = Turn(0.0)
-        now += rates.wait(turn, now)
-        rates.start(turn, now)
+        ticket = Ticket(0.0)
+        now += limits.wait(ticket, now)
+        limits.start(ticket, now)
         wait = bucket.take(now)
         if wait:
             refused.append(now)
-            rates.refused(turn, None, now, wait)
+            limits.refuse(ticket, None, now, wait)
             resume = now + wait
             free.append(resume)
         else:
             taken.append(now)
-            rates.done(turn, 0.0)
+            limits.complete(ticket, 0.0)
             free.append(now + latency)
         free = deque(sorted(free))
     return taken, refused
@@ -141,7 +152,7 @@ def test_a_limit_that_is_only_refused_is_found_and_used(
     assert taken[-1] - half <= 1.12 * best + 2 / per_s
 
 
-def test_refusals_by_chance_do_not_bring_the_pace_to_a_stop() -> None:
+def test_accidental_refusals_do_not_slow_calls_to_a_stop() -> None:
     class Chance:
         def __init__(self) -> None:
             self.n = 0
@@ -160,8 +171,8 @@ class Limits(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.rates, self.now = Rates(), 1.0
-        self.running: list[Turn] = []
+        self.limits, self.now = ModelLimits(), 1.0
+        self.running: list[Ticket] = []
 
     @rule(seconds=st.floats(0, 100))
     def pass_time(self, seconds: float) -> None:
@@ -169,22 +180,22 @@ class Limits(RuleBasedStateMachine):
 
     @rule(tokens=st.integers(0, 1_000_000))
     def start(self, tokens: float) -> None:
-        turn = Turn(tokens)
-        self.now += self.rates.wait(turn, self.now) + 1e-6
-        assert self.rates.wait(turn, self.now) < 1e-3 + 1e-9 * self.now
-        self.rates.start(turn, self.now)
-        self.running.append(turn)
+        ticket = Ticket(tokens)
+        self.now += self.limits.wait(ticket, self.now) + 1e-6
+        assert self.limits.wait(ticket, self.now) < 1e-3 + 1e-9 * self.now
+        self.limits.start(ticket, self.now)
+        self.running.append(ticket)
 
     @precondition(lambda self: self.running)
     @rule(tokens=st.integers(0, 1_000_000), i=st.integers(0, 99))
     def answer(self, tokens: float, i: int) -> None:
-        self.rates.done(self.running.pop(i % len(self.running)), tokens)
+        self.limits.complete(self.running.pop(i % len(self.running)), tokens)
 
     @precondition(lambda self: self.running)
     @rule(i=st.integers(0, 99), wait=st.floats(0, 60) | st.none(), named=st.sampled_from([None, "tokens"]))
     def refuse(self, i: int, wait: float | None, named: str | None) -> None:
-        turn = self.running.pop(i % len(self.running))
-        self.rates.refused(turn, named, self.now, wait)  # type: ignore[arg-type]
+        ticket = self.running.pop(i % len(self.running))
+        self.limits.refuse(ticket, named, self.now, wait)  # type: ignore[arg-type]
 
     @precondition(lambda self: self.running)
     @rule(
@@ -194,16 +205,16 @@ class Limits(RuleBasedStateMachine):
         reset=st.floats(0, 1e5) | st.none(),
     )
     def tell(self, i: int, limit: float, share: float, reset: float | None) -> None:
-        turn = self.running[i % len(self.running)]
-        self.rates.heard(turn, {"tokens": Told(limit, limit * share, reset)}, self.now)
+        ticket = self.running[i % len(self.running)]
+        self.limits.read(ticket, {"tokens": RateLimitHeaders(limit, limit * share, reset)}, self.now)
 
     @invariant()
     def holds(self) -> None:
-        for rate in (self.rates.requests, self.rates.tokens):
-            assert rate.per_s is None or rate.per_s > 0
-            wait = rate.wait(1e9, self.now)
+        for limit in (self.limits.requests, self.limits.tokens):
+            assert limit.per_s is None or limit.per_s > 0
+            wait = limit.wait(1e9, self.now)
             assert 0 <= wait < 1e15
-            if rate.per_s is None:
+            if limit.per_s is None:
                 assert wait == 0
 
 
@@ -211,17 +222,17 @@ TestLimits = Limits.TestCase
 TestLimits.settings = settings(max_examples=60, stateful_step_count=30, deadline=None)
 
 
-def test_a_known_limit_of_requests_does_not_cost_places() -> None:
-    pace = Pace(8, lambda seconds: None)
+def test_a_known_request_limit_does_not_lower_concurrency() -> None:
+    pacer = Pacer(8, lambda seconds: None)
     headers = {
         "x-ratelimit-limit-requests": "3",
         "x-ratelimit-remaining-requests": "0",
         "x-ratelimit-reset-requests": "1m0s",
     }
-    turn = pace.enter(0.0)
-    pace.heard(turn, headers)
-    pace.leave(turn, TransportError("429", kind="rate_limit", retry_after_s=0.1))
-    assert pace.limit == 8
-    plain = pace.enter(0.0, "another model")
-    pace.leave(plain, TransportError("429", kind="rate_limit", retry_after_s=0.1), model="another model")
-    assert pace.limit == 4
+    ticket = pacer.acquire(0.0)
+    pacer.on_response(ticket, headers)
+    pacer.release(ticket, TransportError("429", kind="rate_limit", retry_after_s=0.1))
+    assert pacer.concurrency == 8
+    plain = pacer.acquire(0.0, "another model")
+    pacer.release(plain, TransportError("429", kind="rate_limit", retry_after_s=0.1), model="another model")
+    assert pacer.concurrency == 4

@@ -9,15 +9,8 @@ from typing import Any
 import pytest
 
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.models.providers.scripted import (
-    HANDLERS,
-    PROSE,
-    ScriptedChat,
-    ScriptedEmbedder,
-    ScriptedServer,
-    faults_at,
-    task_of,
-)
+from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder, task_of
+from polygraph.models.providers.scripted_server import PROSE, ScriptedServer, faults_at
 from polygraph.text.tokens import count_tokens
 
 
@@ -31,8 +24,7 @@ def test_the_task_is_read_from_the_system_part_only() -> None:
     assert task_of(ask("Read the task: it is short", "Task: judge")) == ""
 
 
-def test_rules_go_first_then_the_task_then_the_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(HANDLERS, "sum", lambda request: "built in")
+def test_rules_go_first_then_the_task_then_the_text() -> None:
     rules = [
         ("harbour", "by text"),
         (re.compile(r"\b\d{4}\b"), "by pattern"),
@@ -43,9 +35,8 @@ def test_rules_go_first_then_the_task_then_the_text(monkeypatch: pytest.MonkeyPa
     assert model.chat(ask("Task: extract", "in 1851")).text == "by pattern"
     assert model.chat(ask("Task: extract", "x", sample=3)).text == "by function, 3"
     assert model.chat(ask("Task: extract", "x")).text == "given"
-    assert model.chat(ask("Task: sum", "x")).text == "built in"
     assert model.chat(ask("Task: other", "One. Two! Three.")).text == "One. Two!"
-    assert len(model.requests) == 6
+    assert len(model.requests) == 5
 
 
 def test_a_schema_without_a_handler_is_filled() -> None:

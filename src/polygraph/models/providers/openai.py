@@ -19,8 +19,8 @@ import numpy as np
 
 from polygraph.errors import BadInput, ModelRefused
 from polygraph.models.protocols import ChatReply, ChatRequest, TextKind, Vectors
-from polygraph.models.rate_limit import limit_named
-from polygraph.models.transport import TransportError, hear
+from polygraph.models.rate_limit import limit_in_message
+from polygraph.models.transport import TransportError, report_headers
 from polygraph.text.tokens import count_many, count_tokens, truncate
 
 Structured: TypeAlias = Literal["auto", "json_schema", "json_object", "plain"]
@@ -134,7 +134,7 @@ class _Endpoint:
                     timeout=openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
                     max_retries=0,
                     http_client=openai.DefaultHttpxClient(
-                        event_hooks={"response": [lambda response: hear(response.headers)]}
+                        event_hooks={"response": [lambda response: report_headers(response.headers)]}
                     ),
                 )
             return self._client
@@ -164,8 +164,8 @@ class _Endpoint:
         code = str(getattr(error, "code", "") or "")
         if status == 429 and "insufficient_quota" not in f"{code} {text}":
             wait = _retry_after(error.response.headers)
-            met = limit_named(text)
-            return TransportError(f"429: {text}", kind="rate_limit", retry_after_s=wait, limit_met=met)
+            named = limit_in_message(text)
+            return TransportError(f"429: {text}", kind="rate_limit", retry_after_s=wait, limit_kind=named)
         if status in {408, 409, 425} or (status >= 500 and status != 501):
             wait = _retry_after(error.response.headers)
             return TransportError(f"{status}: {text}", kind="server", retry_after_s=wait)

@@ -1,4 +1,4 @@
-"""A new index from an export of ours, or from a graph that another program made: all of it or nothing."""
+"""Creating an index from an export of Polygraph, or from a graph that another program made."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -13,18 +13,13 @@ from polygraph.indexing.build_settings import choose_manifest
 from polygraph.indexing.documents import chunk_document
 from polygraph.indexing.exchange.importers.convert import fingerprint, place, put_graph
 from polygraph.indexing.exchange.importers.detect import read_graph, recognise
-from polygraph.indexing.exchange.importers.jsonl import (
-    Exported,
-    ImportedStore,
-    adopt_reports,
-    describe,
-    read_jsonl,
-)
+from polygraph.indexing.exchange.importers.jsonl import Exported, adopt_reports, describe, read_jsonl
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.indexing.status import count_records
 from polygraph.models import Models
 from polygraph.store.connection import FILE_NAME
+from polygraph.store.database import SqliteStore
 from polygraph.store.layers import DEPENDENCIES, dependents, with_dependencies
 from polygraph.store.lock import writing
 from polygraph.store.protocol import Store
@@ -40,18 +35,31 @@ def import_into(
     progress: Progress,
     wait_s: float,
 ) -> BuildReport:
-    """Make the index `folder` from what `source` holds; see `Index.import_`."""
+    """Create an index from an export or a graph, completely or not at all; see `Index.import_`.
+
+    Args:
+        folder: of the new index.
+        source: of the export or graph, or a file of it.
+        settings: of the new index.
+        models: embedders in use; the chat model is not called.
+        format: of the source; None: detected from what it holds.
+        progress: called after each item of each stage.
+        wait_s: how long to wait while another process is writing.
+
+    Raises:
+        BadInput: if there is an index already, or the source cannot be read.
+    """
     form = recognise(source, format)
-    # Without the chat model: what one wrote comes from the export, and nothing is asked again.
-    silent = replace(models, chat=None)
+    # What a chat model wrote comes from the export, and it is not asked again.
+    without_chat = replace(models, chat=None)
     if form == "jsonl":
         exported = describe(source)
-        layers, notes = _importable(exported, models)
-        with _making(folder, settings, models, wait_s) as (store, filling):
+        layers, notes = _rebuildable(exported, models)
+        with _new_index(folder, settings, models, wait_s) as (store, filling):
             with filling:
                 total = exported.counts["documents"]
                 read_jsonl(source, store, lambda done: progress("documents", done, total))
-            return _build_exported(store, exported, layers, notes, silent, progress)
+            return _build_exported(store, exported, layers, notes, without_chat, progress)
     graph = read_graph(source, form)
     manifest = replace(
         choose_manifest(folder, None, settings, models, "nlp"),
@@ -59,15 +67,15 @@ def import_into(
         extractor_settings={},
         reports="extractive",
     )
-    with _making(folder, settings, models, wait_s) as (store, filling):
+    with _new_index(folder, settings, models, wait_s) as (store, filling):
         with filling:
             placed = place(graph, partial(chunk_document, manifest=manifest, embedder=models.embedder))
             held = put_graph(
                 store, graph, placed, manifest, lambda done, total: progress("documents", done, total)
             )
         report = BuildReport(added=held["documents indexed"], source=held)
-        build(store, manifest, silent, list(DEPENDENCIES), report, progress)
-        return _noted(store, report, [*graph.remarks(), *_not_taken_over(folder, graph, report)])
+        build(store, manifest, without_chat, list(DEPENDENCIES), report, progress, extract=False)
+        return _add_notes(store, report, [*graph.remarks(), *_differences(folder, graph, report)])
 
 
 def _build_exported(
@@ -75,16 +83,17 @@ def _build_exported(
     exported: Exported,
     layers: Sequence[str],
     notes: list[str],
-    silent: Models,
+    models: Models,
     progress: Progress,
 ) -> BuildReport:
-    """Build the layers of an export from its rows, and take its reports over where they fit."""
+    """Build the layers of an export from its rows, and adopt its reports if their communities are found again."""
     manifest = exported.manifest
     written = "reports" in layers and not manifest.reports.startswith("extractive")
     wanted = [x for x in layers if not (written and x in ("reports", *dependents("reports")))]
-    report = build(store, manifest, silent, wanted, BuildReport(added=exported.counts["documents"]), progress)
+    report = BuildReport(added=exported.counts["documents"])
+    build(store, manifest, models, wanted, report, progress, extract=False)
     if written and adopt_reports(store, manifest):
-        build(store, manifest, silent, layers, report, progress)
+        build(store, manifest, models, layers, report, progress, extract=False)
     elif written:
         notes.append(
             "the imported reports are not about the communities that were found again, and wait unused. "
@@ -95,11 +104,11 @@ def _build_exported(
         before, now = exported.counts[kind], report.counts[kind]
         if before != now and (now or not notes):
             notes.append(f"the export had {before} {kind}, and {now} were found again in its rows")
-    return _noted(store, report, notes)
+    return _add_notes(store, report, notes)
 
 
-def _importable(exported: Exported, models: Models) -> tuple[list[str], list[str]]:
-    """Layers of an export that can be rebuilt with the embedders in use, and what is to be said of the others."""
+def _rebuildable(exported: Exported, models: Models) -> tuple[list[str], list[str]]:
+    """Return the layers of an export that can be rebuilt with the embedders in use, and notes on the others."""
     manifest = exported.manifest
     needs = {
         # Names are resolved by the vectors of the name embedder: another one would give another graph.
@@ -119,8 +128,8 @@ def _importable(exported: Exported, models: Models) -> tuple[list[str], list[str
     return layers, notes
 
 
-def _not_taken_over(folder: Path, graph: SourceGraph, report: BuildReport) -> list[str]:
-    """What of a graph another program made has another form here, and why."""
+def _differences(folder: Path, graph: SourceGraph, report: BuildReport) -> list[str]:
+    """Explain what of another program's graph is different in the index."""
     found = []
     pairs = {frozenset((relation.source, relation.target)) for relation in graph.relations}
     names = {entity.name for entity in graph.entities} | {name for pair in pairs for name in pair}
@@ -140,8 +149,8 @@ def _not_taken_over(folder: Path, graph: SourceGraph, report: BuildReport) -> li
     return found
 
 
-def _noted(store: Store, report: BuildReport, notes: Sequence[str]) -> BuildReport:
-    """Note what an import had to leave out, for as long as its graph is not built again."""
+def _add_notes(store: Store, report: BuildReport, notes: Sequence[str]) -> BuildReport:
+    """Add notes of an import to those on the graph, until it is built again."""
     with store.transaction():
         store.set_notes("graph", [*store.notes(), *notes])
     report.notes = store.notes()
@@ -149,18 +158,21 @@ def _noted(store: Store, report: BuildReport, notes: Sequence[str]) -> BuildRepo
 
 
 @contextmanager
-def _making(
+def _new_index(
     folder: Path, settings: Settings, models: Models, wait_s: float
 ) -> Iterator[tuple[Store, AbstractContextManager[None]]]:
-    """A store for an index that is not there yet, and the part of the work after which it must be there whole.
+    """Open a new index for writing.
+
+    Yields:
+        The store, and a context for filling it: if filling fails, no index is left.
 
     Raises:
         BadInput: if there is an index already.
     """
     models.calls.embed(models.embedder, ["ready"], "query", stage="check")
     with writing(folder, wait_s=wait_s):
-        was_there = (folder / FILE_NAME).exists()
-        store = ImportedStore(folder, mode="write", durability=settings.durability)
+        existed = (folder / FILE_NAME).exists()
+        store = SqliteStore(folder, mode="write", durability=settings.durability)
 
         @contextmanager
         def filling() -> Iterator[None]:
@@ -168,7 +180,7 @@ def _making(
                 yield
             except BaseException:
                 store.close()
-                for ending in ("", "-wal", "-shm") if not was_there else ():
+                for ending in ("", "-wal", "-shm") if not existed else ():
                     (folder / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
                 raise
 

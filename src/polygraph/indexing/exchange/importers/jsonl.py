@@ -28,7 +28,6 @@ from polygraph.records import (
     Span,
     Window,
 )
-from polygraph.store.database import SqliteStore
 from polygraph.store.layers import DEPENDENCIES, versions, with_dependencies
 from polygraph.store.manifest import FORMAT, Manifest
 from polygraph.store.protocol import Store
@@ -42,17 +41,6 @@ ROOT = "<imported>"
 
 _WRITTEN_FIELDS = 9
 _BATCH = 500
-
-
-class ImportedStore(SqliteStore):
-    """A store in which every window has been read as far as it will be: a build of it extracts nothing.
-
-    Windows that failed stay failed with the reply that shows why; reading them again is for the user to ask.
-    """
-
-    def pending_windows(self, extractor: str) -> list[str]:  # noqa: ARG002
-        """None."""
-        return []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

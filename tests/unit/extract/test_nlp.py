@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from polygraph.errors import MissingExtra
 from polygraph.extract.nlp import dependency_trees as syntax
 from polygraph.extract.nlp.extractor import extract
-from polygraph.extract.nlp.paragraphs import blocks
-from polygraph.extract.nlp.row_builder import MAX_DESCRIPTION, excerpt, pairs
-from polygraph.extract.nlp.workers import _Crew, read, read_parallel
+from polygraph.extract.nlp.paragraphs import split_paragraphs
+from polygraph.extract.nlp.row_builder import MAX_DESCRIPTION, cooccurring_pairs, excerpt
+from polygraph.extract.nlp.workers import WorkerPool, extract_parallel, extract_texts
 from polygraph.records import Chunk, Extraction, Window
 from polygraph.text.normalize import normalize_name
 
@@ -192,9 +192,9 @@ def test_cooccurrence_joins_what_no_triple_joins():
 
 
 def test_pairs_grow_with_the_length_of_the_sentence_not_its_square():
-    assert len(list(pairs([str(i) for i in range(6)], [True] * 6))) == 15
-    assert len(list(pairs([str(i) for i in range(1000)], [True] * 1000))) <= 3 * 1000
-    assert list(pairs(["a"], [True])) == []
+    assert len(list(cooccurring_pairs([str(i) for i in range(6)], [True] * 6))) == 15
+    assert len(list(cooccurring_pairs([str(i) for i in range(1000)], [True] * 1000))) <= 3 * 1000
+    assert list(cooccurring_pairs(["a"], [True])) == []
 
 
 # --- other kinds of text
@@ -231,7 +231,7 @@ def test_german_gives_names_phrases_and_cooccurrence():
     assert "Die" not in types(found)
     assert not triples(found)
     assert any({r.source, r.target} == {"Karl Lindner", "Sternwarte"} for r in found.relations)
-    assert any("1 document is not, or not wholly, English (de)" in note for note in notes)
+    assert any("1 document is not, or only partly, English (de)" in note for note in notes)
 
 
 def test_japanese_gives_phrases_and_cooccurrence():
@@ -242,7 +242,7 @@ def test_japanese_gives_phrases_and_cooccurrence():
 
 def test_without_the_parser_capitals_do_and_the_note_says_so(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(syntax, "DISTRIBUTION", "no-such-distribution")
-    syntax._model_path.cache_clear()
+    syntax.model_path.cache_clear()
     try:
         notes: list[str] = []
         (found,) = extract([window("When Anna Vane met Mr. Quill in Bergen, Bergen slept.")], notes=notes)
@@ -251,9 +251,9 @@ def test_without_the_parser_capitals_do_and_the_note_says_so(monkeypatch: pytest
         assert found.relations
         assert "polygraph-rag[local]" in notes[0]
         with pytest.raises(MissingExtra, match="local"):
-            syntax._pipeline.__wrapped__()
+            syntax.load_pipeline.__wrapped__()
     finally:
-        syntax._model_path.cache_clear()
+        syntax.model_path.cache_clear()
 
 
 @needs_parser
@@ -282,7 +282,7 @@ def test_odd_text_does_no_harm(text: str):
 @settings(max_examples=25, deadline=None)
 @given(st.text(max_size=300))
 def test_any_text_is_read_without_the_parser(text: str):
-    ((_, _, problem),) = read([(text, "de", "")])
+    ((_, _, problem),) = extract_texts([(text, "de", "")])
     assert problem == ""
 
 
@@ -302,25 +302,25 @@ def test_entities_of_a_window_are_bounded():
     assert len(found.entities) <= 30 + (text.count(" ") + len(text) // 40) // 4
 
 
-# --- blocks
+# --- paragraphs
 
 
 @settings(max_examples=200, deadline=None)
 @given(st.text(alphabet=st.sampled_from("ab. \n\r\t-:Z1"), max_size=200))
-def test_blocks_lead_back_to_the_text(text: str):
-    for block in blocks(text):
-        assert "\n" not in block.text
-        for i, char in enumerate(block.text):
-            origin = text[block.origin(i)]
+def test_paragraphs_map_back_to_the_text(text: str):
+    for paragraph in split_paragraphs(text):
+        assert "\n" not in paragraph.text
+        for i, char in enumerate(paragraph.text):
+            origin = text[paragraph.origin(i)]
             assert char == origin or (char == " " and origin.isspace())
-            assert block.origin_end(i + 1) == block.origin(i) + 1
+            assert paragraph.origin_end(i + 1) == paragraph.origin(i) + 1
 
 
 def test_filled_lines_are_joined_and_meant_breaks_kept():
     book = "It was a dark and stormy night and nobody had\nexpected the tug to come in before dawn, and\nit came."
     chat = "alice: did you see the relay board?\nbob: yes\nalice: ok"
-    assert len(blocks(book)) == 1
-    assert len(blocks(chat)) == 3
+    assert len(split_paragraphs(book)) == 1
+    assert len(split_paragraphs(chat)) == 3
 
 
 def test_long_sentences_are_cut_around_the_name():
@@ -346,31 +346,38 @@ def test_several_processes_give_the_same_rows_in_the_same_order():
     assert sum(done) == len(windows)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="sends a signal to a process")
 def test_a_worker_that_dies_is_replaced():
-    crew = _Crew(1, read)
+    workers = WorkerPool(1, extract_texts)
     try:
         task = ("Der Hafen von Bergen ist alt und die Stadt auch.", "de", "")
-        first = crew.work([task])
-        crew._alive[0]._process.kill()
-        crew._alive[0]._process.wait()
-        assert crew.work([task]) == first
-        assert len(crew._alive) == 2
+        first = workers.process([task])
+        (pid,) = workers.pids()
+        os.kill(pid, signal.SIGKILL)
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+        assert workers.process([task]) == first
+        assert len(workers.pids()) == 2
     finally:
-        crew.end()
-    assert all(worker._process.poll() is not None for worker in crew._alive)
+        workers.end()
+    for pid in workers.pids():
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
 
 
-def test_where_no_worker_starts_this_process_reads(monkeypatch: pytest.MonkeyPatch):
+def test_without_workers_this_process_does_the_work(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(sys, "executable", "/no/such/python")
     task = ("Der Hafen von Bergen ist alt und die Stadt auch.", "de", "")
-    assert list(read_parallel([[task], [task]], 2, read)) == [read([task]), read([task])]
+    assert list(extract_parallel([[task], [task]], 2, extract_texts)) == [
+        extract_texts([task]),
+        extract_texts([task]),
+    ]
 
 
 def test_a_script_without_a_main_guard_may_use_processes():
     script = (
-        "from polygraph.extract.nlp.workers import read, read_parallel\n"
+        "from polygraph.extract.nlp.workers import extract_parallel, extract_texts\n"
         "task = ('Der Hafen von Bergen ist alt.', 'de', '')\n"
-        "print(sum(1 for _ in read_parallel([[task]] * 3, 2, read)))\n"
+        "print(sum(1 for _ in extract_parallel([[task]] * 3, 2, extract_texts)))\n"
     )
     source = str(Path(syntax.__file__).parents[3])
     program = f"import sys; sys.path.insert(0, {source!r})\n{script}"
@@ -380,9 +387,9 @@ def test_a_script_without_a_main_guard_may_use_processes():
     assert done.stdout.strip() == "3", done.stderr
 
 
-def test_abandoned_reading_ends_its_workers():
+def test_closing_the_iterator_ends_its_workers():
     task = ("Der Hafen von Bergen ist alt und die Stadt auch.", "de", "")
-    reading = read_parallel(([task] for _ in range(1000)), 2, read)
+    reading = extract_parallel(([task] for _ in range(1000)), 2, extract_texts)
     next(reading)
     start = time.monotonic()
     reading.close()
@@ -394,16 +401,16 @@ def test_an_interrupt_ends_the_workers():
     script = (
         "import os\n"
         "from polygraph.extract.nlp import workers\n"
-        "from polygraph.extract.nlp.workers import read\n"
+        "import subprocess\n"
+        "from polygraph.extract.nlp.workers import extract_texts\n"
         "task = ('Der Hafen von Bergen ist alt.' * 2000, 'de', '')\n"
-        "reading = workers.read_parallel(([task] for _ in range(10_000)), 2, read)\n"
-        "crew = []\n"
-        "hire = workers._Crew._hire\n"
-        "def note(self):\n"
-        "    worker = hire(self)\n"
-        "    os.write(1, b'%d\\n' % worker._process.pid)\n"
-        "    return worker\n"
-        "workers._Crew._hire = note\n"
+        "reading = workers.extract_parallel(([task] for _ in range(10_000)), 2, extract_texts)\n"
+        "start = subprocess.Popen\n"
+        "def start_and_print(*args, **options):\n"
+        "    process = start(*args, **options)\n"
+        "    os.write(1, b'%d\\n' % process.pid)\n"
+        "    return process\n"
+        "subprocess.Popen = start_and_print\n"
         "for _ in reading: pass\n"
     )
     source = str(Path(syntax.__file__).parents[3])

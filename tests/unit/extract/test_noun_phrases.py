@@ -7,8 +7,8 @@ import pytest
 from polygraph import Index
 from polygraph.extract.nlp import dependency_trees
 from polygraph.extract.nlp import noun_phrases as fast
-from polygraph.extract.nlp.noun_phrases import MAX_WORD, MAX_WORDS, phrases
-from polygraph.extract.nlp.workers import read_parallel
+from polygraph.extract.nlp.noun_phrases import MAX_WORD, MAX_WORDS, noun_phrase_spans
+from polygraph.extract.nlp.workers import extract_parallel
 from polygraph.records import Chunk, Window
 from polygraph.retrieve import METHODS
 
@@ -34,7 +34,7 @@ def found(*tagged):
         joined = word == "-" or text.endswith("-")
         text += ("" if joined or not text else " ") + word
         tokens.append((len(text) - len(word), len(text), SHORT[part]))
-    return [text[a:b] for a, b, _ in phrases(text, tokens)]
+    return [text[a:b] for a, b, _ in noun_phrase_spans(text, tokens)]
 
 
 def window(text, document="d", title="A title"):
@@ -99,9 +99,9 @@ def test_processes_read_the_same_phrases():
         [("Mara Quill built the Skerry Light.", "en", "")],
         [("Der alte Hafen. Der alte Hafen.", "de", "")],
     )
-    assert list(read_parallel(tasks, 2, fast.read_phrases)) == [
+    assert list(extract_parallel(tasks, 2, fast.extract_noun_phrases)) == [
         # What crosses to a process and back is JSON, which has no tuples.
-        json.loads(json.dumps(fast.read_phrases(task)))
+        json.loads(json.dumps(fast.extract_noun_phrases(task)))
         for task in tasks
     ]
 
@@ -119,8 +119,8 @@ def test_other_languages_are_read_by_capitals_and_recurring_phrases():
 
 def test_a_text_that_cannot_be_read_does_not_end_the_others(monkeypatch):
     monkeypatch.setattr(dependency_trees, "installed", lambda: False)
-    monkeypatch.setattr(fast, "read_plain", lambda *a: 1 / 0)
-    ((entities, relations, problem),) = fast.read_phrases([("text", "en", "")])
+    monkeypatch.setattr(fast, "extract_keywords", lambda *a: 1 / 0)
+    ((entities, relations, problem),) = fast.extract_noun_phrases([("text", "en", "")])
     assert (entities, relations) == ([], [])
     assert problem.startswith("ZeroDivisionError")
 

@@ -11,13 +11,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from polygraph.errors import UnusableReply
-from polygraph.extract.llm.parser import (
-    MAX_DESCRIPTION,
-    MAX_DROPPED,
-    MAX_NAME,
-    ParsedExtraction,
-    parse_extraction,
-)
+from polygraph.extract.llm.fields import MAX_NAME
+from polygraph.extract.llm.parsed_records import MAX_DESCRIPTION, MAX_DROPPED, ParsedExtraction
+from polygraph.extract.llm.parser import parse_extraction
 from polygraph.tasks.output_parsing import integer, json_values, lines, salvage_json, yes_no
 
 OUTPUTS = Path(__file__).parents[3].parent / "shared" / "data" / "graph-christmas-carol" / "llm_outputs.jsonl"

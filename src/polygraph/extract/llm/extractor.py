@@ -1,24 +1,24 @@
 """Extraction of entities and relations with a language model.
 
-One call reads a window; gleaning asks for what was missed. A window is done when
-all its calls are: its rows are handed over at once, and every finished call is in `calls.sqlite`, so that an
-interrupted run pays for nothing twice.
+One call extracts a window; gleaning asks for missed records. A window is done when all its calls are done, and its
+rows are passed on at once. Every finished call is in `calls.sqlite`, so an interrupted run pays for nothing twice.
 
-Gleaning follows the two loops of ROGRAG's Algorithm 3. ``base`` (also Microsoft GraphRAG's): ask for more,
+Gleaning follows the two loops of ROGRAG's Algorithm 3. ``base`` (as in Microsoft GraphRAG): ask for more,
 and between two such calls ask whether anything is left, so that one gleaning costs one call. ``trial``
-(FG-RAG's): ask first whether anything is left. Both end early when a call brings nothing new, which the
-papers do not do: another identical question cannot help then.
+(as in FG-RAG): first ask whether anything is left. Unlike in the papers, both end when a call adds nothing new,
+because repeating the same question cannot help.
 """
 
 import queue
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
-from polygraph.extract.llm.parser import ParsedExtraction, parse_extraction
+from polygraph.extract.llm.parsed_records import ParsedExtraction
+from polygraph.extract.llm.parser import parse_extraction
 from polygraph.extract.locate import Locator
 from polygraph.models import ChatModel, ChatRequest, Models
 from polygraph.prompts import prompt
@@ -30,33 +30,9 @@ from polygraph.text.words import content_stems
 Gleaning: TypeAlias = Literal["none", "base", "trial"]
 
 MAX_RECORDS = 60
-"""Entities and relations asked for per reply."""
+"""Entities and relations requested per reply."""
 MAX_RAW = 50_000
-"""Characters of a model's text that are kept with a window that is not simply ok."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """What became of the windows of a run."""
-
-    ok: int = 0
-    repaired: int = 0
-    failed: int = 0
-    entities: int = 0
-    relations: int = 0
-
-
-def counts(extractions: Iterable[Extraction]) -> Counts:
-    """Count windows by status, and rows."""
-    some = list(extractions)
-    by_status = Counter(extraction.status for extraction in some)
-    return Counts(
-        ok=by_status["ok"],
-        repaired=by_status["repaired"],
-        failed=by_status["failed"],
-        entities=sum(len(extraction.entities) for extraction in some),
-        relations=sum(len(extraction.relations) for extraction in some),
-    )
+"""Characters of a model's reply that are kept with a window that was repaired or failed."""
 
 
 def identity(
@@ -67,7 +43,7 @@ def identity(
     max_gleanings: int = 1,
     max_records: int = MAX_RECORDS,
 ) -> str:
-    """Name an extractor by all that decides its rows: model, prompts and settings.
+    """Return the identity of an extractor: the model, prompts and settings that determine its rows.
 
     >>> identity("gpt-4o", gleaning="none", max_gleanings=1) == identity("gpt-4o", max_gleanings=3)
     True
@@ -92,29 +68,29 @@ def extract(
     on_extraction: Callable[[Extraction], None] | None = None,
     on_done: Callable[[int], None] | None = None,
 ) -> list[Extraction]:
-    """Read each window with the chat model, several at a time.
+    """Extract windows with the chat model, several at a time.
 
-    A window whose reply cannot be used ends as ``failed`` with the problem and the raw text; the others go
-    on. If all of them fail, it is for the caller to raise `NothingExtracted`: `counts` tells.
+    A window whose reply cannot be used has status ``failed`` with the problem and the raw text; the others continue.
+    If all windows fail, the caller raises `NothingExtracted`.
 
     Args:
         windows: in any order; each must fit the model together with about 550 tokens of instructions and
             ``64 * max_records`` tokens of reply.
         models: with a chat model.
-        entity_types: the only types to look for; empty for any.
-        gleaning: whether to ask for what was missed, see the module.
-        max_gleanings: most rounds of gleaning, at least 1; without effect for ``none``.
-        max_records: entities and relations together that one reply may hold.
-        on_extraction: takes each window's rows as soon as they are there, in the caller's thread, in the
-            order in which windows end; also those that ended before an error is raised.
-        on_done: told how many windows are done, after `on_extraction`.
+        entity_types: the only types to extract; empty for any.
+        gleaning: whether to ask for missed records, see the module.
+        max_gleanings: maximum rounds of gleaning, at least 1; no effect for ``none``.
+        max_records: maximum number of entities and relations in one reply.
+        on_extraction: receives each window's rows as soon as they are finished, in the caller's thread, in the
+            order of completion; also those that were finished before an error is raised.
+        on_done: called with the number of finished windows, after `on_extraction`.
 
     Returns:
         One extraction per window, in their order.
 
     Raises:
-        BudgetReached, ModelUnavailable, ModelRefused: as the gate raises them, after the windows under way
-            were handed over.
+        BudgetReached, ModelUnavailable, ModelRefused: as raised by `models.calls`, after the windows in progress
+            were passed on.
         ValueError: if there is no chat model, or a limit is below 1.
     """
     if models.chat is None:
@@ -123,37 +99,37 @@ def extract(
         raise ValueError(
             f"max_gleanings ({max_gleanings}) and max_records ({max_records}) must be at least 1"
         )
-    work = _Extractor(models, models.chat, tuple(entity_types), gleaning, max_gleanings, max_records)
-    ended: queue.SimpleQueue[Extraction] = queue.SimpleQueue()
+    extractor = _Extractor(models, models.chat, tuple(entity_types), gleaning, max_gleanings, max_records)
+    finished: queue.SimpleQueue[Extraction] = queue.SimpleQueue()
 
-    def read(window: Window) -> Extraction:
-        extraction = work.read(window)
-        ended.put(extraction)
+    def extract_one(window: Window) -> Extraction:
+        extraction = extractor.extract(window)
+        finished.put(extraction)
         return extraction
 
-    def hand_over() -> None:
-        while on_extraction is not None and not ended.empty():
-            on_extraction(ended.get())
+    def pass_on() -> None:
+        while on_extraction is not None and not finished.empty():
+            on_extraction(finished.get())
 
     def done(n: int) -> None:
-        hand_over()
+        pass_on()
         if on_done is not None:
             on_done(n)
 
     try:
-        found = models.calls.map(read, windows, on_done=done)
+        found = models.calls.map(extract_one, windows, on_done=done)
     finally:
-        # Windows that ended while others failed are paid for: they are kept whatever happens next.
-        hand_over()
+        # Windows that were finished before an error are paid for, so they are always passed on.
+        pass_on()
     return found
 
 
-_CUT = "the reply was cut off at the limit of its length, so records may be missing"
+_TRUNCATED = "the reply was cut off at the limit of its length, so records may be missing"
 
 
 @cache
 def example_names() -> tuple[str, ...]:
-    """Names in the example of the prompt, which weak models copy into their replies."""
+    """Return the names in the example of the prompt, which weak models copy into their replies."""
     records = prompt("extract").system.partition("</document>")[2]
     return tuple(entity.name for entity in parse_extraction(records).entities)
 
@@ -167,31 +143,33 @@ class _Extractor:
     max_gleanings: int
     max_records: int
 
-    def read(self, window: Window) -> Extraction:
-        """Read one window, with its gleanings."""
+    def extract(self, window: Window) -> Extraction:
+        """Extract one window, with its gleanings."""
         request = task.extract_request(
             window.text, title=window.title, entity_types=self.entity_types, max_records=self.max_records
         )
-        reader = self._reader(window, may_be_empty=False)
+        parser = self._parser(window, may_be_empty=False)
         try:
-            found = task.extract(self.models.calls, self.model, request, reader, reader.ended)
+            found = task.extract(self.models.calls, self.model, request, parser, parser.set_finish)
         except UnusableReply as error:
-            return Extraction(window=window.id, status="failed", problem=error.problem, raw=_kept(error.raw))
-        problems = [f"the first reply was not usable: {fault}" for fault in reader.faults]
-        if reader.finish == "length":
-            problems.append(_CUT)
-        raws = [reader.raw]
+            return Extraction(
+                window=window.id, status="failed", problem=error.problem, raw=_for_storage(error.raw)
+            )
+        problems = [f"the first reply was not usable: {fault}" for fault in parser.faults]
+        if parser.finish == "length":
+            problems.append(_TRUNCATED)
+        raws = [parser.raw]
         if self.gleaning != "none":
             found = self._glean(window, request, found, problems, raws)
-        problems += _losses(found)
-        entities, relations = rows(found, window)
+        problems += _dropped_parts(found)
+        entities, relations = to_rows(found, window)
         return Extraction(
             window=window.id,
             entities=entities,
             relations=relations,
             status="repaired" if problems else "ok",
             problem="; ".join(problems),
-            raw=_kept("\n\n".join(raws)) if problems else "",
+            raw=_for_storage("\n\n".join(raws)) if problems else "",
         )
 
     def _glean(
@@ -205,19 +183,21 @@ class _Extractor:
         calls = self.models.calls
         for n in range(self.max_gleanings):
             try:
-                judge = self.gleaning == "trial" or n > 0
-                if judge and not task.more_left(calls, self.model, task.more_left_request(request, raws[-1])):
+                ask_first = self.gleaning == "trial" or n > 0
+                if ask_first and not task.more_left(
+                    calls, self.model, task.more_left_request(request, raws[-1])
+                ):
                     break
                 request = task.glean_request(request, raws[-1])
-                reader = self._reader(window, may_be_empty=True)
-                more = task.glean(calls, self.model, request, reader, reader.ended)
+                parser = self._parser(window, may_be_empty=True)
+                more = task.glean(calls, self.model, request, parser, parser.set_finish)
             except UnusableReply as error:
-                # What was read before stands.
+                # The records of earlier replies are kept.
                 problems.append(f"gleaning {n + 1} was not usable: {error.problem}")
                 break
-            raws.append(reader.raw)
-            if reader.finish == "length":
-                problems.append(f"gleaning {n + 1}: {_CUT}")
+            raws.append(parser.raw)
+            if parser.finish == "length":
+                problems.append(f"gleaning {n + 1}: {_TRUNCATED}")
             both = found + more
             if len(both.entities) == len(found.entities) and len(both.relations) == len(found.relations):
                 found = both
@@ -225,14 +205,14 @@ class _Extractor:
             found = both
         return found
 
-    def _reader(self, window: Window, *, may_be_empty: bool) -> "_Reader":
+    def _parser(self, window: Window, *, may_be_empty: bool) -> "_ReplyParser":
         text = f"{window.title}\n{window.text}"
-        return _Reader(text, self.entity_types, self.max_records, may_be_empty)
+        return _ReplyParser(text, self.entity_types, self.max_records, may_be_empty)
 
 
 @dataclass(slots=True)
-class _Reader:
-    """Reads the replies to one call, keeping the text of the last and the faults of those before it."""
+class _ReplyParser:
+    """Parses the replies to one call; keeps the text of the last reply and the faults of those before it."""
 
     window: str
     types: tuple[str, ...]
@@ -240,11 +220,11 @@ class _Reader:
     may_be_empty: bool
     raw: str = ""
     finish: str = ""
-    """How the last reply ended."""
+    """Finish reason of the last reply."""
     faults: list[str] = field(default_factory=list)
 
-    def ended(self, finish: str) -> None:
-        """Take note of how a reply ended."""
+    def set_finish(self, finish: str) -> None:
+        """Set the finish reason of a reply."""
         self.finish = finish
 
     def __call__(self, text: str) -> ParsedExtraction:
@@ -263,33 +243,33 @@ class _Reader:
             raise
 
 
-def rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, ...], tuple[RelationRow, ...]]:
-    """Place what was read in the chunks of its window.
+def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, ...], tuple[RelationRow, ...]]:
+    """Convert parsed records to rows, located in the chunks of their window.
 
-    An entity whose name does not stand in the text (another form, a translation) gets the whole chunk that
-    shares most words with its name and description, the first of equals. A relation was read from the chunks
-    that hold both its ends; if none does, from the one that shares most words with it.
+    An entity whose name does not occur in the text (another form, a translation) gets the chunk that shares
+    most words with its name and description, the first of equals. A relation gets the chunks that mention both
+    entities; if there are none, the chunk that shares most words with it.
     """
     locator = Locator(window)
-    overlap = _Overlap(window)
-    places: dict[str, tuple[Span, ...]] = {}
+    overlap = _ChunkOverlap(window)
+    spans_of: dict[str, tuple[Span, ...]] = {}
     entities = []
     for entity in found.entities:
         spans = locator.locate(entity.name)
         if not spans:
             chunk = overlap.best(f"{entity.name} {entity.description}")
             spans = (Span(window.document, chunk.id, chunk.start, chunk.end),)
-        places[entity.name] = spans
+        spans_of[entity.name] = spans
         entities.append(
             EntityRow(name=entity.name, type=entity.type, description=entity.description, spans=spans)
         )
     relations = []
     for relation in found.relations:
-        of_target = {span.chunk for span in places[relation.target]}
-        shared = [span.chunk for span in places[relation.source] if span.chunk in of_target]
+        of_target = {span.chunk for span in spans_of[relation.target]}
+        shared = [span.chunk for span in spans_of[relation.source] if span.chunk in of_target]
         if not shared:
-            told = f"{relation.source} {relation.target} {relation.predicate} {relation.description}"
-            shared = [overlap.best(told).id]
+            text = f"{relation.source} {relation.target} {relation.predicate} {relation.description}"
+            shared = [overlap.best(text).id]
         relations.append(
             RelationRow(
                 source=relation.source,
@@ -304,8 +284,8 @@ def rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, ...]
     return tuple(entities), tuple(relations)
 
 
-class _Overlap:
-    """Finds the chunk of a window that shares most words with a text; chunks are split in words once."""
+class _ChunkOverlap:
+    """Finds the chunk of a window that shares most words with a text; the words of chunks are computed once."""
 
     def __init__(self, window: Window) -> None:
         self._chunks = window.chunks
@@ -321,8 +301,8 @@ class _Overlap:
         return self._chunks[shared.index(max(shared))]
 
 
-def _losses(found: ParsedExtraction) -> list[str]:
-    """Say in one line what of a reply was not used."""
+def _dropped_parts(found: ParsedExtraction) -> list[str]:
+    """Return a message about the parts of a reply that were not used, or nothing."""
     if not found.n_dropped:
         return []
     reasons = Counter(dropped.reason for dropped in found.dropped)
@@ -331,5 +311,5 @@ def _losses(found: ParsedExtraction) -> list[str]:
     return [f"{found.n_dropped} {parts} not used: {most}"]
 
 
-def _kept(raw: str) -> str:
+def _for_storage(raw: str) -> str:
     return printable(raw[:MAX_RAW])

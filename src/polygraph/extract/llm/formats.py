@@ -1,7 +1,7 @@
-"""The notations in which models write records: which fields each record has, before judging them.
+"""The formats in which models write records: split a reply into records and their fields.
 
-Understood are lines with a delimiter, tuples such as ``("entity"<|>"NAME"<|>...)##``, Markdown tables, lines
-under a heading that says their kind, and JSON. A reply is read once; every pattern is bounded.
+Supported are lines with a delimiter, tuples such as ``("entity"<|>"NAME"<|>...)##``, Markdown tables, lines
+under a heading that names their kind, and JSON. A reply is read once; every pattern is bounded.
 """
 
 import csv
@@ -17,17 +17,17 @@ Kind: TypeAlias = Literal["entity", "relation"]
 
 
 @dataclass(slots=True)
-class Candidate:
-    """The fields of one record."""
+class RawRecord:
+    """The unparsed fields of one record."""
 
     kind: Kind
     fields: list[str]
-    """Without the kind; as ``name, type, description`` or ``source, target, ...``."""
+    """Without the kind: ``name, type, description`` or ``source, target, ...``."""
     line: str
     named: bool = False
-    """True if the notation names its fields (JSON, a table with a header): no guessing then."""
+    """True if the format names its fields (JSON, a table with a header), so that none has to be guessed."""
     closed: bool = True
-    """False for a record whose closing bracket is missing."""
+    """False if the closing bracket of the record is missing."""
 
 
 _ENTITY_WORDS = "entity|entities|entidad|entité|entität|entità|node|实体|實體|エンティティ|сущность"
@@ -41,18 +41,18 @@ WORD_KIND.update((word, "relation") for word in _RELATION_WORDS.split("|"))
 _KIND = rf"(?P<kind>{_RELATION_WORDS}|{_ENTITY_WORDS})"
 _LONG_DELIMITER = r"<\s?/?\|[#|]{0,3}\s?>|<\|(?=\s?[\"“])|(?<=[\"”])\s?\|>"
 _BAR = r"\|+|[\t｜¦│‖]"
-# The kind in any dress, then the delimiter that the rest of the line is split by.
+# The kind with any markup, then the delimiter of the line.
 _START = re.compile(
     rf"[^\w|]{{0,12}}{_KIND}[\"”“’'*`_)\] ]{{0,4}}\d{{0,3}}[\"”*`)\] ]{{0,3}}"
     rf"(?P<delimiter>{_LONG_DELIMITER}|{_BAR}|::|[;,:：，；]|\s[—–-]\s)",
     re.I,
 )
 _TUPLE = re.compile(rf"\(\s?[\"“'*]{{0,3}}{_KIND}[\"”'*]{{0,3}}\s?(?:{_LONG_DELIMITER}|[|,])", re.I)
-_AGAIN = re.compile(rf"(?<!#)#{{2,}}+\s{{0,4}}(?=[\"“(]{{0,2}}{_KIND}\b)", re.I)
-_ORNAMENT = re.compile(r"^(?:[-*+•·▪>#]{1,6}\s+|#{1,6}(?=\()|\(?\d{1,3}[.):]\s+)+")
+_NEXT_TUPLE = re.compile(rf"(?<!#)#{{2,}}+\s{{0,4}}(?=[\"“(]{{0,2}}{_KIND}\b)", re.I)
+_BULLET = re.compile(r"^(?:[-*+•·▪>#]{1,6}\s+|#{1,6}(?=\()|\(?\d{1,3}[.):]\s+)+")
 _END = re.compile(r"\W*(?:<\|)?(?:END|COMPLETE|DONE|STOP)(?:\|>)?\W*", re.I)
 _TRAILING_END = re.compile(r"\s?(?:##\s?)?\(?\"?<\|\s?(?:complete|end)\s?\|>\"?\)?\s*$", re.I)
-_GLUED = re.compile(r"[\"”]\s?(\d{1,2}(?:\.\d)?)$")
+_STRENGTH_AFTER_QUOTE = re.compile(r"[\"”]\s?(\d{1,2}(?:\.\d)?)$")
 _LAST_END = re.compile(r"\bEND\W{0,6}\Z")
 _FENCE = re.compile(r"(?:`{3,}|~{3,})[\w-]{0,20}$")
 _RULE = re.compile(r"[\s|:+=_*#-]+$")
@@ -80,15 +80,15 @@ _COLUMNS: dict[str, str] = {
 
 
 def is_ending(line: str) -> bool:
-    """True for a line that only closes a reply: our end marker, others', or a code fence."""
+    """Return whether a line only ends a reply: an end marker or a code fence."""
     return bool(_FENCE.match(line) or _END.fullmatch(line[:60]))
 
 
-class Lines:
-    """Records line by line, in any of the notations that are not JSON."""
+class LineRecords:
+    """Records line by line, in any format except JSON."""
 
     def __init__(self, text: str) -> None:
-        # An end marker on the last record's own line gets a line of its own.
+        # Move an end marker on the line of the last record to a line of its own.
         last = _LAST_END.search(text, max(0, len(text) - 60))
         self.text = f"{text[: last.start()].rstrip(' #')}\nEND" if last else text
         self.complete = False
@@ -96,16 +96,16 @@ class Lines:
         self._section: Kind | None = None
         self._columns: list[str] | None = None
 
-    def candidates(self) -> Iterator[Candidate]:
-        """Read the records, in order."""
+    def records(self) -> Iterator[RawRecord]:
+        """Yield the records in order."""
         for line in self._logical_lines():
             found = self._read(line)
             if found is not None:
                 yield found
 
     def _logical_lines(self) -> Iterator[str]:
-        """Lines, with records that share one put apart and tuples that span several put together."""
-        text = _AGAIN.sub("\n", self.text)
+        """Yield one line per record: split lines with several records, join tuples that span several lines."""
+        text = _NEXT_TUPLE.sub("\n", self.text)
         if _TUPLE.search(text):
             text = _TUPLE.sub(lambda found: "\n" + found.group(), text)
         pending: list[str] = []
@@ -126,7 +126,7 @@ class Lines:
         if pending:
             yield " ".join(pending)
 
-    def _read(self, line: str) -> Candidate | None:
+    def _read(self, line: str) -> RawRecord | None:
         line = line.strip()
         if _END.fullmatch(line[:40]) and len(line) <= 40:
             self.complete = True
@@ -137,13 +137,13 @@ class Lines:
             line = line[: marker.start()].rstrip()
         if not line or _FENCE.match(line) or _RULE.match(line):
             return None
-        bare = (_ORNAMENT.sub("", line[:200]) + line[200:]).lstrip("| ")
+        bare = (_BULLET.sub("", line[:200]) + line[200:]).lstrip("| ")
         if start := _START.match(bare):
             rest = bare[start.end() :]
             delimiter = start["delimiter"]
             kind = WORD_KIND[start["kind"].casefold()]
             plural = start["kind"].casefold() in ("entities", "relations", "relationships")
-            if delimiter not in (":", "：") or _bars(rest) or (not plural and _is_listed(rest)):
+            if delimiter not in (":", "：") or _has_bar(rest) or (not plural and _is_listed(rest)):
                 if _TUPLE.match(bare) or len(delimiter.strip()) > 2:
                     return self._tuple(kind, rest, line)
                 return self._fields(kind, _split(rest, delimiter), line)
@@ -154,46 +154,46 @@ class Lines:
             return None
         return self._without_kind(bare, line)
 
-    def _tuple(self, kind: Kind, rest: str, line: str) -> Candidate:
+    def _tuple(self, kind: Kind, rest: str, line: str) -> RawRecord:
         rest = rest.rstrip(" #*\t")
         closed = rest.endswith(")")
         rest = rest.removesuffix(")").rstrip()
         if re.search(_LONG_DELIMITER, rest):
             fields = re.split(_LONG_DELIMITER, rest)
         else:
-            fields = _split(rest, "|" if _bars(rest) else ",")
-        # A closing quote directly before the strength stands for the delimiter that was forgotten.
-        if fields and (glued := _GLUED.search(fields[-1][-40:])):
-            fields[-1:] = [fields[-1].removesuffix(glued.group()), glued.group(1)]
+            fields = _split(rest, "|" if _has_bar(rest) else ",")
+        # A closing quote directly before the strength replaces a missing delimiter.
+        if fields and (strength := _STRENGTH_AFTER_QUOTE.search(fields[-1][-40:])):
+            fields[-1:] = [fields[-1].removesuffix(strength.group()), strength.group(1)]
         while fields and not fields[-1].strip():
             fields.pop()
-        return Candidate(kind, fields, line, closed=closed)
+        return RawRecord(kind, fields, line, closed=closed)
 
-    def _fields(self, kind: Kind, fields: list[str], line: str) -> Candidate | None:
+    def _fields(self, kind: Kind, fields: list[str], line: str) -> RawRecord | None:
         columns = [_COLUMNS.get(unquote(f).casefold(), "") for f in fields]
         if len(fields) > 1 and all(columns) and len({*columns}) == len(columns):
-            self._columns = None  # the format line itself, copied, or the header of a table
+            self._columns = None  # a copy of the format line, or the header of a table
             self.n_ignored += 1
             return None
-        return Candidate(kind, fields, line)
+        return RawRecord(kind, fields, line)
 
-    def _without_kind(self, bare: str, line: str) -> Candidate | None:
+    def _without_kind(self, bare: str, line: str) -> RawRecord | None:
         if bare.startswith("{"):
-            found = next(iter(JsonRecords(bare).candidates()), None)
+            found = next(iter(JsonRecords(bare).records()), None)
             if found is not None:
                 return found
-        if _bars(bare):
+        if _has_bar(bare):
             return self._row(bare, line)
         if self._section == "relation" and (arrow := _ARROW.match(bare[:1_000])):
             rest = arrow["rest"].strip()
-            return Candidate("relation", [arrow["source"], arrow["target"], *([rest] if rest else [])], line)
+            return RawRecord("relation", [arrow["source"], arrow["target"], *([rest] if rest else [])], line)
         if self._section == "entity" and (typed := _TYPED.match(bare[:1_000].replace("**", ""))):
-            return Candidate("entity", [typed["name"], typed["type"], typed["rest"]], line)
+            return RawRecord("entity", [typed["name"], typed["type"], typed["rest"]], line)
         self.n_ignored += 1
         return None
 
-    def _row(self, bare: str, line: str) -> Candidate | None:
-        """A line of fields that does not say its kind: by the table's header, the heading, or its length."""
+    def _row(self, bare: str, line: str) -> RawRecord | None:
+        """Read a line without a kind: the table header, the heading or the number of fields decides."""
         fields = _split(bare.strip().strip("|"), "|")
         columns = [_COLUMNS.get(unquote(f).casefold(), "") for f in fields]
         if sum(map(bool, columns)) >= max(2, len(columns) - 1):
@@ -203,28 +203,28 @@ class Lines:
         if self._columns and len(self._columns) == len(fields):
             return _named(dict(zip(self._columns, fields, strict=True)), line)
         if self._section is not None and len(fields) >= 2:
-            return Candidate(self._section, fields, line)
+            return RawRecord(self._section, fields, line)
         if len(fields) >= 4 and any(_DIGIT.match(f) for f in fields[2:]):
-            return Candidate("relation", fields, line)
+            return RawRecord("relation", fields, line)
         if len(fields) == 3:
-            return Candidate("entity", fields, line)
+            return RawRecord("entity", fields, line)
         self.n_ignored += 1
         return None
 
 
 def _is_listed(rest: str) -> bool:
-    """True for ``Entity: Name, type, description``, false for a heading that ends with a colon."""
+    """Return whether the text after a kind is a record (``Name, type, description``) and not the end of a heading."""
     return rest.count(",") >= 2 or rest.count(";") >= 2 or bool(_ARROW.match(rest[:300]))
 
 
-def _bars(text: str) -> bool:
+def _has_bar(text: str) -> bool:
     return any(bar in text for bar in "|\t｜¦│‖")
 
 
 def _split(rest: str, delimiter: str) -> list[str]:
-    """Split fields by the delimiter that the record began with."""
+    """Split fields by the delimiter after the kind."""
     delimiter = delimiter.strip(" ") or "-"
-    if delimiter in (":", "：") or (delimiter in ",;" and _bars(rest)):
+    if delimiter in (":", "：") or (delimiter in ",;" and _has_bar(rest)):
         delimiter = next((bar for bar in "|\t｜¦│‖" if bar in rest), ";" if rest.count(";") >= 2 else ",")
     if delimiter.startswith(("|", "｜", "¦", "│", "‖")):
         rest = rest.replace("\\|", _PIPE)
@@ -249,31 +249,31 @@ def _split(rest: str, delimiter: str) -> list[str]:
 
 
 def is_json(text: str) -> bool:
-    """True if the first thing in a reply, or in its code fence, is an object or list."""
+    """Return whether a reply, or its code fence, starts with an object or list."""
     start = re.search(r"^\s{0,8}(?:[{\[]\s*[\"'“{\[\]}]|[{\[]\s*$)", text[:20_000], re.M)
     return start is not None and _START.match(text[: start.start()].strip()) is None
 
 
 class JsonRecords:
-    """Records from objects, wherever they stand in the values of a reply."""
+    """Records from JSON objects at any depth of a reply."""
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.complete = False
         self.n_ignored = 0
 
-    def candidates(self) -> Iterator[Candidate]:
-        """Read the records, in order."""
+    def records(self) -> Iterator[RawRecord]:
+        """Yield the records in order."""
         self.complete = self.text.rstrip("` \t\n").endswith(("}", "]"))
         names: dict[str, str] = {}
-        found = [c for value in json_values(self.text) for c in self._walk(value, names)]
-        for candidate in found:
-            if candidate.kind == "relation" and candidate.named:
-                # Ends may be given by the ids of the entities.
-                candidate.fields[:2] = [names.get(end, end) for end in candidate.fields[:2]]
-            yield candidate
+        found = [r for value in json_values(self.text) for r in self._walk(value, names)]
+        for record in found:
+            if record.kind == "relation" and record.named:
+                # Source and target may be ids of entities.
+                record.fields[:2] = [names.get(name, name) for name in record.fields[:2]]
+            yield record
 
-    def _walk(self, value: Json, names: dict[str, str]) -> Iterator[Candidate]:
+    def _walk(self, value: Json, names: dict[str, str]) -> Iterator[RawRecord]:
         stack: list[tuple[Json, Kind | None]] = [(value, None)]
         while stack:
             item, section = stack.pop()
@@ -286,7 +286,7 @@ class JsonRecords:
             elif isinstance(item, list):
                 stack.extend((v, section) for v in reversed(item))
 
-    def _record(self, item: Json, section: Kind | None, names: dict[str, str]) -> Candidate | None:
+    def _record(self, item: Json, section: Kind | None, names: dict[str, str]) -> RawRecord | None:
         line = str(item)[:300] if isinstance(item, list | dict) and len(item) <= 20 else ""
         if isinstance(item, dict):
             if any(map(_is_nested, item.values())):
@@ -304,12 +304,12 @@ class JsonRecords:
             fields = [_plain(v) for v in item]
             kind = WORD_KIND.get(fields[0].casefold())
             if kind is not None:
-                return Candidate(kind, fields[1:], line)
+                return RawRecord(kind, fields[1:], line)
             if section == "relation" and len(item) >= 3:
-                return Candidate(section, fields, line)
+                return RawRecord(section, fields, line)
             return None
         if section == "entity" and isinstance(item, str):
-            return Candidate("entity", [item], item[:300])
+            return RawRecord("entity", [item], item[:300])
         return None
 
 
@@ -330,17 +330,17 @@ def _plain(value: Json) -> str:
     return "" if value is None or isinstance(value, dict) else str(value)
 
 
-def _named(given: dict[str, str], line: str) -> Candidate | None:
-    """A record whose fields are named, brought in our order; None if it is neither kind."""
+def _named(given: dict[str, str], line: str) -> RawRecord | None:
+    """Return a record with named fields in our order, or None if it is neither an entity nor a relation."""
     if "source" in given and "target" in given:
         predicate = (
             given.get("predicate") or given.get("type") or given.get("label") or given.get("name") or ""
         )
         fields = [given["source"], given["target"], predicate, given.get("keywords", "")]
         fields += [given.get("strength", ""), given.get("description", "")]
-        return Candidate("relation", fields, line, named=True)
+        return RawRecord("relation", fields, line, named=True)
     name = given.get("name") or given.get("label") or given.get("id")
     if name and len(given) > 1:
         kind = given.get("type") or (given.get("label", "") if given.get("name") else "")
-        return Candidate("entity", [name, kind, given.get("description", "")], line, named=True)
+        return RawRecord("entity", [name, kind, given.get("description", "")], line, named=True)
     return None

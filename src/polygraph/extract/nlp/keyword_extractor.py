@@ -1,23 +1,26 @@
-"""Rows from any text without a parser: names by capitals, key phrases, co-occurrence."""
+"""Extraction without a parser, for any language: names by capitals, key phrases, co-occurrence."""
 
 from polygraph.extract.lexicon import GENERIC_HEADS, TITLES, TYPE_OF_NOUN
 from polygraph.extract.nlp.capitalized_names import capitalized_spans, name_in_title, occurrences
 from polygraph.extract.nlp.keyphrases import keyphrases
-from polygraph.extract.nlp.row_builder import Draft
+from polygraph.extract.nlp.row_builder import RowBuilder
 from polygraph.text.language import FUNCTION_WORDS, has_capitals
 from polygraph.text.sentences import sentence_spans
 
+# Scripts without case: their texts may still contain Latin names, and dates.
+_CASELESS = frozenset(["ja", "zh", "ko", "th", "ar", "he", "hi"])
 
-def read_plain(draft: Draft, text: str, language: str, title: str = "") -> None:
-    """Add the names, dates and key phrases of a text to a draft, joined where they share a sentence.
 
-    A single capitalised word at the beginning of a sentence counts as a name only if the same word stands
-    capitalised elsewhere in the text, and never in lower case.
+def extract_keywords(builder: RowBuilder, text: str, language: str, title: str = "") -> None:
+    """Add the names, dates and key phrases of a text, with relations between those of one sentence.
+
+    A single capitalised word at the start of a sentence is a name only if the text also has it capitalised
+    elsewhere, and it is not a function word.
     """
     spans = sentence_spans(text, language=language or "en")
     cased = has_capitals(text)
     found: list[list[tuple[int, int, str, bool]]] = []
-    sure: set[str] = set()
+    certain: set[str] = set()
     doubtful: set[tuple[int, int]] = set()
     for begin, end in spans:
         row = [
@@ -29,11 +32,11 @@ def read_plain(draft: Draft, text: str, language: str, title: str = "") -> None:
             if any(a < begin + span.end and begin + span.start < b for a, b, _, _ in row):
                 continue
             name = text[begin + span.start : begin + span.end]
-            row.append((begin + span.start, begin + span.end, _kind(name, span.date), True))
+            row.append((begin + span.start, begin + span.end, _type_of(name, span.date), True))
             if span.doubtful:
                 doubtful.add((begin + span.start, begin + span.end))
             else:
-                sure.add(name)
+                certain.add(name)
         found.append(row)
     taken = [[(a, b) for a, b, _, _ in row] for row in found]
     phrases = keyphrases(text, language=language)
@@ -41,28 +44,26 @@ def read_plain(draft: Draft, text: str, language: str, title: str = "") -> None:
     for a, b in phrases:
         while at < len(spans) - 1 and spans[at][1] <= a:
             at += 1
-        plain = text[a:b].lower() not in GENERIC_HEADS
-        if spans and plain and b <= spans[at][1] and not any(x < b and a < y for x, y in taken[at]):
+        specific = text[a:b].lower() not in GENERIC_HEADS
+        if spans and specific and b <= spans[at][1] and not any(x < b and a < y for x, y in taken[at]):
             found[at].append((a, b, "concept", False))
     stop = FUNCTION_WORDS.get(language, FUNCTION_WORDS["en"])
     for (begin, end), row in zip(spans, found, strict=True):
         sentence = text[begin:end]
         keys = []
-        for a, b, kind, named in sorted(row):
+        for a, b, type_, is_name in sorted(row):
             name = text[a:b]
-            if (a, b) in doubtful and (name not in sure or name.lower() in stop):
+            if (a, b) in doubtful and (name not in certain or name.lower() in stop):
                 continue
-            key = draft.mention(name, kind, (a, b), sentence, named=named, score=int(a - begin < 20))
+            key = builder.add_mention(
+                name, type_, (a, b), sentence, is_name=is_name, score=int(a - begin < 20)
+            )
             if key:
                 keys.append(key)
-        draft.join(keys, set(), sentence, begin)
+        builder.add_cooccurrences(keys, set(), sentence, begin)
 
 
-# Scripts without case still hold Latin names and dates.
-_CASELESS = frozenset(["ja", "zh", "ko", "th", "ar", "he", "hi"])
-
-
-def _kind(name: str, date: bool) -> str:
+def _type_of(name: str, date: bool) -> str:
     if date:
         return "date"
     words = name.lower().split()

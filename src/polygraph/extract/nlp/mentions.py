@@ -1,4 +1,4 @@
-"""What a parsed sentence mentions: names, dates, and noun phrases that say something."""
+"""Mentions in a parsed sentence: names, dates and informative noun phrases."""
 
 from bisect import bisect_right
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ _TYPES = {
     "MONEY": "quantity",
     "QUANTITY": "quantity",
 }
-"""Labels that are kept; bare numbers, ordinals, percentages and times of day name nothing."""
+"""Types of the recogniser's labels; numbers, ordinals, percentages and times of day are not entities."""
 
 _VAGUE_ADJECTIVES = """
 good old new great little first last own same other many such next different certain whole main major important
@@ -44,36 +44,36 @@ _MAX_WORDS = 6
 
 
 @dataclass(slots=True)
-class Found:
-    """A stretch of tokens that mentions something."""
+class TokenSpan:
+    """The tokens of one mention."""
 
     first: int
     last: int
     """One past the last token."""
     type: str
-    named: bool
-    """A name or a date, not a noun phrase."""
+    is_name: bool
+    """True for a name or a date, False for a noun phrase."""
 
 
-def mentions(sentence: Sentence, title: str = "") -> tuple[list[Found], list[tuple[int, int]]]:
-    """Find what a sentence mentions.
+def find_mentions(sentence: Sentence, title: str = "") -> tuple[list[TokenSpan], list[tuple[int, int]]]:
+    """Find the mentions of a sentence.
 
-    The union of the recogniser's entities, capitalised spans, dates, and noun phrases whose head is a noun,
-    without determiners. A name takes the place of the phrase that it heads (``the physicist John Wheeler``
-    gives ``John Wheeler`` and, as a role, ``physicist``); a phrase that only contains a name stands beside it.
+    These are the recogniser's entities, capitalised spans, dates, and noun phrases without determiners. A name replaces
+    the phrase that it heads (``the physicist John Wheeler`` gives ``John Wheeler`` and, as a role, ``physicist``).
+    A phrase that only contains a name is a mention of its own.
 
     Args:
         sentence: the parsed sentence.
-        title: name of the document, which is a name wherever the text has it (``Payment on Demand``).
+        title: name of the document; every occurrence in the text is a name (``Payment on Demand``).
 
     Returns:
-        The mentions, in order of their place; and pairs ``(name, role)`` of indices into them.
+        The mentions in order of their position, and pairs ``(name, role)`` of indices into them.
     """
     found = _names(sentence, title)
-    taken = [-1] * len(sentence.words)
+    name_at = [-1] * len(sentence.words)
     for k, mention in enumerate(found):
         for i in range(mention.first, mention.last):
-            taken[i] = k
+            name_at[i] = k
     roles: list[tuple[int, int]] = []
     for i, pos in enumerate(sentence.pos):
         if pos not in ("NOUN", "PROPN"):
@@ -85,41 +85,45 @@ def mentions(sentence: Sentence, title: str = "") -> tuple[list[Found], list[tup
         ):
             continue
         first = _left_edge(sentence, i)
-        named = taken[i]
-        if named >= 0:
-            end = found[named].first
+        name = name_at[i]
+        if name >= 0:
+            end = found[name].first
             phrase = _phrase(sentence, first, end) if end > first else None
-            if phrase is not None and sentence.pos[phrase.last - 1] == "NOUN" and taken[phrase.last - 1] < 0:
-                roles.append((named, len(found)))
+            if (
+                phrase is not None
+                and sentence.pos[phrase.last - 1] == "NOUN"
+                and name_at[phrase.last - 1] < 0
+            ):
+                roles.append((name, len(found)))
                 found.append(phrase)
         elif pos == "NOUN" or sentence.words[i].islower():
             phrase = _phrase(sentence, first, i + 1)
             if phrase is not None:
-                # Names in a text without capitals: the tagger knows some of them by their place.
+                # In a text without capitals the tagger still recognises some names by their position.
                 phrase.type = "concept" if pos == "NOUN" else ""
                 found.append(phrase)
     order = sorted(range(len(found)), key=lambda k: (found[k].first, found[k].last))
-    place = {old: new for new, old in enumerate(order)}
-    return [found[k] for k in order], [(place[a], place[b]) for a, b in roles]
+    rank = {old: new for new, old in enumerate(order)}
+    return [found[k] for k in order], [(rank[a], rank[b]) for a, b in roles]
 
 
-def _names(sentence: Sentence, title: str) -> list[Found]:
-    found = [Found(*_tokens(sentence, a, b), "", True) for a, b in occurrences(title, sentence.text)]
+def _names(sentence: Sentence, title: str) -> list[TokenSpan]:
+    found = [TokenSpan(*_tokens(sentence, a, b), "", True) for a, b in occurrences(title, sentence.text)]
     found = [m for m in found if m.last - m.first > 1 or sentence.pos[m.first] == "PROPN"]
-    shouted = sentence.text.isupper() and len(sentence.words) > 3
-    spans = [s for s in capitalized_spans(sentence.text) if s.date or not shouted]
+    all_capitals = sentence.text.isupper() and len(sentence.words) > 3
+    spans = [s for s in capitalized_spans(sentence.text) if s.date or not all_capitals]
     for span in spans:
         if span.date:
             first, last = _tokens(sentence, span.start, span.end)
             if not any(m.first < last and first < m.last for m in found):
-                found.append(Found(first, last, "date", True))
-    titled = [m for m in found if not m.type]
-    dated = [(m.first, m.last) for m in found if m.type]
-    entities: list[Found] = []
+                found.append(TokenSpan(first, last, "date", True))
+    untyped = [m for m in found if not m.type]
+    typed = [(m.first, m.last) for m in found if m.type]
+    entities: list[TokenSpan] = []
     for first, last, label in sentence.names:
         entity = _entity(sentence, first, last, label)
-        if entity is not None and not any(a < entity.last and entity.first < b for a, b in dated):
-            for m in titled:
+        if entity is not None and not any(a < entity.last and entity.first < b for a, b in typed):
+            for m in untyped:
                 if (
                     m.first <= entity.first
                     and entity.last <= m.last
@@ -134,14 +138,14 @@ def _names(sentence: Sentence, title: str) -> list[Found]:
         first, last = _trim(sentence, first, last)
         if first >= last:
             continue
-        touching = [e for e in entities if e.first < last and first < e.last]
-        if not touching:
+        overlapping = [e for e in entities if e.first < last and first < e.last]
+        if not overlapping:
             if _is_name(sentence, first, last, span.doubtful):
-                entities.append(Found(first, last, "", True))
-        elif len(touching) == 1 and first <= touching[0].first and last >= touching[0].last:
-            added = [*range(first, touching[0].first), *range(touching[0].last, last)]
+                entities.append(TokenSpan(first, last, "", True))
+        elif len(overlapping) == 1 and first <= overlapping[0].first and last >= overlapping[0].last:
+            added = [*range(first, overlapping[0].first), *range(overlapping[0].last, last)]
             if all(sentence.pos[i] in ("PROPN", "ADP", "DET", "ADJ", "NOUN", "PUNCT", "NUM") for i in added):
-                touching[0].first, touching[0].last = first, last
+                overlapping[0].first, overlapping[0].last = first, last
     entities.sort(key=lambda m: (m.first, -m.last))
     for entity in entities:
         if not any(a.first < entity.last and entity.first < a.last for a in found):
@@ -152,41 +156,41 @@ def _names(sentence: Sentence, title: str) -> list[Found]:
     return found
 
 
-def _entity(sentence: Sentence, first: int, last: int, label: str) -> Found | None:
-    """One entity of the recogniser, trimmed; None if it names nothing."""
-    kind = _TYPES.get(label)
-    if kind is None:
+def _entity(sentence: Sentence, first: int, last: int, label: str) -> TokenSpan | None:
+    """Return one entity of the recogniser, trimmed, or None if it is not a name."""
+    type_ = _TYPES.get(label)
+    if type_ is None:
         return None
     words = sentence.words
-    if kind == "date":
+    if type_ == "date":
         lower = [w.lower() for w in words[first:last]]
-        named = any(w in _CALENDAR and words[first + i][0].isupper() for i, w in enumerate(lower))
-        if not named:
+        is_named = any(w in _CALENDAR and words[first + i][0].isupper() for i, w in enumerate(lower))
+        if not is_named:
             return None
     first, last = _trim(sentence, first, last)
     if first >= last:
         return None
     text = sentence.text[sentence.starts[first] : sentence.ends[last - 1]]
-    if kind == "quantity":
-        return Found(first, last, kind, True) if any(c.isdigit() for c in text) else None
+    if type_ == "quantity":
+        return TokenSpan(first, last, type_, True) if any(c.isdigit() for c in text) else None
     if not any(c.isupper() for c in text) or last - first > 10:
         return None
     if last - first == 1 and sentence.pos[first] not in _NAMING:
         return None
     while first > 0 and words[first - 1].rstrip(".").lower() in TITLES and words[first - 1][0].isupper():
         first -= 1
-    return Found(first, last, kind, True)
+    return TokenSpan(first, last, type_, True)
 
 
 def _trim(sentence: Sentence, first: int, last: int) -> tuple[int, int]:
-    """Leave out determiners in front, and possessive endings and punctuation at the end."""
+    """Remove determiners at the start, possessive endings and punctuation at the end."""
     pos, words = sentence.pos, sentence.words
     while first < last and (
         pos[first] in ("DET", "PRON", "PUNCT", "SPACE", "CCONJ", "SCONJ", "ADV", "AUX", "INTJ")
         or (pos[first] in ("ADP", "VERB") and (first == 0 or pos[first - 1] == "PUNCT"))
     ):
         if words[first].lower() == "the" and first > 0 and words[first][0].isupper():
-            break  # a title that begins with its article in the middle of a sentence
+            break  # a title that starts with an article
         first += 1
     while last > first and (
         (words[last - 1].islower() and pos[last - 1] in _NOT_LAST)
@@ -206,21 +210,22 @@ def _is_name(sentence: Sentence, first: int, last: int, doubtful: bool) -> bool:
     return any(p in ("PROPN", "NOUN", "ADJ") for p in sentence.pos[first:last])
 
 
-def _type_by_noun(sentence: Sentence, mention: Found) -> str:
+def _type_by_noun(sentence: Sentence, mention: TokenSpan) -> str:
     first = sentence.words[mention.first].rstrip(".").lower()
     if first in TITLES and mention.last - mention.first > 1:
         return "person"
-    several = mention.last - mention.first > 1
-    return TYPE_OF_NOUN.get(sentence.words[mention.last - 1].lower(), "") if several else ""
+    if mention.last - mention.first == 1:
+        return ""
+    return TYPE_OF_NOUN.get(sentence.words[mention.last - 1].lower(), "")
 
 
 def _tokens(sentence: Sentence, begin: int, end: int) -> tuple[int, int]:
-    """Tokens that cover a stretch of characters."""
+    """Return the tokens that cover a span of characters."""
     return max(0, bisect_right(sentence.starts, begin) - 1), max(1, bisect_right(sentence.starts, end - 1))
 
 
 def _left_edge(sentence: Sentence, head: int) -> int:
-    """First token of the phrase that ends with its head."""
+    """Return the first token of the phrase that ends with its head."""
     heads = sentence.heads
     first = head
     while first > 0 and head - first < 10:
@@ -235,8 +240,8 @@ def _left_edge(sentence: Sentence, head: int) -> int:
     return first
 
 
-def _phrase(sentence: Sentence, first: int, last: int) -> Found | None:
-    """A noun phrase without what says nothing; None if nothing is left."""
+def _phrase(sentence: Sentence, first: int, last: int) -> TokenSpan | None:
+    """Return a noun phrase without uninformative words, or None if nothing is left."""
     pos, words, lemmas = sentence.pos, sentence.words, sentence.lemmas
     if last - first > _MAX_WORDS:
         first = last - _MAX_WORDS
@@ -246,7 +251,7 @@ def _phrase(sentence: Sentence, first: int, last: int) -> Found | None:
         or lemmas[first] in _VAGUE
         or pos[first] in ("VERB", "AUX")
     ):
-        # A participle belongs to the phrase (``abandoned lighthouse``); other verbs are slips of the tagger.
+        # A participle is part of the phrase (``abandoned lighthouse``); other verbs are tagging errors.
         if pos[first] == "VERB" and sentence.deps[first] == "amod":
             break
         first += 1
@@ -257,10 +262,10 @@ def _phrase(sentence: Sentence, first: int, last: int) -> Found | None:
     head = last - 1
     if last - first == 1 and (lemmas[head] in GENERIC_HEADS or words[head].lower() in GENERIC_HEADS):
         return None
-    # ``Scrooge's face`` is no more than ``face``.
+    # ``Scrooge's face`` is as generic as ``face``.
     if lemmas[head] in GENERIC_HEADS and any(w in ("'s", "’s", "'", "’") for w in words[first:last]):
         return None
     text = sentence.text[sentence.starts[first] : sentence.ends[head]]
     if len(text) < 3 or len(text) > 80 or sum(c.isalpha() for c in text) < 2 or _CODE.intersection(text):
         return None
-    return Found(first, last, "concept", False)
+    return TokenSpan(first, last, "concept", False)

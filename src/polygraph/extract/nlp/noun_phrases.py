@@ -1,33 +1,31 @@
-"""Noun phrases as entities: the extraction of Microsoft GraphRAG's fast indexing (METHODS 5.2), with no model calls.
+"""Noun phrases as entities: the extraction of Microsoft GraphRAG's fast indexing, without model calls.
 
-A window gives the noun phrases that stand in it, and no relations: that two phrases stand in one chunk is plain from
-where they stand, and what it is worth depends on the whole corpus, so edges are made when the graph is
+The result has the noun phrases of each window and no relations. Co-occurrence in a chunk follows from the positions of
+the phrases, and its weight depends on the whole corpus, so edges are computed with the graph
 (`polygraph.graph.cooccurrence`).
 
-Phrases are found by a regular pattern over parts of speech, runs of adjectives, nouns and names that end in a
-noun or name, not by the parser's noun chunks: tagging takes about a third of the time of parsing, and the pattern
-leaves out pronouns, determiners and possessors, which noun chunks hold and which would have to be cut off again.
-Rules over bare words, with no tagger at all, take verbs for nouns; they serve where the tagger is not installed, and
-for other languages: names by capitals and recurring phrases, as in `polygraph.extract.nlp.keyword_extractor`.
+A phrase is a run of adjectives, nouns and names that ends in a noun or name, found by part-of-speech tags, not by the
+parser's noun chunks. Tagging takes about a third of the time of parsing, and noun chunks contain pronouns, determiners
+and possessors that would have to be removed. Other languages, and all texts if the tagger is not installed, give
+names by capitals and recurring phrases, as in `polygraph.extract.nlp.keyword_extractor`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 
-from polygraph.extract.nlp import dependency_trees
-from polygraph.extract.nlp import extractor as nlp
-from polygraph.extract.nlp.keyword_extractor import read_plain
-from polygraph.extract.nlp.paragraphs import Block, blocks
-from polygraph.extract.nlp.row_builder import Draft
+from polygraph.extract.nlp import dependency_trees, extractor
+from polygraph.extract.nlp.keyword_extractor import extract_keywords
+from polygraph.extract.nlp.paragraphs import Paragraph, split_paragraphs
+from polygraph.extract.nlp.row_builder import RowBuilder
 from polygraph.extract.nlp.workers import Outcome, Task
 from polygraph.records import Extraction, Window
 
 VERSION = 1
-"""Raised whenever the same text would give other rows."""
+"""Incremented whenever the same text would give different rows."""
 
 MAX_WORD = 15
-"""Characters; a longer word ends a phrase and is no part of one (Microsoft's `max_word_length`)."""
+"""Characters of a word; a longer word ends a phrase and is not part of it (Microsoft's `max_word_length`)."""
 MAX_WORDS = 8
-"""A longer run is a list or a table and no phrase."""
+"""Words of a phrase; a longer run is a list or a table."""
 
 _HEADS = frozenset({"NOUN", "PROPN"})
 _PARTS = _HEADS | {"ADJ"}
@@ -42,66 +40,67 @@ def extract(
     on_done: Callable[[int], None] | None = None,
     notes: list[str] | None = None,
 ) -> Iterator[Extraction]:
-    """Read the noun phrases of windows; arguments, order and failures as for `extractor.extract`."""
-    yield from nlp.extract(
-        windows, language=language, processes=processes, on_done=on_done, reader=read_phrases
+    """Extract the noun phrases of windows; arguments, order and failures as in `extractor.extract`."""
+    yield from extractor.extract(
+        windows, language=language, processes=processes, on_done=on_done, extract_batch=extract_noun_phrases
     )
     if notes is not None:
         notes += _warnings(windows, language)
 
 
 def identity() -> str:
-    """Name this extractor by all that decides its rows: its own version and the tagger's."""
+    """Return the identity of this extractor: its version and the tagger's, which together determine the rows."""
     return f"fast:{VERSION}:{'en_core_web_sm-3.8.0' if dependency_trees.installed() else 'capitals'}"
 
 
-def read_phrases(tasks: Sequence[Task]) -> list[Outcome]:
-    """Read texts, in whichever process: what `polygraph.extract.nlp.workers.read` is to the other extractor.
+def extract_noun_phrases(tasks: Sequence[Task]) -> list[Outcome]:
+    """Extract the noun phrases of texts; the counterpart of `polygraph.extract.nlp.workers.extract_texts`.
 
     Args:
         tasks: text, language code and title of the document.
 
     Returns:
-        Per text its entities, no relations, and what went wrong, if anything did.
+        One outcome per text, with entities and without relations.
     """
-    tagged = dependency_trees.installed()
+    has_tagger = dependency_trees.installed()
     outcomes: list[Outcome] = []
     for text, language, title in tasks:
-        draft = Draft()
+        builder = RowBuilder()
         try:
-            if language == "en" and tagged:
-                found = blocks(text)
-                for block, tokens in zip(
-                    found, dependency_trees.tag(block.text for block in found), strict=True
-                ):
-                    _take(draft, text, block, tokens)
+            if language == "en" and has_tagger:
+                paragraphs = split_paragraphs(text)
+                tagged = dependency_trees.tag(paragraph.text for paragraph in paragraphs)
+                for paragraph, tokens in zip(paragraphs, tagged, strict=True):
+                    _add_phrases(builder, text, paragraph, tokens)
             else:
-                read_plain(draft, text, language, title)
-            entities, _ = draft.rows(len(text))
-            outcomes.append([[(name, "", "", places) for name, _, _, places in entities], [], ""])
-        except Exception as error:  # the edge of a process: one odd text must not end the build
+                extract_keywords(builder, text, language, title)
+            entities, _ = builder.rows(len(text))
+            outcomes.append([[(name, "", "", spans) for name, _, _, spans in entities], [], ""])
+        except Exception as error:  # top level of a process: one odd text must not abort the build
             outcomes.append([[], [], f"{type(error).__name__}: {error}"[:300]])
     return outcomes
 
 
-def _take(draft: Draft, text: str, block: Block, tokens: Sequence[tuple[int, int, str]]) -> None:
-    for start, end, named in phrases(block.text, tokens):
-        place = block.origin(start), block.origin_end(end)
-        draft.mention(" ".join(text[place[0] : place[1]].split()), "", place, "", named=named)
+def _add_phrases(
+    builder: RowBuilder, text: str, paragraph: Paragraph, tokens: Sequence[tuple[int, int, str]]
+) -> None:
+    for start, end, has_name in noun_phrase_spans(paragraph.text, tokens):
+        span = paragraph.origin(start), paragraph.origin_end(end)
+        builder.add_mention(" ".join(text[span[0] : span[1]].split()), "", span, "", is_name=has_name)
 
 
-def phrases(text: str, tokens: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, bool]]:
-    """Find the noun phrases that are worth keeping.
+def noun_phrase_spans(text: str, tokens: Sequence[tuple[int, int, str]]) -> list[tuple[int, int, bool]]:
+    """Find the informative noun phrases of a paragraph.
 
-    A phrase is a run of adjectives, nouns and names, hyphens between them, that ends in a noun or name. It is kept if
-    it has a name, more than one word, or a hyphen.
+    A phrase is a run of adjectives, nouns, names and hyphens that ends in a noun or name. It is kept if it has a
+    name, more than one word, or a hyphen.
 
     Args:
-        text: a block.
+        text: of the paragraph.
         tokens: start, end and universal part of speech of each token, in order.
 
     Returns:
-        Start, end, and whether it has a name, in order.
+        Start, end, and whether the phrase has a name, in order.
 
     >>> text = "The old sailor saw a light-ship near Dover harbour and the sea."
     >>> pos = "DET ADJ NOUN VERB DET NOUN PUNCT NOUN ADP PROPN NOUN CCONJ DET NOUN PUNCT".split()
@@ -110,7 +109,7 @@ def phrases(text: str, tokens: Sequence[tuple[int, int, str]]) -> list[tuple[int
     >>> for word, kind in zip(words, pos):
     ...     at = text.index(word, at)
     ...     tokens.append((at, at := at + len(word), kind))
-    >>> [text[a:b] for a, b, _ in phrases(text, tokens)]
+    >>> [text[a:b] for a, b, _ in noun_phrase_spans(text, tokens)]
     ['old sailor', 'light-ship', 'Dover harbour']
     """
     found: list[tuple[int, int, bool]] = []
@@ -121,13 +120,13 @@ def phrases(text: str, tokens: Sequence[tuple[int, int, str]]) -> list[tuple[int
         if hyphen or word:
             run.append(i)
         else:
-            _close(found, text, tokens, run)
+            _add_run(found, text, tokens, run)
             run = []
-    _close(found, text, tokens, run)
+    _add_run(found, text, tokens, run)
     return found
 
 
-def _close(
+def _add_run(
     found: list[tuple[int, int, bool]], text: str, tokens: Sequence[tuple[int, int, str]], run: list[int]
 ) -> None:
     while run and tokens[run[-1]][2] not in _HEADS:
@@ -136,22 +135,22 @@ def _close(
     if not words or len(words) > MAX_WORDS:
         return
     start, end = tokens[run[0]][0], tokens[run[-1]][1]
-    named = any(tokens[i][2] == "PROPN" for i in words)
-    if named or len(words) > 1 or any(c in _HYPHENS for c in text[start:end]):
-        found.append((start, end, named))
+    has_name = any(tokens[i][2] == "PROPN" for i in words)
+    if has_name or len(words) > 1 or any(c in _HYPHENS for c in text[start:end]):
+        found.append((start, end, has_name))
 
 
 def _warnings(windows: Sequence[Window], language: str) -> list[str]:
     found = []
     if windows and not dependency_trees.installed():
         found.append(
-            "the tagger of English is not installed: names by capitals and recurring phrases stand in for noun "
+            "the tagger of English is not installed: names by capitals and recurring phrases are used instead of noun "
             'phrases. Install it with: pip install "polygraph-rag[local]"'
         )
-    codes = set(nlp.window_languages(windows, language)) - {"en"}
+    codes = set(extractor.window_languages(windows, language)) - {"en"}
     if codes:
         found.append(
             f"some documents are not English ({', '.join(sorted(codes))}): names by capitals and recurring phrases "
-            "stand in for noun phrases"
+            "are used instead of noun phrases"
         )
     return found

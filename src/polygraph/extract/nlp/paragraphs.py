@@ -1,4 +1,4 @@
-"""Paragraphs of a text as clean lines, with the way back to the original offsets."""
+"""Paragraphs of a text as single lines, with a mapping back to the original offsets."""
 
 import re
 from bisect import bisect_right
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 MAX_CHARS = 10_000
-"""Longest block; bounds the memory of whatever reads it."""
+"""Longest paragraph; bounds the memory of the parser."""
 
 _PARAGRAPH = re.compile(r"\n[ \t\r]*\n\s*|\n(?=[ \t]*(?:[-*+•|>]|\d{1,3}[.)]|#{1,6})[ \t])")
 _SPACE = re.compile(r"\s+")
-# Nothing that people write has words of this length; encoded data does, and costs a parser dearly.
+# No written word is this long; encoded data is, and it is expensive to parse.
 _RUN = re.compile(r"\S{200,}")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _SPEAKER = re.compile(r"[ \t]*[^\W\d][\w .'’-]{0,30}:\s")
@@ -18,48 +18,48 @@ _END = re.compile(r"[.!?:;。！？…][\"'”’)\]]*\s*$")
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
-    """A paragraph, list item, heading or line on one line, white space runs made one space."""
+class Paragraph:
+    """A paragraph, list item, heading or unwrapped line as one line, with single spaces."""
 
     text: str
-    _places: tuple[int, ...]
-    """Positions in `text` from which a new shift holds, ascending, the first 0."""
+    _positions: tuple[int, ...]
+    """Positions in `text` from which a new shift applies, ascending, the first 0."""
     _shifts: tuple[int, ...]
 
     def origin(self, position: int) -> int:
-        """Turn a position in this block into one in the text that it comes from."""
-        return position + self._shifts[bisect_right(self._places, position) - 1]
+        """Map a position in this paragraph to a position in the original text."""
+        return position + self._shifts[bisect_right(self._positions, position) - 1]
 
     def origin_end(self, position: int) -> int:
-        """The same for the end of a span, which lies behind its last character."""
+        """Map the end of a span in this paragraph to an end in the original text."""
         return self.origin(position - 1) + 1 if position else self.origin(0)
 
 
-def blocks(text: str) -> list[Block]:
-    r"""Split a text in blocks, in order.
+def split_paragraphs(text: str) -> list[Paragraph]:
+    r"""Split a text into paragraphs, in order.
 
-    Line breaks inside a paragraph are white space if its lines are filled, as in a book's file, and end a
-    block if they are not, as in verse, lists and chats. Blocks are at most `MAX_CHARS` long.
+    Line breaks inside a paragraph are white space if its lines are filled, as in hard-wrapped prose. In verse, lists
+    and chats they end a paragraph. Paragraphs have at most `MAX_CHARS` characters.
 
     >>> text = "Chapter 1\n\nIt was a dark and\nstormy  night."
-    >>> [block.text for block in blocks(text)]
+    >>> [paragraph.text for paragraph in split_paragraphs(text)]
     ['Chapter 1', 'It was a dark and stormy night.']
-    >>> second = blocks(text)[1]
+    >>> second = split_paragraphs(text)[1]
     >>> text[second.origin(18):second.origin_end(24)]
     'stormy'
     """
     text = _RUN.sub(lambda match: " " * len(match.group()), _SURROGATE.sub("\ufffd", text))
-    found: list[Block] = []
+    found: list[Paragraph] = []
     begin = 0
     for gap in _PARAGRAPH.finditer(text):
-        found += _paragraph(text, begin, gap.start())
+        found += _split_block(text, begin, gap.start())
         begin = gap.end()
-    return found + _paragraph(text, begin, len(text))
+    return found + _split_block(text, begin, len(text))
 
 
-def _paragraph(text: str, begin: int, end: int) -> list[Block]:
-    found: list[Block] = []
-    for start, b in _filled(text, begin, end):
+def _split_block(text: str, begin: int, end: int) -> list[Paragraph]:
+    found: list[Paragraph] = []
+    for start, b in _unwrapped(text, begin, end):
         a = start
         while b - a > MAX_CHARS:
             cut = max(text.rfind(". ", a, a + MAX_CHARS) + 1, a)
@@ -67,14 +67,14 @@ def _paragraph(text: str, begin: int, end: int) -> list[Block]:
                 cut = text.rfind(" ", a, a + MAX_CHARS)
             if cut <= a:
                 cut = a + MAX_CHARS
-            found += _block(text, a, cut)
+            found += _on_one_line(text, a, cut)
             a = cut
-        found += _block(text, a, b)
+        found += _on_one_line(text, a, b)
     return found
 
 
-def _filled(text: str, begin: int, end: int) -> list[tuple[int, int]]:
-    """Cut a paragraph at the line breaks that were meant."""
+def _unwrapped(text: str, begin: int, end: int) -> list[tuple[int, int]]:
+    """Split a block at the line breaks that are not due to wrapping."""
     lines, a = [], begin
     while a < end:
         b = text.find("\n", a, end)
@@ -88,30 +88,30 @@ def _filled(text: str, begin: int, end: int) -> list[tuple[int, int]]:
     pieces, start = [], lines[0][0]
     for (a, b), (c, d) in pairwise(lines):
         following = text[c:d].lstrip()
-        room = width - (b - a) - 1 - len(following.split(None, 1)[0])
-        ended = _END.search(text, a, b) is not None
-        meant = room > 0.3 * width or (width < 60 and ended) or _SPEAKER.match(text, c, d) is not None
-        if meant:
+        free = width - (b - a) - 1 - len(following.split(None, 1)[0])
+        finished = _END.search(text, a, b) is not None
+        if free > 0.3 * width or (width < 60 and finished) or _SPEAKER.match(text, c, d) is not None:
             pieces.append((start, b))
             start = c
     pieces.append((start, lines[-1][1]))
     return pieces
 
 
-def _block(text: str, begin: int, end: int) -> list[Block]:
+def _on_one_line(text: str, begin: int, end: int) -> list[Paragraph]:
+    """Return the span as a paragraph, or nothing if it is white space."""
     raw = text[begin:end]
     body = raw.strip()
     if not body:
         return []
     begin += len(raw) - len(raw.lstrip())
-    parts, places, shifts, at, size = [], [0], [begin], 0, 0
+    parts, positions, shifts, at, size = [], [0], [begin], 0, 0
     for match in _SPACE.finditer(body):
         if match.end() - match.start() == 1 and match.group() == " ":
             continue
         parts.append(body[at : match.start()])
         size += match.start() - at + 1
         at = match.end()
-        places.append(size)
+        positions.append(size)
         shifts.append(begin + at - size)
     parts.append(body[at:])
-    return [Block(" ".join(parts), tuple(places), tuple(shifts))]
+    return [Paragraph(" ".join(parts), tuple(positions), tuple(shifts))]

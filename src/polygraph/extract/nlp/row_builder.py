@@ -1,4 +1,4 @@
-"""The rows of one window while they are being collected."""
+"""The entity and relation rows of one window while they are collected."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,29 +9,29 @@ from typing import TypeAlias
 
 from polygraph.text.normalize import normalize_name
 
-STRENGTH = 0.3
-"""Of one pair in one sentence, where a parsed triple counts 1."""
+COOCCURRENCE_STRENGTH = 0.3
+"""Strength of one co-occurrence in one sentence; a parsed triple has 1."""
 MAX_DESCRIPTION = 400
-"""Characters of a description; longer sentences are cut around what they describe."""
+"""Characters of a description; longer sentences are cut around the name."""
 
-_ALL_PAIRS = 6
-_REACH = 3
+_MAX_ALL_PAIRS = 6
+_MAX_DISTANCE = 3
 
-EntityDraft: TypeAlias = tuple[str, str, str, list[tuple[int, int]]]
-"""Name, type, description, places in the window's text."""
-RelationDraft: TypeAlias = tuple[str, str, str, str, float, list[int]]
-"""Source, target, predicate, description, strength, places in the window's text."""
-Rows: TypeAlias = tuple[list[EntityDraft], list[RelationDraft]]
+EntityTuple: TypeAlias = tuple[str, str, str, list[tuple[int, int]]]
+"""Name, type, description, spans in the window's text."""
+RelationTuple: TypeAlias = tuple[str, str, str, str, float, list[int]]
+"""Source, target, predicate, description, strength, positions in the window's text."""
+Rows: TypeAlias = tuple[list[EntityTuple], list[RelationTuple]]
 
 
 @dataclass(slots=True)
 class _Entity:
     names: Counter[str] = field(default_factory=Counter)
     types: Counter[str] = field(default_factory=Counter)
-    places: list[tuple[int, int]] = field(default_factory=list)
+    spans: list[tuple[int, int]] = field(default_factory=list)
     description: str = ""
     score: int = -1
-    named: bool = False
+    is_name: bool = False
     n_triples: int = 0
 
 
@@ -39,115 +39,116 @@ class _Entity:
 class _Relation:
     description: str
     strength: float = 0.0
-    places: list[int] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
 
 
 @lru_cache(maxsize=8_192)
-def key_of(name: str) -> str:
-    """Normalise a name, remembering the answer."""
+def _key_of(name: str) -> str:
     return normalize_name(name)
 
 
-class Draft:
-    """Collects mentions and relations; names that normalise alike are one entity of the window."""
+class RowBuilder:
+    """Collects mentions and relations; names with the same normalised form are one entity of the window."""
 
     def __init__(self) -> None:
         self._entities: dict[str, _Entity] = {}
         self._relations: dict[tuple[str, str, str], _Relation] = {}
 
-    def mention(
-        self, name: str, kind: str, place: tuple[int, int], sentence: str, *, named: bool, score: int = 0
+    def add_mention(
+        self, name: str, type_: str, span: tuple[int, int], sentence: str, *, is_name: bool, score: int = 0
     ) -> str:
-        """Record a mention and return the key of its entity, empty if the name has nothing in it.
+        """Add a mention and return the key of its entity, or an empty string if the name has no letters or digits.
 
         Args:
             name: as written.
-            kind: its type as far as this mention tells.
-            place: start and end in the window's text.
-            sentence: where it stands, on one line.
-            named: whether it is a name rather than a phrase.
-            score: how well the sentence describes it; the first of the best is kept.
+            type_: the type that this mention indicates, or empty.
+            span: start and end in the window's text.
+            sentence: the sentence of the mention, on one line.
+            is_name: whether it is a name and not a phrase.
+            score: how well the sentence describes the entity; the first sentence with the highest score is kept.
         """
-        key = key_of(name)
+        key = _key_of(name)
         if not key:
             return ""
         entity = self._entities.get(key)
         if entity is None:
             entity = self._entities[key] = _Entity()
         entity.names[name] += 1
-        if kind:
-            entity.types[kind] += 1
-        entity.places.append(place)
-        entity.named = entity.named or named
+        if type_:
+            entity.types[type_] += 1
+        entity.spans.append(span)
+        entity.is_name = entity.is_name or is_name
         if score > entity.score:
             entity.score, entity.description = score, excerpt(sentence, name)
         return key
 
-    def vote(self, key: str, kind: str, weight: int = 1) -> None:
-        """Count evidence for the type of an entity."""
-        self._entities[key].types[kind] += weight
+    def add_type_vote(self, key: str, type_: str, weight: int = 1) -> None:
+        """Add evidence for the type of an entity."""
+        self._entities[key].types[type_] += weight
 
-    def kind(self, key: str) -> str:
-        """Most likely type so far; ties in favour of people, then in alphabetical order."""
+    def type_of(self, key: str) -> str:
+        """Return the most likely type so far; ties in favour of ``person``, then in alphabetical order."""
         types = self._entities[key].types
         return min(types, key=lambda t: (-types[t], t != "person", t)) if types else ""
 
-    def named(self, key: str) -> bool:
-        """Say whether some mention of an entity is a name."""
-        return self._entities[key].named
+    def is_name(self, key: str) -> bool:
+        """Return whether some mention of an entity is a name."""
+        return self._entities[key].is_name
 
-    def relate(self, source: str, predicate: str, target: str, sentence: str, place: int) -> None:
-        """Record a typed triple between two keys."""
-        self._add((source, target, predicate), sentence, place, 1.0)
+    def add_triple(self, source: str, predicate: str, target: str, sentence: str, position: int) -> None:
+        """Add a typed triple between two entity keys."""
+        self._add((source, target, predicate), sentence, position, 1.0)
         self._entities[source].n_triples += 1
         self._entities[target].n_triples += 1
 
-    def join(self, keys: list[str], joined: set[tuple[str, str]], sentence: str, place: int) -> None:
-        """Record that entities stand in one sentence, except for pairs that a triple joins already."""
+    def add_cooccurrences(
+        self, keys: list[str], in_triples: set[tuple[str, str]], sentence: str, position: int
+    ) -> None:
+        """Add relations between the entities of a sentence, except for pairs that a triple already connects."""
         distinct = list(dict.fromkeys(keys))
-        for a, b in pairs(distinct, [self._entities[key].named for key in distinct]):
-            if (a, b) not in joined and (b, a) not in joined:
+        for a, b in cooccurring_pairs(distinct, [self._entities[key].is_name for key in distinct]):
+            if (a, b) not in in_triples and (b, a) not in in_triples:
                 first, second = sorted((a, b))
-                self._add((first, second, ""), sentence, place, STRENGTH)
+                self._add((first, second, ""), sentence, position, COOCCURRENCE_STRENGTH)
 
-    def _add(self, key: tuple[str, str, str], sentence: str, place: int, strength: float) -> None:
+    def _add(self, key: tuple[str, str, str], sentence: str, position: int, strength: float) -> None:
         relation = self._relations.get(key)
         if relation is None:
             relation = self._relations[key] = _Relation(excerpt(sentence, ""))
         relation.strength += strength
-        relation.places.append(place)
+        relation.positions.append(position)
 
     def rows(self, max_entities: int) -> Rows:
-        """Return what was collected, in order of first mention.
+        """Return the collected rows in order of first mention.
 
-        Beyond `max_entities`, names stay before phrases, then what has triples, then what is frequent,
-        then what came first; relations of what was left out go with it.
+        If there are more than `max_entities`, names are kept before phrases, then entities with triples, then
+        frequent ones, then earlier ones. Relations of dropped entities are dropped too.
         """
         ranked = sorted(
             self._entities,
-            key=lambda k: (not (e := self._entities[k]).named, e.n_triples == 0, -len(e.places)),
+            key=lambda k: (not (e := self._entities[k]).is_name, e.n_triples == 0, -len(e.spans)),
         )
         kept = set(ranked[:max_entities])
-        names = {key: _best(e.names) for key, e in self._entities.items() if key in kept}
-        entities: list[EntityDraft] = [
-            (name, self.kind(key), (e := self._entities[key]).description, sorted(set(e.places)))
+        names = {key: _main_spelling(e.names) for key, e in self._entities.items() if key in kept}
+        entities: list[EntityTuple] = [
+            (name, self.type_of(key), (e := self._entities[key]).description, sorted(set(e.spans)))
             for key, name in names.items()
         ]
-        relations: list[RelationDraft] = [
-            (names[a], names[b], predicate, r.description, round(r.strength, 6), sorted(set(r.places)))
+        relations: list[RelationTuple] = [
+            (names[a], names[b], predicate, r.description, round(r.strength, 6), sorted(set(r.positions)))
             for (a, b, predicate), r in self._relations.items()
             if a in kept and b in kept
         ]
         return entities, relations
 
 
-def _best(names: Counter[str]) -> str:
-    """The most frequent spelling; ties: longest, then first in code point order."""
+def _main_spelling(names: Counter[str]) -> str:
+    """Return the most frequent spelling; ties: longest, then first in code point order."""
     return min(names, key=lambda n: (-names[n], -len(n), n))
 
 
 def excerpt(sentence: str, name: str) -> str:
-    r"""A sentence on one line, bounded; cut around the name where it is too long.
+    r"""Return a sentence on one line, cut around the name if it is longer than `MAX_DESCRIPTION`.
 
     >>> excerpt("one  two\n three", "two")
     'one two three'
@@ -164,29 +165,29 @@ def excerpt(sentence: str, name: str) -> str:
     return ("… " if begin else "") + cut + (" …" if end < len(sentence) else "")
 
 
-def pairs(keys: Sequence[str], named: Sequence[bool]) -> Iterator[tuple[str, str]]:
-    """Yield the pairs of one sentence, in order, each once.
+def cooccurring_pairs(keys: Sequence[str], is_name: Sequence[bool]) -> Iterator[tuple[str, str]]:
+    """Yield the pairs of entities in one sentence that become relations, in order, each once.
 
-    With at most six entities every pair of which one is a name; with more, only neighbours up to three places
-    apart, so that the number of pairs grows with the length of the sentence and not with its square. Two
-    plain phrases are joined only if they follow one another.
+    With at most six entities, every pair with a name; with more, only pairs up to three positions apart, so that the
+    number of pairs is linear in the length of the sentence. Two phrases form a pair only if they are adjacent.
 
     Args:
         keys: distinct entities in the order of their first mention.
-        named: for each, whether it is a name.
+        is_name: for each entity, whether it is a name and not a phrase.
 
-    >>> list(pairs(["quill", "lamp", "oil"], [True, False, False]))
+    >>> list(cooccurring_pairs(["quill", "lamp", "oil"], [True, False, False]))
     [('quill', 'lamp'), ('quill', 'oil'), ('lamp', 'oil')]
-    >>> list(pairs(["lamp", "quill", "oil"], [False, True, False]))
+    >>> list(cooccurring_pairs(["lamp", "quill", "oil"], [False, True, False]))
     [('lamp', 'quill'), ('quill', 'oil')]
     """
-    reach = len(keys) if len(keys) <= _ALL_PAIRS else _REACH
-    for i, j in combinations(range(len(keys)), 2) if reach > _REACH else _near(len(keys), reach):
-        if named[i] or named[j] or j == i + 1:
+    n = len(keys)
+    distance = n if n <= _MAX_ALL_PAIRS else _MAX_DISTANCE
+    for i, j in combinations(range(n), 2) if distance > _MAX_DISTANCE else _near_pairs(n, distance):
+        if is_name[i] or is_name[j] or j == i + 1:
             yield keys[i], keys[j]
 
 
-def _near(n: int, reach: int) -> Iterator[tuple[int, int]]:
+def _near_pairs(n: int, distance: int) -> Iterator[tuple[int, int]]:
     for i in range(n):
-        for j in range(i + 1, min(n, i + reach + 1)):
+        for j in range(i + 1, min(n, i + distance + 1)):
             yield i, j

@@ -1,8 +1,8 @@
-"""Reading batches of texts in several processes.
+"""Extraction without a model in several processes: the work of one process, and the pool of workers.
 
-Each worker is a fresh interpreter that is spoken to through its standard input and output, one line of JSON
-a batch. Unlike `multiprocessing` this does not import the caller's main module again, so it works from
-a script without a ``__main__`` guard, from a notebook and from standard input alike.
+Each worker is a new interpreter that exchanges one line of JSON per batch over standard input and output. Unlike
+`multiprocessing` this does not import the caller's main module, so it works in scripts without a
+``__main__`` guard, in notebooks and with code from standard input.
 """
 
 import json
@@ -21,23 +21,23 @@ from typing import Any, TypeAlias
 
 from polygraph.extract.nlp import dependency_trees
 from polygraph.extract.nlp.capitalized_names import name_in_title
-from polygraph.extract.nlp.english import read_block
-from polygraph.extract.nlp.keyword_extractor import read_plain
-from polygraph.extract.nlp.paragraphs import blocks
-from polygraph.extract.nlp.row_builder import Draft
+from polygraph.extract.nlp.english import extract_paragraph
+from polygraph.extract.nlp.keyword_extractor import extract_keywords
+from polygraph.extract.nlp.paragraphs import split_paragraphs
+from polygraph.extract.nlp.row_builder import RowBuilder
 
 Task: TypeAlias = tuple[str, str, str]
-"""Text, language, title of its document."""
+"""Text, language code, title of its document."""
 Outcome: TypeAlias = list[Any]
-"""Entities, relations, and the problem if it failed."""
+"""Entity rows, relation rows, and the problem if extraction failed."""
 
 MIN_ENTITIES = 30
 WORDS_PER_ENTITY = 4
-"""A window keeps at most `MIN_ENTITIES` and one more per so many words."""
+"""A window keeps at most `MIN_ENTITIES` entities and one more per this many words."""
 
-_MARK = re.compile(r"[.?!:;]")
+_END_MARK = re.compile(r"[.?!:;]")
 
-# An interrupt goes to the whole group; the parent decides what to do and then ends its workers.
+# An interrupt is sent to the whole process group; the parent handles it and ends its workers.
 _BOOT = (
     "import json, signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); "
     "sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
@@ -46,29 +46,29 @@ _BOOT = (
 
 
 def n_cores() -> int:
-    """Number of processors that this process may use."""
+    """Return the number of processors that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
-def serve(read: Callable[[Sequence[Task]], list[Outcome]]) -> None:
-    """Answer batches until the input ends: the main loop of a worker."""
+def serve(extract: Callable[[Sequence[Task]], list[Outcome]]) -> None:
+    """Run the main loop of a worker: process batches until the input ends."""
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a library prints must not mix with the answers
+    os.dup2(2, 1)  # output that a library prints must not mix with the results
     for line in sys.stdin.buffer:
-        answer = json.dumps(read([tuple(task) for task in json.loads(line)])).encode() + b"\n"
+        result = json.dumps(extract([tuple(task) for task in json.loads(line)])).encode() + b"\n"
         try:
-            out.write(answer)
+            out.write(result)
             out.flush()
         except BrokenPipeError:
-            os._exit(0)  # nobody waits for the answer any more, nor for what a normal end would flush
+            os._exit(0)  # the parent has gone: skip flushing and exit handlers
 
 
 class _Worker:
-    def __init__(self, read: Callable[[Sequence[Task]], list[Outcome]]) -> None:
-        # The command names a function of ours; texts travel as JSON and are never executed.
-        boot = _BOOT.format(module=read.__module__, name=read.__name__)
+    def __init__(self, extract: Callable[[Sequence[Task]], list[Outcome]]) -> None:
+        # The command names one of our functions; texts are sent as JSON and never executed.
+        boot = _BOOT.format(module=extract.__module__, name=extract.__name__)
         self._process = subprocess.Popen(  # noqa: S603
             [sys.executable, "-P", "-c", boot], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
@@ -80,8 +80,12 @@ class _Worker:
         self._process.stdin.write(json.dumps(value).encode() + b"\n")
         self._process.stdin.flush()
 
-    def ask(self, tasks: Sequence[Task]) -> list[Outcome]:
-        """Hand over a batch and wait for its answer.
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def process(self, tasks: Sequence[Task]) -> list[Outcome]:
+        """Send a batch and wait for its result.
 
         Raises:
             OSError: if the worker died.
@@ -90,43 +94,43 @@ class _Worker:
         line = self._process.stdout.readline() if self._process.stdout else b""
         if not line.endswith(b"\n"):
             raise BrokenPipeError
-        answer: list[Outcome] = json.loads(line)
-        return answer
+        result: list[Outcome] = json.loads(line)
+        return result
 
-    def runs(self) -> bool:
+    def is_alive(self) -> bool:
         return self._process.poll() is None
 
     def end(self) -> None:
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
-                # What was not yet sent to a dead worker cannot be flushed.
+                # Data that was not sent to a dead worker cannot be flushed.
                 with suppress(OSError):
                     pipe.close()
         self._process.wait()
 
 
-def read_parallel(
-    batches: Iterable[Sequence[Task]], processes: int, read: Callable[[Sequence[Task]], list[Outcome]]
+def extract_parallel(
+    batches: Iterable[Sequence[Task]], processes: int, extract: Callable[[Sequence[Task]], list[Outcome]]
 ) -> Iterator[list[Outcome]]:
-    """Read batches in worker processes; answers come in the order of the batches.
+    """Process batches in worker processes and yield the results in the order of the batches.
 
-    At most two batches per worker are under way, so memory does not grow with the input. If a worker dies, its
-    batch is tried again text by text, and a text that kills its worker again is reported as failed. Where no
-    worker can be started at all, this process reads. All workers are ended when the iterator is finished,
+    At most two batches per worker are in progress, so memory does not grow with the input. If a worker dies, its
+    batch is retried text by text, and a text that kills its worker again is reported as failed. If no
+    worker can be started, this process does the work. All workers are ended when the iterator is exhausted,
     closed or interrupted.
 
     Args:
-        batches: what to read; drawn as needed.
+        batches: consumed as needed.
         processes: number of workers.
-        read: what the workers do, and this process if none can be started; a function of a module.
+        extract: the work for one batch; a function at the top level of a module.
     """
-    crew = _Crew(processes, read)
-    pool = ThreadPoolExecutor(max_workers=processes, thread_name_prefix="extract")
+    workers = WorkerPool(processes, extract)
+    threads = ThreadPoolExecutor(max_workers=processes, thread_name_prefix="extract")
     waiting: deque[Future[list[Outcome]]] = deque()
     try:
         for tasks in batches:
-            waiting.append(pool.submit(crew.work, tasks))
+            waiting.append(threads.submit(workers.process, tasks))
             if len(waiting) >= 2 * processes:
                 yield waiting.popleft().result()
         while waiting:
@@ -134,121 +138,131 @@ def read_parallel(
     finally:
         for future in waiting:
             future.cancel()
-        crew.end()
-        pool.shutdown(wait=True)
+        workers.end()
+        threads.shutdown(wait=True)
 
 
-class _Crew:
-    """The workers, each used by one thread at a time."""
+class WorkerPool:
+    """Worker processes, each used by one thread at a time and started when it is first needed.
 
-    def __init__(self, size: int, read: Callable[[Sequence[Task]], list[Outcome]]) -> None:
-        self._read = read
+    Args:
+        size: number of workers.
+        extract: the work for one batch.
+    """
+
+    def __init__(self, size: int, extract: Callable[[Sequence[Task]], list[Outcome]]) -> None:
+        self._extract = extract
         self._idle: SimpleQueue[_Worker | None] = SimpleQueue()
-        self._alive: list[_Worker] = []
+        self._started: list[_Worker] = []
         self._lock = Lock()
         self._ended = False
-        self._answered = False
+        self._succeeded = False
         for _ in range(size):
             self._idle.put(None)
 
-    def work(self, tasks: Sequence[Task]) -> list[Outcome]:
-        """Have one worker read a batch."""
+    def pids(self) -> list[int]:
+        """Return the process ids of all workers that were started, in order."""
+        with self._lock:
+            return [worker.pid for worker in self._started]
+
+    def process(self, tasks: Sequence[Task]) -> list[Outcome]:
+        """Process a batch in an idle worker."""
         worker = self._idle.get()
         try:
             try:
-                worker = worker or self._hire()
-                answers = worker.ask(tasks)
-                self._answered = True
-                return answers
+                worker = worker or self._start()
+                outcomes = worker.process(tasks)
+                self._succeeded = True
+                return outcomes
             except OSError:
                 self._stop_if_ended()
-            if not self._answered:
-                return self._read(tasks)
-            answers = []
+            if not self._succeeded:
+                return self._extract(tasks)
+            outcomes = []
             for task in tasks:
                 worker = self._replace(worker)
                 try:
-                    answers += worker.ask([task])
+                    outcomes += worker.process([task])
                 except OSError:
                     self._stop_if_ended()
-                    answers.append([[], [], "the process that read this text died twice"])
-            return answers
+                    outcomes.append([[], [], "the worker process died twice on this text"])
+            return outcomes
         finally:
-            self._idle.put(worker if worker is not None and worker.runs() else None)
+            self._idle.put(worker if worker is not None and worker.is_alive() else None)
 
     def end(self) -> None:
-        """End all workers; threads that wait for one see it die."""
+        """End all workers; a thread that waits for a result sees its worker die."""
         with self._lock:
             self._ended = True
-            for worker in self._alive:
+            for worker in self._started:
                 worker.end()
 
-    def _hire(self) -> _Worker:
+    def _start(self) -> _Worker:
         with self._lock:
             if self._ended:
                 raise BrokenPipeError
-            worker = _Worker(self._read)
-            self._alive.append(worker)
+            worker = _Worker(self._extract)
+            self._started.append(worker)
             return worker
 
     def _replace(self, worker: _Worker | None) -> _Worker:
-        if worker is not None and worker.runs():
+        if worker is not None and worker.is_alive():
             return worker
-        return self._hire()
+        return self._start()
 
     def _stop_if_ended(self) -> None:
         if self._ended:
             raise BrokenPipeError
 
 
-def read(tasks: Sequence[Task]) -> list[Outcome]:
-    """Read texts; English ones with the parser if it is installed, the others without.
+def extract_texts(tasks: Sequence[Task]) -> list[Outcome]:
+    """Extract the rows of texts: English with the parser if it is installed, others without.
 
     Args:
         tasks: text, language code and title of the document.
 
     Returns:
-        Per text its entities, its relations, and what went wrong, if anything did.
+        One outcome per text.
     """
     parsed = dependency_trees.installed()
-    drafts = [Draft() for _ in tasks]
+    builders = [RowBuilder() for _ in tasks]
     problems = [""] * len(tasks)
     jobs = []
     for i, (text, language, title) in enumerate(tasks):
         if language == "en" and parsed:
-            jobs += [(i, block) for block in blocks(text)]
+            jobs += [(i, paragraph) for paragraph in split_paragraphs(text)]
         else:
-            _guard(problems, i, partial(read_plain, drafts[i], text, language, title))
+            _run(problems, i, partial(extract_keywords, builders[i], text, language, title))
     if jobs:
-        texts = (_calm(block.text, tasks[i][2]) for i, block in jobs)
-        for (i, block), sentences in zip(jobs, dependency_trees.parse(texts), strict=True):
-            _guard(problems, i, partial(read_block, drafts[i], block, sentences, tasks[i][2]))
+        texts = (_parser_input(paragraph.text, tasks[i][2]) for i, paragraph in jobs)
+        for (i, paragraph), sentences in zip(jobs, dependency_trees.parse(texts), strict=True):
+            _run(problems, i, partial(extract_paragraph, builders[i], paragraph, sentences, tasks[i][2]))
     outcomes: list[Outcome] = []
-    for (text, _, _), draft, problem in zip(tasks, drafts, problems, strict=True):
+    for (text, _, _), builder, problem in zip(tasks, builders, problems, strict=True):
         n_words = text.count(" ") + text.count("\n") + len(text) // 40
-        entities, relations = draft.rows(MIN_ENTITIES + n_words // WORDS_PER_ENTITY)
+        entities, relations = builder.rows(MIN_ENTITIES + n_words // WORDS_PER_ENTITY)
         outcomes.append([entities, relations, problem])
     return outcomes
 
 
-def _calm(text: str, title: str) -> str:
-    """Text as the parser should see it, letter for letter as long.
+def _parser_input(text: str, title: str) -> str:
+    """Return the text to parse, of the same length.
 
-    Text in capitals throughout is read in lower case, which the parser knows better; marks inside the
-    document's title do not end a sentence (``What Will You Do When You Catch Me?``).
+    Text in capitals is converted to lower case, which is parsed better. End marks inside the document's title are
+    masked, since they do not end a sentence (``What Will You Do When You Catch Me?``).
     """
     if text.isupper() and len(text) > 20:
         lower = text.lower()
         text = lower if len(lower) == len(text) else text
     name = name_in_title(title)
-    if _MARK.search(name) and name in text:
-        text = text.replace(name, _MARK.sub("x", name))
+    if _END_MARK.search(name) and name in text:
+        text = text.replace(name, _END_MARK.sub("x", name))
     return text
 
 
-def _guard(problems: list[str], i: int, work: Callable[[], None]) -> None:
-    """Run one piece; what goes wrong is recorded for its text and does not stop the others."""
+def _run(problems: list[str], i: int, work: Callable[[], None]) -> None:
+    """Run the work for text `i` and record its error, so that other texts continue."""
     try:
         work()
-    except Exception as error:  # the edge of a process: one odd text must not end the build
+    except Exception as error:  # top level of a process: one odd text must not abort the build
         problems[i] = f"{type(error).__name__}: {error}"[:300]

@@ -163,7 +163,7 @@ def _rows(state: EstimateState, window: Window, reply: str) -> Extraction:
         )
     except UnusableReply as error:
         return Extraction(window=window.id, status="failed", problem=error.problem)
-    entities, relations = llm.rows(parsed, window)
+    entities, relations = llm.to_rows(parsed, window)
     return Extraction(window=window.id, entities=entities, relations=relations)
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from polygraph.extract.llm import extractor as llm
-from polygraph.extract.llm.parser import ParsedEntity, ParsedExtraction, ParsedRelation
+from polygraph.extract.llm.parsed_records import ParsedEntity, ParsedExtraction, ParsedRelation
 from polygraph.extract.locate import Locator
 from polygraph.indexing.exchange.importers.align_text_units import Cited, Layout, cited, layouts
 from polygraph.indexing.exchange.importers.jsonl import ROOT
@@ -233,7 +233,7 @@ class _Draft:
                 replace(r, source=spelt[r.source], target=spelt[r.target]) for r in self._relations.values()
             ),
         )
-        entities, relations = llm.rows(parsed, self.window)
+        entities, relations = llm.to_rows(parsed, self.window)
         problem = f"{LOST}{len(self.lost)} records that could not be used" if self.lost else ""
         return Extraction(
             window=self.window.id,

@@ -237,10 +237,22 @@ def test_every_layer_is_in_the_data_model_with_what_it_rests_on():
         assert rests_on == (", ".join(f"`{b}`" for b in below) or "documents"), layer
 
 
+# --- the map for contributors -------------------------------------------------------------------------
+
+
+def test_paths_that_contributors_are_sent_to_exist():
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    named = [path for path in re.findall(r"`([\w.]+/[\w/.]+)`", text) if "NAME" not in path]
+    assert len(named) > 10
+    assert not [p for p in named if not ((ROOT / p).exists() or (ROOT / "src" / "polygraph" / p).exists())]
+
+
 # --- links and manners --------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page", pages.PAGES, ids=lambda p: str(p.relative_to(pages.ROOT)))
+@pytest.mark.parametrize(
+    "page", [*pages.PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: str(p.relative_to(pages.ROOT))
+)
 def test_no_relative_link_is_broken(page):
     for target in _LINK.findall(pages.prose(page)):
         if re.match(r"[a-z]+:", target):

@@ -1,4 +1,4 @@
-"""Small closed word lists that extraction and resolution share. English unless a name says otherwise."""
+"""Closed word lists for extraction and resolution, mostly English."""
 
 _MALE = "mr sir lord king prince father brother monsieur herr señor senor signor don duke baron emperor"
 _FEMALE = "mrs miss ms madam madame lady dame queen princess mother sister mademoiselle frau señora senora"
@@ -15,13 +15,13 @@ _MALE_KIN = " uncle"
 MALE_TITLES = frozenset((_MALE + _MALE_KIN).split())
 FEMALE_TITLES = frozenset(f"{_FEMALE} {_FEMALE_MORE}".split())
 TITLES = MALE_TITLES | FEMALE_TITLES | frozenset(_OFFICES.split())
-"""Words that stand before a person's name, without their full stop."""
+"""Titles before a person's name, without the full stop."""
 
 _ABBREVIATIONS = (
     "mr mrs ms dr prof capt lieut lt sgt col maj gen adm cmdr rev st jr sr mme mlle hon messrs mt ft no"
 )
 ABBREVIATIONS = frozenset(_ABBREVIATIONS.split())
-"""Words whose full stop does not end a name."""
+"""Abbreviations whose full stop does not end a name."""
 
 _MONTHS = "january february march april may june july august september october november december"
 MONTHS = tuple(_MONTHS.split())
@@ -61,7 +61,7 @@ work world year yesterday father mother son daughter wife husband brother sister
 parent child kid baby lady gentleman sir madam friend dear
 """
 GENERIC_HEADS = frozenset(_GENERIC.split())
-"""Nouns that by themselves name nothing: dropped as entities when they stand alone."""
+"""Nouns that are too generic to be an entity on their own."""
 
 _ROLES = {
     "ship": "ship schooner steamer steamship brig brigantine barque bark vessel boat trawler lugger tug ferry "
@@ -75,7 +75,7 @@ _ROLES = {
     "event": "war battle festival storm strike flood election conference congress expedition treaty",
 }
 TYPE_OF_NOUN = {noun: kind for kind, nouns in _ROLES.items() for noun in nouns.split()}
-"""What a common noun before or after a name says of its type (``the schooner Halcyon``)."""
+"""Entity types of common nouns next to a name (``the schooner Halcyon``)."""
 
 _OCCUPATIONS = """
 accountant actor actress admiral adviser analyst anthropologist apprentice archaeologist architect artist
@@ -100,22 +100,22 @@ translator treasurer undertaker veterinarian vicar violinist watchmaker weaver w
 writer zoologist
 """
 OCCUPATIONS = frozenset(_OCCUPATIONS.split())
-"""Heads of the phrases that tell people of one name apart."""
+"""Nouns of occupation, which distinguish people who share a name."""
 
-_POSTS = """
+_OFFICE_NOUNS = """
 chairman chairwoman director president mayor councillor alderman secretary treasurer magistrate coroner minister
 senator principal governor officer student author writer scholar critic observer politician widow founder executor
 """
-OFFICES = frozenset(_POSTS.split())
-"""Those that people hold beside a trade or one after the other."""
+OFFICES = frozenset(_OFFICE_NOUNS.split())
+"""Occupations that people hold beside a trade or in succession."""
 
-_SPEAKING = """
+_PERSON_VERBS = """
 say tell ask answer reply cry whisper exclaim think believe know remember feel want wish hope love hate marry
 laugh smile weep write teach study graduate born die sing act inquire observe return remark suppose declare sigh
 speak talk walk
 """
-PERSON_VERBS = frozenset(_SPEAKING.split())
-"""Lemmas whose subject is most often a person."""
+PERSON_VERBS = frozenset(_PERSON_VERBS.split())
+"""Lemmas whose subject is usually a person."""
 
 _MEN = """
 john william james george charles thomas henry robert joseph edward samuel david richard peter paul michael daniel
@@ -139,8 +139,9 @@ barbara patricia nancy betty sandra deborah diana janet bette marian marion beat
 judith miriam naomi abigail penelope phoebe rosalind sylvia theresa vera violet vivian
 """
 MEN = frozenset(_MEN.split())
-"""Given names that are nearly always a man's."""
+"""Given names of men."""
 WOMEN = frozenset(_WOMEN.split())
+"""Given names of women."""
 
 _FAMILIES = {
     "forces": "captain capt lieutenant lieut lt sergeant sgt corporal colonel col major maj general gen admiral adm "
@@ -148,12 +149,12 @@ _FAMILIES = {
     "church": "reverend rev pastor bishop archbishop cardinal pope rabbi imam",
 }
 TITLE_FAMILY = {title: family for family, titles in _FAMILIES.items() for title in titles.split()}
-"""Titles of callings that one person seldom has together."""
+"""Titles by profession; one person rarely has titles of two professions."""
 
 _COMPANY = "inc ltd limited corp corporation co llc plc gmbh ag sa bv oy ab as"
 _GROUPS = "messrs aldermen captains misses councillors brothers sisters"
 GROUP_TITLES = frozenset(_GROUPS.split())
-"""Words before the name of several people."""
+"""Words before the names of several people."""
 
 COMPANY_FORMS = frozenset(_COMPANY.split())
-"""Legal forms at the end of a company's name."""
+"""Legal forms at the end of a company name."""

@@ -1,4 +1,4 @@
-"""Where a name stands in the chunks of its window."""
+"""Locate names in the chunks of a window."""
 
 import re
 import unicodedata
@@ -9,59 +9,66 @@ from itertools import pairwise
 from polygraph.records import Span, Window
 
 MAX_SPANS = 20
-"""Spans kept per name, before one more for each chunk that would otherwise go without."""
+"""Spans kept per name, in addition to the first span in each further chunk."""
 
-# Scripts that do not part words with spaces: every character counts as a word of its own.
+# Scripts without spaces between words: every character is a word.
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff"
     "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
-)  # Vowel signs and accents that Python's \w leaves out belong to their word.
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
-_WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[\w{_MARKS}])+")
-_POINTING = "the a an this that these those his her its their our my your"
-_DETERMINERS = frozenset(_POINTING.split())
+)
+# Vowel signs and accents that Python's \w does not include.
+_COMBINING = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
+_WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[\w{_COMBINING}])+")
+_DETERMINER_WORDS = "the a an this that these those his her its their our my your"
+_DETERMINERS = frozenset(_DETERMINER_WORDS.split())
 _APOSTROPHES = str.maketrans("’‘ʼ`", "''''")
 
 
 class ChunkMap:
-    """Turns places in a window's text into spans of the document."""
+    """Maps spans in a window's text to spans of the document."""
 
     def __init__(self, window: Window) -> None:
         self._window = window
         self._starts = [chunk.start for chunk in window.chunks]
         self._overlapping = any(a.end > b.start for a, b in pairwise(window.chunks))
 
-    def spans(self, places: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
-        """Return bounded spans for places that are in order.
-
-        At most `MAX_SPANS` first places, and beyond them the first place in each further chunk.
-        """
+    def spans(self, found: Iterable[tuple[int, int]]) -> tuple[Span, ...]:
+        """Map ordered spans to the document; keep the first `MAX_SPANS`, then the first in each further chunk."""
         window, seen = self._window, set[str]()
-        found: list[Span] = []
-        for begin, end in places:
+        spans: list[Span] = []
+        for begin, end in found:
             for chunk in self.chunks_at(begin):
-                if len(found) < MAX_SPANS or chunk not in seen:
+                if len(spans) < MAX_SPANS or chunk not in seen:
                     seen.add(chunk)
-                    found.append(Span(window.document, chunk, window.start + begin, window.start + end))
-        return tuple(found)
+                    spans.append(Span(window.document, chunk, window.start + begin, window.start + end))
+        return tuple(spans)
 
-    def chunks_at(self, place: int) -> list[str]:
-        """Ids of the chunks that hold a place: one, or several where chunks overlap."""
-        chunks, position = self._window.chunks, self._window.start + place
-        last = max(0, bisect_right(self._starts, position) - 1)
+    def chunks_at(self, position: int) -> list[str]:
+        """Return the ids of the chunks at a position in the window: one, or several where chunks overlap."""
+        chunks, offset = self._window.chunks, self._window.start + position
+        last = max(0, bisect_right(self._starts, offset) - 1)
         if not self._overlapping:
             return [chunks[last].id]
-        return [c.id for c in chunks[: last + 1] if c.start <= position < c.end] or [chunks[last].id]
+        return [c.id for c in chunks[: last + 1] if c.start <= offset < c.end] or [chunks[last].id]
 
 
 class Locator:
-    """Finds names in one window; the text is split in words once, whatever the number of names.
+    r"""Finds names in one window; the words of the text are indexed once for all names.
 
-    A name stands where its words stand in a row, whatever their case, with the same punctuation between
-    them and any white space, line breaks included. Words are compared whole, so ``Ann`` is not found in
-    ``Annual``; a possessive on either side does not matter. If the name does not stand there, a leading
-    determiner is dropped; if that does not help either, its rarest capitalised word is looked for (a
-    surname for a full name). Case folding and Unicode NFKC apply to every word.
+    A name matches where its words occur in sequence, in any case, with the same punctuation and any white space between
+    them, including line breaks. Words are compared whole, so ``Ann`` does not match ``Annual``; a possessive ending
+    on either side is ignored. Without a match, a leading determiner is dropped; without a match again, the
+    rarest capitalised word is used (a surname for a full name). Words are compared after NFKC and case folding.
+
+    >>> from polygraph.records import Chunk
+    >>> text = "Old Anna\nQuill sailed. Quill's ship sank."
+    >>> chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=9)
+    >>> window = Window(id="d@0", document="d", ordinal=0, title="", chunks=(chunk,), text=text)
+    >>> locator = Locator(window)
+    >>> [(s.start, s.end) for s in locator.locate("anna quill")]
+    [(4, 14)]
+    >>> [(s.start, s.end) for s in locator.locate("Thomas Quill")]
+    [(9, 14), (23, 28)]
     """
 
     def __init__(self, window: Window) -> None:
@@ -69,22 +76,19 @@ class Locator:
         self._map = ChunkMap(window)
         self._words: list[str] = []
         self._spans: list[tuple[int, int]] = []
-        self._places: dict[str, list[int]] = {}
+        self._word_indices: dict[str, list[int]] = {}
         for i, match in enumerate(_WORD.finditer(window.text)):
             word = _fold(match.group())
             self._words.append(word)
             self._spans.append(match.span())
-            self._places.setdefault(word, []).append(i)
+            self._word_indices.setdefault(word, []).append(i)
 
     def locate(self, name: str) -> tuple[Span, ...]:
-        """Return where the name stands, in order of the document; empty if it does not stand there.
-
-        The number of spans is bounded as in `ChunkMap.spans`.
-        """
+        """Return the spans of a name in order, bounded as in `ChunkMap.spans`; empty if there is no match."""
         return self._map.spans(self._find(name))
 
     def _find(self, name: str) -> list[tuple[int, int]]:
-        text = _possessive_off(name.strip())
+        text = _without_possessive(name.strip())
         words = [(m.group(), m.start(), m.end()) for m in _WORD.finditer(text)]
         if not words:
             return []
@@ -98,11 +102,11 @@ class Locator:
         return found
 
     def _match(self, keys: list[str], gaps: list[str]) -> list[tuple[int, int]]:
-        # The rarest word leads, so that a name with a common word costs no more than its rare one.
-        rarest = min(range(len(keys)), key=lambda i: len(self._places.get(keys[i], ())))
+        # Start from the rarest word, so that the cost does not depend on common words.
+        rarest = min(range(len(keys)), key=lambda i: len(self._word_indices.get(keys[i], ())))
         n, text, found = len(keys), self._text, []
-        for place in self._places.get(keys[rarest], ()):
-            first = place - rarest
+        for index in self._word_indices.get(keys[rarest], ()):
+            first = index - rarest
             if first < 0 or self._words[first : first + n] != keys:
                 continue
             spans = self._spans[first : first + n]
@@ -111,39 +115,16 @@ class Locator:
         return found
 
     def _by_rarest(self, words: list[str]) -> list[tuple[int, int]]:
-        """Places of the capitalised word with the fewest capitalised places; the last such word wins."""
+        """Return the spans of the capitalised word with the fewest capitalised occurrences; the last of equals."""
         best: list[tuple[int, int]] = []
         for word in words:
             if len(word) < 3 or not word[0].isupper():
                 continue
-            spans = [self._spans[i] for i in self._places.get(_fold(word), ())]
+            spans = [self._spans[i] for i in self._word_indices.get(_fold(word), ())]
             spans = [s for s in spans if self._text[s[0]].isupper()]
             if spans and (not best or len(spans) <= len(best)):
                 best = spans
         return best
-
-
-def locate(name: str, window: Window) -> tuple[Span, ...]:
-    r"""Return where one name stands in a window; see `Locator`.
-
-    When nothing is found the caller attaches the window's first chunk instead.
-
-    >>> from polygraph.records import Chunk
-    >>> text = "Old Anna\nQuill sailed. Quill's ship sank."
-    >>> chunk = Chunk(id="d:0", document="d", ordinal=0, start=0, end=len(text), text=text, n_tokens=9)
-    >>> window = Window(id="d@0", document="d", ordinal=0, title="", chunks=(chunk,), text=text)
-    >>> [(s.start, s.end) for s in locate("anna quill", window)]
-    [(4, 14)]
-    >>> [(s.start, s.end) for s in locate("Thomas Quill", window)]
-    [(9, 14), (23, 28)]
-    """
-    return Locator(window).locate(name)
-
-
-def locate_all(names: Iterable[str], window: Window) -> tuple[tuple[Span, ...], ...]:
-    """Return where each name stands, in the order of the names; the text is read once."""
-    locator = Locator(window)
-    return tuple(locator.locate(name) for name in names)
 
 
 def _fold(word: str) -> str:
@@ -151,11 +132,11 @@ def _fold(word: str) -> str:
 
 
 def _gap(text: str) -> str:
-    """What stands between two words, without white space."""
+    """Return the characters between two words without white space."""
     return "" if text.isspace() else "".join(text.translate(_APOSTROPHES).split())
 
 
-def _possessive_off(name: str) -> str:
+def _without_possessive(name: str) -> str:
     folded = name.translate(_APOSTROPHES)
     if folded.endswith(("'s", "'S")):
         return name[:-2]

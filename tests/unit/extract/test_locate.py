@@ -1,7 +1,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.extract.locate import MAX_SPANS, Locator, locate, locate_all
+from polygraph.extract.locate import MAX_SPANS, Locator
 from polygraph.records import Chunk, Window
 
 
@@ -27,13 +27,13 @@ def window_of(*texts: str, start: int = 0, document: str = "d") -> Window:
 
 
 def found(name: str, window: Window) -> list[str]:
-    spans = locate(name, window)
+    spans = Locator(window).locate(name)
     return [window.text[s.start - window.start : s.end - window.start] for s in spans]
 
 
 def test_offsets_are_of_the_document_and_chunks_are_named():
     window = window_of("The tug left. ", "Quill waved; quill left.", start=100)
-    spans = locate("Quill", window)
+    spans = Locator(window).locate("Quill")
     assert [(s.chunk, s.start, s.end) for s in spans] == [("d:1", 114, 119), ("d:1", 127, 132)]
 
 
@@ -77,11 +77,13 @@ def test_combining_marks_belong_to_their_word():
 
 
 def test_a_name_across_two_chunks_belongs_to_the_first():
-    assert [s.chunk for s in locate("Anna Quill", window_of("I saw Anna ", "Quill there."))] == ["d:0"]
+    assert [s.chunk for s in Locator(window_of("I saw Anna ", "Quill there.")).locate("Anna Quill")] == [
+        "d:0"
+    ]
 
 
 def test_spans_are_bounded_but_every_chunk_with_the_name_is_kept():
-    spans = locate("Quill", window_of("Quill " * 200, "then Quill. ", "and Quill"))
+    spans = Locator(window_of("Quill " * 200, "then Quill. ", "and Quill")).locate("Quill")
     assert len(spans) == MAX_SPANS + 2
     assert {s.chunk for s in spans} == {"d:0", "d:1", "d:2"}
 
@@ -93,12 +95,13 @@ def test_overlapping_chunks_each_get_the_span():
         for i, (a, b) in enumerate([(0, 14), (8, 19)])
     )
     window = Window(id="d@0", document="d", ordinal=0, title="", chunks=chunks, text=text)
-    assert [s.chunk for s in locate("Quill", window)] == ["d:0", "d:1"]
+    assert [s.chunk for s in Locator(window).locate("Quill")] == ["d:0", "d:1"]
 
 
 def test_names_without_words_and_empty_names_are_nowhere():
     window = window_of("What?! 🚢 ...")
-    assert locate_all(["", "...", "🚢", "’s"], window) == ((), (), (), ())
+    locator = Locator(window)
+    assert [locator.locate(name) for name in ("", "...", "🚢", "’s")] == [()] * 4
 
 
 @settings(max_examples=100, deadline=None)
@@ -114,4 +117,4 @@ def test_any_text_gives_spans_inside_the_window(text: str, name: str):
 def test_a_name_that_stands_in_the_text_is_found_there(words: list[str]):
     name = " ".join(words)
     window = window_of(f"x {name} y")
-    assert (2, 2 + len(name)) in {(s.start, s.end) for s in locate(name, window)}
+    assert (2, 2 + len(name)) in {(s.start, s.end) for s in Locator(window).locate(name)}

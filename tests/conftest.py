@@ -1,4 +1,4 @@
-"""What the tests share: real data beside the checkout, a small corpus, and the command line."""
+"""Fixtures of all tests: real data beside the checkout, a small corpus, and the command line."""
 
 import io
 import os
@@ -33,12 +33,12 @@ PAPERS = {
         '{"id": "tobin", "title": "Old Tobin", "text": "Old Tobin is master of the Halcyon.", "year": 1868}\n'
     ),
 }
-"""A folder with three formats and five documents; names recur across them."""
+"""Five documents in three formats; names recur across them."""
 
 
 @dataclass(frozen=True)
-class Ended:
-    """A command that has ended."""
+class Completed:
+    """Exit code and output of a command."""
 
     code: int
     out: str
@@ -46,7 +46,7 @@ class Ended:
 
     @property
     def sentence(self) -> str:
-        """The one line that a user reads when something is wrong."""
+        """The error message, which is one line."""
         lines = [line for line in self.err.splitlines() if line.startswith("polygraph: ")]
         return lines[0] if len(lines) == 1 else f"not one sentence: {self.err!r}"
 
@@ -61,7 +61,7 @@ def write(folder: Path, texts: Mapping[str, str]) -> Path:
 
 @pytest.fixture(scope="session")
 def shared_data() -> Callable[[str], Path]:
-    """A data set beside the checkout; the test is skipped where it is not."""
+    """Return the folder of a data set beside the checkout, or skip the test."""
 
     def find(name: str) -> Path:
         path = DATA / name
@@ -74,19 +74,19 @@ def shared_data() -> Callable[[str], Path]:
 
 @pytest.fixture(autouse=True)
 def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No setting of the machine's environment reaches a test."""
+    """Remove the settings of the machine's environment."""
     for name in list(os.environ):
         if name.startswith(("POLYGRAPH_", "OPENAI_")):
             monkeypatch.delenv(name)
 
 
 PLAIN = {"POLYGRAPH_EMBEDDER": "hash", "POLYGRAPH_NAME_EMBEDDER": "hash", "POLYGRAPH_RERANKER": "none"}
-"""Hashed vectors and no reranker: quick, and the same on every machine."""
+"""Hashed vectors and no reranker: fast, and the same on every machine."""
 
 
 @pytest.fixture
 def papers(tmp_path: Path) -> Path:
-    """A folder of documents of one's own to change."""
+    """A folder of documents that the test may change."""
     return write(tmp_path / "papers", PAPERS)
 
 
@@ -103,13 +103,13 @@ def write_files() -> Callable[[Path, Mapping[str, str]], Path]:
 @pytest.fixture
 def call(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> Callable[..., Ended]:
-    """Run a command in this process, from a folder of its own: as `command`, and quicker."""
+) -> Callable[..., Completed]:
+    """Run a command in this process, in the test's folder; faster than `command`."""
     import polygraph.cli as cli
 
     monkeypatch.chdir(tmp_path)
 
-    def run(*args: object, stdin: str = "", env: Mapping[str, str] | None = None) -> Ended:
+    def run(*args: object, stdin: str = "", env: Mapping[str, str] | None = None) -> Completed:
         for name in list(os.environ):
             if name.startswith(("POLYGRAPH_", "OPENAI_")):
                 monkeypatch.delenv(name)
@@ -125,7 +125,7 @@ def call(
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
         read = capsys.readouterr()
-        return Ended(code, read.out, read.err)
+        return Completed(code, read.out, read.err)
 
     return run
 
@@ -137,10 +137,10 @@ def environment(**more: str) -> dict[str, str]:
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    """Start a command in a process of its own, with hashed vectors and no settings but those given."""
-    begun: list[subprocess.Popen[str]] = []
+    """Start a command in another process, with hashed vectors and only the given settings."""
+    started: list[subprocess.Popen[str]] = []
 
-    def begin(
+    def start_process(
         *args: object, env: Mapping[str, str] | None = None, **options: object
     ) -> "subprocess.Popen[str]":
         process = subprocess.Popen(
@@ -154,23 +154,23 @@ def start(tmp_path: Path) -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
             cwd=tmp_path,
             **options,
         )
-        begun.append(process)
+        started.append(process)
         return process
 
-    yield begin
-    for process in begun:
+    yield start_process
+    for process in started:
         if process.poll() is None:
             process.kill()
         process.communicate()
 
 
 @pytest.fixture
-def command(start: Callable[..., "subprocess.Popen[str]"]) -> Callable[..., Ended]:
-    """Run a command in a process of its own until it ends."""
+def command(start: Callable[..., "subprocess.Popen[str]"]) -> Callable[..., Completed]:
+    """Run a command in another process until it ends."""
 
-    def run(*args: object, stdin: str = "", timeout: float = 120, **options: object) -> Ended:
+    def run(*args: object, stdin: str = "", timeout: float = 120, **options: object) -> Completed:
         process = start(*args, **options)
         out, err = process.communicate(stdin, timeout=timeout)
-        return Ended(process.returncode, out, err)
+        return Completed(process.returncode, out, err)
 
     return run

@@ -1,14 +1,12 @@
-"""A small index that several tests of methods read, built once, and a way to make others."""
+"""A small index, built once, and factories for models and other indexes."""
 
 from contextlib import contextmanager
 
 import pytest
 
 from polygraph.config import Settings
-from polygraph.models import Calls, Models
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.snapshot import Snapshot
-from polygraph.testing import scripted_chat
+from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
 
 TEXTS = {
@@ -21,25 +19,20 @@ TEXTS = {
 }
 
 
-def _hashed_models(chat=None):
-    embedder = HashEmbedder()
-    return Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
-
-
-@pytest.fixture(scope="session")
-def hashed_models():
-    """Makes models with hashed vectors, a ledger of their own, and the chat model given."""
-    return _hashed_models
+@pytest.fixture(scope="session", name="hashed_models")
+def _hashed_models():
+    """Return a function that makes models with hashed vectors, an empty ledger and a given chat model."""
+    return hashed_models
 
 
 @pytest.fixture(scope="session")
 def small_index(tmp_path_factory):
-    """Six documents of two sentences, open for reading."""
+    """Six documents of two sentences each, open for reading."""
     source = tmp_path_factory.mktemp("small")
     for name, text in TEXTS.items():
         (source / name).write_text(text)
     settings = Settings(chunk_tokens=32, window_tokens=64, community_size=3)
-    with Index.open(source / "index", settings=settings, models=_hashed_models(scripted_chat())) as made:
+    with Index.open(source / "index", settings=settings, models=hashed_models(scripted_chat())) as made:
         made.add(*(source / name for name in TEXTS))
     snapshot = Snapshot(source / "index")
     yield snapshot
@@ -48,7 +41,7 @@ def small_index(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def index_of():
-    """Makes an index of some texts by name, open for reading."""
+    """Return a context manager that indexes texts by name and opens the index for reading."""
 
     @contextmanager
     def made(folder, texts, models, **options):

@@ -1,4 +1,4 @@
-"""A scripted model that does every task of ours usefully, and always in the same way."""
+"""A scripted chat model that replies to every task, always in the same way."""
 
 from collections.abc import Mapping, Sequence
 
@@ -56,13 +56,13 @@ from polygraph.testing.scripts.summaries import (
 
 
 def scripted_chat(rules: Sequence[Rule] = (), *, name: str = "scripted") -> ScriptedChat:
-    r"""Return a model that does every task of ours by plain rules.
+    r"""Return a chat model that replies to every task by plain rules.
 
     The same request always has the same reply. Put it behind a server with ``ScriptedServer(chat=...)``.
 
     Args:
-        rules: what goes before the plain rules, as for `ScriptedChat`.
-        name: what the model calls itself.
+        rules: take precedence over the plain rules, as for `ScriptedChat`.
+        name: of the model.
 
     >>> from polygraph.models.protocols import ChatRequest, Message
     >>> evidence = "<evidence>\n[1] Mara Quill lit the lamp.\n</evidence>"

@@ -9,10 +9,10 @@ from polygraph.models.protocols import TextKind, Vectors
 
 
 class WordEmbedder:
-    """One place for each of some words, equal for all that stand in a text; other words do not count.
+    """One dimension for each word of a list; the words that occur in a text have equal weight, others none.
 
-    The cosine of two texts is the number of words that they share, over the root of the product of the numbers that
-    each has. A text without any of the words is all zeros.
+    The cosine of two texts is the number of shared words over the root of the product of their numbers of words. The
+    vector of a text without any of the words is zero.
 
     Args:
         words: in lower case; their number is the dimension.

@@ -9,13 +9,13 @@ from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, phrases, question_names
 
-_SAID = re.compile(r"^(?:Step \d|Thought: |Action: ).*$", re.MULTILINE)
-_MARKED = re.compile(r"(?<=: )(\[\d{1,6}\] )")
-"""Evidence in a transcript stands behind a label."""
+_OWN_LINES = re.compile(r"^(?:Step \d|Thought: |Action: ).*$", re.MULTILINE)
+_LABELLED_EVIDENCE = re.compile(r"(?<=: )(\[\d{1,6}\] )")
+"""In a transcript, evidence follows a label."""
 
 
 def scripted_rq_query(request: ChatRequest) -> str:
-    """Rewrite: the question's phrases. Decompose: its first phrase not searched for. Disambiguate: both."""
+    """Return the question's phrases (rewrite), the first one not searched for (decompose), or both (disambiguate)."""
     last = last_turn(request)
     question, action = asked(last.rpartition("\n\nWay: ")[0]), asked(last, "Way: ")
     parts = [text for text, _ in phrases(question)] or [question]
@@ -26,7 +26,7 @@ def scripted_rq_query(request: ChatRequest) -> str:
 
 
 def scripted_rq_answer(request: ChatRequest) -> str:
-    """The sentence of the evidence that shares most words with the question; its first new name is the short answer."""
+    """Return the sentence of the evidence nearest to the question; its first new name is the short answer."""
     last = last_turn(request)
     question = asked(last)
     best = _best_sentence(question, fenced(last, "evidence"))
@@ -41,7 +41,7 @@ def scripted_rq_answer(request: ChatRequest) -> str:
 
 
 def scripted_graph_cot(request: ChatRequest) -> str:
-    """Find the question's names, read the sources of the first node and look at its neighbours, then finish."""
+    """Look up the names in the question, then the sources and neighbours of the first node, then finish."""
     last = last_turn(request)
     transcript = fenced(last, "transcript")
     question, _, form = last.rpartition("\n</transcript>")[2].rpartition("\n\n")
@@ -50,29 +50,29 @@ def scripted_graph_cot(request: ChatRequest) -> str:
         return "What is still missing?"
     n_steps = transcript.count("Thought: ")
     node = re.search(r"node '([^'\n]{1,200})'", transcript)
-    acts: list[dict[str, str]]
+    actions: list[dict[str, str]]
     if n_steps == 0:
         found = phrases(question)
         texts = [text for text, named in found if named] or [text for text, _ in found] or [question[:200]]
-        acts = [{"tool": "RetrieveNode", "node": "", "argument": text} for text in texts[:2]]
+        actions = [{"tool": "RetrieveNode", "node": "", "argument": text} for text in texts[:2]]
     elif n_steps == 1 and node:
-        acts = [
+        actions = [
             {"tool": "NodeFeature", "node": node[1], "argument": "sources"},
             {"tool": "NeighbourCheck", "node": node[1], "argument": ""},
         ]
     else:
-        # What the agent itself said is no evidence.
-        best = _best_sentence(question, _SAID.sub("", transcript))
+        # The lines of the agent itself are not evidence.
+        best = _best_sentence(question, _OWN_LINES.sub("", transcript))
         answer = f"{best[1]} [{best[0]}]" if best else f"{NO_ANSWER} nothing was found about it."
-        acts = [{"tool": "Finish", "node": "", "argument": answer}]
-    return json.dumps({"thought": "What is still missing?", "actions": acts}, ensure_ascii=False)
+        actions = [{"tool": "Finish", "node": "", "argument": answer}]
+    return json.dumps({"thought": "What is still missing?", "actions": actions}, ensure_ascii=False)
 
 
 def _best_sentence(question: str, evidence: str) -> tuple[int, str] | None:
-    """Number and sentence that share most words with the question; the first of equals, None if none does."""
+    """Return number and text of the sentence that shares most words with the question; ties: the first one."""
     wanted = set(content_stems(question))
     best: tuple[float, int, str] | None = None
-    for n, text in blocks(_MARKED.sub(r"\n\1", evidence)):
+    for n, text in blocks(_LABELLED_EVIDENCE.sub(r"\n\1", evidence)):
         for start, end in sentence_spans(text[:20_000]):
             score = share(wanted, text[start:end])
             if score > 0 and (best is None or score > best[0]):

@@ -14,11 +14,11 @@ _PRONOUN = re.compile(r"\b(?:(he|she|it|they|him|them)|(his|her|hers|its|their|t
 _MOST_SENTENCES = 2
 _MOST_POINTS = 12
 _BROAD_SCORE = 10
-"""Score of a point that shares no word with the question: enough to be kept, behind all that do."""
+"""Score of a point that shares no word with the question, so that it is kept, behind all others."""
 
 
 def scripted_points(request: ChatRequest) -> str:
-    """Play the map step: of each report the line that shares most words with the question, scored by them."""
+    """Return the line of each report that shares most words with the question, scored by their share."""
     last = last_turn(request)
     wanted = set(content_stems(asked(last)))
     points = []
@@ -33,9 +33,9 @@ def scripted_points(request: ChatRequest) -> str:
 
 
 def scripted_answer(request: ChatRequest) -> str:
-    """Play the answerer: the sentences of the evidence that share most words with the question, each cited.
+    """Return the sentences of the evidence that share most words with the question, each cited.
 
-    If no sentence shares a content word with the question, it says that there is no answer.
+    If no sentence shares a content word with the question, refuse.
     """
     last = last_turn(request)
     question = asked(last)
@@ -54,7 +54,7 @@ def scripted_answer(request: ChatRequest) -> str:
 
 
 def scripted_word(request: ChatRequest) -> str:
-    """The first name of the evidence that stands in the sentence nearest to the question and not in the question."""
+    """Return the first name in the sentence nearest to the question that the question does not hold."""
     last = last_turn(request)
     question = asked(last)
     wanted = set(content_stems(question))
@@ -71,7 +71,7 @@ def scripted_word(request: ChatRequest) -> str:
 
 
 def scripted_condense(request: ChatRequest) -> str:
-    """Play the rewriter: the first pronoun becomes the last name that the conversation's questions hold."""
+    """Replace the first pronoun by the last name in the questions of the conversation."""
     last = last_turn(request)
     question = asked(last, "Last question: ")
     earlier = re.findall(r"^Question: (.*)$", fenced(last, "conversation"), re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Scripted replies to the tasks of an evaluation: questions, scores, lengths."""
+"""Scripted replies to the tasks of an evaluation: questions, scores, differences, lengths."""
 
 import json
 import re
@@ -13,7 +13,7 @@ _NUMBERS = re.compile(
 )
 _GIST_SENTENCES = 5
 _WORDS_FOR_ALL = 60
-"""Distinct content words of an answer that covers everything."""
+"""Content words of an answer with the highest comprehensiveness."""
 
 
 def scripted_pose(request: ChatRequest) -> str:
@@ -22,21 +22,21 @@ def scripted_pose(request: ChatRequest) -> str:
     level = re.search(r"^Level: (\w+)", last, re.M)
     n = {"node": 1, "edge": 2}.get(level.group(1) if level else "", 3)
     names = [re.split(r" \(|:| — ", line)[0] for line in fenced(last, "structure").splitlines() if line]
-    told = " and ".join(list(dict.fromkeys(names))[:n])
-    asks = {1: f"What is known of {told}?", 2: f"How do {told} bear on each other?"}
+    subject = " and ".join(list(dict.fromkeys(names))[:n])
+    asks = {1: f"What is known of {subject}?", 2: f"How do {subject} bear on each other?"}
     return json.dumps(
-        {"question": asks.get(n, f"What do {told} have to do with each other?")}, ensure_ascii=False
+        {"question": asks.get(n, f"What do {subject} have to do with each other?")}, ensure_ascii=False
     )
 
 
 def scripted_gist(request: ChatRequest) -> str:
-    """The first sentences of the sources."""
+    """Return the first sentences of the sources."""
     text = fenced(last_turn(request), "sources")[:20_000]
     return " ".join(text[start:end] for start, end in sentence_spans(text)[:_GIST_SENTENCES]) or "Nothing."
 
 
 def scripted_users(request: ChatRequest) -> str:
-    """As many users, tasks and questions as asked for, about names of the description in turn."""
+    """Return the requested number of users, tasks and questions, about names of the description in turn."""
     wanted = _NUMBERS.search(request.messages[0].content)
     n_users, n_tasks, n_questions = (int(g) for g in wanted.groups()) if wanted else (5, 5, 5)
     found = [text for text, named in phrases(fenced(last_turn(request), "description")[:50_000]) if named]
@@ -46,30 +46,30 @@ def scripted_users(request: ChatRequest) -> str:
         tasks = []
         for t in range(n_tasks):
             at = (u * n_tasks + t) * n_questions
-            told = [
+            asked_about = [
                 f"What does a reader {u + 1}.{t + 1}.{q + 1} learn of {names[(at + q) % len(names)]}?"
                 for q in range(n_questions)
             ]
-            tasks.append({"task": f"task {t + 1}", "questions": told})
+            tasks.append({"task": f"task {t + 1}", "questions": asked_about})
         users.append({"user": f"user {u + 1}", "tasks": tasks})
     return json.dumps({"users": users}, ensure_ascii=False)
 
 
 def scripted_judge_scores(request: ChatRequest) -> str:
-    """Score by plain counting: breadth, words of the question, full sentences, an early match. It has no bias."""
+    """Score two answers by counts, without any bias."""
     last = last_turn(request)
     return _scores(last, [fenced(last, tag) for tag in ("first_answer", "second_answer")])
 
 
 def scripted_judge_list(request: ChatRequest) -> str:
-    """The same for a list of answers."""
+    """Score a list of answers by counts, without any bias."""
     last = last_turn(request)
     n = len(re.findall(r"^<answer_\d+>$", last, re.M))
     return _scores(last, [fenced(last, f"answer_{i}") for i in range(1, n + 1)])
 
 
 def scripted_judge_winner(request: ChatRequest) -> str:
-    """The answer with more content words wins every criterion; a tie if it may be one, else the first."""
+    """Let the answer with more content words win every criterion; otherwise a tie if allowed, else the first answer."""
     last = last_turn(request)
     system = request.messages[0].content
     first, second = (len(content_stems(fenced(last, tag))) for tag in ("first_answer", "second_answer"))
@@ -79,7 +79,7 @@ def scripted_judge_winner(request: ChatRequest) -> str:
 
 
 def scripted_differences(request: ChatRequest) -> str:
-    """Sentences that both answers hold, and those of one alone."""
+    """Return the sentences of both answers, and those of one alone."""
     last = last_turn(request)
     both = []
     for tag in ("first_answer", "second_answer"):
@@ -109,7 +109,7 @@ def _scores(last: str, answers: list[str]) -> str:
 
 
 def scripted_lengthen(request: ChatRequest) -> str:
-    """Say the beginning of the answer again, as many words as asked for."""
+    """Repeat the beginning of the answer, with the requested number of words."""
     last = last_turn(request)
     n = int(asked(last, "Words to append: ") or 0)
     words = fenced(last, "answer").split() or ["indeed"]

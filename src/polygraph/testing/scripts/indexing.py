@@ -21,10 +21,10 @@ _MOST_FINDINGS = 5
 
 
 def scripted_extraction(request: ChatRequest) -> str:
-    r"""Play an extractor: names are capitalised words, relations join neighbours in a sentence.
+    r"""Extract capitalised words as entities, and join neighbours in a sentence by relations.
 
-    Answers all three tasks of extraction in the format of our prompt: reading the text of the last
-    ``<document>`` fence, gleaning (nothing was missed) and whether more is left (no).
+    Replies to all three tasks of extraction in the format of our prompt: extraction from the last ``<document>`` fence,
+    gleaning (nothing was missed) and whether anything is left (no).
 
     >>> from polygraph.models.protocols import Message
     >>> text = "<document>\nMara Quill sailed with Old Tobin.\n</document>"
@@ -58,7 +58,7 @@ def scripted_extraction(request: ChatRequest) -> str:
 
 
 def scripted_report(request: ChatRequest) -> str:
-    """Play a writer of reports: the first pieces of the material become findings, with their sources."""
+    """Return the first pieces of the material as findings, with their sources."""
     material = fenced(last_turn(request), "material")
     pieces = [line.lstrip("-* ") for line in material.splitlines() if _SOURCED.search(line)]
     if not pieces:

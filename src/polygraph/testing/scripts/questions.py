@@ -9,7 +9,7 @@ from polygraph.text.words import content_stems, phrases
 
 
 def scripted_keywords(request: ChatRequest) -> str:
-    """Phrases that look like names are details, the others themes."""
+    """Return the phrases that look like names as details, and the others as themes."""
     found = _phrases(request)
     details = [text for text, named in found if named]
     themes = [text for text, named in found if not named]
@@ -17,7 +17,7 @@ def scripted_keywords(request: ChatRequest) -> str:
 
 
 def scripted_question_entities(request: ChatRequest) -> str:
-    """Phrases that look like names are named entities, the others generic."""
+    """Return the phrases that look like names as named entities, and the others as generic ones."""
     found = _phrases(request)
     named = [text for text, is_name in found if is_name]
     generic = [text for text, is_name in found if not is_name]
@@ -25,13 +25,13 @@ def scripted_question_entities(request: ChatRequest) -> str:
 
 
 def scripted_graph_keywords(request: ChatRequest) -> str:
-    """Phrases that look like names, then the others."""
+    """Return the phrases that look like names, then the others."""
     found = sorted(_phrases(request), key=lambda phrase: not phrase[1])
     return json.dumps({"keywords": [text for text, _ in found][:10]}, ensure_ascii=False)
 
 
 def scripted_relevant_facts(request: ChatRequest) -> str:
-    """Facts that share a content word with the question."""
+    """Return the facts that share a content word with the question."""
     last = last_turn(request)
     wanted = set(content_stems(asked(last)))
     kept = [n for n, text in blocks(fenced(last, "facts")) if share(wanted, text) > 0]
@@ -39,10 +39,10 @@ def scripted_relevant_facts(request: ChatRequest) -> str:
 
 
 def scripted_route(request: ChatRequest) -> str:
-    """Sort a question by the rules that hold without a model."""
+    """Route by rules, as without a model."""
     return route_by_rules(asked(last_turn(request))).kind
 
 
 def _phrases(request: ChatRequest) -> list[tuple[str, bool]]:
-    """Phrases of the question, cut so that ten of them fit into a short reply."""
+    """Return the phrases of the question, cut so that ten of them fit into a short reply."""
     return [(text[:60], named) for text, named in phrases(asked(last_turn(request)))]

@@ -11,18 +11,18 @@ from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last
 from polygraph.text.words import content_stems
 
 _SUPPORT = 0.5
-"""Share of the question's content words that evidence must hold to pass a check."""
+"""Share of the question's content words that evidence or an answer must hold to pass a check."""
 _ENDS = re.compile(r"^- (.{1,200}?) → .{0,300}? → (.{1,200})$", re.MULTILINE)
 
 
 def scripted_plan(request: ChatRequest) -> str:
-    """The plan that question words suggest, as JSON."""
+    """Return the plan by question words, as JSON."""
     steps = plan_by_rules(asked(last_turn(request))).steps
     return json.dumps({"steps": [_plain(step) for step in steps]}, ensure_ascii=False)
 
 
 def scripted_sub_answer(request: ChatRequest) -> str:
-    """The statement that shares most words with the question, and the ends of it that the question does not name."""
+    """Return the statement nearest to the question, and its entities that the question does not name."""
     last = last_turn(request)
     question = asked(last)
     wanted = set(content_stems(question))
@@ -35,7 +35,7 @@ def scripted_sub_answer(request: ChatRequest) -> str:
 
 
 def scripted_deduce(request: ChatRequest) -> str:
-    """The line that shares most words with the question."""
+    """Return the line that shares most words with the question."""
     last = last_turn(request)
     wanted = set(content_stems(asked(last)))
     lines = [line.removeprefix("- ") for line in fenced(last, "material").splitlines() if line.strip()]
@@ -44,13 +44,13 @@ def scripted_deduce(request: ChatRequest) -> str:
 
 
 def scripted_supports(request: ChatRequest) -> str:
-    """Yes if the evidence holds half of the question's content words."""
+    """Reply yes if the evidence holds half of the question's content words."""
     last = last_turn(request)
     return "YES" if share(set(content_stems(asked(last))), fenced(last, "evidence")) >= _SUPPORT else "NO"
 
 
 def scripted_answered(request: ChatRequest) -> str:
-    """Yes if the answer is none of a refusal and holds half of the question's content words."""
+    """Reply yes if the answer is not a refusal and holds half of the question's content words."""
     last = last_turn(request)
     reply = fenced(last, "answer")
     holds = share(set(content_stems(asked(last))), reply) >= _SUPPORT and not reply.startswith("NO ANSWER")
@@ -63,7 +63,7 @@ def scripted_intent(request: ChatRequest) -> str:
 
 
 def scripted_keep_rows(request: ChatRequest) -> str:
-    """Rows that hold every content word of the condition."""
+    """Return the rows that hold every content word of the condition."""
     last = last_turn(request)
     wanted = set(content_stems(asked(last, "Condition: ")))
     kept = [n for n, text in blocks(fenced(last, "rows")) if wanted <= set(content_stems(text))]

@@ -1,4 +1,4 @@
-"""Scripted replies to the tasks that summarise, rate and follow up: FG-RAG, DRIFT, dynamic selection."""
+"""Scripted replies to the tasks of FG-RAG, DRIFT search and dynamic community selection."""
 
 import json
 import re
@@ -14,7 +14,7 @@ _SOURCE = re.compile(r"\s*\[[\d,; ]{1,40}\]")
 
 
 def scripted_question_parts(request: ChatRequest) -> str:
-    """Play the first turn, in which every phrase of the question is an entity; and the turns that follow it."""
+    """Return every phrase of the question as an entity in the first turn, and aspects in the second."""
     if last_turn(request).startswith("Task: aspects"):
         return scripted_aspects(request)
     found = [text[:100] for text, _ in phrases(asked(last_turn(request)))][:20]
@@ -22,7 +22,7 @@ def scripted_question_parts(request: ChatRequest) -> str:
 
 
 def scripted_aspects(request: ChatRequest) -> str:
-    """Ask what a subject is, and how it has to do with each other phrase of the question."""
+    """Ask what the subject is, and how it is related to each other phrase of the question."""
     last = last_turn(request)
     subject = asked(last.rpartition("\nQuestion: ")[0], "About: ")
     others = [text[:80] for text, _ in phrases(asked(last)) if text.casefold() != subject.casefold()]
@@ -34,7 +34,7 @@ def scripted_aspects(request: ChatRequest) -> str:
 
 
 def scripted_summary(request: ChatRequest) -> str:
-    """The notes that share most words with subject and question, each cited; or that none helps."""
+    """Return the notes that share most words with subject and question, each cited; or NOTHING."""
     last = last_turn(request)
     subject = asked(last.partition("\n")[0], "Subject: ")
     wanted = set(content_stems(f"{subject} {asked(last)}"))
@@ -44,14 +44,14 @@ def scripted_summary(request: ChatRequest) -> str:
 
 
 def scripted_hyde(request: ChatRequest) -> str:
-    """A title and a finding made of the question's own words."""
+    """Return a title and a finding that consist of words of the question."""
     question = asked(last_turn(request))
     named = ", ".join(text for text, _ in phrases(question)) or question[:200]
     return f"# {named[:200]}\nThis is about {named[:400]}."
 
 
 def scripted_primer(request: ChatRequest) -> str:
-    """Of each report the line nearest to the question, and a question about each title."""
+    """Return the line of each report that is nearest to the question, and a question about each title."""
     last = last_turn(request)
     wanted = set(content_stems(asked(last)))
     best, titles = [], []
@@ -65,7 +65,7 @@ def scripted_primer(request: ChatRequest) -> str:
 
 
 def scripted_follow_up(request: ChatRequest) -> str:
-    """The sentences nearest to both questions, and no further question."""
+    """Return the sentences nearest to both questions, and no further question."""
     last = last_turn(request)
     larger = asked(last.rpartition("\n\nQuestion: ")[0], "Larger question: ")
     wanted = set(content_stems(f"{asked(last)} {larger}"))
@@ -79,7 +79,7 @@ def scripted_follow_up(request: ChatRequest) -> str:
 
 
 def scripted_rating(request: ChatRequest) -> str:
-    """The share of the question's words that the report holds, times 5."""
+    """Return the share of the question's words that the report holds, times 5."""
     last = last_turn(request)
     rating = round(5 * share(set(content_stems(asked(last))), fenced(last, "report")))
     return json.dumps({"rating": rating})

@@ -30,6 +30,7 @@ from polygraph.records import Extraction, digest
 from polygraph.store.connection import Connection, Row
 from polygraph.store.database import ROWS
 from polygraph.store.protocol import Store
+from polygraph.store.serialization import dump
 
 REVISION = "4"
 """Raised whenever the same rows may give other features or columns."""
@@ -195,7 +196,7 @@ def _mentions(document: str, extractions: Sequence[Extraction]) -> Iterator[Ment
 
 
 def _packed(value: object) -> bytes:
-    return zlib.compress(json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(), 1)
+    return zlib.compress(dump(value).encode(), 1)
 
 
 def _unpacked(data: bytes) -> Any:

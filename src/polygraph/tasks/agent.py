@@ -13,7 +13,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
-from polygraph.tasks.output_parsing import printable, salvage_json, without_thinking
+from polygraph.tasks.json_repair import repair_json
+from polygraph.tasks.output_parsing import printable, without_thinking
 from polygraph.text.tokens import count_tokens
 
 _MAX_ACTIONS = 5
@@ -98,7 +99,7 @@ def parse_step(text: str) -> AgentStep:
     >>> [str(action) for action in step.actions]
     ['RetrieveNode[Mara]']
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     listed = found.get("actions", [found]) if isinstance(found, dict) else found
     listed = [listed] if isinstance(listed, dict) else listed
     actions = [_action(item) for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []

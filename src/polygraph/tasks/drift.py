@@ -15,11 +15,12 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report, Span
 from polygraph.tasks.citations import likely_sources, strip_citations
+from polygraph.tasks.json_repair import repair_json
 from polygraph.tasks.map_reports import supporting_chunks
 from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.offline.sentence_pool import SentencePool
-from polygraph.tasks.output_parsing import number, printable, salvage_json, without_thinking
+from polygraph.tasks.output_parsing import number, printable, without_thinking
 from polygraph.text.tokens import truncate
 
 _MAX_REPLY_TOKENS = 1_200
@@ -163,7 +164,7 @@ def parse_intermediate(text: str, items: Sequence[str]) -> IntermediateAnswer:
     >>> parse_intermediate('{"answer": "It was dark [1].", "score": 60, "follow_ups": ["Why?"]}', ["Dark."])
     IntermediateAnswer(text='It was dark.', score=60.0, follow_ups=('Why?',), cited=(1,), chunks=(), spans=())
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     if not isinstance(found, dict) or "answer" not in found:
         raise UnusableReply('the reply is not JSON of the form {"answer": ..., "score": ...}', text)
     plain, cited = strip_citations(printable(str(found.get("answer") or "")), len(items))

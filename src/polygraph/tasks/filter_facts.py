@@ -13,7 +13,8 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Triple
-from polygraph.tasks.output_parsing import integer, salvage_json
+from polygraph.tasks.json_repair import repair_json
+from polygraph.tasks.output_parsing import integer
 from polygraph.text.words import content_stems
 
 _MIN_RATIO = 0.6
@@ -71,7 +72,7 @@ def parse_fact_choice(text: str, facts: Sequence[str]) -> tuple[int, ...]:
     >>> parse_fact_choice('[["mara quill", "built", "skerry light"]]', facts)
     (0,)
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     if isinstance(found, dict):
         lists = [v for k, v in found.items() if k.casefold() in ("facts", "fact")]
         found = lists[0] if lists else None

@@ -15,7 +15,8 @@ from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
-from polygraph.tasks.output_parsing import printable, salvage_json
+from polygraph.tasks.json_repair import repair_json
+from polygraph.tasks.output_parsing import printable
 
 Level: TypeAlias = Literal["node", "edge", "subgraph"]
 
@@ -129,7 +130,7 @@ def generate_user_questions(
 
 
 def _question(text: str) -> str:
-    found = salvage_json(text)
+    found = repair_json(text)
     asked = _clean(found.get("question")) if isinstance(found, dict) else ""
     if len(asked) < _MIN_CHARACTERS:
         raise UnusableReply('the reply is not JSON of the form {"question": "..."}', text)
@@ -143,7 +144,7 @@ def _text(text: str) -> str:
 
 
 def _users(text: str, n_users: int, n_tasks: int, n_questions: int) -> list[UserQuestion]:
-    found = salvage_json(text)
+    found = repair_json(text)
     users = _items(found.get("users") if isinstance(found, dict) else found)
     questions = []
     for user in users[:n_users]:

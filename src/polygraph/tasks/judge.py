@@ -14,7 +14,7 @@ from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
-from polygraph.tasks.output_parsing import salvage_json
+from polygraph.tasks.json_repair import repair_json
 from polygraph.tasks.question import parse_text_lists, text_lists_schema
 
 Scores: TypeAlias = Mapping[str, tuple[float, ...]]
@@ -210,7 +210,7 @@ def parse_scores(text: str, aspects: Sequence[str], n: int, *, highest: int = HI
     >>> parse_scores('{"directness": [3, 5]}', ("directness",), 2)
     {'directness': (3.0, 5.0)}
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     if not isinstance(found, dict):
         raise UnusableReply("the reply is not a JSON object", text)
     lower = {str(key).strip().casefold(): value for key, value in found.items()}
@@ -224,7 +224,7 @@ def parse_scores(text: str, aspects: Sequence[str], n: int, *, highest: int = HI
 
 
 def _winners(text: str, criteria: Mapping[str, str], ties: bool) -> Scores:
-    found = salvage_json(text)
+    found = repair_json(text)
     if not isinstance(found, dict):
         raise UnusableReply("the reply is not a JSON object", text)
     lower = {str(key).strip().casefold(): value for key, value in found.items()}

@@ -13,8 +13,9 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
+from polygraph.tasks.json_repair import repair_json
 from polygraph.tasks.offline.map_reports import rank_statements
-from polygraph.tasks.output_parsing import integer, number, salvage_json
+from polygraph.tasks.output_parsing import integer, number
 from polygraph.text.words import content_stems
 
 _MAX_POINTS = 12
@@ -82,7 +83,7 @@ def parse_points(text: str, reports: Sequence[Report]) -> list[Point]:
     Raises:
         UnusableReply: if it holds no list.
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     items = found.get("points") if isinstance(found, dict) else found
     if not isinstance(items, list):
         raise UnusableReply('the reply is not JSON of the form {"points": [...]}', text)

@@ -16,7 +16,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
 from polygraph.records import Json
-from polygraph.tasks.output_parsing import printable, salvage_json
+from polygraph.tasks.json_repair import repair_json
+from polygraph.tasks.output_parsing import printable
 from polygraph.text.words import phrases, stem, words
 
 OPERATORS = frozenset({"retrieve", "filter", "sort", "count", "sum", "compare", "math", "deduce", "output"})
@@ -155,7 +156,7 @@ def parse_plan(text: str, *, max_steps: int = MAX_STEPS) -> Plan:
     >>> parse_plan('[{"question": "Who?", "operator": "get_spo", "object": "Alder Mill"}]').steps[0].alias
     's1'
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     items = found.get("steps") if isinstance(found, dict) else found
     if not isinstance(items, list):
         raise UnusableReply('the reply is not JSON of the form {"steps": [...]}', text)

@@ -13,7 +13,8 @@ from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
-from polygraph.tasks.output_parsing import printable, salvage_json
+from polygraph.tasks.json_repair import repair_json
+from polygraph.tasks.output_parsing import printable
 from polygraph.text.words import phrases
 
 _MAX_ITEMS = 10
@@ -102,7 +103,7 @@ def parse_text_lists(
     >>> parse_text_lists('{"themes": ["debt", "Debt"], "details": []}', ("themes", "details"))
     (('debt',), ())
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     if not isinstance(found, dict) or not any(isinstance(found.get(field), list) for field in fields):
         form = ", ".join(f'"{field}": [...]' for field in fields)
         raise UnusableReply(f"the reply is not JSON of the form {{{form}}}", text)

@@ -11,7 +11,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
-from polygraph.tasks.output_parsing import integer, salvage_json
+from polygraph.tasks.json_repair import repair_json
+from polygraph.tasks.output_parsing import integer
 from polygraph.text.words import content_stems
 
 HIGHEST = 5
@@ -66,7 +67,7 @@ def parse_rating(text: str) -> int:
     >>> parse_rating('{"rating": 4}'), parse_rating("Rating: 3/5")
     (4, 3)
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     value = integer(
         str(found["rating"]) if isinstance(found, dict) and "rating" in found else text, 0, HIGHEST
     )

@@ -15,7 +15,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.tasks.answer import NO_ANSWER
-from polygraph.tasks.output_parsing import printable, salvage_json
+from polygraph.tasks.json_repair import repair_json
+from polygraph.tasks.output_parsing import printable
 from polygraph.text.words import STOP_WORDS, content_stems, phrases
 
 Action = Literal["rewrite", "decompose", "disambiguate"]
@@ -108,7 +109,7 @@ def parse_path_answer(text: str) -> PathAnswer:
     >>> parse_path_answer('{"short": "none", "answer": "NO ANSWER: nothing about it"}').short
     ''
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     if not isinstance(found, dict) or not {"short", "answer"} & found.keys():
         raise UnusableReply(f"the reply is not {_ANSWER_FORM}", text)
     short = " ".join(printable(_text(found.get("short"))).split())[:_MAX_SHORT_CHARACTERS]
@@ -127,7 +128,7 @@ def parse_query(text: str) -> str:
     >>> parse_query('{"query": " keeper of  the light "}')
     'keeper of the light'
     """
-    found = salvage_json(text)
+    found = repair_json(text)
     value = found.get("query") if isinstance(found, dict) else None
     query = " ".join(printable(_text(value)).split())[:_MAX_QUERY_CHARACTERS]
     if not query:

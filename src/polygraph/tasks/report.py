@@ -12,7 +12,8 @@ from polygraph.errors import UnusableReply
 from polygraph.models import ChatRequest, Message, Models
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
-from polygraph.tasks.output_parsing import printable, salvage_json
+from polygraph.tasks.json_repair import repair_json
+from polygraph.tasks.output_parsing import printable
 
 MAX_FINDINGS = 20
 """Taken from a reply; the prompt asks for at most 10."""
@@ -108,7 +109,7 @@ def parse_report(text: str) -> ParsedReport:
     >>> parsed.summary, parsed.rating
     (SourcedText(text='It came early.', sources=(2,)), 7.5)
     """
-    fields = _fields(salvage_json(text))
+    fields = _fields(repair_json(text))
     if fields is None:
         raise UnusableReply("it must be one JSON object with title, summary, rating and findings", text)
     summary = _statement(_first(fields, "summary", "overview", "abstract", "description"))

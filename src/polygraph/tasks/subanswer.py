@@ -13,9 +13,10 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Span
+from polygraph.tasks.json_repair import repair_json
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
-from polygraph.tasks.output_parsing import printable, salvage_json, without_thinking
+from polygraph.tasks.output_parsing import printable, without_thinking
 from polygraph.text.tokens import truncate
 
 KINDS = ("judgement", "entailment", "extract", "choice", "multi_choice")
@@ -116,7 +117,7 @@ def deduce(
 
 
 def _parse(text: str) -> SubAnswer:
-    found = salvage_json(text)
+    found = repair_json(text)
     if not isinstance(found, dict) or "answer" not in found:
         raise UnusableReply('the reply is not JSON of the form {"answer": "...", "names": [...]}', text)
     listed = found.get("names")

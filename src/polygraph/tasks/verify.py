@@ -11,11 +11,12 @@ from typing import Any
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.models.thread_pool import in_turn
+from polygraph.models.thread_pool import map_in_order
 from polygraph.prompts import as_data, prompt
+from polygraph.tasks.json_repair import repair_json
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
-from polygraph.tasks.output_parsing import salvage_json, without_thinking
+from polygraph.tasks.output_parsing import without_thinking
 
 _VERDICT_TOKENS = 200
 _ROWS_PER_CALL = 40
@@ -92,7 +93,7 @@ def filter_rows(rows: Sequence[str], condition: str, models: Models, *, method: 
             found = []
         return [start + n - 1 for n in sorted(set(found)) if 1 <= n <= len(batch)], parser.calls
 
-    judged = in_turn(judge, range(0, len(rows), _ROWS_PER_CALL))
+    judged = map_in_order(judge, range(0, len(rows), _ROWS_PER_CALL))
     return [i for positions, _ in judged for i in positions], sum(n for _, n in judged)
 
 
@@ -120,7 +121,7 @@ class _NumbersParser:
 
     def __call__(self, text: str) -> list[int]:
         self.calls += 1
-        found = salvage_json(text)
+        found = repair_json(text)
         listed = found.get("keep") if isinstance(found, dict) else found
         if not isinstance(listed, list):
             raise UnusableReply('the reply is not JSON of the form {"keep": [numbers]}', text)

@@ -14,7 +14,7 @@ from polygraph.errors import UnusableReply
 from polygraph.extract.llm.fields import MAX_NAME
 from polygraph.extract.llm.parsed_records import MAX_DESCRIPTION, MAX_DROPPED, ParsedExtraction
 from polygraph.extract.llm.parser import parse_extraction
-from polygraph.tasks.output_parsing import integer, json_values, lines, salvage_json, yes_no
+from polygraph.tasks.json_repair import repair_json
 
 OUTPUTS = Path(__file__).parents[3].parent / "shared" / "data" / "graph-christmas-carol" / "llm_outputs.jsonl"
 TWO = {"Mara Quill", "Tobin"}
@@ -102,7 +102,7 @@ def test_real_json_reports_cut_anywhere_keep_their_title_and_whole_findings(outp
     assert len(reports) > 50
     for row in reports[:60]:
         whole = json.loads(row["output"])
-        cut = salvage_json("Here it is:\n```json\n" + row["output"][: int(0.7 * len(row["output"]))])
+        cut = repair_json("Here it is:\n```json\n" + row["output"][: int(0.7 * len(row["output"]))])
         assert cut["title"] == whole["title"]
         assert cut["findings"] == whole["findings"][: len(cut["findings"])]
 
@@ -345,45 +345,6 @@ def test_a_reply_without_records_says_what_the_model_must_do(reply, problem):
     assert caught.value.raw == reply
 
 
-# --- JSON and other readers ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ('{"a": 1}', {"a": 1}),
-        ('Of course [1]:\n```json\n{"a": [1, 2,],}\n```\nBye', {"a": [1, 2]}),
-        ("{'a': 'it is', b: True, c: None}", {"a": "it is", "b": True, "c": None}),
-        ('{"a": "he said "hi" there", "b": 3}', {"a": 'he said "hi" there', "b": 3}),
-        ('{"a": "x"\n "b": "y"}', {"a": "x", "b": "y"}),
-        ('{"a": "one\ntwo"}', {"a": "one\ntwo"}),
-        ('{"a": {"b": [1, 2', {"a": {"b": [1]}}),
-        ('{"t": "x", "f": [{"s": "a"}, {"s": "b', {"t": "x", "f": [{"s": "a"}]}),
-        ("{“a”: “b”}", {"a": "b"}),
-        ('{"a": NaN}', {"a": None}),
-        ("42", 42),
-        ("no json here", None),
-        ("", None),
-    ],
-)
-def test_broken_json_is_salvaged(text, value):
-    assert salvage_json(text) == value
-
-
-def test_several_values_are_read_in_order():
-    assert json_values('{"a": 1}\n{"a": 2,}\n{"a"') == [{"a": 1}, {"a": 2}]
-
-
-def test_lists_numbers_and_verdicts_are_read():
-    assert lines("1. one\n2) two\n\n- three\n```") == ["one", "two", "three"]
-    assert integer("I give it 7/10.", 0, 10) == 7
-    assert integer("between 3 and 5", 0, 10) is None
-    assert integer("**100**", 0, 10) is None
-    assert yes_no("Answer: YES.") is True
-    assert yes_no("Nothing is missing, so:\nNO") is False
-    assert yes_no("perhaps") is None
-
-
 # --- hostile replies ----------------------------------------------------------------------------------
 
 PIECES = st.sampled_from(
@@ -436,7 +397,7 @@ def test_any_text_is_read_or_refused(text):
         known = set(names(found))
         assert all({r.source, r.target} <= known and r.source != r.target for r in found.relations)
         repr(found).encode("utf-8")
-    salvage_json(text)
+    repair_json(text)
 
 
 HOSTILE = [
@@ -475,7 +436,7 @@ HOSTILE += [
 def test_cost_grows_with_the_length_of_the_reply(piece):
     text = piece * (50_000 // len(piece))
     started = time.process_time()
-    salvage_json(text)
+    repair_json(text)
     with contextlib.suppress(UnusableReply):
         parse_extraction(text)
     # A quadratic pass over so much text would take minutes.

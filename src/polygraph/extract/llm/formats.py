@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from polygraph.records import Json
-from polygraph.tasks.output_parsing import json_values, unquote
+from polygraph.tasks.json_repair import json_values
+from polygraph.tasks.output_parsing import unquote
 
 Kind: TypeAlias = Literal["entity", "relation"]
 

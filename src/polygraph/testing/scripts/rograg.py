@@ -58,7 +58,7 @@ def scripted_answered(request: ChatRequest) -> str:
 
 
 def scripted_intent(request: ChatRequest) -> str:
-    """By the plan_by_rules that hold without a model."""
+    """Classify by rules, as without a model."""
     return intent_by_rules(fenced(last_turn(request), "text")).upper()
 
 

@@ -1,4 +1,4 @@
-"""Questions of a conversation, made to stand on their own."""
+"""Questions of a conversation, rewritten so that each can be understood on its own."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -11,13 +11,13 @@ if TYPE_CHECKING:
 
 
 def standalone_question(question: str, history: "Sequence[ChatTurn]", models: "Models") -> tuple[str, Usage]:
-    """Make a question understandable without the conversation before it.
+    """Rewrite a question so that it can be understood without the conversation before it.
 
     Args:
         question: as asked.
         history: earlier questions and answers, oldest first.
-        models: the chat model rewrites the question; without one, a question that names nothing gets the names of the
-            question before it.
+        models: the chat model rewrites the question; without one, the names of the previous question are appended to
+            a question that names nothing.
 
     Returns:
         The question, and what rewriting it cost.

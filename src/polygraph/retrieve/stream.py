@@ -11,11 +11,11 @@ from polygraph.records import Answer, Retrieval
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """A piece of an answer as it comes."""
+    """One event of a streamed answer."""
 
     kind: Literal["retrieval", "text", "answer"]
     text: str = ""
-    """A piece of the text, for `text`."""
+    """A piece of the answer, for `text`."""
     retrieval: Retrieval | None = None
     answer: Answer | None = None
 
@@ -24,17 +24,17 @@ class _Answering(Protocol):
     def __call__(
         self, *, on_retrieval: Callable[[Retrieval], None], on_text: Callable[[str], None]
     ) -> Answer:
-        """Answer a question, and call back with the retrieval and with each piece of the text."""
+        """Answer a question; pass on the retrieval and each piece of the text."""
 
 
 def stream_answer(answer: _Answering) -> Iterator[Event]:
-    """Run a function that answers, in a thread of its own, and yield what it calls back with.
+    """Run a function that answers in a separate thread and yield its events.
 
     Yields:
-        The retrieval, pieces of the text, and last the whole answer.
+        The retrieval, pieces of the text, and finally the whole answer.
 
     Raises:
-        Exception: whatever the function raises, at the point of the stream where it happens.
+        Exception: whatever the function raises, after the events before it.
     """
     events: queue.Queue[Event | BaseException] = queue.Queue()
 

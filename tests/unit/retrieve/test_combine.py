@@ -261,7 +261,7 @@ def test_quick_vectors_and_scores_are_shared_inside_a_comparison_only():
             return [float(len(t)) for t in texts]
 
     counting, calls = Counting(), Calls(None)
-    with calls.sharing():
+    with calls.question_cache():
         first = calls.embed(counting, ["a", "b", "a"], "query", stage="question")
         again = calls.embed(counting, ["b"], "query", stage="question")
         assert (first[1] == again[0]).all()
@@ -282,7 +282,7 @@ def test_scores_of_a_reranker_are_shared_inside_a_comparison():
             return np.array([float(len(t)) for t in texts])
 
     calls = Calls(None)
-    with calls.sharing():
+    with calls.question_cache():
         assert calls.score(Lengths(), "q", ["a", "bb", "a"], stage="rerank").tolist() == [1.0, 2.0, 1.0]
         assert calls.score(Lengths(), "q", ["bb", "ccc"], stage="rerank").tolist() == [2.0, 3.0]
         assert calls.score(Lengths(), "p", ["bb"], stage="rerank").tolist() == [2.0]

@@ -10,7 +10,7 @@ from functools import reduce
 from typing import Literal
 
 from polygraph.models import Models
-from polygraph.models.thread_pool import in_turn
+from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Evidence, Json, Retrieval, Step
 from polygraph.retrieve.base import Method, require, with_budget
 from polygraph.retrieve.evidence import nothing_found
@@ -119,7 +119,7 @@ class Integrate:
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve with every arm; evidence that several find belongs to the first of them."""
         require(index, "integrate", self.needs, models)
-        found = in_turn(
+        found = map_in_order(
             lambda arm: with_budget(arm.method, min(self.max_tokens, arm.method.max_tokens))(
                 question, index, models
             ),

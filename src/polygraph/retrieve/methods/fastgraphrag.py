@@ -94,12 +94,8 @@ class FastGraphRAG:
         trace = [
             Step(name="matches", value=[[m.text, scores_as_json(_ids(dict(m.rows), index))] for m in matches])
         ]
-        # 2. Restart weights: each text's similarities scaled to a sum of 1; of several for one entity, the largest.
-        reset: dict[int, float] = {}
-        for match in matches:
-            total = sum(similarity for _, similarity in match.rows)
-            for n, similarity in match.rows:
-                reset[n] = max(reset.get(n, 0.0), similarity / total)
+        # 2. Restart weights of the walk.
+        reset = _restart_weights(matches)
         if not reset:
             # The published code fails here, because the walk has nowhere to start.
             return nothing_found(
@@ -126,22 +122,15 @@ class FastGraphRAG:
             Step(name="relations", value=scores_as_json((r.id, s) for r, s in relations)),
             Step(name="chunks", value=scores_as_json(chunks[:RANKED])),
         ]
+        entity_rows = self._rows(ranked, entities, matches, network, walked, index)
+        relation_rows = tuple(
+            relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index) for r, s in relations
+        )
         rest = 1 - self.entities_share - self.relations_share
         packed = pack(
             [
-                Block(
-                    heading="## Entities",
-                    items=self._rows(ranked, entities, matches, network, walked, index),
-                    share=self.entities_share,
-                ),
-                Block(
-                    heading="## Relations",
-                    items=tuple(
-                        relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index)
-                        for r, s in relations
-                    ),
-                    share=self.relations_share,
-                ),
+                Block(heading="## Entities", items=entity_rows, share=self.entities_share),
+                Block(heading="## Relations", items=relation_rows, share=self.relations_share),
                 Block(heading="## Sources", items=_sources(kept, relations, index), share=rest),
             ],
             max_tokens=self.max_tokens,
@@ -280,6 +269,16 @@ def select_top(
         gaps = [a[1] - b[1] for a, b in pairwise(ranked)]
         return list(ranked[: min(gaps.index(max(gaps)) + 1, limit)])
     return list(ranked[:limit])
+
+
+def _restart_weights(matches: Sequence[_Match]) -> dict[int, float]:
+    """Scale the similarities of each text to a sum of 1; of several weights of one entity, the largest counts."""
+    reset: dict[int, float] = {}
+    for match in matches:
+        total = sum(similarity for _, similarity in match.rows)
+        for n, similarity in match.rows:
+            reset[n] = max(reset.get(n, 0.0), similarity / total)
+    return reset
 
 
 def _why_nothing(n_entities: int, method: FastGraphRAG) -> str:

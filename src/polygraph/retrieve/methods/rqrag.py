@@ -1,9 +1,9 @@
-"""RQ-RAG: a tree of refined queries; each path answers, and the answers vote. arXiv:2404.00610.
+"""RQ-RAG: a tree of refined queries; every path gives an answer, and the answers vote.
 
-Chan et al. (2024). The authors train a model to write control tokens; here each action is one structured call of any
-model. They choose among paths by token probabilities, which endpoints do not give: the fallback, a majority vote, is
-used always. Answers without evidence (the root's) and refusals: the former vote but are never chosen, since nothing
-of them could be cited; the latter do not vote.
+Chan et al. (2024), arXiv:2404.00610. The authors train a model to write control tokens; here each action is one
+structured call of any model. They choose between paths by token probabilities, which endpoints do not return, so their
+fallback, a majority vote, is always used. Answers without evidence (those of the root) vote but are never chosen,
+because nothing in them could be cited. Refusals do not vote.
 """
 
 from collections.abc import Sequence
@@ -32,60 +32,61 @@ _NOTHING = Packed(context="", evidence=(), n_tokens=0, cuts=())
 
 @dataclass(slots=True, kw_only=True)
 class _Node:
-    """One query of the tree, and with its ancestors a path."""
+    """One query of the tree; together with its ancestors it is a path."""
 
     n: int
-    """In order of creation; the root is 0."""
+    """Number in order of creation; the root is 0."""
     parent: "_Node | None" = None
     action: str = "question"
     query: str = ""
     state: str = "kept"
     """`kept`, `repeated` (dropped) or `unusable` (the model wrote no query)."""
     hits: list[Hit] = field(default_factory=list)
-    """What its own query found."""
+    """Chunks found by its own query."""
     packed: Packed = _NOTHING
-    """What the whole path found, within the budget."""
+    """Evidence of the whole path, within the budget."""
     answer: PathAnswer | None = None
     problem: str = ""
     """Why it has no answer."""
 
     @property
     def path(self) -> list["_Node"]:
-        """From the first query to this one."""
+        """Nodes from the first query to this one, without the root."""
         return [*(self.parent.path if self.parent else []), *([self] if self.parent else [])]
 
     @property
     def depth(self) -> int:
-        """Queries on the path."""
+        """Number of queries on the path."""
         return len(self.path)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RQRAG:
-    """Rewrite, decompose and disambiguate, level by level; take the path whose answer most others share."""
+    """Rewrite, decompose and disambiguate level by level; take the path whose answer gets most votes."""
 
     needs: ClassVar[frozenset[str]] = frozenset({"chunks", "chunk_vectors"})
 
     depth: int = 2
     """Queries on a path (code: 2; the port in FlashRAG: 3)."""
     ndocs: int = 3
-    """Passages that each query adds (code: 3)."""
+    """Passages added by each query (code: 3)."""
     max_calls: int = 25
-    """Calls for one question at most; what exceeds them is pruned, last created first (ours: depth 2 whole)."""
+    """Most calls per question; expansions beyond are pruned, last first (ours: enough for the whole tree of depth
+    2)."""
     drop_repeated: bool = True
-    """Drop a query that stands on its path already (ours; paper: kept)."""
+    """Drop a query that is already on its path (ours; paper: kept)."""
     query_temperature: float = 0.0
-    """Of the calls that write queries (code: 1.0; the port: 0)."""
+    """Temperature of the calls that write queries (code: 1.0; the port: 0)."""
     answer_temperature: float = 0.0
-    """Of the calls that answer (code: 0; the port: 1.0)."""
+    """Temperature of the calls that answer (code: 0; the port: 1.0)."""
     answer_tokens: int = 300
-    """Length of an answer (code: 100, for the bare answer without the form with citations)."""
+    """Longest answer (code: 100, for the bare answer without citations)."""
     max_tokens: int = 6_000
     """Budget of a path's context."""
 
     @property
     def calls(self) -> str:
-        """An answer for each node and a query for each but the root."""
+        """An answer per node, and a query per node except the root."""
         levels = [3**d for d in range(1, self.depth + 1)]
         whole = 1 + 2 * sum(levels)
         if whole > self.max_calls:
@@ -94,14 +95,14 @@ class RQRAG:
         return f"at most {formula}" if self.drop_repeated else formula
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
-        """Retrieve for the question; a tie of votes goes to the shallowest path, then to the first created."""
+        """Retrieve for the question; ties of votes go to the shallowest path, then to the first created."""
         require(index, _NAME, self.needs, models)
         asked = embed_question(question, models)
         if not index.search_chunks(asked, 1):
             return nothing_found(question, _NAME, "the index holds no passages", index)
-        # 1. Expand every node by each action, level by level.
+        # 1. Expand every node with each action, level by level.
         nodes, pruned = self._grow(question, index, models)
-        # 2. Every path answers from what it found.
+        # 2. Answer from the evidence of every path.
         if models.chat is not None:
             self._answer(question, nodes, models, models.chat)
         # 3. Choose a path.
@@ -138,7 +139,7 @@ class RQRAG:
         nodes, level, pruned = [root], [root], 0
         for _ in range(self.depth):
             wanted = [(parent, action) for parent in level for action in ACTIONS]
-            # Each new node costs a query and an answer, on top of what the nodes so far cost.
+            # Each new node costs a query and an answer, in addition to the cost of the nodes so far.
             room = max(self.max_calls - _n_calls(nodes, planned=True), 0) // 2
             pruned += max(len(wanted) - room, 0)
             fresh = [
@@ -203,7 +204,7 @@ class RQRAG:
 
 
 def _n_calls(nodes: Sequence[_Node], *, planned: bool = False) -> int:
-    """Queries asked for, and answers asked for (or still to be, if `planned`)."""
+    """Count the calls for queries and answers, with `planned` also for answers not yet asked for."""
     queries = sum(node.parent is not None for node in nodes)
     return queries + sum(
         node.state == "kept" and (planned or bool(node.answer or node.problem)) for node in nodes
@@ -211,7 +212,7 @@ def _n_calls(nodes: Sequence[_Node], *, planned: bool = False) -> int:
 
 
 def _evidence(node: _Node, place: int, index: Snapshot) -> tuple[Evidence, ...]:
-    """What one query found, with the place of the query on its path."""
+    """Make evidence of what one query found, with the position of the query on its path."""
     chunks = index.chunks([hit.n for hit in node.hits])
     whys = [
         f"query {place}, {node.action} “{node.query[:80]}”: rank {rank}, cosine {hit.score:.3f}"
@@ -222,7 +223,7 @@ def _evidence(node: _Node, place: int, index: Snapshot) -> tuple[Evidence, ...]:
 
 
 def _votes(nodes: Sequence[_Node]) -> list[tuple[str, list[_Node]]]:
-    """Paths by normalised short answer: most votes first, then the shallowest path, then the first created."""
+    """Group paths by normalised short answer: most votes first, then the shallowest path, then the first created."""
     groups: dict[str, list[_Node]] = {}
     for node in nodes:
         key = normalize_name(node.answer.short) if node.answer else ""
@@ -233,7 +234,7 @@ def _votes(nodes: Sequence[_Node]) -> list[tuple[str, list[_Node]]]:
 
 
 def _elected(votes: Sequence[tuple[str, list[_Node]]]) -> tuple[_Node | None, str]:
-    """The shallowest path with evidence of the first group that has one."""
+    """Return the shallowest path with evidence from the first group that has one."""
     n = sum(len(group) for _, group in votes)
     for answer, group in votes:
         for node in group:
@@ -243,10 +244,10 @@ def _elected(votes: Sequence[tuple[str, list[_Node]]]) -> tuple[_Node | None, st
 
 
 def _closest(question: str, asked: Vectors, paths: Sequence[_Node], index: Snapshot) -> tuple[_Node, str]:
-    """Where nothing can be voted on: the path that holds most words of the question, then the nearest to it.
+    """Choose a path without a vote: by words shared with the question, then by mean cosine.
 
-    A cross-encoder over all passages of the tree took twelve times as long and moved recall at 5 by 0.015 (34
-    questions on the sample papers).
+    Measured alternative: a cross-encoder over all passages of the tree took twelve times as long and changed recall@5
+    by 0.015 (34 questions on the sample papers).
     """
     wanted = set(content_stems(question))
 
@@ -262,7 +263,7 @@ def _closest(question: str, asked: Vectors, paths: Sequence[_Node], index: Snaps
 
 
 def _ranking(best: _Node, nodes: Sequence[_Node], index: Snapshot) -> tuple[str, ...]:
-    """Chunks of the chosen path in its order, then those of the others by reciprocal rank over their queries."""
+    """Rank the chunks of the chosen path in its order, then those of the others by reciprocal rank fusion."""
     own = [hit.n for step in best.path for hit in step.hits]
     others = reciprocal_rank_fusion([[hit.n for hit in node.hits] for node in nodes if node.hits])
     rows = list(dict.fromkeys([*own, *(hit.n for hit in others)]))[:RANKED]

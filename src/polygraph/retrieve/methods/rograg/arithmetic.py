@@ -1,7 +1,7 @@
-"""Arithmetic that a model wrote, worked out by a parser of our own: no text is ever executed.
+"""Evaluation of arithmetic that a model wrote, by a parser: no text is ever executed.
 
-Grammar, loosest first: ``+ -``, ``* / %``, sign, ``^`` or ``**`` (to the right), then numbers, names, calls and
-brackets. Length, depth, exponents and results are bounded, so that no expression takes long.
+Grammar, loosest binding first: ``+ -``, ``* / %``, sign, ``^`` or ``**`` (right associative), then numbers, names,
+calls and parentheses. Length, depth, exponents and results are bounded, so that no expression takes long.
 """
 
 import math
@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 MAX_CHARACTERS = 500
 MAX_DEPTH = 40
-"""Deepest nesting of brackets, calls, signs and powers."""
+"""Deepest nesting of parentheses, calls, signs and powers."""
 MAX_EXPONENT = 64.0
 MAX_RESULT = 1e300
-"""Larger values, and values that are no number, are errors."""
+"""Larger values, and values that are not finite, are errors."""
 
 _TOKEN = re.compile(
     r"\s*(?:(\d{1,40}(?:\.\d{1,40})?(?:[eE][-+]?\d{1,3})?)|@?([^\W\d]\w{0,59}(?:\.\w{1,20})?)|(\*\*|[-+*/%^(),]))"
@@ -22,22 +22,22 @@ _SIGNS: Mapping[str, str] = {"×": "*", "·": "*", "÷": "/", "−": "-", "–":
 
 
 class ExpressionError(ValueError):
-    """An expression that cannot be worked out; the message says why."""
+    """An expression that cannot be evaluated; the message says why."""
 
 
 def evaluate(expression: str, names: Mapping[str, float] | None = None) -> float:
-    """Work out an arithmetic expression.
+    """Evaluate an arithmetic expression.
 
     Args:
-        expression: numbers, ``+ - * / % ^ **``, brackets, names (with or without a leading ``@``) and the functions
+        expression: numbers, ``+ - * / % ^ **``, parentheses, names (with or without a leading ``@``) and the functions
             ``abs avg ceil floor max min round sqrt sum``. Commas separate arguments, not thousands.
-        names: values of names; a name may hold one point (``a.day``).
+        names: values by name; a name may contain one dot (``a.day``).
 
     Returns:
         A finite number, in double precision.
 
     Raises:
-        ExpressionError: if it is no expression, names what is not there, or leaves the bounds.
+        ExpressionError: if the expression is malformed, uses an unknown name, or exceeds the bounds.
 
     >>> evaluate("(1889 - @built) * 2", {"built": 1871})
     36.0
@@ -48,15 +48,15 @@ def evaluate(expression: str, names: Mapping[str, float] | None = None) -> float
         raise ExpressionError(f"the expression has {len(expression)} characters; {MAX_CHARACTERS} are read")
     for sign, plain in _SIGNS.items():
         expression = expression.replace(sign, plain)
-    reader = _Reader(_tokens(expression), names or {})
-    value = reader.sum(0)
-    if reader.at < len(reader.tokens):
-        raise ExpressionError(f"{reader.tokens[reader.at]!r} is not expected there")
+    parser = _Parser(_tokens(expression), names or {})
+    value = parser.sum(0)
+    if parser.at < len(parser.tokens):
+        raise ExpressionError(f"{parser.tokens[parser.at]!r} is not expected there")
     return value
 
 
 def names_in(expression: str) -> list[str]:
-    """Names that an expression uses, without functions, in order, each once; those before a fault if there is one.
+    """List the names in an expression, without functions, in order and without repeats; none if it cannot be read.
 
     >>> names_in("sum(@a, b.day) - a")
     ['a', 'b.day']
@@ -81,12 +81,12 @@ def _tokens(text: str) -> list[str]:
 
 
 def _is_name(token: str) -> bool:
-    # Superscripts and the like are letters for a pattern and no decimals: they are names, which have no value.
+    # Superscripts match \w and are no decimals: they count as names, and have no value.
     return (token[0].isalnum() or token[0] == "_") and not token[0].isdecimal()
 
 
-class _Reader:
-    """Recursive descent over the tokens; `depth` is that of the nesting."""
+class _Parser:
+    """A recursive-descent parser that evaluates the tokens; `depth` is the depth of nesting."""
 
     def __init__(self, tokens: Sequence[str], names: Mapping[str, float]) -> None:
         self.tokens = tokens
@@ -94,14 +94,14 @@ class _Reader:
         self.at = 0
 
     def _next(self, *wanted: str) -> str:
-        """Take the next token if it is one of these; else an empty text."""
+        """Consume the next token if it is one of these; otherwise return an empty text."""
         if self.at < len(self.tokens) and self.tokens[self.at] in wanted:
             self.at += 1
             return self.tokens[self.at - 1]
         return ""
 
     def sum(self, depth: int) -> float:
-        """Terms that are added and subtracted."""
+        """Evaluate terms that are added and subtracted."""
         value = self._product(depth)
         while operator := self._next("+", "-"):
             other = self._product(depth)
@@ -188,7 +188,7 @@ def _bounded(value: float) -> float:
 
 
 def _one(function: Callable[[float], float]) -> Callable[[Sequence[float]], float]:
-    """A function of one value, for the table."""
+    """Adapt a function of one value to the table of functions."""
 
     def call(values: Sequence[float]) -> float:
         (value,) = values

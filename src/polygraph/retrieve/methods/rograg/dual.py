@@ -1,8 +1,9 @@
 """ROGRAG's dual-level retrieval: fuzzy matching of entities and relations, with large budgets.
 
-Wang et al. (2025), arXiv:2503.06474, sections 3.2 and 6.1. LightRAG's two levels with few, high-scoring rows. The
-published code searches with the raw question; the paper, and this, with the keywords. Differences of the recommended
-variant: what the question names comes first (`seed_names`), and passages stand by their cosine (`order`).
+Wang et al. (2025), arXiv:2503.06474, sections 3.2 and 6.1: LightRAG's two levels with few, high-scoring rows. The
+published code searches with the raw question; the paper, and this implementation, search with keywords. The recommended
+variant differs in two ways: entities that the question names come first (`seed_names`), and passages are ranked by
+cosine (`order`).
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from polygraph.models import Models
 from polygraph.records import Entity, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.dual_level import (
+    Level,
     deduplicate,
     fit_rows,
     passages_of_relations,
@@ -37,41 +39,42 @@ from polygraph.tasks.question import Keywords, question_keywords
 Matching: TypeAlias = Literal["joined", "exact"]
 Order: TypeAlias = Literal["similarity", "graph"]
 NEEDS = frozenset({"chunks", "chunk_vectors", "graph", "entity_vectors", "relation_vectors"})
-"""Layers that the two levels read, and those that order passages."""
+"""Layers for the two levels and for the ranking of passages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RogragDual:
-    """Match details to entities and themes to relations; merge, themes first; add the passages behind both."""
+    """Match low-level keywords with entities and high-level keywords with relations, merge, and add passages."""
 
     needs: ClassVar[frozenset[str]] = NEEDS
     calls: ClassVar[str] = "2"
 
     entities: int = 6
-    """Entities that the details find (code: 6)."""
+    """Entities found by low-level keywords (code: 6)."""
     relations: int = 5
-    """Relations that the themes find (code: 5)."""
+    """Relations found by high-level keywords (code: 5)."""
     threshold: float = 0.2
-    """Cosine that a hit must reach (code: 0.2)."""
+    """Lowest cosine of a hit (code: 0.2)."""
     expand: bool = True
-    """Search entities by the themes, too: the paper's expanded low-level keys (0.690 to 0.695, table 5)."""
+    """Search entities with the high-level keywords, too: the paper's expanded low-level keys (0.690 to 0.695, table
+    5)."""
     matching: Matching = "joined"
-    """`joined`: one search with all keywords; `exact`: one for each, which was worse (0.635, table 5)."""
+    """`joined`: one search with all keywords; `exact`: one per keyword, which was worse (0.635, table 5)."""
     seed_names: bool = True
-    """Entities whose name stands in the question come first, beside those found (ours)."""
+    """Entities that the question names come first, in addition to those found (ours)."""
     entity_tokens: int = 8_000
-    """Budget of entities (code: 8,000); this and the next two shrink alike if `max_tokens` is below their sum."""
+    """Budget of entities (code: 8,000); the three budgets shrink in proportion if `max_tokens` is below their sum."""
     relation_tokens: int = 8_000
     """Budget of relations (code: 8,000)."""
     chunk_tokens: int = 12_000
     """Budget of passages (code: 12,000)."""
     order: Order = "similarity"
-    """Of passages: `similarity`: by cosine with the question (ours); `graph`: those of the themes' relations, then
-    those of the details' entities (code)."""
+    """Order of passages. `similarity`: by cosine with the question (ours); `graph`: those of the high level's
+    relations, then those of the low level's entities (code)."""
     rerank: int = 10
-    """So many passages are ordered anew by the cross-encoder, where there is one; 0 for none (code: 10)."""
+    """Passages that the cross-encoder reorders, the first ones, if there is one; 0 for none (code: 10)."""
     max_tokens: int = 28_000
-    """Budget of the context (paper: 28k, against which its baseline lost 4 points, table 5)."""
+    """Budget of the context (paper: 28k; its baseline was 4 points lower, table 5)."""
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve for the question; every ranking breaks ties by row."""
@@ -82,47 +85,28 @@ class RogragDual:
         )
 
     def retrieve(self, question: str, keywords: Keywords, index: Snapshot, models: Models) -> Retrieval:
-        """Retrieve with keywords that are known."""
-        # 2. Entities by the details (and themes), relations by the themes.
-        low = tuple(dict.fromkeys((*keywords.low, *keywords.high))) if self.expand else keywords.low
+        """Retrieve with keywords that are already known."""
+        # 2. Entities by low-level (and high-level) keywords, relations by high-level keywords.
+        low_keywords = tuple(dict.fromkeys((*keywords.low, *keywords.high))) if self.expand else keywords.low
         named = self._named(question, index)
-        details = search_low_level(
-            self._texts(low), index, models, k=self.entities, threshold=self.threshold, seeds=named
+        low = search_low_level(
+            self._queries(low_keywords), index, models, k=self.entities, threshold=self.threshold, seeds=named
         )
-        themes = search_high_level(
-            self._texts(keywords.high), index, models, k=self.relations, threshold=self.threshold
+        high = search_high_level(
+            self._queries(keywords.high), index, models, k=self.relations, threshold=self.threshold
         )
-        # 3. Merge, themes before details, each row once; what the question names stands before both.
-        whys = {
-            **details.whys,
-            **themes.whys,
-            **{e.id: details.whys[e.id] for e in details.entities[: len(named)]},
-        }
-        entities = deduplicate([*details.entities[: len(named)], *themes.entities, *details.entities])
-        relations = deduplicate([*themes.relations, *details.relations])
-        # 4. Passages: of the relations found by themes, then those that mention the entities found by details.
-        passages = dict(passages_of_relations(themes.relations))
-        if self.order == "graph":
-            for item in sources_of(details.entities, details.relations, index):
-                passages.setdefault(item.id, item.why)
-        else:
-            for entity in entities:
-                for chunk in entity.chunks:
-                    passages.setdefault(chunk, f"mentions {entity.name}")
-            near = rank_by_similarity(list(passages), embed_question(question, models), index)
-            passages = {c: f"{passages[c]}; cosine {cosine:.3f} with the question" for c, cosine in near}
-        if self.rerank and models.reranker is not None:
-            scored = rerank_passages(question, list(passages)[:RANKED], index, models, self.rerank)
-            passages = {
-                c: f"{passages[c]}; reranked, {score:.3f}" if i < self.rerank else passages[c]
-                for i, (c, score) in enumerate(scored)
-            }
-        passages = dict(list(passages.items())[:RANKED])
+        # 3. Merge: named entities first, then the high level, then the low level, each row once.
+        first = low.entities[: len(named)]
+        whys = {**low.whys, **high.whys, **{e.id: low.whys[e.id] for e in first}}
+        entities = deduplicate([*first, *high.entities, *low.entities])
+        relations = deduplicate([*high.relations, *low.relations])
+        # 4. Passages: those of the high level's relations, then those that mention the entities.
+        passages = self._passages(question, entities, low, high, index, models)
         trace = (
-            Step(name="keywords", value={"details": list(low), "themes": list(keywords.high)}),
+            Step(name="keywords", value={"details": list(low_keywords), "themes": list(keywords.high)}),
             Step(name="named", value=list(named.values())),
-            *details.steps,
-            *themes.steps,
+            *low.steps,
+            *high.steps,
             Step(name="entities", value=[e.id for e in entities]),
             Step(name="relations", value=[r.id for r in relations[:RANKED]]),
             Step(name="passages", value=[[c, why] for c, why in passages.items()]),
@@ -134,24 +118,52 @@ class RogragDual:
             question, (entities, relations, list(passages)), {**whys, **passages}, index, trace
         )
 
-    def _texts(self, keywords: Sequence[str]) -> list[str]:
+    def _queries(self, keywords: Sequence[str]) -> list[str]:
         if self.matching == "exact":
             return list(keywords)
         return [", ".join(keywords)] if keywords else []
 
+    def _passages(
+        self,
+        question: str,
+        entities: Sequence[Entity],
+        low: Level,
+        high: Level,
+        index: Snapshot,
+        models: Models,
+    ) -> dict[str, str]:
+        """Rank passages; return reasons by id."""
+        whys = dict(passages_of_relations(high.relations))
+        if self.order == "graph":
+            for item in sources_of(low.entities, low.relations, index):
+                whys.setdefault(item.id, item.why)
+        else:
+            for entity in entities:
+                for chunk in entity.chunks:
+                    whys.setdefault(chunk, f"mentions {entity.name}")
+            ranked = rank_by_similarity(list(whys), embed_question(question, models), index)
+            whys = {c: f"{whys[c]}; cosine {cosine:.3f} with the question" for c, cosine in ranked}
+        if self.rerank and models.reranker is not None:
+            scored = rerank_passages(question, list(whys)[:RANKED], index, models, self.rerank)
+            whys = {
+                c: f"{whys[c]}; reranked, {score:.3f}" if i < self.rerank else whys[c]
+                for i, (c, score) in enumerate(scored)
+            }
+        return dict(list(whys.items())[:RANKED])
+
     def _named(self, question: str, index: Snapshot) -> dict[int, str]:
-        """Rows of entities that the question names, with the reason."""
+        """Find the entities that the question names, as rows with the reason."""
         if not self.seed_names:
             return {}
-        # A single word without a capital is more often a notion of every document than a name.
+        # A single lower-case word is more often a common term than a name.
         found = {
             n: text
             for text, n in entities_in_question(question, index)
             if text != text.lower() or " " in text
         }
         rows = list(found)
-        there = [n for n, e in zip(rows, index.entities(rows), strict=True) if e.chunks]
-        return {n: f"named in the question as {found[n]!r}" for n in there[: self.entities]}
+        visible = [n for n, e in zip(rows, index.entities(rows), strict=True) if e.chunks]
+        return {n: f"named in the question as {found[n]!r}" for n in visible[: self.entities]}
 
     def _packed(
         self,
@@ -164,10 +176,10 @@ class RogragDual:
         entities, relations, passages = found
         wanted = self.entity_tokens + self.relation_tokens + self.chunk_tokens
         scale = min(1.0, self.max_tokens / wanted)
-        kept_entities, no_entities = fit_rows(
+        kept_entities, entity_cuts = fit_rows(
             entities, [entity_line(e) for e in entities], int(self.entity_tokens * scale), "entity"
         )
-        kept_relations, no_relations = fit_rows(
+        kept_relations, relation_cuts = fit_rows(
             relations, [relation_line(r) for r in relations], int(self.relation_tokens * scale), "relation"
         )
         chunks = index.chunks_by_id(passages)
@@ -197,7 +209,7 @@ class RogragDual:
             "rograg-dual",
             packed,
             ranking=[c.id for c in chunks],
-            cuts=(*no_entities, *no_relations, *packed.cuts),
+            cuts=(*entity_cuts, *relation_cuts, *packed.cuts),
             trace=trace,
             max_tokens=self.max_tokens,
         )

@@ -1,8 +1,8 @@
-"""Statements that fit a subject, a predicate and an object, of which any may be unknown: ROGRAG's `get_spo`.
+"""Search for triples by subject, predicate and object, any of which may be unknown: ROGRAG's `get_spo`.
 
-Wang et al. (2025), arXiv:2503.06474; the three cases are those of the published code. Both ends known: paths of one
-or two hops. One end known: what is stated of it, in both directions. Only a predicate known: the statements with the
-predicate nearest to it. Then statements whose predicate is far from the one asked for are dropped.
+Wang et al. (2025), arXiv:2503.06474; the three cases are those of the published code. Both ends known: triples on paths
+of one or two hops. One end known: its triples, in both directions. Only a predicate known: the triples with the nearest
+predicate. Triples whose predicate is far from the requested one are then dropped.
 """
 
 from collections.abc import Sequence
@@ -19,16 +19,16 @@ from polygraph.retrieve.steps import embed_names
 from polygraph.store.snapshot import Snapshot
 
 _NAMESAKES = 3
-"""Entities of one name that are taken together."""
+"""Most entities of one name that a name is linked to."""
 _CANDIDATES = 2_000
-"""Statements that are looked at for one step: of a hub those nearest to the question, ties by row."""
+"""Most triples scored per step: of a hub, those nearest to the question, ties by row."""
 _TYPE_MISMATCH = 0.3
-"""Factor on the score of a statement whose unknown end has another type than asked for (KAG)."""
+"""Factor on the score of a triple whose unknown end has another type than requested (KAG)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchingOptions:
-    """How statements are matched; see the fields of the same names of `RogragLogic`."""
+    """How triples are matched; see the fields of the same names of `RogragLogic`."""
 
     link_threshold: float
     predicate_threshold: float
@@ -41,18 +41,18 @@ class MatchingOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkedName:
-    """A name, and the entities that it was linked to."""
+    """A name, and the entities it was linked to."""
 
     text: str
     rows: tuple[int, ...]
-    """Empty if nothing is near enough."""
+    """Rows of the entities; empty if none is near enough."""
     score: float
-    """Cosine with the name; 1 for one that is spelt as some entity."""
+    """Cosine with the name; 1 for an exact match."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fact:
-    """A statement that fits."""
+    """A triple that fits."""
 
     n: int
     """Row of the triple."""
@@ -60,24 +60,25 @@ class Fact:
     source: int
     """Row of the subject's entity."""
     target: int
+    """Row of the object's entity."""
     score: float
-    """Similarity with what is asked, by which it was kept."""
+    """Similarity with the predicate or the question, by which it was kept."""
     why: str
 
 
 def link_name(name: str, index: Snapshot, models: Models, threshold: float) -> LinkedName:
-    """Link a name to an entity: one that is spelt so (with its namesakes), else the nearest by name alone.
+    """Link a name to the entities with exactly this name, or else to the one with the nearest name.
 
     Args:
         name: any text.
         index: with `name_vectors`.
         models: in use.
-        threshold: cosine that the nearest must reach.
+        threshold: lowest cosine of the nearest name.
     """
-    spelt = index.entities_named([name]).get(name, [])
-    spelt = [n for n, e in zip(spelt, index.entities(spelt), strict=True) if e.chunks][:_NAMESAKES]
-    if spelt:
-        return LinkedName(text=name, rows=tuple(spelt), score=1.0)
+    exact = index.entities_named([name]).get(name, [])
+    exact = [n for n, e in zip(exact, index.entities(exact), strict=True) if e.chunks][:_NAMESAKES]
+    if exact:
+        return LinkedName(text=name, rows=tuple(exact), score=1.0)
     hits = index.search_names(embed_names([name], models)[0], 1)
     near = [hit for hit in hits if hit.score >= threshold]
     return LinkedName(text=name, rows=tuple(h.n for h in near), score=near[0].score if near else 0.0)
@@ -90,11 +91,11 @@ def search_facts(
     objects: Sequence[int],
     index: Snapshot,
     models: Models,
-    how: MatchingOptions,
+    options: MatchingOptions,
     *,
     type_wanted: str = "",
 ) -> list[Fact]:
-    """Find the statements that fit a step, best first.
+    """Find the triples that fit a step, best first.
 
     Args:
         question: of the step; the reranker reads it.
@@ -103,134 +104,127 @@ def search_facts(
         objects: rows of the known object, none if it is unknown.
         index: with `fact_vectors` and `predicate_vectors`.
         models: in use.
-        how: thresholds and limits.
-        type_wanted: of the unknown end.
+        options: thresholds and limits.
+        type_wanted: entity type of the unknown end; empty for any.
 
     Returns:
-        At most ``how.facts`` statements; ties by row. On paths, statements of one path stand together.
+        At most ``options.facts`` triples; ties by row. Triples of one path stay together.
     """
-    similar = _FactScorer(question, predicate, index, models, how)
+    scorer = _FactScorer(question, predicate, index, models, options)
     if subjects and objects:
-        found = _on_paths(subjects, objects, similar)
-        return found[: how.facts]
+        found = _on_paths(subjects, objects, scorer)
+        return found[: options.facts]
     if subjects or objects:
         known = tuple(subjects or objects)
-        at = {n: (s, t) for n, s, t in index.triples_at(known)}
-        found = similar.facts(at, f"stated of {_named(known, index)}")
+        ends = {n: (s, t) for n, s, t in index.triples_at(known)}
+        found = scorer.score(ends, f"stated of {', '.join(e.name for e in index.entities(known))}")
     else:
-        found = _by_predicate(predicate, similar)
-    if not found and how.whole_facts:
-        # An entity of which nothing is stated: what is stated near the question may still tell.
-        found = _by_predicate(predicate, similar)
-    found = similar.kept(_typed(found, set(subjects or objects), type_wanted, index))
-    return _reranked(question, found, index, models, how.rerank)[: how.facts]
+        found = _by_predicate(predicate, scorer)
+    if not found and options.whole_facts:
+        # The entity has no triples: fall back to those near the predicate or the question.
+        found = _by_predicate(predicate, scorer)
+    found = scorer.select(_weigh_types(found, set(subjects or objects), type_wanted, index))
+    return _rerank(question, found, index, models, options.rerank)[: options.facts]
 
 
 class _FactScorer:
-    """Similarity of statements with a predicate, and with the whole question."""
+    """Scores triples by similarity with a predicate and with the whole question."""
 
     def __init__(
-        self, question: str, predicate: str, index: Snapshot, models: Models, how: MatchingOptions
+        self, question: str, predicate: str, index: Snapshot, models: Models, options: MatchingOptions
     ) -> None:
         self.index = index
-        self.how = how
+        self.options = options
         self.predicate = predicate
-        wanted, asked = embed_names([predicate or question, question], models)
-        self.vector = wanted
-        self.whole = index.fact_scores(asked)
-        """Cosine of every statement with the question; ``-inf`` outside the filter."""
+        self.predicate_vector, question_vector = embed_names([predicate or question, question], models)
+        self.whole = index.fact_scores(question_vector)
+        """Cosine of every triple with the question; ``-inf`` outside the filter."""
 
-    def facts(self, at: dict[int, tuple[int, int]], why: str) -> list[Fact]:
-        """Statements (row: rows of its ends) with their similarity, best first."""
-        rows = [n for n in at if np.isfinite(self.whole[n])]
+    def score(self, ends: dict[int, tuple[int, int]], why: str) -> list[Fact]:
+        """Rank triples, given as row and rows of both ends, by similarity."""
+        rows = [n for n in ends if np.isfinite(self.whole[n])]
         if len(rows) > _CANDIDATES:
             rows = sorted(rows, key=lambda n: (-self.whole[n], n))[:_CANDIDATES]
         triples = self.index.triples(sorted(rows))
         by_predicate = self.index.predicate_similarities(
-            self.vector, sorted({t.predicate for t in triples.values()})
+            self.predicate_vector, sorted({t.predicate for t in triples.values()})
         )
         found = []
         for n, triple in triples.items():
-            score, how = by_predicate.get(triple.predicate, 0.0), "predicate"
-            if not self.predicate or (self.how.whole_facts and float(self.whole[n]) > score):
-                score, how = float(self.whole[n]), "statement"
+            score, compared = by_predicate.get(triple.predicate, 0.0), "predicate"
+            if not self.predicate or (self.options.whole_facts and float(self.whole[n]) > score):
+                score, compared = float(self.whole[n]), "statement"
             score = round(score, 6)
-            found.append(
-                Fact(
-                    n=n,
-                    triple=triple,
-                    source=at[n][0],
-                    target=at[n][1],
-                    score=score,
-                    why=f"{why}; {how} {score:.3f}",
-                )
-            )
+            source, target = ends[n]
+            reason = f"{why}; {compared} {score:.3f}"
+            found.append(Fact(n=n, triple=triple, source=source, target=target, score=score, why=reason))
         return sorted(found, key=lambda f: (-f.score, f.n))
 
-    def kept(self, facts: list[Fact]) -> list[Fact]:
-        """Those that reach the threshold, but at least as many as are always kept."""
-        n = sum(f.score >= self.how.predicate_threshold for f in facts)
-        return sorted(facts, key=lambda f: (-f.score, f.n))[: max(n, self.how.min_facts)]
+    def select(self, facts: list[Fact]) -> list[Fact]:
+        """Keep the triples that reach the threshold, but at least `min_facts`."""
+        n = sum(f.score >= self.options.predicate_threshold for f in facts)
+        return sorted(facts, key=lambda f: (-f.score, f.n))[: max(n, self.options.min_facts)]
 
 
-def _on_paths(subjects: Sequence[int], objects: Sequence[int], similar: _FactScorer) -> list[Fact]:
-    """Statements along paths, path by path: by the mean over its hops of the best similarity, then its length."""
-    index, how = similar.index, similar.how
+def _on_paths(subjects: Sequence[int], objects: Sequence[int], scorer: _FactScorer) -> list[Fact]:
+    """Rank the triples on paths, path by path: by the mean of the best similarity per hop, then by length."""
+    index, options = scorer.index, scorer.options
     routes = [
-        path for a in subjects for b in objects if a != b for path in paths(index.graph, a, b, how.max_hops)
+        path
+        for a in subjects
+        for b in objects
+        if a != b
+        for path in paths(index.graph, a, b, options.max_hops)
     ]
     if not routes:
         return []
-    # Every hop of at most two has an end among the known entities; of longer paths all inner ones are asked for.
-    inner = {v for path in routes for v in path[1:-1]} if how.max_hops > 2 else set()
-    at = {n: (s, t) for n, s, t in index.triples_at(sorted({*subjects, *objects, *inner}))}
+    # On paths of two hops, every triple has a known end; for longer paths the inner entities are looked up, too.
+    inner = {v for path in routes for v in path[1:-1]} if options.max_hops > 2 else set()
+    ends = {n: (s, t) for n, s, t in index.triples_at(sorted({*subjects, *objects, *inner}))}
     hops = {frozenset(hop) for path in routes for hop in pairwise(path)}
-    facts = similar.facts({n: ends for n, ends in at.items() if frozenset(ends) in hops}, "on a path")
+    facts = scorer.score({n: pair for n, pair in ends.items() if frozenset(pair) in hops}, "on a path")
     by_hop: dict[frozenset[int], list[Fact]] = {}
     for fact in facts:
         by_hop.setdefault(frozenset((fact.source, fact.target)), []).append(fact)
     scored = []
     for path in routes:
         steps = [by_hop.get(frozenset(hop), []) for hop in pairwise(path)]
-        if all(steps):  # a hop whose statements the filter hides is no way through
+        if all(steps):  # the filter may hide all triples of a hop
             best = [step[0].score for step in steps]
             scored.append((sum(best) / len(best), max(best), path, steps))
     scored.sort(key=lambda s: (-round(s[0], 6), len(s[2]), s[2]))
-    n_kept = sum(s[1] >= how.predicate_threshold for s in scored)
-    kept = [s for s in scored if s[1] >= how.predicate_threshold] if n_kept else scored[: how.min_facts]
+    kept = [s for s in scored if s[1] >= options.predicate_threshold] or scored[: options.min_facts]
     found: dict[int, Fact] = {}
     for _, _, path, steps in kept:
-        told = " – ".join(e.name for e in index.entities(path))
+        names = " – ".join(e.name for e in index.entities(path))
         for step in steps:
             for fact in step:
-                found.setdefault(
-                    fact.n, replace(fact, why=f"on the path {told}; {fact.why.partition('; ')[2]}")
-                )
+                similarity = fact.why.partition("; ")[2]
+                found.setdefault(fact.n, replace(fact, why=f"on the path {names}; {similarity}"))
     return list(found.values())
 
 
-def _by_predicate(predicate: str, similar: _FactScorer) -> list[Fact]:
-    """Statements with the nearest predicate; and with `whole_facts` those nearest to the question."""
-    index, how = similar.index, similar.how
+def _by_predicate(predicate: str, scorer: _FactScorer) -> list[Fact]:
+    """Rank the triples with the nearest predicate, and with `whole_facts` those nearest to the question."""
+    index, options = scorer.index, scorer.options
     rows: list[int] = []
-    named = ""
+    nearest = ""
     if predicate:
-        hits = [
-            p for p, score in index.search_predicates(similar.vector, 1) if score >= how.predicate_threshold
-        ]
-        rows = index.triples_with(hits)
-        named = hits[0] if hits else ""
-    if how.whole_facts:
-        order = np.lexsort((np.arange(len(similar.whole)), -similar.whole))[: how.facts]
+        hits = index.search_predicates(scorer.predicate_vector, 1)
+        predicates = [p for p, score in hits if score >= options.predicate_threshold]
+        rows = index.triples_with(predicates)
+        nearest = predicates[0] if predicates else ""
+    if options.whole_facts:
+        order = np.lexsort((np.arange(len(scorer.whole)), -scorer.whole))[: options.facts]
         rows += order.tolist()
     triples = index.triples(sorted(set(rows)))
     numbers = index.entity_numbers(sorted({end for t in triples.values() for end in (t.source, t.target)}))
-    at = {n: (numbers[t.source], numbers[t.target]) for n, t in triples.items()}
-    return similar.facts(at, f"nearest predicate “{named}”" if named else "near the question")
+    ends = {n: (numbers[t.source], numbers[t.target]) for n, t in triples.items()}
+    return scorer.score(ends, f"nearest predicate “{nearest}”" if nearest else "near the question")
 
 
-def _typed(facts: list[Fact], known: set[int], wanted: str, index: Snapshot) -> list[Fact]:
-    """Lower the score of statements whose unknown end is of another type."""
+def _weigh_types(facts: list[Fact], known: set[int], wanted: str, index: Snapshot) -> list[Fact]:
+    """Lower the score of triples whose unknown end has another type."""
     if not wanted or not facts:
         return facts
     ends = {f.n: f.target if f.source in known or not known else f.source for f in facts}
@@ -244,8 +238,8 @@ def _typed(facts: list[Fact], known: set[int], wanted: str, index: Snapshot) -> 
     ]
 
 
-def _reranked(question: str, facts: list[Fact], index: Snapshot, models: Models, top: int) -> list[Fact]:
-    """Order the first statements anew by the cross-encoder, where there is one."""
+def _rerank(question: str, facts: list[Fact], index: Snapshot, models: Models, top: int) -> list[Fact]:
+    """Reorder the first triples by the cross-encoder, if there is one."""
     if models.reranker is None or not top or not facts:
         return facts
     names = entity_names(facts[:top], index)
@@ -257,10 +251,6 @@ def _reranked(question: str, facts: list[Fact], index: Snapshot, models: Models,
 
 
 def entity_names(facts: Sequence[Fact], index: Snapshot) -> dict[str, str]:
-    """Names of the ends of some statements, by entity id."""
+    """Return the names of the ends of triples by entity id."""
     rows = sorted({row for f in facts for row in (f.source, f.target)})
     return {e.id: e.name for e in index.entities(rows)}
-
-
-def _named(rows: Sequence[int], index: Snapshot) -> str:
-    return ", ".join(e.name for e in index.entities(rows))

@@ -1,8 +1,8 @@
-"""Operators of a logic form that need no model: filter, sort, count, sum and compare, over sets that steps have bound.
+"""Operators of a logic form that need no model: filter, sort, count, sum and compare, over the results of steps.
 
-ROGRAG (arXiv:2503.06474) and KAG let a model calculate; here code does, so that the same evidence always gives
-the same result. A value is read from what the evidence says of a row (`value_of`), and a row in which none can be
-read is never guessed at: it goes last, or is named as undecided.
+ROGRAG (arXiv:2503.06474) and KAG let a model calculate; here code does, so that the same evidence always gives the same
+result. The value of a row is read from the texts about it (`value_of`). A row without a readable value is never
+guessed: it is sorted last, or listed as undecided.
 """
 
 import re
@@ -20,7 +20,7 @@ Comparator: TypeAlias = Literal["<", "<=", ">", ">=", "=", "!="]
 Direction: TypeAlias = Literal["min", "max"]
 
 OPS = ("max", "min", "eq", "diff", "earlier", "later")
-"""What `compare` can do."""
+"""Operations of `compare`."""
 
 _DATE_KEY = re.compile(
     r"\b(?:date|year|day|month|when|time of|earl(?:y|ier|iest)|late(?:r|st)?|old(?:er|est)?|young(?:er|est)?|"
@@ -49,23 +49,23 @@ _PHRASES: Sequence[tuple[str, Comparator]] = (
 _COMPARATORS: Sequence[tuple[re.Pattern[str], Comparator]] = tuple(
     (re.compile(pattern, re.IGNORECASE), comparator) for pattern, comparator in _PHRASES
 )
-"""How a condition compares, the first that stands in it; equality if none does."""
+"""Comparators by pattern; the first that matches a condition counts, equality if none does."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """A member of a set: an entity, or a value that a step found."""
+    """An element of a result: an entity, or a value that a step found."""
 
     key: str
-    """Id of the entity, or the normalised text: rows with one key are one thing."""
+    """Id of the entity, or the normalised text; rows with the same key are the same thing."""
     name: str
     score: float = 0.0
     texts: tuple[str, ...] = ()
-    """What the evidence says of it, best first."""
+    """Texts about it from the evidence, best first."""
     facts: tuple[int, ...] = ()
-    """Triples that it rests on, by row."""
+    """Rows of the triples it rests on."""
     chunks: tuple[str, ...] = ()
-    """Chunks that it rests on."""
+    """Ids of the chunks it rests on."""
     entity: int | None = None
     """Row of the entity; None for a value."""
 
@@ -77,23 +77,23 @@ class Condition:
     comparator: Comparator
     value: Value
     upper: Value | None = None
-    """The other end of ``between``."""
+    """Upper bound, for ``between``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
-    """What `compare` found."""
+    """The result of `compare`."""
 
     text: str
     """In words; empty if the values cannot be compared."""
     row: Row | None = None
-    """The one that is more, less, earlier or later; None for others."""
+    """The greatest, least, earliest or latest row; None for other operations."""
     value: float | None = None
-    """The difference, for ``diff``: in the base unit, for dates in days (years if only years are known)."""
+    """For ``diff``, the difference: in the base unit, for dates in days (in years if only years are known)."""
 
 
 def kind_of(key: str) -> Kind | None:
-    """Whether a key asks for a date or a number, by the first word that tells; None if none does.
+    """Tell whether a key asks for a date or a number, by its first indicative word; None if it has none.
 
     >>> kind_of("year of launch"), kind_of("price"), kind_of("")
     ('date', 'number', None)
@@ -107,8 +107,8 @@ def kind_of(key: str) -> Kind | None:
 def value_of(row: Row, key: str = "", kind: Kind | None = None) -> Value | None:
     """Read a value of a row from its texts.
 
-    Of the texts in which a value can be read, that which shares most content words with the key counts, the first
-    of equals; in it the first value. Without a kind, that of the key; if it has none, numbers go before dates.
+    The first value in the text that shares most content words with the key, of equal texts the first. `kind` defaults
+    to that of the key; if the key has none, numbers come before dates.
 
     >>> value_of(Row(key="a", name="A", texts=("A was sold.", "A cost £12 in 1871.")), "price").value
     12.0
@@ -129,7 +129,7 @@ def value_of(row: Row, key: str = "", kind: Kind | None = None) -> Value | None:
 
 
 def order(a: Value, b: Value) -> int | None:
-    """Compare two values: -1, 0 or 1; None if they are of different kinds or dimensions, or dates that overlap.
+    """Compare two values: -1, 0 or 1; None if their kinds or dimensions differ, or if they are overlapping dates.
 
     >>> order(dates("1871")[0], dates("March 1889")[0]), order(quantities("2 km")[0], quantities("3 kg")[0])
     (-1, None)
@@ -146,16 +146,15 @@ def order(a: Value, b: Value) -> int | None:
 
 
 def distinct(rows: Sequence[Row]) -> list[Row]:
-    """Each thing once, in order, with what all its rows say."""
+    """Merge rows with the same key, in order of first occurrence."""
     merged: dict[str, Row] = {}
     for row in rows:
         known = merged.get(row.key)
-        merged[row.key] = row if known is None else joined(known, row)
+        merged[row.key] = row if known is None else _merge(known, row)
     return list(merged.values())
 
 
-def joined(a: Row, b: Row) -> Row:
-    """Two rows of one thing as one."""
+def _merge(a: Row, b: Row) -> Row:
     return Row(
         key=a.key,
         name=a.name,
@@ -168,7 +167,7 @@ def joined(a: Row, b: Row) -> Row:
 
 
 def count(rows: Sequence[Row]) -> int:
-    """Number of distinct things: canonical entities, so that two spellings of one count once.
+    """Count distinct rows: resolved entities, so that two spellings of one entity count once.
 
     >>> count([Row(key="mara", name="Mara"), Row(key="mara", name="Mara Quill")])
     1
@@ -177,36 +176,36 @@ def count(rows: Sequence[Row]) -> int:
 
 
 def total(rows: Sequence[Row], key: str = "") -> tuple[Quantity | None, list[Row]]:
-    """Sum of the numbers of distinct rows, and the rows in which none of its dimension can be read.
+    """Sum the numbers of distinct rows; also return the rows without a number of that dimension.
 
     The dimension is that of the first row with a number.
     """
     summed: Quantity | None = None
-    left: list[Row] = []
+    without_number: list[Row] = []
     for row in distinct(rows):
         found = value_of(row, key, "number")
         if not isinstance(found, Quantity) or (summed is not None and found.dimension != summed.dimension):
-            left.append(row)
+            without_number.append(row)
         elif summed is None:
             summed = replace(found, text="")
         else:
             summed = replace(summed, value=summed.value + found.value)
-    return summed, left
+    return summed, without_number
 
 
 def sort(rows: Sequence[Row], key: str, direction: Direction = "max", limit: int = 0) -> list[Row]:
-    """Order rows by a value, stable; rows without one that can be compared to the first go last.
+    """Sort rows by value, stably; rows without a value comparable to the first one come last.
 
     Args:
         rows: in any order.
-        key: whose value.
-        direction: what comes first.
-        limit: so many are kept; 0 for all.
+        key: what the value is of.
+        direction: whether the least or the greatest comes first.
+        limit: number of rows to keep; 0 for all.
     """
     valued = [(row, value_of(row, key)) for row in distinct(rows)]
     first = next((value for _, value in valued if value is not None), None)
-    sortable = [(row, _sort_key(v)) for row, v in valued if v is not None and _alike(v, first)]
-    # Python's sort keeps the order of equals in both directions.
+    sortable = [(row, _sort_key(v)) for row, v in valued if v is not None and _comparable(v, first)]
+    # Python's sort is stable in both directions.
     ordered = [row for row, _ in sorted(sortable, key=lambda pair: pair[1], reverse=direction == "max")]
     kept = {row.key for row in ordered}
     ordered += [row for row, _ in valued if row.key not in kept]
@@ -214,7 +213,7 @@ def sort(rows: Sequence[Row], key: str, direction: Direction = "max", limit: int
 
 
 def condition(text: str) -> Condition | None:
-    """Read a comparison with a number or date; None if there is none that code can make.
+    """Parse a comparison with a number or date; None if the text has none.
 
     >>> condition("launched after 1870").comparator, condition("between £5 and £9").upper.value
     ('>', 9.0)
@@ -234,7 +233,7 @@ def condition(text: str) -> Condition | None:
 
 
 def satisfies(row: Row, wanted: Condition, key: str = "") -> bool | None:
-    """Whether a row fulfils a condition; None if it cannot be told."""
+    """Tell whether a row fulfils a condition; None if that cannot be decided."""
     kind: Kind = "date" if isinstance(wanted.value, Date) else "number"
     value = value_of(row, key, kind)
     if value is None:
@@ -255,7 +254,7 @@ def satisfies(row: Row, wanted: Condition, key: str = "") -> bool | None:
 
 
 def compare(rows: Sequence[Row], op: str, key: str = "") -> Comparison:
-    """Compare rows: which is most, least, earliest or latest; whether two are equal; by how much they differ.
+    """Compare rows: find the greatest, least, earliest or latest, test for equality, or compute the difference.
 
     Args:
         rows: at least two; ``eq`` and ``diff`` read the first two.
@@ -263,12 +262,12 @@ def compare(rows: Sequence[Row], op: str, key: str = "") -> Comparison:
         key: what to compare them by.
 
     Returns:
-        With an empty text if the values of too few rows can be read or compared.
+        A comparison, with an empty text if too few values can be read or compared.
     """
     kind: Kind | None = "date" if op in {"earlier", "later"} else None
     valued = [(row, value) for row in rows if (value := value_of(row, key, kind)) is not None]
     if op in {"eq", "diff"}:
-        return _pair(rows[:2], valued, op, key)
+        return _compare_pair(rows[:2], valued, op, key)
     if len(valued) < 2 or len(valued) < len(rows):
         return Comparison(text="")
     least = op in {"min", "earlier"}
@@ -285,7 +284,7 @@ def compare(rows: Sequence[Row], op: str, key: str = "") -> Comparison:
     return Comparison(text=f"{best[0].name} ({others})", row=best[0])
 
 
-def _pair(rows: Sequence[Row], valued: Sequence[tuple[Row, Value]], op: str, key: str) -> Comparison:
+def _compare_pair(rows: Sequence[Row], valued: Sequence[tuple[Row, Value]], op: str, key: str) -> Comparison:
     if len(rows) < 2:
         return Comparison(text="")
     (first, second), values = rows, {row.key: value for row, value in valued}
@@ -310,7 +309,7 @@ def _pair(rows: Sequence[Row], valued: Sequence[tuple[Row, Value]], op: str, key
 
 
 def written(quantity: Quantity) -> str:
-    """A number as people write it, in the unit in which it was read.
+    """Format a number in the unit in which it was written.
 
     >>> [written(q) for q in quantities("£1150, 3.0 km and 12%")]
     ['£1,150', '3 km', '12%']
@@ -324,11 +323,11 @@ def written(quantity: Quantity) -> str:
 
 
 def value_row(text: str, label: str = "") -> Row:
-    """A value that a step found, as a row."""
+    """Make a row of a value."""
     return Row(key=normalize_name(text) or text, name=label or text, texts=(text,))
 
 
-def _alike(a: Value, b: Value | None) -> bool:
+def _comparable(a: Value, b: Value | None) -> bool:
     if isinstance(a, Date) or isinstance(b, Date):
         return isinstance(a, Date) and isinstance(b, Date)
     return b is not None and a.dimension == b.dimension

@@ -1,11 +1,11 @@
-"""Numbers with units, and dates, as they stand in a text."""
+"""Numbers with units, and dates, read from text."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 MAX_CHARACTERS = 20_000
-"""Of a text so much is read."""
+"""Text beyond is not read."""
 
 _UNITS: Mapping[str, tuple[str, float]] = {
     word: (dimension, factor)
@@ -49,14 +49,14 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     for names, factor in units.items()
     for word in names.split()
 }
-"""Word: dimension (by its base unit) and factor. `Pound` is money: weights are written `lb` where it matters."""
+"""Dimension (its base unit) and factor by word. `pound` means money; a weight in pounds is recognised as `lb`."""
 _SCALES: Mapping[str, float] = {
     **{"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0},
     **{"k": 1e3, "m": 1e6, "bn": 1e9},
 }
 _SIGNS = frozenset("£$€%")
 _SHORT_SCALES = frozenset({"k", "m", "bn"})
-"""Read as scales after a sign of money only: ``5 m`` are metres, ``£5m`` are millions."""
+"""Scales only after a currency sign: ``5 m`` are metres, ``£5m`` are millions."""
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen"""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
@@ -90,7 +90,7 @@ _DATE = re.compile(
 )
 
 _YEARS = ("iso_year", "year", "year2", "year3", "year4", "year5", "year6")
-"""Groups of the pattern that hold a year; of each match one is set."""
+"""Groups of the pattern that contain a year; each match sets one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -101,31 +101,31 @@ class Quantity:
     dimension: str = ""
     """Base unit: ``m kg s £ $ € % W``; empty for a bare number."""
     unit: str = ""
-    """As written, lower case; empty where the dimension is a sign of money, or there is none."""
+    """As written, in lower case; empty for money, percentages and bare numbers."""
     factor: float = 1.0
-    """What one such unit is in the base unit."""
+    """One such unit in base units."""
     text: str = ""
     """As written."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Date:
-    """A day, a month, a year or a decade: what is written, no more."""
+    """A day, a month, a year or a decade, as precise as it is written."""
 
     first: tuple[int, int, int]
-    """Year, month and day on which it begins; years before our era are negative."""
+    """Year, month and day of its beginning; years BC are negative."""
     last: tuple[int, int, int]
-    """On which it ends; months are taken as of 31 days, which orders them rightly."""
+    """Year, month and day of its end; every month has 31 days here, which does not affect the order."""
     text: str = ""
     """As written."""
 
     def before(self, other: "Date") -> bool:
-        """Whether it is over when the other begins."""
+        """Tell whether it ends before the other begins."""
         return self.last < other.first
 
     @property
     def day_number(self) -> float:
-        """Days from the beginning of our era to its first day, by the Gregorian calendar."""
+        """Ordinal of its first day in the proleptic Gregorian calendar, where 1 January of year 1 is day 1."""
         year, month, day = self.first
         # Counted from March, so that the leap day is the last of its year.
         y, m = (year - 1, month + 9) if month <= 2 else (year, month - 3)
@@ -133,10 +133,10 @@ class Date:
 
 
 def dates(text: str) -> list[Date]:
-    """Read the dates of a text in order.
+    """Read the dates in a text, in order.
 
-    Days, months and years in the usual English and ISO forms, decades (``1880s``), years BC, and bare years from
-    1000 to 2999. Names of months are English.
+    Days, months and years in the usual English and ISO formats, decades (``1880s``), years BC, and bare years from
+    1000 to 2999. Month names are English.
 
     >>> [d.first for d in dates("From 12 March 1889 to May 1890, or 1890-06-01; 44 BC.")]
     [(1889, 3, 12), (1890, 5, 1), (1890, 6, 1), (-44, 1, 1)]
@@ -145,10 +145,10 @@ def dates(text: str) -> list[Date]:
 
 
 def quantities(text: str) -> list[Quantity]:
-    """Read the numbers of a text in order, with their units; the figures of dates are not among them.
+    """Read the numbers in a text with their units, in order; the digits of dates are left out.
 
-    Figures with commas for thousands, a decimal point or a fraction; scales (``1.5 million``); signs and words of
-    money; English number words (``twenty-five pounds``). A bare ``one`` is no number.
+    Digits with thousands separators, a decimal point or a fraction; scales (``1.5 million``); currency signs and words;
+    English number words (``twenty-five pounds``). A bare ``one`` is not a number.
 
     >>> [(q.value, q.dimension) for q in quantities("£1,150 in 1876, two miles, 12% and 3/4")]
     [(1150.0, '£'), (3218.688, 'm'), (12.0, '%'), (0.75, '')]
@@ -170,7 +170,7 @@ def _dates(text: str) -> list[tuple[Date, int, int]]:
         day = int(get["iso_day"] or get["day"] or get["day2"] or 0)
         follows = _WORD.match(text, match.end() + 1) if get["year6"] else None
         if day > 31 or year == 0 or (follows and follows.group().casefold() in _UNITS):
-            continue  # no day, no year, or a quantity such as ``1200 tons``
+            continue  # not a day, not a year, or a quantity such as ``1200 tons``
         if (get["era"] or "").upper().startswith("B"):
             year = -year
         last_year = year + 9 if get["year4"] and year % 10 == 0 else year
@@ -210,7 +210,7 @@ def _figures(text: str) -> list[tuple[int, Quantity]]:
 
 
 def _scaled(value: float, after: list[str], *, money: str) -> tuple[Quantity, int]:
-    """The number in its base unit, and how many of the words behind it belong to it."""
+    """Convert a number to its base unit; also return how many of the words after it belong to it."""
     used = 0
     word = after[0].casefold()
     if word in _SCALES and (money or word not in _SHORT_SCALES):
@@ -231,7 +231,7 @@ def _scaled(value: float, after: list[str], *, money: str) -> tuple[Quantity, in
 
 
 def _spelled(text: str) -> list[tuple[int, Quantity]]:
-    """Numbers in words: runs of number words, with ``and`` and hyphens between them."""
+    """Read numbers in words: runs of number words, with ``and`` and hyphens between them."""
     found: list[tuple[int, Quantity]] = []
     run: list[re.Match[str]] = []
     matches = list(_WORD.finditer(text))

@@ -1,7 +1,7 @@
-"""ROGRAG: a logic form if it holds, fuzzy matching if it does not, and nothing for what is no question.
+"""ROGRAG: retrieval by logic form if it can be verified, or else dual-level retrieval; off topic it refuses.
 
-Wang et al. (2025), arXiv:2503.06474, figure 2 and algorithm 4. Follows the flow of the published code; the paper's
-algorithm 1 describes no step of it. Where the code chats freely without evidence, this refuses and says why.
+Wang et al. (2025), arXiv:2503.06474, figure 2 and algorithm 4. Follows the published code; the paper's algorithm 1
+describes no step of it. Where the code chats freely without evidence, this implementation refuses and says why.
 """
 
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ _REASONS: dict[Intent, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rograg:
-    """Sort the question; refuse what the index knows nothing of; logic form, checked; else dual-level."""
+    """Classify the question, refuse it if it is off topic, try the logic form and verify it, else go dual-level."""
 
     needs: ClassVar[frozenset[str]] = LOGIC_NEEDS | DUAL_NEEDS
     calls: ClassVar[str] = (
@@ -41,7 +41,7 @@ class Rograg:
     )
 
     verify: Verify = "pre"
-    """`pre`: judge the evidence before answering (0.75); `post`: judge a finished answer (0.72; table 7); `none`."""
+    """`pre`: check the evidence before answering (0.75); `post`: check the finished answer (0.72; table 7); `none`."""
     intents: bool = True
     """Greetings, questions about the system and fragments get no retrieval (figure 2)."""
     min_characters: int = 2
@@ -49,30 +49,30 @@ class Rograg:
     refuse_below: float = 0.18
     """Relevance below which a question is refused (code's sample: 0.1808). Fit it with `relevance.calibrate`."""
     expand: bool = True
-    """As for `rograg-dual`, and so `seed_names` and `chunk_rerank`."""
+    """As for `rograg-dual`."""
     seed_names: bool = True
-    """Entities that the question names come first in dual-level retrieval (ours)."""
+    """As for `rograg-dual`."""
     chunk_rerank: int = 10
-    """Passages that are reranked in dual-level retrieval (code: 10)."""
+    """As `rerank` of `rograg-dual`."""
     min_facts: int = 3
-    """As for `rograg-logic`, and so `whole_facts`."""
+    """As for `rograg-logic`."""
     whole_facts: bool = True
-    """A statement may resemble the question as a whole (ours)."""
+    """As for `rograg-logic`."""
     order: Order = "similarity"
-    """Of passages in dual-level retrieval (ours)."""
+    """As for `rograg-dual`."""
     logic_tokens: int = 6_000
     """Budget of the context of a logic form (ours)."""
     max_tokens: int = 28_000
-    """Budget of any context (code: 28,000 for dual-level)."""
+    """Largest budget of a context (code: 28,000 for dual-level)."""
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve for the question; every ranking breaks ties by row."""
         require(index, "rograg", self.needs, models)
         trace: list[Step] = []
-        # 1. What is too short, or no question, gets no retrieval.
-        if reason := self._no_question(question, models, trace):
+        # 1. Text that is too short or no question gets no retrieval.
+        if reason := self._not_a_question(question, models, trace):
             return nothing_found(question, "rograg", reason, index, tuple(trace))
-        # 2. Neither does what the graph knows nothing of.
+        # 2. Refuse questions that the graph has nothing about.
         keywords = question_keywords(question, models, method="rograg")
         near = relevance(keywords, index, models)
         trace += [
@@ -82,12 +82,12 @@ class Rograg:
                 value={"score": near.score, "entity": near.entity, "relation": near.relation},
             ),
         ]
-        # A question about the whole names nothing that could be near.
+        # A question about the whole collection has no entity that could be near.
         if near.score < self.refuse_below and not is_global_question(question):
             measured = f"relevance {near.score:.3f}, below {self.refuse_below:g}"
             reason = f"nothing in the graph is near the question ({measured})"
             return nothing_found(question, "rograg", reason, index, tuple(trace))
-        # 3. Logic form, if its evidence or its answer passes the check.
+        # 3. Logic form, if its evidence or answer passes the check.
         logic = RogragLogic(
             min_facts=self.min_facts,
             whole_facts=self.whole_facts,
@@ -99,7 +99,7 @@ class Rograg:
         trace.append(Step(name="verified", value={"check": self.verify, "holds": verified, "calls": calls}))
         if verified:
             return replace(found, draft=draft, trace=tuple(trace))
-        # 4. Else dual-level retrieval, which asks for the keywords again: that reply is stored.
+        # 4. Otherwise dual-level retrieval. It asks for the keywords again, which are cached.
         dual = RogragDual(
             expand=self.expand,
             seed_names=self.seed_names,
@@ -112,8 +112,8 @@ class Rograg:
         dual_trace = (Step(name=f"dual-level: {step.name}", value=step.value) for step in found.trace)
         return replace(found, method="rograg", trace=(*trace, *dual_trace))
 
-    def _no_question(self, question: str, models: Models, trace: list[Step]) -> str:
-        """Why there is nothing to look up; empty if there is."""
+    def _not_a_question(self, question: str, models: Models, trace: list[Step]) -> str:
+        """Return the reason why there is nothing to look up, or an empty text."""
         n = sum(character.isalnum() for character in question)
         if n < self.min_characters:
             trace.append(Step(name="intent", value="too short"))
@@ -127,7 +127,7 @@ class Rograg:
     def _checked(
         self, question: str, found: Retrieval, index: Snapshot, models: Models
     ) -> tuple[bool, str, int]:
-        """Whether a logic form holds; an answer where one was written to be checked; and the calls made."""
+        """Check a logic form; return the verdict, the answer if one was written, and the number of calls."""
         if not found.evidence:
             return False, "", 0
         if self.verify == "none":

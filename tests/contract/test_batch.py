@@ -587,7 +587,7 @@ def test_two_processes_do_not_write_the_same(tmp_path):
 
 def test_who_swallows_what_waits_is_told_all_the_same(tmp_path):
     def swallow(calls):
-        with calls.round(), contextlib.suppress(RequestsWaiting):
+        with calls.batch_round(), contextlib.suppress(RequestsWaiting):
             ask(calls)
 
     with opened(tmp_path) as calls, pytest.raises(RequestsWaiting, match="1 request waiting"):

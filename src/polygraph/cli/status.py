@@ -103,7 +103,7 @@ def batch(
         if file is not None and not (again and chosen):
             listed = ", ".join(f.file for f in found) or "none that waits"
             raise BadInput(f"--file {file!r} goes with --again, and names one of: {listed}")
-        given_up = sum(calls.give_up_waiting(each) for each in chosen) if again else 0
+        given_up = sum(calls.abandon_batch_file(each) for each in chosen) if again else 0
         found = calls.waiting()
     if as_json:
         show.as_json({"files": [asdict(f) for f in found], "given_up": given_up})

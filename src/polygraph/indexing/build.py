@@ -94,7 +94,7 @@ def build(
         NothingExtracted: if the graph was asked for and no entity came out of any text.
         RequestsWaiting: with a batch, when nothing can continue without replies; what is done is kept.
     """
-    with models.calls.round(), models.calls.meter() as meter, with_room(store.folder):
+    with models.calls.batch_round(), models.calls.meter() as meter, with_room(store.folder):
         if store.manifest() not in (None, manifest):
             on_change()
         is_intact = cache(lambda folder: not damage(folder, thorough=True))

@@ -22,7 +22,7 @@ from polygraph.indexing.exchange.importers.convert import LOST
 from polygraph.indexing.progress import BuildReport, Progress, no_progress
 from polygraph.ingest import Documents
 from polygraph.models import Models
-from polygraph.models.replay import Named
+from polygraph.models.replay import NamedModel
 from polygraph.models.retry import is_local
 from polygraph.store.database import SqliteStore
 from polygraph.store.generations import WriteInProgress, begin_write, finish_write, write_in_progress
@@ -279,7 +279,7 @@ class IndexWriter:
         if not manifest.reader.startswith("llm:"):
             return set()
         settings = manifest.extractor_settings
-        reader = Named(manifest.reader.removeprefix("llm:").rpartition(":")[0])
+        reader = NamedModel(manifest.reader.removeprefix("llm:").rpartition(":")[0])
         with self.models.calls.replay() as found:
             for at in range(0, len(windows), _WINDOWS):
                 llm.extract(

@@ -1,4 +1,4 @@
-"""Each text is embedded once ever: vectors kept by model, kind and text."""
+"""Vectors by model, kind and text: each text is embedded once."""
 
 import hashlib
 import threading
@@ -12,30 +12,30 @@ from numpy.typing import NDArray
 from polygraph.errors import IndexMismatch, ModelUnavailable
 from polygraph.models.cache import Attempt, CallStore
 from polygraph.models.protocols import Embedder, TextKind, Vectors
-from polygraph.models.replay import replaying
+from polygraph.models.replay import current_replay
 from polygraph.models.retry import Sender, is_local
-from polygraph.models.thread_pool import WAKE_S, Pool
+from polygraph.models.thread_pool import POLL_S, ThreadPool
 from polygraph.records import digest
 
 BLOCK = 4096
-"""Texts that are looked up, embedded and stored together: bounds the memory beside the result."""
+"""Texts that are looked up, embedded and stored together, which bounds memory."""
 BATCH = 256
-"""Texts of one call, where the embedder does not say."""
-QUESTIONS = 4096
-"""Vectors of questions that are remembered."""
+"""Texts per call, if the embedder does not choose batches itself."""
+MAX_QUESTIONS = 4096
+"""Vectors of questions that are kept in memory."""
 
-Halves: TypeAlias = dict[bytes, bytes]
+Float16Rows: TypeAlias = dict[bytes, bytes]
 """Vectors in half precision, by key."""
 
 
-class KeptVectors:
-    """Vectors in half precision, and what is returned is always read back from that.
+class EmbeddingCache:
+    """Vectors stored in half precision. What is returned always went through half precision.
 
-    So a vector has the same bytes whether it was computed now or years ago. Rounding to half precision
-    moves a cosine by less than 0.001.
+    So a vector has the same bytes whether it was just computed or read from the store. Rounding changes a cosine by
+    less than 0.001.
     """
 
-    def __init__(self, store: CallStore, sender: Sender, pool: Pool) -> None:
+    def __init__(self, store: CallStore, sender: Sender, pool: ThreadPool) -> None:
         self._store = store
         self._sender = sender
         self._pool = pool
@@ -63,7 +63,7 @@ class KeptVectors:
         return result
 
     def _embed_now(self, embedder: Embedder, texts: Sequence[str], kind: TextKind, line: Attempt) -> Vectors:
-        """Embed without keeping: such a model is quicker than looking a vector up."""
+        """Embed without storing: such a model is faster than a look-up."""
 
         def call() -> tuple[Vectors, int, int]:
             vectors = embedder.embed(texts, kind)
@@ -82,11 +82,11 @@ class KeptVectors:
         ]
         distinct = dict(zip(keys, texts, strict=True))
         found = self._look_up(list(distinct), kind)
-        running = replaying()
+        running = current_replay()
         if running is not None:
             running.vectors.update(distinct)
             if not is_local(embedder):
-                # An endpoint would be asked for its dimension.
+                # Without stored vectors an endpoint would have to be called for its dimension.
                 nothing = bytes(len(next(iter(found.values()))) if found else 2 * embedder.dimension)
                 return _unit([found.get(key, nothing) for key in keys], embedder)
         if found:
@@ -94,7 +94,7 @@ class KeptVectors:
         while len(found) < len(distinct):
             missing = [key for key in distinct if key not in found]
             found.update(self._claim_and_embed(embedder, {key: distinct[key] for key in missing}, kind, line))
-            # Only now, with nothing claimed, wait for the texts that other threads are at.
+            # Only now, with nothing claimed, wait for the texts that other threads embed.
             others = [key for key in missing if key not in found]
             if others:
                 self._wait_for(others)
@@ -103,8 +103,8 @@ class KeptVectors:
 
     def _claim_and_embed(
         self, embedder: Embedder, missing: Mapping[bytes, str], kind: TextKind, line: Attempt
-    ) -> Halves:
-        """Embed those texts that no other thread is at."""
+    ) -> Float16Rows:
+        """Embed the texts that no other thread is embedding."""
         with self._changed:
             mine = [key for key in missing if key not in self._claimed]
             self._claimed.update(mine)
@@ -122,10 +122,10 @@ class KeptVectors:
 
     def _wait_for(self, keys: Sequence[bytes]) -> None:
         with self._changed:
-            while not self._changed.wait_for(lambda: self._claimed.isdisjoint(keys), WAKE_S):
-                pass  # looked up for Ctrl-C
+            while not self._changed.wait_for(lambda: self._claimed.isdisjoint(keys), POLL_S):
+                pass  # wakes up for Ctrl-C
 
-    def _look_up(self, keys: Sequence[bytes], kind: TextKind) -> Halves:
+    def _look_up(self, keys: Sequence[bytes], kind: TextKind) -> Float16Rows:
         if kind != "query":
             return self._store.vectors(keys)
         with self._changed:
@@ -134,26 +134,28 @@ class KeptVectors:
                 self._questions.move_to_end(key)
             return found
 
-    def _embed(self, embedder: Embedder, todo: Mapping[bytes, str], kind: TextKind, line: Attempt) -> Halves:
-        """Embed texts batch by batch, each committed when it is done."""
+    def _embed(
+        self, embedder: Embedder, todo: Mapping[bytes, str], kind: TextKind, line: Attempt
+    ) -> Float16Rows:
+        """Embed texts in batches; each is committed when it is done."""
         keys, texts = list(todo), list(todo.values())
         counted: Callable[[Sequence[str], TextKind], tuple[Vectors, int]] | None
         counted = getattr(embedder, "embed_counted", None)
         cut = getattr(embedder, "batches", None)
         batches: list[range] = list(cut(texts)) if cut else _even(len(texts), BATCH)
 
-        def embed(batch: range) -> Halves:
+        def embed(batch: range) -> Float16Rows:
             some = [texts[i] for i in batch]
 
             def call() -> tuple[list[bytes], int, int]:
                 if counted is None:
-                    return _halves(embedder.embed(some, kind), len(some), embedder), 0, 0
+                    return _to_float16(embedder.embed(some, kind), len(some), embedder), 0, 0
                 vectors, n_tokens = counted(some, kind)
-                return _halves(vectors, len(some), embedder), n_tokens, 0
+                return _to_float16(vectors, len(some), embedder), n_tokens, 0
 
             reads = sum(embedder.count(some)) if self._sender.estimates(embedder) else 0
             with self._sender.reserve(embedder, reads, 0):
-                halves, done = self._sender.send(
+                rows, done = self._sender.send(
                     embedder,
                     call,
                     line,
@@ -161,19 +163,19 @@ class KeptVectors:
                     n_calls=0,
                     size=lambda: sum(embedder.count(some)),
                 )
-                return self._keep(dict(zip((keys[i] for i in batch), halves, strict=True)), kind, done)
+                return self._store_rows(dict(zip((keys[i] for i in batch), rows, strict=True)), kind, done)
 
-        # A local embedder has threads of its own.
+        # A local embedder has its own threads.
         done = map(embed, batches) if is_local(embedder) else iter(self._pool.map(embed, batches))
         return {key: half for batch in done for key, half in batch.items()}
 
-    def _keep(self, rows: Halves, kind: TextKind, done: Attempt) -> Halves:
+    def _store_rows(self, rows: Float16Rows, kind: TextKind, done: Attempt) -> Float16Rows:
         if kind != "query":
             return self._store.keep_vectors(rows, done)
         self._store.log(done)
         with self._changed:
             self._questions.update(rows)
-            while len(self._questions) > QUESTIONS:
+            while len(self._questions) > MAX_QUESTIONS:
                 self._questions.popitem(last=False)
         return rows
 
@@ -182,8 +184,8 @@ def _even(n: int, size: int) -> list[range]:
     return [range(begin, min(n, begin + size)) for begin in range(0, n, size)]
 
 
-def _halves(vectors: Vectors, n: int, embedder: Embedder) -> list[bytes]:
-    """Check and pack vectors."""
+def _to_float16(vectors: Vectors, n: int, embedder: Embedder) -> list[bytes]:
+    """Check vectors and convert them to half precision."""
     _check(vectors, n, embedder)
     return [row.tobytes() for row in _scaled(vectors.astype(np.float64)).astype("<f2")]
 
@@ -195,19 +197,19 @@ def _check(vectors: Vectors, n: int, embedder: Embedder) -> None:
         raise ModelUnavailable(f"{embedder.name} returned a vector with a value that is not a number")
 
 
-def _unit(halves: Sequence[bytes], embedder: Embedder) -> Vectors:
-    """Unpack vectors and give them length 1 again, which rounding took."""
-    size = len(halves[0])
-    for half in halves:
+def _unit(rows: Sequence[bytes], embedder: Embedder) -> Vectors:
+    """Convert vectors from half precision and normalise them again after rounding."""
+    size = len(rows[0])
+    for half in rows:
         if len(half) != size:
             raise _mixed_dimensions(embedder, len(half) // 2, size // 2)
-    packed = np.frombuffer(b"".join(halves), dtype="<f2").reshape(len(halves), -1)
+    packed = np.frombuffer(b"".join(rows), dtype="<f2").reshape(len(rows), -1)
     return _scaled(packed.astype(np.float64)).astype(np.float32)
 
 
 def _scaled(rows: NDArray[np.float64]) -> NDArray[np.float64]:
     lengths = np.sqrt((rows * rows).sum(axis=1, keepdims=True))
-    # A text without any token has no direction; zeros are similar to nothing.
+    # A text without tokens has no direction; zeros are similar to nothing.
     return rows / np.where(lengths > 0, lengths, 1.0)
 
 

@@ -3,15 +3,18 @@
 import importlib.util
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from polygraph.config import Settings
 from polygraph.errors import BadInput, MissingExtra, ModelUnavailable
 from polygraph.models import Models
-from polygraph.models.batch.jobs import BatchOptions
 from polygraph.models.calls import Calls
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import ChatModel, Embedder, Reranker
 from polygraph.models.transport import TransportError
+
+if TYPE_CHECKING:
+    from polygraph.models.batch.jobs import BatchOptions
 
 OPENAI_CHAT = "gpt-4o-mini"
 """Chat model of an OpenAI key when none is named."""
@@ -88,9 +91,11 @@ def open_chat(settings: Settings, name: str) -> ChatModel:
     return model
 
 
-def _batch(settings: Settings) -> BatchOptions | None:
+def _batch(settings: Settings) -> "BatchOptions | None":
     if settings.batch is None:
         return None
+    from polygraph.models.batch.jobs import BatchOptions
+
     return BatchOptions(
         folder=settings.batch,
         price=settings.batch_price,

@@ -1,6 +1,6 @@
-"""What several methods that answer one question need once: scores of a cross-encoder, vectors of quick embedders.
+"""Work that several methods share while they answer one question: cross-encoder scores and vectors of fast embedders.
 
-Only inside a ``with`` block, since a method whose seconds are measured has to do its own work.
+It is shared only inside a ``with`` block, because a method whose time is measured must do its own work.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -19,54 +19,56 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
-    """What was worked out so far."""
+class QuestionCache:
+    """Scores and vectors computed so far."""
 
     scores: dict[tuple[str, str, str], float] = field(default_factory=dict)
     """By reranker, question and text."""
     vectors: dict[tuple[str, str], Vectors] = field(default_factory=dict)
-    """Of questions, by embedder and text, each of shape ``(dimension,)``."""
+    """Vectors of questions, by embedder and text, each of shape ``(dimension,)``."""
 
     def score(
-        self, name: str, question: str, texts: Sequence[str], work: Callable[[list[str]], NDArray[np.float64]]
+        self,
+        name: str,
+        question: str,
+        texts: Sequence[str],
+        compute: Callable[[list[str]], NDArray[np.float64]],
     ) -> tuple[NDArray[np.float64], int]:
-        """Scores of texts, of which only new ones are worked out; and how many were known."""
+        """Return scores of texts and how many were cached; only new ones are computed."""
         keys = [(name, question, text) for text in texts]
-        n_known = _complete(
-            self.scores, keys, lambda missing: work([text for _, _, text in missing]).tolist()
-        )
+        n_known = _fill(self.scores, keys, lambda missing: compute([text for _, _, text in missing]).tolist())
         return np.asarray([self.scores[key] for key in keys], dtype=np.float64), n_known
 
     def embed(
-        self, name: str, texts: Sequence[str], work: Callable[[list[str]], Vectors]
+        self, name: str, texts: Sequence[str], compute: Callable[[list[str]], Vectors]
     ) -> tuple[Vectors, int]:
-        """The same for vectors, shape ``(len(texts), dimension)``."""
+        """Return vectors, shape ``(len(texts), dimension)``, and how many were cached; only new ones are computed."""
         keys = [(name, text) for text in texts]
-        n_known = _complete(self.vectors, keys, lambda missing: list(work([text for _, text in missing])))
+        n_known = _fill(self.vectors, keys, lambda missing: list(compute([text for _, text in missing])))
         return np.stack([self.vectors[key] for key in keys]), n_known
 
 
-_SHARED: ContextVar[Shared | None] = ContextVar("shared", default=None)
+_CURRENT: ContextVar[QuestionCache | None] = ContextVar("question_cache", default=None)
 
 
 @contextmanager
-def sharing() -> Iterator[None]:
-    """Work out once what is asked for several times inside the block, also in threads of `Calls.map`."""
-    token = _SHARED.set(Shared())
+def question_cache() -> Iterator[None]:
+    """Compute each score and vector once inside the ``with`` block, also in threads of `Calls.map`."""
+    token = _CURRENT.set(QuestionCache())
     try:
         yield
     finally:
-        _SHARED.reset(token)
+        _CURRENT.reset(token)
 
 
-def shared() -> Shared | None:
-    """What the block that is running has worked out; None outside of one."""
-    return _SHARED.get()
+def current_cache() -> QuestionCache | None:
+    """Return the cache of the enclosing block; None outside of one."""
+    return _CURRENT.get()
 
 
-def _complete(known: dict[K, V], keys: Sequence[K], work: Callable[[list[K]], Sequence[V]]) -> int:
+def _fill(known: dict[K, V], keys: Sequence[K], compute: Callable[[list[K]], Sequence[V]]) -> int:
     missing = list(dict.fromkeys(key for key in keys if key not in known))
-    found: Mapping[K, V] = dict(zip(missing, work(missing), strict=True)) if missing else {}
+    found: Mapping[K, V] = dict(zip(missing, compute(missing), strict=True)) if missing else {}
     n_known = sum(key in known for key in keys)
     known.update(found)
     return n_known

@@ -1,4 +1,4 @@
-"""Running a stage again from the store alone: no model is called, and what was looked up is noted."""
+"""Run a stage again from the stored replies only: no model is called, and the keys of all look-ups are recorded."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,25 +10,25 @@ from polygraph.models.protocols import ChatReply, ChatRequest
 
 @dataclass(slots=True)
 class Replay:
-    """What was looked up while it ran."""
+    """Keys looked up during a replay."""
 
     replies: set[str] = field(default_factory=set)
     """Keys of requests, those of repair rounds included, whether or not a reply was stored."""
     vectors: set[bytes] = field(default_factory=set)
-    """Keys of texts that were to be embedded."""
+    """Keys of texts to be embedded."""
 
 
 _REPLAY: ContextVar[Replay | None] = ContextVar("replay", default=None)
 
 
-def replaying() -> Replay | None:
-    """The replay that runs around the caller, also in threads of `Calls.map`."""
+def current_replay() -> Replay | None:
+    """Return the replay of the enclosing block, also in threads of `Calls.map`; None outside of one."""
     return _REPLAY.get()
 
 
 @contextmanager
 def replay() -> Iterator[Replay]:
-    """Within the block no language model and no endpoint is called; see `Calls.replay`."""
+    """Call no language model and no endpoint inside the ``with`` block; see `Calls.replay`."""
     found = Replay()
     token = _REPLAY.set(found)
     try:
@@ -37,17 +37,17 @@ def replay() -> Iterator[Replay]:
         _REPLAY.reset(token)
 
 
-class Named:
-    """Stands for a chat model of which only the name is known, and needed: replies are kept under it."""
+class NamedModel:
+    """Placeholder for a chat model of which only the name is needed, because replies are stored under it."""
 
     def __init__(self, name: str) -> None:
         self._name = name
 
     @property
     def name(self) -> str:
-        """As given."""
+        """Name of the model."""
         return self._name
 
     def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
-        """Is never called."""
+        """Raise an error: a replay never calls a model."""
         raise NotImplementedError

@@ -1,4 +1,4 @@
-"""Applying a function to many items in a bounded number of threads, at any depth of nesting."""
+"""Map a function over items in a bounded number of threads; calls may be nested."""
 
 import contextvars
 import os
@@ -13,8 +13,8 @@ from polygraph.errors import RequestsWaiting
 S = TypeVar("S")
 T = TypeVar("T")
 
-WAKE_S = 0.2
-"""How often a waiting main thread looks up: some systems deliver Ctrl-C only then."""
+POLL_S = 0.2
+"""How often a waiting main thread wakes up: some systems deliver Ctrl-C only then."""
 
 
 def cores() -> int:
@@ -24,8 +24,8 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def in_turn(function: Callable[[S], T], items: Iterable[S]) -> list[T]:
-    """Apply a function to one item after the other; what waits for a batch does not keep the rest from being asked.
+def map_in_order(function: Callable[[S], T], items: Iterable[S]) -> list[T]:
+    """Apply a function to one item after the other, and continue when an item waits for a batch reply.
 
     Raises:
         RequestsWaiting: after all items, if any of them waits.
@@ -43,8 +43,8 @@ def in_turn(function: Callable[[S], T], items: Iterable[S]) -> list[T]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ended(Generic[T]):
-    """What became of an item."""
+class _Outcome(Generic[T]):
+    """Result or error of an item."""
 
     index: int
     value: T | None
@@ -52,25 +52,25 @@ class _Ended(Generic[T]):
 
 
 class _Job(Generic[S, T]):
-    """Items that several threads take one after the other."""
+    """Items that several threads process."""
 
     def __init__(self, function: Callable[[S], T], items: Sequence[S]) -> None:
         self._function = function
         self._items = items
-        self._ended: queue.SimpleQueue[_Ended[T]] = queue.SimpleQueue()
+        self._outcomes: queue.SimpleQueue[_Outcome[T]] = queue.SimpleQueue()
         self._lock = threading.Lock()
         self._n_started = 0
         self._n_running = 0
         self._stopped = False
 
     def stop(self) -> int:
-        """Start nothing more; return how many items were started."""
+        """Start no more items; return how many were started."""
         with self._lock:
             self._stopped = True
             return self._n_started
 
     def work(self) -> None:
-        """Take items until there are none."""
+        """Process items until none are left."""
         while True:
             with self._lock:
                 if self._stopped or self._n_started == len(self._items):
@@ -83,34 +83,34 @@ class _Job(Generic[S, T]):
             try:
                 value = self._function(self._items[i])
             except RequestsWaiting as waiting:
-                error = waiting  # the others are asked, too, so that one batch holds as much as possible
+                error = waiting  # continue with the others, so that one batch holds as much as possible
             except BaseException as raised:
                 error = raised
                 self.stop()
-            self._ended.put(_Ended(i, value, error))
+            self._outcomes.put(_Outcome(i, value, error))
             with self._lock:
                 self._n_running -= 1
 
-    def next(self) -> _Ended[T]:
-        """Wait for an item to end."""
+    def next(self) -> _Outcome[T]:
+        """Wait for the next outcome."""
         while True:
             try:
-                return self._ended.get(timeout=WAKE_S)
+                return self._outcomes.get(timeout=POLL_S)
             except queue.Empty:
                 continue
 
-    def settle(self) -> None:
-        """Wait until nothing runs."""
+    def wait_until_idle(self) -> None:
+        """Wait until no item is being processed."""
         pause = threading.Event()
         while self._n_running:
-            pause.wait(WAKE_S)
+            pause.wait(POLL_S)
 
 
-class Pool:
-    """At most `size` threads in all, however deep the calls are nested.
+class ThreadPool:
+    """At most `size` threads in total, however deeply calls of `map` are nested.
 
-    Threads live as long as one call of `map`: starting one is nothing beside a call of a model, and daemon
-    threads do not keep a program alive that wants to end.
+    Threads live for one call of `map`: starting a thread costs little compared to calling a model, and daemon threads
+    do not keep a program from exiting.
     """
 
     def __init__(self, size: int) -> None:
@@ -125,34 +125,34 @@ class Pool:
         todo = list(items)
         job = _Job(function, todo)
         nested = getattr(self._thread, "is_ours", False)
-        helpers = self._help(job, len(todo) - 1 if nested else len(todo)) if len(todo) > 1 else 0
+        n_helpers = self._start_helpers(job, len(todo) - 1 if nested else len(todo)) if len(todo) > 1 else 0
         results: dict[int, T] = {}
         errors: dict[int, BaseException] = {}
         waiting: RequestsWaiting | None = None
         n_waiting = 0
         try:
-            # A thread of the pool works itself, so that there is progress when no thread is to spare. The
-            # main thread only waits, so that Ctrl-C does not break a call that is under way.
-            if nested or not helpers:
+            # A thread of the pool works too, so that there is progress when no thread is free. The main thread
+            # only waits, so that Ctrl-C does not break a call in flight.
+            if nested or not n_helpers:
                 job.work()
             expected = len(todo)
             while len(results) + len(errors) + n_waiting < expected:
-                ended = job.next()
-                if isinstance(ended.error, RequestsWaiting):
-                    # One speaks for all; each holds the request that it came from.
-                    waiting = waiting or ended.error
+                outcome = job.next()
+                if isinstance(outcome.error, RequestsWaiting):
+                    # One is enough: every item has recorded its own request.
+                    waiting = waiting or outcome.error
                     n_waiting += 1
-                elif ended.error is not None:
-                    errors[ended.index] = ended.error
+                elif outcome.error is not None:
+                    errors[outcome.index] = outcome.error
                     expected = job.stop()
                 else:
-                    results[ended.index] = cast(T, ended.value)
+                    results[outcome.index] = cast(T, outcome.value)
                     if on_done is not None:
                         on_done(len(results))
         except BaseException:
-            # Ctrl-C, or `on_done` failed. A second Ctrl-C does not wait for what is under way.
+            # Ctrl-C, or `on_done` failed. A second Ctrl-C does not wait for calls in flight.
             job.stop()
-            job.settle()
+            job.wait_until_idle()
             raise
         if errors:
             interrupts = [i for i, error in errors.items() if not isinstance(error, Exception)]
@@ -161,10 +161,10 @@ class Pool:
             raise waiting
         return [results[i] for i in range(len(todo))]
 
-    def _help(self, job: _Job[S, T], most: int) -> int:
-        """Start as many threads as are to spare and of use."""
+    def _start_helpers(self, job: _Job[S, T], limit: int) -> int:
+        """Start as many threads as are free and useful; return how many."""
         n = 0
-        while n < min(most, self._size) and self._spare.acquire(blocking=False):
+        while n < min(limit, self._size) and self._spare.acquire(blocking=False):
             context = contextvars.copy_context()
             threading.Thread(
                 target=context.run, args=(self._work, job), name="polygraph-call", daemon=True

@@ -384,7 +384,7 @@ class Index:
         snapshot = self.snapshot(where)
         name = "" if isinstance(method, Method) else method or self.settings.method
         calls = self.models.calls
-        with calls.round(), calls.meter() as meter, calls.serving(name):
+        with calls.batch_round(), calls.meter() as meter, calls.attributed_to(name):
             found = with_budget(chosen, max_tokens)(question, snapshot, self.models)
         return replace(found, method=name or found.method, usage=found.usage + meter.usage)
 
@@ -401,13 +401,13 @@ class Index:
         Work that methods have in common is done once: the first one pays for it, and it counts as cached in the
         usage of the others.
         """
-        from polygraph.models.thread_pool import in_turn
+        from polygraph.models.thread_pool import map_in_order
         from polygraph.retrieve import method as find_method
 
         for name in methods:
             find_method(name)
-        with self.models.calls.round(), self.models.calls.sharing():
-            return in_turn(lambda name: self.ask(question, name, where=where, max_tokens=max_tokens), methods)
+        with self.models.calls.batch_round(), self.models.calls.question_cache():
+            return map_in_order(lambda name: self.ask(question, name, where=where, max_tokens=max_tokens), methods)
 
     # --- measuring ----------------------------------------------------------------------------------
 
@@ -425,11 +425,11 @@ class Index:
         from polygraph.evaluate.runs.study_folder import StudyFolder
 
         return Experiment(
-            study=StudyFolder(Path(folder)),
+            folder=StudyFolder(Path(folder)),
             snapshot=self.snapshot,
             models=self.models,
             ask=self.ask,
-            told=progress,
+            progress=progress,
         )
 
     def evaluate_retrieval(
@@ -489,7 +489,7 @@ class Index:
             output=Path(output) if output is not None else None,
             scope={"where": dict(sorted(where.items())) if where else None, "max_tokens": max_tokens},
         )
-        with self.models.calls.round():
+        with self.models.calls.batch_round():
             return evaluate_retrieval(
                 listed,
                 chosen,
@@ -547,7 +547,7 @@ class Index:
         from polygraph.retrieve.answer import answer
         from polygraph.retrieve.conversation import standalone_question
 
-        with self.models.calls.round():
+        with self.models.calls.batch_round():
             asked, usage = standalone_question(question, history, self.models)
             retrieval = self.retrieve(asked, method, where=where, max_tokens=max_tokens)
             if on_retrieval is not None:

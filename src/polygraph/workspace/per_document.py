@@ -11,11 +11,12 @@ from polygraph.errors import BadInput
 from polygraph.evaluate.metrics.retrieval import KS
 from polygraph.evaluate.questions.document import document_of
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import Progress, StudyAnswer
+from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.retrieval_report import RetrievalReport
 from polygraph.evaluate.runs.by_document import DocumentIndex, answer_by_document, evaluate_by_document
 from polygraph.evaluate.runs.retrieval import RetrievalOptions
 from polygraph.evaluate.runs.study_folder import StudyFolder
+from polygraph.indexing.progress import Progress
 from polygraph.records import digest
 from polygraph.retrieve import method as find_method
 from polygraph.workspace.index import Index
@@ -103,7 +104,7 @@ class PerDocument:
             scope={"per_document": True, "max_tokens": max_tokens},
         )
         self._check(questions)
-        with self._index.models.calls.round():
+        with self._index.models.calls.batch_round():
             return evaluate_by_document(
                 questions,
                 {name: find_method(name) for name in methods},

@@ -486,7 +486,7 @@ def test_by_batch_only_a_report_that_is_told_by_others_waits_for_them(tmp_path, 
         batch = BatchOptions(folder=tmp_path / "b")
         with Calls(tmp_path / "calls.sqlite", batch=batch) as calls:
             models = replace(models_of(reply(), calls=calls), chat=OpenAIChat("scripted"))
-            with calls.round():
+            with calls.batch_round():
                 return write_reports(tree, view, no_chunks, models, max_input_tokens=tokens)
 
     for _ in rounds:

@@ -24,13 +24,14 @@ from polygraph.errors import (
     StorageFailed,
     UnusableReply,
 )
-from polygraph.models.calls import Calls, _Resumed, request_key
+from polygraph.models.calls import Calls, request_key
 from polygraph.models.pacing import Pacer
 from polygraph.models.prices import Price
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
 from polygraph.models.providers.scripted_server import PROSE, ScriptedServer, faults_at
+from polygraph.models.streaming import StreamAcrossRetries
 from polygraph.models.transport import TransportError
 from polygraph.text.tokens import count_tokens
 
@@ -410,12 +411,12 @@ def test_a_stream_that_broke_off_goes_on_where_it_stopped(server: ScriptedServer
 
 def test_a_second_attempt_that_says_something_else_is_shown_from_its_start() -> None:
     shown: list[str] = []
-    resumed = _Resumed(shown.append)
+    stream = StreamAcrossRetries(shown.append)
     for piece in ("Ada ", "keeps"):
-        resumed(piece)
-    resumed.restart()
+        stream(piece)
+    stream.restart()
     for piece in ("Ada ", "tends ", "it."):
-        resumed(piece)
+        stream(piece)
     assert shown[:2] == ["Ada ", "keeps"]
     assert shown[2].endswith("Ada tends ")
     assert "starts again" in shown[2]

@@ -222,7 +222,7 @@ def test_a_reply_of_thought_alone_is_not_tried_again() -> None:
         b'{"choices": [{"message": {"content": null}, "finish_reason": "length"}],'
         b' "usage": {"prompt_tokens": 5, "completion_tokens": 9}}'
     )
-    with _Bare(200, answer) as bare, pytest.raises(TransportError, match="all 9 tokens") as caught:
+    with _Bare(200, answer) as bare, pytest.raises(TransportError, match="all 9 output tokens") as caught:
         OpenAIChat("small", base_url=bare.url, timeout_s=5).chat(REQUEST)
     assert not caught.value.retryable
     assert (caught.value.prompt_tokens, caught.value.completion_tokens) == (5, 9)

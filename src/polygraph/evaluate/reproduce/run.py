@@ -1,4 +1,4 @@
-"""A published table again: the same protocol on the user's copy of the data, ours beside the published numbers."""
+"""Run a published table: the same protocol on the user's copy of the data, our numbers beside the published ones."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -9,34 +9,37 @@ import numpy as np
 
 from polygraph.errors import BadInput
 from polygraph.evaluate.judging.length_alignment import ATTEMPTS
-from polygraph.evaluate.judging.pairwise import DESIGNS, Design
+from polygraph.evaluate.judging.pairwise import DESIGNS, JudgingDesign
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.questions.generate import summary_questions
-from polygraph.evaluate.reproduce.measure import Figure, figures
-from polygraph.evaluate.reproduce.tables import TABLES, Posing, Table
-from polygraph.evaluate.runs.by_document import Open, answer_by_document
+from polygraph.evaluate.reproduce.measure import TableValue, measure_table
+from polygraph.evaluate.reproduce.tables import TABLES, QuestionSource, Table
+from polygraph.evaluate.runs.by_document import OpenDocument, answer_by_document
 from polygraph.evaluate.runs.experiment import Experiment, n_judge_calls
 from polygraph.models import ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Answer, Json, Retrieval
-from polygraph.retrieve.answer import answer as write
+from polygraph.retrieve.answer import answer as write_answer
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.tokens import count_tokens
 
 GROUNDED = 50
-"""Questions of each level (arXiv:2506.06331, section 5.1)."""
+"""Grounded questions per level (arXiv:2506.06331, section 5.1)."""
 _SUMMARY = 125
 _ANSWER_TOKENS = {"prose": 270, "word": 10}
-"""What an answer is taken for beforehand: about 200 words (arXiv:2506.06331, figure 6), or one word or name."""
+"""Assumed length of an answer: about 200 words (arXiv:2506.06331, figure 6), or one word or name."""
 _VERDICT_TOKENS = 60
-"""What a judge is taken to write for each aspect."""
+"""Assumed length of a judge's reply per aspect."""
 _N_ASPECTS = 4
-_FILES = ("corpus.jsonl", "corpus.jsonl.gz"), ("questions.jsonl", "questions.jsonl.gz")
+_CONTEXT_TOKENS = 12_000
+"""Assumed length of the context that an answer is rewritten from: the usual token budget."""
+_CORPUS_FILES = ("corpus.jsonl", "corpus.jsonl.gz")
+_QUESTION_FILES = ("questions.jsonl", "questions.jsonl.gz")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Stage:
-    """What one step of a reproduction takes, before it is taken."""
+class StageEstimate:
+    """Estimated cost of one step of a reproduction."""
 
     stage: str
     calls: int
@@ -45,10 +48,10 @@ class Stage:
 
 
 def find_table(paper: str, name: str) -> Table:
-    """The table of a paper.
+    """Return a table of a paper.
 
     Raises:
-        BadInput: if there is none, naming those there are.
+        BadInput: if there is none, listing those there are.
     """
     of_paper = [t for t in TABLES if t.paper == paper]
     if not of_paper:
@@ -57,21 +60,22 @@ def find_table(paper: str, name: str) -> Table:
     for table in of_paper:
         if table.name == name:
             return table
-    raise BadInput(
-        f"{paper} has no table {name!r} here. Choose one of: {', '.join(t.name for t in of_paper)}"
-    )
+    raise BadInput(f"{paper} has no table {name!r}. Choose one of: {', '.join(t.name for t in of_paper)}")
 
 
 def data_files(folder: Path, table: Table) -> tuple[Path, Path | None]:
-    """Corpus and questions in the folder of a data set; no questions are needed where they are posed.
+    """Return the corpus and the questions in the folder of a data set; no questions if the table generates its own.
 
     Raises:
         BadInput: if a file is missing.
     """
-    corpus, asked = (next((folder / n for n in names if (folder / n).is_file()), None) for names in _FILES)
-    if table.contest is not None and table.contest.posing != "data":
-        asked = None
-    elif asked is None:
+    corpus, questions = (
+        next((folder / n for n in names if (folder / n).is_file()), None)
+        for names in (_CORPUS_FILES, _QUESTION_FILES)
+    )
+    if table.question_source != "data":
+        questions = None
+    elif questions is None:
         raise BadInput(
             f"{folder} has no questions.jsonl. This table needs {table.data}; see: polygraph eval datasets"
         )
@@ -79,17 +83,17 @@ def data_files(folder: Path, table: Table) -> tuple[Path, Path | None]:
         raise BadInput(
             f"{folder} has no corpus.jsonl. This table needs {table.data}; see: polygraph eval convert"
         )
-    return corpus, asked
+    return corpus, questions
 
 
 def select(table: Table, questions: Sequence[Question], *, seed: int = 0, limit: int = 0) -> list[Question]:
-    """The questions that a table asks, in the order of the file.
+    """Return the questions that a table asks, in the order of the file.
 
     Args:
         table: with the types it asks, and how many of each.
         questions: of the data set.
-        seed: of what is drawn.
-        limit: at most so many, drawn evenly; 0: as many as the paper.
+        seed: of the sample.
+        limit: maximum number of questions; 0: as many as the paper.
 
     Raises:
         BadInput: if none is left.
@@ -98,75 +102,81 @@ def select(table: Table, questions: Sequence[Question], *, seed: int = 0, limit:
     if table.scope == "single":
         kept = [q for q in kept if q.evidence]
     if not kept:
-        wanted = f" of the types {', '.join(table.types)}" if table.types else ""
-        told = " that names its document" if table.scope == "single" else ""
-        raise BadInput(f"the data has no question{wanted}{told}. This table needs {table.data}")
+        types = f" of the types {', '.join(table.types)}" if table.types else ""
+        named = " that names its document" if table.scope == "single" else ""
+        raise BadInput(f"the data has no question{types}{named}. This table needs {table.data}")
     if table.per_type:
         kept = [
             q
-            for kind in table.types
-            for q in _drawn([q for q in kept if q.type == kind], table.per_type, seed)
+            for type_ in table.types
+            for q in _sample([q for q in kept if q.type == type_], table.per_type, seed)
         ]
-    most = min(x for x in (limit or len(kept), table.n or len(kept), len(kept)) if x)
-    place = {q.id: i for i, q in enumerate(questions)}
-    return sorted(_drawn(kept, most, seed), key=lambda q: place[q.id])
+    n = min(x for x in (limit or len(kept), table.n or len(kept), len(kept)) if x)
+    position = {q.id: i for i, q in enumerate(questions)}
+    return sorted(_sample(kept, n, seed), key=lambda q: position[q.id])
 
 
-def design_of(table: Table, trials: int = 0) -> Design:
-    """The protocol of a contest, with other trials if asked for.
+def design_of(table: Table, trials: int = 0) -> JudgingDesign:
+    """Return the judging design of a table, with another number of trials if given.
 
     Raises:
-        ValueError: if the table has no contest.
+        ValueError: if the table has no judges.
     """
-    if table.contest is None:
+    if table.judging is None:
         raise ValueError(f"table {table.name} of {table.paper} has no judges")
-    design = DESIGNS[table.contest.protocol]
+    design = DESIGNS[table.judging.protocol]
     return replace(design, trials=trials or design.trials)
 
 
 def n_questions(table: Table, questions: Sequence[Question], limit: int = 0) -> int:
-    """Questions that are asked: those given, or as many as are posed."""
-    posing = table.contest.posing if table.contest else "data"
-    posed = {"summary": min(limit or _SUMMARY, _SUMMARY), "grounded": 3 * _per_level(limit)}
-    return posed.get(posing, len(questions))
+    """Return the number of questions that are asked: those given, or those the table generates."""
+    if table.question_source == "data":
+        return len(questions)
+    if table.question_source == "summary":
+        return min(limit or _SUMMARY, _SUMMARY)
+    return 3 * _per_level(limit)
 
 
 def judging_stages(
     table: Table, questions: Sequence[Question], trials: int = 0, limit: int = 0
-) -> list[Stage]:
-    """Calls and tokens of posing, alignment and judging, by formula.
+) -> list[StageEstimate]:
+    """Estimate the calls and tokens of questions, alignment and judges; no model is called.
 
-    At most so many calls: answers of equal length need no alignment, and discarded pairs are not judged. Tokens take an
-    answer for 270 tokens and 60 tokens of a judge's reply for each aspect; the context that a shorter answer is written
-    from again is taken for twelve thousand tokens, the usual budget.
+    Lengths are upper bounds where a step has them, and the assumptions at the top of this module elsewhere.
     """
-    if table.contest is None:
+    if table.judging is None:
         return []
     n, design = n_questions(table, questions, limit), design_of(table, trials)
     stages = []
-    if table.contest.posing == "grounded":
-        calls = n + _per_level(limit)  # one for each question, and one more for each subgraph
+    if table.question_source == "grounded":
+        calls = n + _per_level(limit)  # one per question, and one more per subgraph
         stages.append(
-            Stage(stage="questions", calls=calls, prompt_tokens=6_500 * calls, completion_tokens=100 * calls)
+            StageEstimate(
+                stage="questions", calls=calls, prompt_tokens=6_500 * calls, completion_tokens=100 * calls
+            )
         )
-    elif table.contest.posing == "summary":
-        stages.append(Stage(stage="questions", calls=1, prompt_tokens=100_500, completion_tokens=4_000))
+    elif table.question_source == "summary":
+        stages.append(
+            StageEstimate(stage="questions", calls=1, prompt_tokens=100_500, completion_tokens=4_000)
+        )
     pairs = (len(table.methods) - 1) * n
     answer = _ANSWER_TOKENS[table.form]
     if design.protocol == "unbiased":
         calls = (ATTEMPTS + 1) * pairs
         stages.append(
-            Stage(
-                stage="alignment", calls=calls, prompt_tokens=12_000 * calls, completion_tokens=answer * calls
+            StageEstimate(
+                stage="alignment",
+                calls=calls,
+                prompt_tokens=_CONTEXT_TOKENS * calls,
+                completion_tokens=answer * calls,
             )
         )
-    # Each other system is a study of two with the reference.
+    # Each other system is compared with the reference alone.
     calls = (len(table.methods) - 1) * n_judge_calls(n, 2, 1, design)
-    name = "judge_scores" if design.protocol == "unbiased" else "judge_winner"
-    asked = prompt(name)
-    read = count_tokens(asked.system) + count_tokens(asked.user) + 30 + 2 * answer
+    judge_prompt = prompt("judge_scores" if design.protocol == "unbiased" else "judge_winner")
+    read = count_tokens(judge_prompt.system) + count_tokens(judge_prompt.user) + 30 + 2 * answer
     stages.append(
-        Stage(
+        StageEstimate(
             stage="judge",
             calls=calls,
             prompt_tokens=read * calls,
@@ -176,17 +186,17 @@ def judging_stages(
     return stages
 
 
-def asker(
+def ask_in_form(
     retrieve: Callable[[str, str], Retrieval], snapshot: Callable[[], Snapshot], models: Models, table: Table
 ) -> Callable[[str, str], Answer]:
-    """Answers a question with a method in the form of a table: short answers are asked for in one word."""
+    """Return a function that answers a question with a method in the form of a table: prose, or a word or name."""
 
     def ask(question: str, method: str) -> Answer:
-        with models.calls.round():
+        with models.calls.batch_round():
             found = retrieve(question, method)
             if table.form == "word" and not found.draft:
                 found = replace(found, answer_form="word")
-            return write(question, found, snapshot(), models)
+            return write_answer(question, found, snapshot(), models)
 
     return ask
 
@@ -195,53 +205,58 @@ def run(
     table: Table,
     experiment: Experiment,
     questions: Sequence[Question],
-    alone: Open,
+    open_document: OpenDocument,
     judge: ChatModel,
     *,
     seed: int = 0,
     trials: int = 0,
     limit: int = 0,
     bert: bool = False,
-) -> list[Figure]:
-    """Run a table, or go on with it, and measure it.
+) -> list[TableValue]:
+    """Run or resume a table, and measure it.
 
     Args:
-        table: what to run.
-        experiment: over the index of all documents; of a table whose questions are about one document each, only its
-            study and models are used.
-        questions: selected; none where they are posed.
-        alone: opens the index of one document.
+        table: to run.
+        experiment: over the index of all documents; if each question is about one document, only its folder and models
+            are used.
+        questions: selected; none if the table generates its own.
+        open_document: opens the index of one document.
         judge: the model that judges.
-        seed: of posed questions and of the intervals.
+        seed: of generated questions and of the intervals.
         trials: of the judges; 0: as in the paper.
-        limit: questions at most where they are posed; 0: as in the paper.
-        bert: whether to measure BERTScore, where the table has it.
+        limit: maximum number of generated questions; 0: as in the paper.
+        bert: whether to measure BERTScore, if the table has it.
 
     Raises:
         BadInput: if the study was made with other settings, or a question does not name its document.
     """
-    study, told = experiment.study, experiment.told
-    wanted: dict[str, Json] = {"paper": table.paper, "table": table.name, "seed": seed, "limit": limit}
-    study.settle("reproduction", wanted)
-    posed = list(questions)
-    posing = table.contest.posing if table.contest else "data"
-    if posing == "data":
-        experiment.take(posed)
+    folder, progress = experiment.folder, experiment.progress
+    settings: dict[str, Json] = {"paper": table.paper, "table": table.name, "seed": seed, "limit": limit}
+    folder.fix_settings("reproduction", settings)
+    asked = list(questions)
+    if table.question_source == "data":
+        experiment.import_questions(asked)
     else:
-        posed = _posed(experiment, posing, seed, limit)
+        asked = _generate(experiment, table.question_source, seed, limit)
     if table.scope == "single":
-        answer_by_document(study, posed, table.methods, alone, experiment.models, told)
+        answer_by_document(folder, asked, table.methods, open_document, experiment.models, progress)
     else:
         experiment.answer(table.methods)
-    if table.contest is not None:
-        _judge(table, experiment, judge, trials)
-    return figures(table, posed, study.answers(), study.judgements(), experiment.models, seed=seed, bert=bert)
+    if table.judging is not None:
+        methods = {s.name: s.method for s in table.systems}
+        reference = methods[table.judging.reference]
+        for method in table.methods:
+            if method != reference:
+                experiment.judge([judge], design_of(table, trials), methods=[reference, method])
+    return measure_table(
+        table, asked, folder.answers(), folder.judgements(), experiment.models, seed=seed, bert=bert
+    )
 
 
 # --- parts --------------------------------------------------------------------------------------------
 
 
-def _drawn(questions: Sequence[Question], n: int, seed: int) -> list[Question]:
+def _sample(questions: Sequence[Question], n: int, seed: int) -> list[Question]:
     if len(questions) <= n:
         return list(questions)
     chosen = np.random.default_rng(seed).permutation(len(questions))[:n]
@@ -252,20 +267,14 @@ def _per_level(limit: int) -> int:
     return min(GROUNDED, ceil(limit / 3)) if limit else GROUNDED
 
 
-def _posed(experiment: Experiment, posing: Posing, seed: int, limit: int) -> list[Question]:
-    """The questions of the study; made if it has none."""
-    if not experiment.study.path("questions").is_file() and posing == "summary" and limit:
-        # There are always 125, of which some are drawn.
-        experiment.take(_drawn(summary_questions(experiment.index, experiment.models).questions, limit, seed))
-    elif not experiment.study.path("questions").is_file():
-        experiment.pose("summary" if posing == "summary" else "grounded", n=_per_level(limit), seed=seed)
+def _generate(experiment: Experiment, source: QuestionSource, seed: int, limit: int) -> list[Question]:
+    """Return the questions of the study, generated if it has none."""
+    if not experiment.folder.has_questions:
+        if source == "summary" and limit:
+            # There are always 125, of which some are sampled.
+            generated = summary_questions(experiment.snapshot(), experiment.models).questions
+            experiment.import_questions(_sample(generated, limit, seed))
+        else:
+            kind = "summary" if source == "summary" else "grounded"
+            experiment.generate_questions(kind, n=_per_level(limit), seed=seed)
     return experiment.questions()
-
-
-def _judge(table: Table, experiment: Experiment, chat: ChatModel, trials: int) -> None:
-    assert table.contest is not None  # noqa: S101 - asked by the caller
-    methods = {s.name: s.method for s in table.systems}
-    reference = methods[table.contest.reference]
-    for system in table.systems:
-        if system.method and system.method != reference:
-            experiment.judge([chat], design_of(table, trials), methods=[reference, system.method])

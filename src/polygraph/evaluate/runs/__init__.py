@@ -1,1 +1,1 @@
-"""Studies and retrieval runs: resumable folders of questions, answers and judgements."""
+"""Runs: studies of answers, and measurements of retrieval."""

@@ -1,32 +1,37 @@
-"""One index for each document, and every question asked of its own: NQ, NovelQA, SQuALITY, QMSum.
+"""One index per document, and every question asked of its own document: NQ, NovelQA, SQuALITY, QMSum.
 
-"RAG vs. GraphRAG" (arXiv:2502.11371, section 3) has these as single-document tasks. A filter over one large index is
-not the same: statistics of words, merged entities, communities and their reports would be those of all documents.
+"RAG vs. GraphRAG" (arXiv:2502.11371, section 3) treats these data sets as single-document tasks. A filter over one
+large index is not equivalent: word statistics, merged entities, communities and their reports would be those of all
+documents.
 """
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from typing import TypeAlias
 
 from polygraph.errors import BadInput
-from polygraph.evaluate.metrics.relevance import Gold, gold_of
+from polygraph.evaluate.metrics.relevance import ResolvedGold, resolve_gold
 from polygraph.evaluate.metrics.retrieval import check_metric
+from polygraph.evaluate.questions.document import document_of, group_by_document, has_gold_within_document
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.reports.retrieval_report import Counts, RetrievalReport, report
-from polygraph.evaluate.runs.result_file import Measured, changes
+from polygraph.evaluate.records import QuestionResult, StudyAnswer
+from polygraph.evaluate.reports.retrieval_report import QuestionCounts, RetrievalReport, summarise_retrieval
+from polygraph.evaluate.runs.result_file import stale_results
 from polygraph.evaluate.runs.retrieval import (
-    Measuring,
-    Options,
-    Progress,
+    RetrievalOptions,
+    RetrievalRun,
     Retrieve,
-    is_timed,
-    kept_in,
-    require_all,
-    sample,
+    check_distinct_ids,
+    open_results,
+    require_layers,
+    runs_alone,
+    sample_questions,
 )
-from polygraph.evaluate.runs.study_folder import Study, StudyAnswer
-from polygraph.evaluate.runs.study_steps import Told, answer_questions
+from polygraph.evaluate.runs.study_folder import StudyFolder
+from polygraph.evaluate.runs.study_steps import answer_questions
+from polygraph.indexing.progress import Progress, no_progress
 from polygraph.models import Models
 from polygraph.records import Answer
 from polygraph.retrieve.base import Method
@@ -34,7 +39,7 @@ from polygraph.store.snapshot import Snapshot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class DocumentIndex:
     """The index of one document."""
 
     index: Snapshot
@@ -42,149 +47,104 @@ class Opened:
     ask: Callable[[str, str], Answer]
 
 
-Open = Callable[[str], AbstractContextManager[Opened]]
-"""Opens the index of a document, by its id; made if it is not there."""
-
-
-def document_of(question: Question) -> str:
-    """The document that a question is about: its field `document`, or its only piece of evidence.
-
-    Raises:
-        BadInput: if it names none, or several.
-
-    >>> document_of(Question(id="q", question="Who?", evidence=("novel-1",)))
-    'novel-1'
-    """
-    named = question.more.get("document")
-    if isinstance(named, str) and named:
-        return named
-    if not names_document(question):
-        raise BadInput(
-            f"the question {question.id!r} names {len(question.evidence)} documents, and one is needed to ask it of "
-            "that document alone. Give it in the field `document`, or as its only `evidence`"
-        )
-    return question.evidence[0]
-
-
-def names_document(question: Question) -> bool:
-    """Whether a question tells which document it is about."""
-    named = question.more.get("document")
-    return len(question.evidence) == 1 or (isinstance(named, str) and bool(named))
-
-
-def by_document(questions: Sequence[Question]) -> dict[str, list[Question]]:
-    """Questions by the document that they are about, in the order of first appearance."""
-    found: dict[str, list[Question]] = {}
-    for question in questions:
-        found.setdefault(document_of(question), []).append(question)
-    return found
+OpenDocument: TypeAlias = Callable[[str], AbstractContextManager[DocumentIndex]]
+"""Opens the index of a document, given by id; builds it if it does not exist."""
 
 
 def evaluate_by_document(
     questions: Sequence[Question],
     methods: Mapping[str, Method],
-    opened: Open,
+    open_document: OpenDocument,
     models: Models,
-    options: Options,
+    options: RetrievalOptions,
     progress: Progress,
 ) -> RetrievalReport:
-    """Measure what methods find within the document of each question.
+    """Measure retrieval within the document of each question.
 
-    Gold documents are not measured, since every ranking holds no other: what counts are gold passages, facts and
-    answers that stand in the text.
+    Gold documents are not measured, since a ranking contains no other document; gold passages, facts and answers in the
+    text are.
 
     Args:
-        questions: with ids that differ, each about one document.
+        questions: with distinct ids, each about one document.
         methods: by the names under which they are reported.
-        opened: opens the index of a document.
+        open_document: opens the index of a document.
         models: that the methods use.
         options: as for `evaluate_retrieval`.
-        progress: told after each question.
+        progress: called after each document.
 
     Raises:
-        BadInput: if a question names no document of its own, or none can be measured.
+        BadInput: if a question does not name one document, or no question can be measured.
         MissingLayer, BudgetReached: as for `evaluate_retrieval`.
     """
-    ids = Counter(q.id for q in questions)
-    if twice := next((i for i, n in ids.items() if n > 1), ""):
-        raise BadInput(f"two questions have the id {twice!r}. Give each its own")
+    check_distinct_ids(questions)
     within = [
         replace(q, more={**q.more, "document": document_of(q)}, evidence=()) for q in questions if not q.null
     ]
     if options.metric:
         check_metric(options.metric, ("chunk", "answer", "fact"), options.ks)
-    chosen = sample([q for q in within if may_be_measured(q)], options)
+    chosen = sample_questions([q for q in within if has_gold_within_document(q)], options)
     asked: list[Question] = []
-    measured: list[Measured] = []
-    unplaced = 0
-    with kept_in(options.output) as file:
-        for document, mine in by_document(chosen).items():
-            with opened(document) as small:
-                require_all(small.index, methods, models)
-                gold: dict[str, Gold] = {q.id: gold_of(q, small.index) for q in mine}
-                some = [q for q in mine if gold[q.id].measurable]
-                unplaced += sum(g.unplaced for g in gold.values())
-                run = Measuring(methods, small.retrieve, small.index, models, gold, options)
-                measured += run.all(some, _nowhere, file)
-                asked += some
+    results: list[QuestionResult] = []
+    missing_passages = 0
+    with open_results(options.output) as file:
+        for document, group in group_by_document(chosen).items():
+            with open_document(document) as opened:
+                require_layers(opened.index, methods, models)
+                gold: dict[str, ResolvedGold] = {q.id: resolve_gold(q, opened.index) for q in group}
+                measurable = [q for q in group if gold[q.id].measurable]
+                missing_passages += sum(g.n_missing_passages for g in gold.values())
+                run = RetrievalRun(methods, opened.retrieve, opened.index, models, gold, options)
+                results += run.measure(measurable, no_progress, file)
+                asked += measurable
             progress("questions", len(asked), len(chosen))
-        stale, changed = changes(file.kept if file is not None else {}, measured)
+        stale, changed = stale_results(file.results if file is not None else {}, results)
     if not asked:
         raise BadInput(
-            f"none of the {len(questions)} questions has a gold passage, a fact or an answer that can be looked for in "
-            "its document, so retrieval cannot be measured on them. Add one of these, or compare answers instead: "
+            f"none of the {len(questions)} questions has a gold passage, a fact or an answer that can be searched for "
+            "in its document, so retrieval cannot be measured. Add one of these, or compare answers instead: "
             "polygraph eval questions --questions FILE --output STUDY"
         )
-    counts = Counts(
+    counts = QuestionCounts(
         total=len(questions),
         asked=len(asked),
         null=sum(q.null for q in questions),
         incomplete=0,
-        without_gold=sum(not may_be_measured(q) for q in within) + len(chosen) - len(asked),
+        without_gold=sum(not has_gold_within_document(q) for q in within) + len(chosen) - len(asked),
         gold_documents=0,
-        unplaced=unplaced,
+        missing_passages=missing_passages,
         stale=stale,
         changed=changed,
         types=dict(Counter(q.type for q in asked)),
     )
-    timed = {name: is_timed(method, models) for name, method in methods.items()}
-    return report(asked, timed, measured, counts, options.ks, options.metric, options.seed)
+    timed = {name: runs_alone(method, models) for name, method in methods.items()}
+    return summarise_retrieval(asked, timed, results, counts, options.ks, options.metric, options.seed)
 
 
 def answer_by_document(
-    study: Study,
+    study: StudyFolder,
     questions: Sequence[Question],
     methods: Sequence[str],
-    opened: Open,
+    open_document: OpenDocument,
     models: Models,
-    told: Told,
+    progress: Progress,
 ) -> list[StudyAnswer]:
-    """Answer every question from the index of its own document, those that stand in the study aside.
+    """Answer every question from the index of its own document, unless the study already has the answer.
 
     Returns:
         All answers, by question, then method, in the orders given.
     """
     done = {a.key for a in study.answers()}
     total = len(questions) * len(methods)
-    for document, mine in by_document(questions).items():
-        if all((q.id, m) in done for q in mine for m in methods):
+    for document, group in group_by_document(questions).items():
+        if all((q.id, m) in done for q in group for m in methods):
             continue
-        with opened(document) as small:
-            found = answer_questions(study, mine, methods, small.ask, models.calls.map, _nowhere)
+        with open_document(document) as opened:
+            found = answer_questions(study, group, methods, opened.ask, models.calls.map, no_progress)
         done |= {a.key for a in found}
-        told("answers", sum((q.id, m) in done for q in questions for m in methods), total)
-    # All are there: this puts the lines in the order of the questions and asks nobody.
-    return answer_questions(study, questions, methods, _nobody, map, told)
+        progress("answers", sum((q.id, m) in done for q in questions for m in methods), total)
+    # All answers exist now: this call sorts the file by the order of the questions.
+    return answer_questions(study, questions, methods, _unexpected_call, map, progress)
 
 
-def may_be_measured(question: Question) -> bool:
-    """Whether a question has gold that can be looked for within its document."""
-    return bool(question.answers or question.passages or question.facts or question.chunks)
-
-
-def _nobody(question: str, method: str) -> Answer:
-    raise BadInput(f"{question!r} has no answer by {method}")  # pragma: no cover - every one was asked above
-
-
-def _nowhere(stage: str, done: int, total: int) -> None:
-    """The progress of one document is not told."""
+def _unexpected_call(question: str, method: str) -> Answer:
+    raise BadInput(f"{question!r} has no answer by {method}")  # pragma: no cover - all were answered above

@@ -1,122 +1,125 @@
-"""A study from questions to judgements: the order of the steps, and what each is run with."""
+"""An experiment: a study from questions to report, over one index."""
 
 import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Literal, TypeAlias
 
 from polygraph.errors import BadInput, WorkFailed
-from polygraph.evaluate.judging.judge_agreement import agree
-from polygraph.evaluate.judging.judgements import Judgement, pairs_of
-from polygraph.evaluate.judging.judges import ListJudge, ModelJudge
-from polygraph.evaluate.judging.length_alignment import ATTEMPTS, TOLERANCE, Aligned
-from polygraph.evaluate.judging.pairwise import PEOPLE, UNBIASED, Design
+from polygraph.evaluate.judging.judge_agreement import judge_agreement
+from polygraph.evaluate.judging.judgements import Judgement
+from polygraph.evaluate.judging.judges import ChatListwiseJudge, ChatPairJudge
+from polygraph.evaluate.judging.length_alignment import ATTEMPTS, TOLERANCE, AlignedPair
+from polygraph.evaluate.judging.pairwise import HUMAN_PROTOCOL, UNBIASED, JudgingDesign
 from polygraph.evaluate.metrics.answer_scores import BertScoreMode, correctness, score_answers
 from polygraph.evaluate.metrics.oracle import confusions
 from polygraph.evaluate.questions.extractive import sentence_questions
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.questions.generate import Posed, generator_of, grounded_questions, summary_questions
-from polygraph.evaluate.records import Progress, StudyAnswer
-from polygraph.evaluate.reports.findings import find, router_sentence
+from polygraph.evaluate.questions.generate import (
+    GeneratedQuestions,
+    grounded_questions,
+    require_generator,
+    summary_questions,
+)
+from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.reports.study_conclusions import oracle_sentence
 from polygraph.evaluate.reports.study_report import (
-    Material,
+    StudyReport,
     embed_answers,
     html_report,
     json_report,
     markdown_report,
 )
-from polygraph.evaluate.runs.human_sheets import write_sheet
-from polygraph.evaluate.runs.study_folder import Study
+from polygraph.evaluate.reports.summarise_study import summarise_study
+from polygraph.evaluate.runs.human_sheets import check_new_sheet, write_sheet
+from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.evaluate.runs.study_steps import (
     align_answers,
     answer_questions,
     judge_aligned,
     judge_together,
-    unaligned,
+    unaligned_answers,
 )
-from polygraph.evaluate.study_questions import put, questions_of, take
+from polygraph.indexing.progress import Progress
 from polygraph.models import ChatModel, Models
-from polygraph.models.thread_pool import in_turn
+from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Answer, Json
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.prose import count_noun
 
-Kind: TypeAlias = Literal["grounded", "summary", "sentences"]
+QuestionKind: TypeAlias = Literal["grounded", "summary", "sentences"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Experiment:
-    """The steps of a study over one index. Each goes on from what the folder holds."""
+    """The steps of a study over one index. Each resumes from what the folder has."""
 
-    study: Study
+    folder: StudyFolder
     snapshot: Callable[[], Snapshot]
-    """Opens what questions are made from; answers, judgements and the report do without."""
+    """Opens the index to generate questions from; answers, judgements and the report do not need it."""
     models: Models
     ask: Callable[[str, str], Answer]
     """Answers a question (its text) with a method (its name)."""
-    told: Progress
-
-    @property
-    def index(self) -> Snapshot:
-        """What questions are made from."""
-        return self.snapshot()
+    progress: Progress
 
     # --- questions ----------------------------------------------------------------------------------
 
-    def pose(self, kind: Kind, *, n: int = 50, seed: int = 0) -> Posed:
-        """Make the questions of the study, unless it has some.
+    def generate_questions(self, kind: QuestionKind, *, n: int = 50, seed: int = 0) -> GeneratedQuestions:
+        """Generate the questions of the study, unless it has some.
 
         Args:
             kind: `grounded` at the levels of node, edge and subgraph, or `summary`, both by a model; `sentences`
-                without one, with gold answers and passages.
-            n: questions for each level or kind; for `summary` there are always 125.
-            seed: of everything random.
+                without a model, with gold answers and passages.
+            n: questions per level or kind; always 125 for `summary`.
+            seed: of all sampling.
 
         Raises:
-            BadInput: if the study has questions that were made otherwise.
+            BadInput: if the study has questions generated with other settings.
         """
-        wanted: dict[str, Json] = {"kind": kind, "n": n, "seed": seed}
+        settings: dict[str, Json] = {"kind": kind, "n": n, "seed": seed}
         if kind != "sentences":
-            wanted["generator"] = generator_of(self.models).name
-        self.study.settle("questions", wanted)
-        if self.study.path("questions").is_file():
-            return Posed(questions=tuple(self.questions()))
+            settings["generator"] = require_generator(self.models).name
+        self.folder.fix_settings("questions", settings)
+        if self.folder.has_questions:
+            return GeneratedQuestions(questions=tuple(self.questions()))
+        index = self.snapshot()
         if kind == "grounded":
-            with self.models.calls.round():
-                posed = grounded_questions(
-                    self.index,
+            with self.models.calls.batch_round():
+                generated = grounded_questions(
+                    index,
                     self.models,
                     per_level=n,
                     seed=seed,
-                    on_done=lambda done, total: self.told("questions", done, total),
+                    on_done=lambda done, total: self.progress("questions", done, total),
                 )
         elif kind == "summary":
-            posed = summary_questions(self.index, self.models)
+            generated = summary_questions(index, self.models)
         else:
-            posed = sentence_questions(self.index, n_single=n, n_double=n, seed=seed)
-        put(self.study, posed.questions)
-        return posed
+            generated = sentence_questions(index, n_single=n, n_double=n, seed=seed)
+        self.folder.write_questions(generated.questions)
+        return generated
 
-    def take(self, questions: Sequence[Question]) -> None:
-        """Take questions of the user's own as those of the study, see `study_questions.take`."""
-        take(self.study, questions)
+    def import_questions(self, questions: Sequence[Question]) -> None:
+        """Use the user's own questions; see `StudyFolder.import_questions`."""
+        self.folder.import_questions(questions)
 
     def questions(self) -> list[Question]:
-        """The questions of the study.
+        """Return the questions of the study.
 
         Raises:
-            BadInput: if it has none yet.
+            BadInput: if there are none yet.
         """
-        return questions_of(self.study)
+        return self.folder.questions()
 
     # --- answers ------------------------------------------------------------------------------------
 
     def answer(self, methods: Sequence[str]) -> list[StudyAnswer]:
-        """Answer all questions with some methods; methods may be added later."""
+        """Answer all questions with the given methods; more methods may be added later."""
         return answer_questions(
-            self.study, self.questions(), methods, self.ask, self.models.calls.map, self.told
+            self.folder, self.questions(), methods, self.ask, self.models.calls.map, self.progress
         )
 
     # --- judgements ---------------------------------------------------------------------------------
@@ -124,7 +127,7 @@ class Experiment:
     def judge(
         self,
         judges: Sequence[ChatModel],
-        how: Design = UNBIASED,
+        design: JudgingDesign = UNBIASED,
         *,
         methods: Sequence[str] = (),
         temperature: float = 0.7,
@@ -135,48 +138,41 @@ class Experiment:
         """Judge every pair of methods by one protocol.
 
         Args:
-            judges: one or several models.
-            how: the protocol, with its orders, repeats and trials.
-            methods: of those answered; none: all.
-            temperature: of the judges; above 0, or repeats are copies.
-            align: bring the answers of a pair to equal length first; default: as the protocol has it, which is only
-                the unbiased one. Without it length bias stays in.
-            tolerance: words by which the answers of a pair may differ.
-            attempts: times that a shorter answer is written again.
+            judges: one or more models.
+            design: the protocol with its orders, repeats and trials.
+            methods: to compare; default: all with answers.
+            temperature: of the judges; at 0 repeats are copies.
+            align: align the lengths of the answers first; default: only for the unbiased protocol. Without alignment,
+                length bias remains.
+            tolerance: largest difference in words between aligned answers.
+            attempts: how often the shorter answer is rewritten.
 
         Raises:
-            BadInput: if fewer than two methods have answered every question, or earlier judgements were made with
-                other settings.
-            WorkFailed: if nothing that one of the judges said could be used.
+            BadInput: if fewer than two methods have answered every question, or earlier judgements were made with other
+                settings.
+            WorkFailed: if no reply of one of the judges was usable.
         """
         questions, answers, chosen = self._answered(methods)
-        aligns = how.protocol == UNBIASED.protocol if align is None else align
-        settings: dict[str, Json] = {"temperature": temperature, "repeats": how.repeats, "align": aligns}
+        aligns = design.protocol == UNBIASED.protocol if align is None else align
+        settings: dict[str, Json] = {"temperature": temperature, "repeats": design.repeats, "align": aligns}
         if aligns:
             settings |= {"tolerance": tolerance, "attempts": attempts, "regenerate": False}
-        self.study.settle(f"judgements, {how.protocol}", settings)
-        pairs = pairs_of(chosen)
+        self.folder.fix_settings(f"judgements, {design.protocol}", settings)
+        pairs = list(combinations(chosen, 2))
         aligned = (
-            align_answers(
-                self.study,
-                questions,
-                pairs,
-                answers,
-                self.models,
-                self.told,
-                tolerance=tolerance,
-                attempts=attempts,
-            )
+            self._align(questions, pairs, answers, tolerance, attempts)
             if aligns
-            else unaligned(questions, pairs, answers)
+            else unaligned_answers(questions, pairs, answers)
         )
 
-        def judged(chat: ChatModel) -> list[Judgement]:
-            judge = ModelJudge(chat, self.models.calls, how.protocol, temperature=temperature)
-            return judge_aligned(self.study, questions, aligned, judge, how, self.models.calls, self.told)
+        def judge_with(chat: ChatModel) -> list[Judgement]:
+            judge = ChatPairJudge(chat, self.models.calls, design.protocol, temperature=temperature)
+            return judge_aligned(
+                self.folder, questions, aligned, judge, design, self.models.calls, self.progress
+            )
 
-        with self.models.calls.round():
-            return self._usable(in_turn(judged, judges))
+        with self.models.calls.batch_round():
+            return self._require_usable(map_in_order(judge_with, judges))
 
     def judge_lists(
         self,
@@ -186,28 +182,30 @@ class Experiment:
         trials: int = 1,
         temperature: float = 0.7,
     ) -> list[Judgement]:
-        """Have the answers of all methods scored together, in balanced orders; lengths stay as they are.
+        """Judge the answers of all methods together, in balanced orders and without length alignment.
 
         Args:
-            judges: one or several models.
-            methods: of those answered; none: all.
+            judges: one or more models.
+            methods: to compare; default: all with answers.
             trials: rounds over all questions.
             temperature: of the judges.
 
         Raises:
-            BadInput, WorkFailed: as `judge`.
+            BadInput, WorkFailed: as for `judge`.
         """
         questions, answers, chosen = self._answered(methods)
-        self.study.settle("judgements, listwise", {"temperature": temperature, "methods": list(chosen)})
+        self.folder.fix_settings(
+            "judgements, listwise", {"temperature": temperature, "methods": list(chosen)}
+        )
 
-        def judged(chat: ChatModel) -> list[Judgement]:
-            judge = ListJudge(chat, self.models.calls, temperature=temperature)
+        def judge_with(chat: ChatModel) -> list[Judgement]:
+            judge = ChatListwiseJudge(chat, self.models.calls, temperature=temperature)
             return judge_together(
-                self.study, questions, answers, chosen, judge, trials, self.models.calls, self.told
+                self.folder, questions, answers, chosen, judge, trials, self.models.calls, self.progress
             )
 
-        with self.models.calls.round():
-            return self._usable(in_turn(judged, judges))
+        with self.models.calls.batch_round():
+            return self._require_usable(map_in_order(judge_with, judges))
 
     def sheet(
         self,
@@ -220,51 +218,42 @@ class Experiment:
         seed: int = 0,
         limit: int | None = None,
     ) -> int:
-        """Write a blinded sheet for people to judge; see `sheets.write_sheet`.
+        """Write a blinded sheet for human raters; see `human_sheets.write_sheet`.
 
         Args:
-            file: new, ends in .csv.
-            methods: of those answered; none: all.
-            align: bring the answers of a pair to equal length first. Pairs that were aligned before are taken as they
-                are; others take a chat model.
-            tolerance: words by which the answers of a pair may differ.
-            attempts: times that a shorter answer is written again.
+            file: a new .csv file.
+            methods: to compare; default: all with answers.
+            align: align the lengths of the answers first. Pairs that are aligned already are used as they are; others
+                need a chat model.
+            tolerance: largest difference in words between aligned answers.
+            attempts: how often the shorter answer is rewritten.
             seed: of the order of rows and sides.
-            limit: rows at most.
+            limit: maximum number of rows.
 
         Returns:
-            Rows written.
+            Number of rows.
 
         Raises:
-            BadInput: if fewer than two methods have answered every question, or the file is there.
+            BadInput: if fewer than two methods have answered every question, or the file exists.
         """
-        if file.exists():  # before anything is paid for
-            raise BadInput(f"{file} is there already and may hold marks. Name another file with --sheet")
+        check_new_sheet(file)  # before any model is paid
         questions, answers, chosen = self._answered(methods)
         settings: dict[str, Json] = {"align": align}
         if align:
             settings |= {"tolerance": tolerance, "attempts": attempts}
-        self.study.settle(f"judgements, {PEOPLE}", settings)
-        pairs = pairs_of(chosen)
-        shown: list[Aligned] = unaligned(questions, pairs, answers)
+        self.folder.fix_settings(f"judgements, {HUMAN_PROTOCOL}", settings)
+        pairs = list(combinations(chosen, 2))
         if align:
-            known = {(p.question, p.a, p.b): p for p in self.study.aligned()}
-            wanted = [(p.question, p.a, p.b) for p in shown]
-            if all(one in known for one in wanted):
-                shown = [known[one] for one in wanted]
+            known = {(p.question, p.a, p.b): p for p in self.folder.aligned()}
+            wanted = [(q.id, a, b) for a, b in pairs for q in questions]
+            if all(key in known for key in wanted):
+                shown = [known[key] for key in wanted]
             else:
-                shown = align_answers(
-                    self.study,
-                    questions,
-                    pairs,
-                    answers,
-                    self.models,
-                    self.told,
-                    tolerance=tolerance,
-                    attempts=attempts,
-                )
+                shown = self._align(questions, pairs, answers, tolerance, attempts)
+        else:
+            shown = unaligned_answers(questions, pairs, answers)
         return write_sheet(
-            self.study, {q.id: q.question for q in questions}, shown, file, seed=seed, limit=limit
+            self.folder, {q.id: q.question for q in questions}, shown, file, seed=seed, limit=limit
         )
 
     # --- report -------------------------------------------------------------------------------------
@@ -276,109 +265,134 @@ class Experiment:
         title: str = "Which method to trust",
         bert: BertScoreMode = "no",
         seed: int = 0,
-    ) -> Material:
-        """Sum the study up and write the report into its folder: as a page, as Markdown and as JSON.
+    ) -> StudyReport:
+        """Summarise the study and write the report to its folder as HTML, Markdown and JSON.
 
-        The files are those of `report_file`, so that reports of two protocols lie beside each other.
+        The files are those of `report_file`; each protocol has its own.
 
         Args:
-            protocol: whose judgements count.
+            protocol: use judgements by this protocol.
             title: of the page.
-            bert: whether to compute BERTScore, where questions have reference texts; it needs bert-score and torch.
+            bert: whether to compute BERTScore for questions with reference texts; needs bert-score and torch.
             seed: of the intervals.
 
         Raises:
-            BadInput: if nothing was answered yet, or the protocol's name is not fit for files.
+            BadInput: if there are no answers yet, or the name of the protocol cannot be part of a file name.
             MissingExtra: without the extra `eval`.
         """
         self.report_file(protocol)  # fails before any work
-        questions, answers = self.questions(), self.study.answers()
+        questions, answers = self.questions(), self.folder.answers()
         if not answers:
             raise BadInput(
-                f"the study at {self.study.folder} has no answers to report on. Get some with: polygraph eval answers "
-                f"-m METHOD,METHOD --output {self.study.folder}"
+                f"the study at {self.folder.path} has no answers to report on. Get some with: polygraph eval answers "
+                f"-m METHOD,METHOD --output {self.folder.path}"
             )
-        judged = self.study.judgements()
-        judgements = [j for j in judged if j.protocol == protocol]
-        agreement = agree([j for j in judged if j.protocol in (protocol, PEOPLE)])
-        settings = self.study.settings()
-        how = settings.get(f"judgements, {protocol}")
-        aligned = self.study.aligned() if isinstance(how, dict) and how.get("align") else []
-        right = correctness(questions, answers)
-        router = router_sentence(right)
-        material = Material(
+        all_judgements = self.folder.judgements()
+        judgements = [j for j in all_judgements if j.protocol == protocol]
+        agreement = judge_agreement([j for j in all_judgements if j.protocol in (protocol, HUMAN_PROTOCOL)])
+        settings = self.folder.settings()
+        judging = settings.get(f"judgements, {protocol}")
+        aligned = self.folder.aligned() if isinstance(judging, dict) and judging.get("align") else []
+        correct = correctness(questions, answers)
+        sentences = (oracle_sentence(correct), agreement.sentence if agreement else "")
+        report = StudyReport(
             title=title,
             settings=settings,
             questions=tuple(questions),
             answers=tuple(answers),
             judgements=tuple(judgements),
-            findings=find(questions, answers, aligned, judgements, protocol=protocol, seed=seed),
+            findings=summarise_study(questions, answers, aligned, judgements, protocol=protocol, seed=seed),
             protocol=protocol,
             gold=score_answers(questions, answers, self.models, bert=bert, seed=seed),
-            confusion=confusions(right),
-            also=tuple(s for s in (router, agreement.sentence if agreement else "") if s),
+            confusions=confusions(correct),
+            further_conclusions=tuple(s for s in sentences if s),
             agreement=agreement,
         )
-        vectors = embed_answers(answers, self.models.name_embedder)
-        told = json.dumps(json_report(material), ensure_ascii=False, indent=2, sort_keys=True)
-        for ending, text in (
-            ("html", html_report(material, vectors)),
-            ("md", markdown_report(material)),
-            ("json", told + "\n"),
-        ):
-            self.report_file(protocol, ending).write_text(text, encoding="utf-8")
-        return material
+        self._write_report(report)
+        return report
 
     def report_file(self, protocol: str = "unbiased", ending: str = "html") -> Path:
-        """Where `report` writes: ``report.html``, or ``report-PROTOCOL.html`` of any protocol but the unbiased one.
+        """Return the path of a report: ``report.html`` for the unbiased protocol, else ``report-PROTOCOL.html``.
 
         Raises:
-            BadInput: for the name of a protocol that has other characters than letters, digits, ``-`` and ``_``.
+            BadInput: if the protocol's name has other characters than letters, digits, ``-`` and ``_``.
         """
         if not re.fullmatch(r"[\w-]{1,100}", protocol):
             raise BadInput(
-                f"the protocol {protocol!r} cannot name a report. Use letters, digits, - and _ in the name of a design"
+                f"the protocol {protocol!r} cannot be part of a file name. Use letters, digits, - and _ in the name "
+                "of a design"
             )
         stem = "report" if protocol == "unbiased" else f"report-{protocol}"
-        return self.study.folder / f"{stem}.{ending}"
+        return self.folder.path / f"{stem}.{ending}"
+
+    # --- parts --------------------------------------------------------------------------------------
+
+    def _write_report(self, report: StudyReport) -> None:
+        vectors = embed_answers(report.answers, self.models.name_embedder)
+        as_json = json.dumps(json_report(report), ensure_ascii=False, indent=2, sort_keys=True)
+        for ending, text in (
+            ("html", html_report(report, vectors)),
+            ("md", markdown_report(report)),
+            ("json", as_json + "\n"),
+        ):
+            self.report_file(report.protocol, ending).write_text(text, encoding="utf-8")
+
+    def _align(
+        self,
+        questions: Sequence[Question],
+        pairs: Sequence[tuple[str, str]],
+        answers: dict[tuple[str, str], StudyAnswer],
+        tolerance: int,
+        attempts: int,
+    ) -> list[AlignedPair]:
+        return align_answers(
+            self.folder,
+            questions,
+            pairs,
+            answers,
+            self.models,
+            self.progress,
+            tolerance=tolerance,
+            attempts=attempts,
+        )
 
     def _answered(
         self, methods: Sequence[str]
     ) -> tuple[list[Question], dict[tuple[str, str], StudyAnswer], list[str]]:
-        """Questions, answers, and the methods that have answered every question."""
+        """Return questions, answers, and the methods to compare, each of which has answered every question."""
         questions = self.questions()
-        answers = {a.key: a for a in self.study.answers()}
+        answers = {a.key: a for a in self.folder.answers()}
         chosen = list(methods) or list(dict.fromkeys(method for _, method in answers))
         missing = [m for m in chosen if any((q.id, m) not in answers for q in questions)]
         if missing or len(chosen) < 2:
             raise BadInput(
-                f"the study at {self.study.folder} has answers of {count_noun(len(chosen) - len(missing), 'method')} to "
+                f"the study at {self.folder.path} has answers of {count_noun(len(chosen) - len(missing), 'method')} to "
                 "every question, and two are needed. Get them with: polygraph eval answers -m METHOD,METHOD --output "
-                f"{self.study.folder}"
+                f"{self.folder.path}"
             )
         return questions, answers, chosen
 
-    def _usable(self, by_judge: Iterable[Sequence[Judgement]]) -> list[Judgement]:
-        """Judgements of all judges, if every judge said something that can be used."""
+    def _require_usable(self, by_judge: Iterable[Sequence[Judgement]]) -> list[Judgement]:
+        """Return the judgements of all judges, if every judge gave at least one usable reply."""
         listed = [list(found) for found in by_judge]
-        useless = [found for found in listed if found and all(j.problem for j in found)]
-        if useless:
-            names = ", ".join(found[0].judge for found in useless)
+        unusable = [found for found in listed if found and all(j.problem for j in found)]
+        if unusable:
+            names = ", ".join(found[0].judge for found in unusable)
             raise WorkFailed(
-                f"nothing that {names} said in {sum(map(len, useless))} judgements could be used (the first: "
-                f"{useless[0][0].problem}). They stand in {self.study.path('judgements')}. Take another model with "
+                f"none of {sum(map(len, unusable))} replies of {names} was usable as a judgement (the first: "
+                f"{unusable[0][0].problem}). They are in {self.folder.file('judgements')}. Choose another model with "
                 "--judge"
             )
         return [judgement for found in listed for judgement in found]
 
 
-def n_judge_calls(n_questions: int, n_methods: int, n_judges: int, how: Design) -> int:
-    """Calls of judges for a whole study at most, alignment aside.
+def n_judge_calls(n_questions: int, n_methods: int, n_judges: int, design: JudgingDesign) -> int:
+    """Return the maximum number of judge calls of a study, not counting alignment.
 
-    >>> n_judge_calls(150, 2, 1, Design())
+    >>> n_judge_calls(150, 2, 1, JudgingDesign())
     15000
     """
-    if how.protocol == "listwise":
-        return 2 * n_methods * n_questions * how.trials * n_judges
-    calls = how.n_calls(n_questions * n_methods * (n_methods - 1) // 2) * n_judges
-    return 2 * calls if how.protocol == "differential" else calls
+    if design.protocol == "listwise":
+        return 2 * n_methods * n_questions * design.trials * n_judges
+    calls = design.n_calls(n_questions * n_methods * (n_methods - 1) // 2) * n_judges
+    return 2 * calls if design.protocol == "differential" else calls

@@ -1,4 +1,4 @@
-"""What a measured result rests on, part by part, so that a later run can tell what has changed since."""
+"""Provenance of a result: digests of everything it depends on, so that a later run detects what has changed."""
 
 import inspect
 from collections.abc import Iterator
@@ -12,54 +12,54 @@ from polygraph.records import digest
 from polygraph.retrieve.base import Method
 
 _DIGITS = 12
-"""Hexadecimal digits of a part: enough to tell one state from another."""
-_ELSEWHERE = frozenset({"cli", "estimate", "exchange", "sample", "testing"})
-"""Parts of the package that no result rests on."""
+"""Hexadecimal digits of a part's digest."""
+_UNRELATED = frozenset({"cli", "indexing/estimate", "indexing/exchange", "sample", "testing"})
+"""Sub-packages that no result depends on."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grounds:
-    """Digests of all that the result of one question and method depends on."""
+class Provenance:
+    """Digests of everything that the result of one question and method depends on."""
 
     question: str
-    """Its text and gold."""
+    """Text and gold of the question."""
     method: str
-    """Its name and parameters."""
+    """Name and parameters of the method."""
     index: str
-    """Versions of the layers that the method reads, which follow documents, settings and embedders."""
+    """Versions of the layers that the method reads, which depend on documents, settings and embedders."""
     models: str
-    """That write or order: chat model and cross-encoder."""
+    """Chat model and reranker."""
     options: str
-    """Filter, budget, depth."""
+    """Filter, token budget, depth."""
     code: str
-    """Of Polygraph, and of the method where it is your own."""
+    """Code of Polygraph, and of the method if it is the user's own."""
 
     @property
     def key(self) -> str:
-        """One digest of them all."""
+        """Digest of all parts."""
         return digest(*self.as_dict().values())
 
     def as_dict(self) -> dict[str, str]:
-        """By name, for a line of the file."""
+        """Return the parts by name, for a line of the results file."""
         return asdict(self)
 
 
-NAMES = tuple(f.name for f in fields(Grounds))
-"""Of the parts, in the order in which they are told."""
+PARTS = tuple(f.name for f in fields(Provenance))
+"""Names of the parts, in the order in which reports list them."""
 
 
-def short(*parts: str) -> str:
-    """A digest of a part."""
-    return digest(*parts)[:_DIGITS]
+def part_digest(*texts: str) -> str:
+    """Return the digest of one part."""
+    return digest(*texts)[:_DIGITS]
 
 
-def code_of(method: Method) -> str:
-    """Digest of the code that a method runs on: the release alone would not tell of a change within it."""
-    return short(_package(), _own(type(method)))
+def code_digest(method: Method) -> str:
+    """Return the digest of the code that a method runs; the version alone would miss changes within a release."""
+    return part_digest(_polygraph_digest(), _own_source(type(method)))
 
 
-def code_under(root: Traversable) -> str:
-    """Digest of the modules and prompts of a package, by path; parts that no result rests on are left out."""
+def package_digest(root: Traversable) -> str:
+    """Return the digest of the modules and prompts of a package, by path, without unrelated sub-packages."""
     return digest(*(part for name, text in _texts(root, "") for part in (name, text)))
 
 
@@ -67,20 +67,20 @@ def _texts(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
     for each in sorted(folder.iterdir(), key=lambda each: each.name):
         name = f"{path}{each.name}"
         if each.is_dir():
-            if name not in _ELSEWHERE:
+            if name not in _UNRELATED:
                 yield from _texts(each, f"{name}/")
         elif name.endswith((".py", ".md")):
             yield name, each.read_text(encoding="utf-8")
 
 
 @cache
-def _package() -> str:
-    return code_under(files("polygraph"))
+def _polygraph_digest() -> str:
+    return package_digest(files("polygraph"))
 
 
 @cache
-def _own(method: type) -> str:
-    """Text of the module of a method that is not ours; empty where there is none, as at a prompt."""
+def _own_source(method: type) -> str:
+    """Return the source of the module of a user's method; empty if there is none, as in an interactive session."""
     if method.__module__.startswith("polygraph."):
         return ""
     try:

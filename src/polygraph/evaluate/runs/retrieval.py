@@ -1,4 +1,4 @@
-"""Put questions to methods and measure what they find; no answer is written and no judge is asked."""
+"""Measurement of retrieval: methods are asked questions with gold evidence. No answer is written, no judge is asked."""
 
 import threading
 import time
@@ -7,19 +7,22 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 
 from polygraph.errors import BadInput, BudgetReached, MissingLayer, WorkFailed
-from polygraph.evaluate.metrics.relevance import Gold, found_in, gold_of
-from polygraph.evaluate.metrics.retrieval import KS, UNITS, check_metric, depth_of, unit_of
+from polygraph.evaluate.metrics.relevance import ResolvedGold, rank_gold, resolve_gold
+from polygraph.evaluate.metrics.retrieval import KS, UNITS, check_metric, metric_unit, search_depth
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.reports.retrieval_report import Counts, RetrievalReport, report
-from polygraph.evaluate.runs.provenance import Grounds, code_of, short
-from polygraph.evaluate.runs.result_file import Measured, MeasuredFile, changes
+from polygraph.evaluate.records import QuestionResult
+from polygraph.evaluate.reports.retrieval_report import QuestionCounts, RetrievalReport, summarise_retrieval
+from polygraph.evaluate.runs.provenance import Provenance, code_digest, part_digest
+from polygraph.evaluate.runs.result_file import ResultFile, stale_results
+from polygraph.indexing.progress import Progress
 from polygraph.models import Models
 from polygraph.models.protocols import Embedder
-from polygraph.models.thread_pool import in_turn
+from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Json, Retrieval, Usage
 from polygraph.retrieve.base import Method, require
 from polygraph.store.layers import CHUNK_VECTOR_LAYERS, NAME_VECTOR_LAYERS, with_dependencies
@@ -27,27 +30,26 @@ from polygraph.store.snapshot import Snapshot
 
 _KEPT_RANKS = 20
 
-Retrieve = Callable[[str, str], Retrieval]
-"""From question and name of a method to what it finds, with all options applied."""
-Progress = Callable[[str, int, int], None]
+Retrieve: TypeAlias = Callable[[str, str], Retrieval]
+"""Retrieves for a question with a method, given by name, with all options applied."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """What a run of `evaluate_retrieval` is asked to do."""
+class RetrievalOptions:
+    """Options of `evaluate_retrieval`."""
 
     ks: tuple[int, ...] = KS
     """Depths of the metrics."""
     metric: str = ""
-    """The metric by which methods are compared; empty: chosen by the gold that there is."""
+    """The metric that methods are compared by; empty: `default_metric`."""
     limit: int | None = None
-    """Ask a seeded sample of so many questions; of those with gold for `metric`, if one is named."""
+    """Number of questions to sample with the seed; if `metric` is given, of those with gold for it."""
     seed: int = 0
-    """Of the sample, of the bootstrap and of the tests."""
+    """Of the sample, the bootstrap and the tests."""
     output: Path | None = None
-    """File of single results, from which a later run goes on."""
+    """Results file, from which a later run resumes."""
     scope: Mapping[str, Json] | None = None
-    """What else the results depend on, such as filter and budget."""
+    """Anything else that the results depend on, such as filter and token budget."""
 
 
 def evaluate_retrieval(
@@ -56,57 +58,57 @@ def evaluate_retrieval(
     retrieve: Retrieve,
     index: Snapshot,
     models: Models,
-    options: Options,
+    options: RetrievalOptions,
     progress: Progress,
 ) -> RetrievalReport:
     """Measure every method on every question that has gold evidence.
 
-    Questions without gold and null questions are not asked, since no ranking is right or wrong for them; they are
-    counted in the report. A question that fails in one method is counted there and asked again by the next run.
+    Questions without gold and null questions are not asked, since no ranking is right or wrong for them; the report
+    counts them. A question that fails with one method is counted as failed there, and the next run asks it again.
 
     Args:
-        questions: with ids that differ.
+        questions: with distinct ids.
         methods: by the names under which they are reported.
-        retrieve: how a question is put to a method.
+        retrieve: asks a method.
         index: that the methods read.
-        models: that they use.
-        options: see `Options`.
-        progress: told after each question.
+        models: that the methods use.
+        options: see `RetrievalOptions`.
+        progress: called after each question.
 
     Raises:
-        MissingLayer: naming the command that builds what is missing, for all methods together.
-        BadInput: if no question can be measured, or the gold documents are not those of the index.
-        BudgetReached: what is done is in the output file, and the same command goes on.
+        MissingLayer: naming the command that builds the missing layers of all methods.
+        BadInput: if no question can be measured, or the gold documents are not in the index.
+        BudgetReached: results so far are in the output file, from which the same command resumes.
     """
-    require_all(index, methods, models)
-    gold = {q.id: gold_of(q, index) for q in questions}
-    counts = _count(questions, gold, index)
-    asked = _asked([q for q in questions if gold[q.id].measurable], gold, options)
+    require_layers(index, methods, models)
+    gold = {q.id: resolve_gold(q, index) for q in questions}
+    counts = _count_questions(questions, gold, index)
+    asked = _sample_with_gold([q for q in questions if gold[q.id].measurable], gold, options)
     if options.metric:
-        # Before anything is asked and paid for.
+        # Checked before any model is paid.
         check_metric(options.metric, [u for u in UNITS if any(gold[q.id].has(u) for q in asked)], options.ks)
     counts = replace(counts, asked=len(asked), types=dict(Counter(q.type for q in asked)))
-    run = Measuring(methods, retrieve, index, models, gold, options)
-    with kept_in(options.output) as file:
-        measured = run.all(asked, progress, file)
-        stale, changed = changes(file.kept if file is not None else {}, measured)
+    run = RetrievalRun(methods, retrieve, index, models, gold, options)
+    with open_results(options.output) as file:
+        results = run.measure(asked, progress, file)
+        stale, changed = stale_results(file.results if file is not None else {}, results)
         counts = replace(counts, stale=stale, changed=changed)
-    timed = {name: is_timed(method, models) for name, method in methods.items()}
-    return report(asked, timed, measured, counts, options.ks, options.metric, options.seed)
+    timed = {name: runs_alone(method, models) for name, method in methods.items()}
+    return summarise_retrieval(asked, timed, results, counts, options.ks, options.metric, options.seed)
 
 
 @contextmanager
-def kept_in(output: Path | None) -> Iterator[MeasuredFile | None]:
-    """The file of single results, if there is to be one."""
+def open_results(output: Path | None) -> Iterator[ResultFile | None]:
+    """Open the results file, if there is to be one."""
     if output is None:
         yield None
         return
-    with MeasuredFile(output) as file:
+    with ResultFile(output) as file:
         yield file
 
 
-class Measuring:
-    """The questions of one index on their way through the methods."""
+class RetrievalRun:
+    """Measures methods on the questions of one index."""
 
     def __init__(
         self,
@@ -114,32 +116,37 @@ class Measuring:
         retrieve: Retrieve,
         index: Snapshot,
         models: Models,
-        gold: Mapping[str, Gold],
-        options: Options,
+        gold: Mapping[str, ResolvedGold],
+        options: RetrievalOptions,
     ) -> None:
         self._methods = methods
         self._retrieve = retrieve
         self._index = index
         self._models = models
         self._gold = gold
-        self._depth = depth_of(options.ks)
-        self._grounds = {
-            name: _grounds(name, m, index, models, options, self._depth) for name, m in methods.items()
+        self._depth = search_depth(options.ks)
+        self._provenance = {
+            name: _method_provenance(name, m, index, models, options, self._depth)
+            for name, m in methods.items()
         }
         self._lock = threading.Lock()
 
-    def all(
-        self, questions: Sequence[Question], progress: Progress, file: MeasuredFile | None
-    ) -> list[Measured]:
-        """Measure every question with every method, as far as the file does not have it."""
-        grounds = {
-            (q.id, name): replace(common, question=short(_what_is_asked(q)))
+    def measure(
+        self, questions: Sequence[Question], progress: Progress, file: ResultFile | None
+    ) -> list[QuestionResult]:
+        """Measure every question with every method, except results that the file already has.
+
+        Returns:
+            By question, then method, in the orders given.
+        """
+        provenance = {
+            (q.id, name): replace(common, question=part_digest(_question_text(q)))
             for q in questions
-            for name, common in self._grounds.items()
+            for name, common in self._provenance.items()
         }
-        keys = {each: g.key for each, g in grounds.items()}
-        kept = file.kept if file is not None else {}
-        done = {key: kept[key] for key in keys.values() if key in kept}
+        keys = {each: p.key for each, p in provenance.items()}
+        stored = file.results if file is not None else {}
+        done = {key: stored[key] for key in keys.values() if key in stored}
         total, n_done = len(keys), sum(key in done for key in keys.values())
         progress("questions", n_done, total)
 
@@ -147,39 +154,39 @@ class Measuring:
             pending = [name for name in names if keys[question.id, name] not in done]
             embedded = self._embed(question.question, pending)
 
-            def one(name: str) -> None:
+            def measure_with(name: str) -> None:
                 nonlocal n_done
-                key = keys[question.id, name]
-                measured = replace(
-                    self._measure(question, name, embedded),
-                    key=key,
-                    rests_on=grounds[question.id, name].as_dict(),
+                each = (question.id, name)
+                result = replace(
+                    self._measure_one(question, name, embedded),
+                    key=keys[each],
+                    rests_on=provenance[each].as_dict(),
                 )
                 with self._lock:
-                    done[key] = measured
+                    done[keys[each]] = result
                     n_done += 1
                     if file is not None:
-                        file.add(measured)
+                        file.add(result)
 
-            in_turn(one, pending)
+            map_in_order(measure_with, pending)
 
         def waiting(names: Sequence[str]) -> list[Question]:
             return [q for q in questions if any(keys[q.id, name] not in done for name in names)]
 
-        # Methods that call no model go one question after the other: each has the machine to itself.
-        quick = [n for n, m in self._methods.items() if is_timed(m, self._models)]
-        slow = [n for n in self._methods if n not in quick]
-        if pending := waiting(quick):
-            self._warm_up(pending[0], quick)
+        # Methods that call no model are timed, so their questions run one at a time.
+        timed = [n for n, m in self._methods.items() if runs_alone(m, self._models)]
+        others = [n for n in self._methods if n not in timed]
+        if pending := waiting(timed):
+            self._warm_up(pending[0], timed)
         for question in pending:
-            ask(question, quick)
+            ask(question, timed)
             progress("questions", n_done, total)
         self._models.calls.map(
-            lambda question: ask(question, slow),
-            waiting(slow),
+            lambda question: ask(question, others),
+            waiting(others),
             on_done=lambda _: progress("questions", n_done, total),
         )
-        # A result of the file bears the id that the question had then.
+        # A stored result has the id that its question had then.
         return [
             replace(done[keys[q.id, name]], question=q.id, method=name)
             for q in questions
@@ -187,7 +194,7 @@ class Measuring:
         ]
 
     def _warm_up(self, question: Question, names: Sequence[str]) -> None:
-        """Load models and layers before anything is timed; what fails here is counted where it is measured."""
+        """Load models and layers before anything is timed; failures are counted when the question is measured."""
         for name in names:
             try:
                 self._retrieve(f"{question.question} ?", name)
@@ -197,70 +204,75 @@ class Measuring:
                 continue
 
     def _embed(self, text: str, names: Sequence[str]) -> dict[str, tuple[float, float, Usage]]:
-        """Embed a question beforehand, so that not only the first method that needs its vector pays for it.
+        """Embed a question in advance, so that its time is charged to every method that needs the vector.
 
         Returns:
-            Seconds, those of the processor, and cost by the name of the embedder. One that is instant keeps no vectors
-            and is left out: every method embeds by itself.
+            Seconds, processor seconds, and usage by the name of the embedder. An instant embedder stores no vectors and
+            is left out: each method embeds the question itself.
         """
         needed = frozenset[str]().union(*(self._methods[name].needs for name in names))
         found: dict[str, tuple[float, float, Usage]] = {}
         for embedder, layers in self._embedders():
             if needed & layers and embedder.name not in found and not getattr(embedder, "instant", False):
-                worked = time.process_time()
+                cpu_s = time.process_time()
                 with self._models.calls.meter() as meter:
                     self._models.calls.embed(embedder, [text], "query", stage="question")
-                worked = time.process_time() - worked
-                found[embedder.name] = (meter.usage.seconds, worked, replace(meter.usage, seconds=0.0))
+                cpu_s = time.process_time() - cpu_s
+                found[embedder.name] = (meter.usage.seconds, cpu_s, replace(meter.usage, seconds=0.0))
         return found
 
     def _embedders(self) -> tuple[tuple[Embedder, frozenset[str]], ...]:
         return (self._models.embedder, CHUNK_VECTOR_LAYERS), (self._models.name_embedder, NAME_VECTOR_LAYERS)
 
-    def _measure(
+    def _measure_one(
         self, question: Question, name: str, embedded: Mapping[str, tuple[float, float, Usage]]
-    ) -> Measured:
-        started, worked = time.perf_counter(), time.process_time()
+    ) -> QuestionResult:
+        started, cpu_started = time.perf_counter(), time.process_time()
         try:
             found = self._retrieve(question.question, name)
         except BudgetReached:
             raise
         except WorkFailed as problem:
-            return Measured(question=question.id, method=name, error=str(problem))
-        seconds, worked = time.perf_counter() - started, time.process_time() - worked
+            return QuestionResult(question=question.id, method=name, error=str(problem))
+        seconds, cpu_s = time.perf_counter() - started, time.process_time() - cpu_started
         usage = found.usage
-        alone = is_timed(self._methods[name], self._models)
+        alone = runs_alone(self._methods[name], self._models)
         used = {e.name for e, layers in self._embedders() if self._methods[name].needs & layers}
         for embedder in sorted(used & embedded.keys()):
             seconds += embedded[embedder][0]
-            worked += embedded[embedder][1]
+            cpu_s += embedded[embedder][1]
             usage = usage + embedded[embedder][2]
-        return Measured(
+        return QuestionResult(
             question=question.id,
             method=name,
-            found=found_in(self._gold[question.id], found, self._index, self._depth),
+            ranks=rank_gold(self._gold[question.id], found, self._index, self._depth),
             ranking=found.ranking[:_KEPT_RANKS],
             n_ranked=len(found.ranking),
             n_evidence=len(found.evidence),
             context_tokens=found.n_tokens,
             ms=round(1000 * seconds, 3),
-            # The clock of the process also runs for what other threads do.
-            cpu_ms=round(1000 * worked, 3) if alone else None,
+            # The process clock also counts the work of other threads.
+            cpu_ms=round(1000 * cpu_s, 3) if alone else None,
             usage=usage,
             empty_because=found.empty_because,
         )
 
 
-def is_timed(method: Method, models: Models) -> bool:
-    """Whether a method's questions are run one after the other, so that its times can be compared.
+def runs_alone(method: Method, models: Models) -> bool:
+    """Return whether the questions of a method run one at a time, so that its times can be compared.
 
-    So are methods whose only call is the answer's, and all where there is no chat model.
+    They do for methods whose only call is the answer's, and for all methods if there is no chat model.
     """
     return models.chat is None or method.calls == "1"
 
 
-def require_all(index: Snapshot, methods: Mapping[str, Method], models: Models) -> None:
-    """Find out what is missing before anything is asked, for all methods at once."""
+def require_layers(index: Snapshot, methods: Mapping[str, Method], models: Models) -> None:
+    """Check for all methods at once that the index has the layers they need.
+
+    Raises:
+        BadInput: if there are no methods.
+        MissingLayer: naming the missing layers of all methods.
+    """
     if not methods:
         raise BadInput("-m names no method. List them with: polygraph methods")
     missing: dict[str, Collection[str]] = {}
@@ -275,83 +287,97 @@ def require_all(index: Snapshot, methods: Mapping[str, Method], models: Models) 
         )
 
 
-def _count(questions: Sequence[Question], gold: Mapping[str, Gold], index: Snapshot) -> Counts:
-    """How many questions there are of which kind, and whether their gold is of this index."""
-    if not questions:
-        raise BadInput("there are no questions to measure. Give a list or a file that holds some")
-    if len(gold) < len(questions):
-        twice = next(i for i, n in Counter(q.id for q in questions).items() if n > 1)
+def check_distinct_ids(questions: Sequence[Question]) -> None:
+    """Check that no two questions have the same id.
+
+    Raises:
+        BadInput: naming an id that occurs twice.
+    """
+    twice = next((i for i, n in Counter(q.id for q in questions).items() if n > 1), "")
+    if twice:
         raise BadInput(f"two questions have the id {twice!r}. Give each its own")
-    if not any(g.measurable for g in gold.values()):
-        raise BadInput(
-            f"none of the {len(questions)} questions has gold evidence (`evidence`: document ids) or an answer "
-            "that can be looked for in passages, so retrieval cannot be measured on them. Add one of these, or compare "
-            "answers instead: polygraph eval questions --questions FILE --output STUDY"
-        )
-    known = index.store.document_hashes().keys()
-    named = dict.fromkeys(d for g in gold.values() for need in g.documents for d in sorted(need))
-    gone = [d for d in named if d not in known]
-    if named and len(gone) == len(named):
-        example = min(known, default="none")
-        raise BadInput(
-            f"none of the {len(named)} gold documents is in the index at {index.folder}: the questions name "
-            f"{gone[0]!r}, and the index has documents like {example!r}. Evidence must be document ids, as `polygraph "
-            "status --documents` lists them; a corpus file keeps the ids of its lines if the file itself is indexed, "
-            "not its folder"
-        )
-    allowed = index.documents_allowed
-    outside = [d for d in named if allowed is not None and d in known and d not in allowed]
-    return Counts(
-        total=len(questions),
-        null=sum(q.null for q in questions),
-        incomplete=sum(not q.evidence_complete for q in questions),
-        without_gold=sum(not gold[q.id].measurable and not q.null for q in questions),
-        gold_documents=len(named),
-        gone=tuple(gone),
-        outside=tuple(outside),
-        unplaced=sum(g.unplaced for g in gold.values()),
-    )
 
 
-def sample(questions: list[Question], options: Options) -> list[Question]:
-    """A seeded sample in the order of the file."""
+def sample_questions(questions: list[Question], options: RetrievalOptions) -> list[Question]:
+    """Return a seeded sample of the questions, in their order."""
     if options.limit is None or options.limit >= len(questions):
         return questions
     if options.limit < 1:
         raise BadInput(f"--limit {options.limit} leaves no question. Give at least 1")
     rng = np.random.default_rng(options.seed)
-    taken = rng.permutation(len(questions))[: options.limit]
-    return [questions[i] for i in sorted(taken.tolist())]
+    chosen = rng.permutation(len(questions))[: options.limit]
+    return [questions[i] for i in sorted(chosen.tolist())]
 
 
-def _asked(questions: list[Question], gold: Mapping[str, Gold], options: Options) -> list[Question]:
-    """All questions, or a sample: of those with gold for the metric that is named, so that others do not use it up."""
+def _sample_with_gold(
+    questions: list[Question], gold: Mapping[str, ResolvedGold], options: RetrievalOptions
+) -> list[Question]:
+    """Sample among the questions with gold for the given metric, so that the limit is not spent on others."""
     if options.limit is None or not options.metric:
-        return sample(questions, options)
-    unit = unit_of(options.metric)
-    return sample([q for q in questions if gold[q.id].has(unit)] or questions, options)
+        return sample_questions(questions, options)
+    unit = metric_unit(options.metric)
+    return sample_questions([q for q in questions if gold[q.id].has(unit)] or questions, options)
 
 
-def _what_is_asked(question: Question) -> str:
-    """Everything of a question that its result depends on."""
+def _count_questions(
+    questions: Sequence[Question], gold: Mapping[str, ResolvedGold], index: Snapshot
+) -> QuestionCounts:
+    """Count the questions by kind, and check that their gold belongs to this index."""
+    if not questions:
+        raise BadInput("there are no questions to measure. Give a list or a file with at least one")
+    check_distinct_ids(questions)
+    if not any(g.measurable for g in gold.values()):
+        raise BadInput(
+            f"none of the {len(questions)} questions has gold evidence (`evidence`: document ids) or an answer that "
+            "can be searched for in passages, so retrieval cannot be measured. Add one of these, or compare answers "
+            "instead: polygraph eval questions --questions FILE --output STUDY"
+        )
+    known = index.store.documents.hashes().keys()
+    documents = dict.fromkeys(d for g in gold.values() for ids in g.documents for d in sorted(ids))
+    missing = [d for d in documents if d not in known]
+    if documents and len(missing) == len(documents):
+        example = min(known, default="none")
+        raise BadInput(
+            f"none of the {len(documents)} gold documents is in the index at {index.folder}: the questions name "
+            f"{missing[0]!r}, and the index has documents like {example!r}. Evidence must be document ids, as listed "
+            "by `polygraph status --documents`; to keep the ids of a corpus file, index the file itself, not its folder"
+        )
+    allowed = index.documents_allowed
+    outside = [d for d in documents if allowed is not None and d in known and d not in allowed]
+    return QuestionCounts(
+        total=len(questions),
+        null=sum(q.null for q in questions),
+        incomplete=sum(not q.evidence_complete for q in questions),
+        without_gold=sum(not gold[q.id].measurable and not q.null for q in questions),
+        gold_documents=len(documents),
+        missing_documents=tuple(missing),
+        filtered_documents=tuple(outside),
+        missing_passages=sum(g.n_missing_passages for g in gold.values()),
+    )
+
+
+def _question_text(question: Question) -> str:
+    """Return everything about a question that its result depends on."""
     return repr(replace(question, id="", type="", references=(), more={}))
 
 
-def _grounds(
-    name: str, method: Method, index: Snapshot, models: Models, options: Options, depth: int
-) -> Grounds:
-    """Everything else that a result depends on."""
+def _method_provenance(
+    name: str, method: Method, index: Snapshot, models: Models, options: RetrievalOptions, depth: int
+) -> Provenance:
+    """Return everything but the question that a result of a method depends on."""
     parameters = {f.name: getattr(method, f.name) for f in fields(method)}  # type: ignore[arg-type]
-    return Grounds(
+    return Provenance(
         question="",
-        method=short(name, type(method).__qualname__, repr(parameters)),
-        index=short(
+        method=part_digest(name, type(method).__qualname__, repr(parameters)),
+        index=part_digest(
             *(f"{layer}={index.versions.get(layer, '')}" for layer in with_dependencies(method.needs))
         ),
-        models=short(
+        models=part_digest(
             models.chat.name if models.chat is not None else "",
             models.reranker.name if models.reranker is not None else "",
         ),
-        options=short(repr(sorted((options.scope or {}).items(), key=lambda pair: pair[0])), str(depth)),
-        code=code_of(method),
+        options=part_digest(
+            repr(sorted((options.scope or {}).items(), key=lambda pair: pair[0])), str(depth)
+        ),
+        code=code_digest(method),
     )

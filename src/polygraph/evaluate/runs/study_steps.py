@@ -1,51 +1,48 @@
-"""The steps of a study: answer, align, judge. Each goes on from what its file holds already."""
+"""The steps of a study: answer, align, judge. Each resumes from the lines of its file."""
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Protocol
+from dataclasses import asdict
 
 from polygraph.errors import BadInput, UnusableReply
 from polygraph.evaluate.judging import listwise
-from polygraph.evaluate.judging.judgements import Judgement
-from polygraph.evaluate.judging.length_alignment import ATTEMPTS, TOLERANCE, Aligned, How, align, count_words
-from polygraph.evaluate.judging.listwise import Lister
-from polygraph.evaluate.judging.pairwise import Design, Pair, PairJudge, Run, judge_pairs
+from polygraph.evaluate.judging.judgements import Judgement, ParallelMap
+from polygraph.evaluate.judging.length_alignment import (
+    ATTEMPTS,
+    TOLERANCE,
+    AlignedPair,
+    align_lengths,
+    unaligned_pair,
+)
+from polygraph.evaluate.judging.listwise import ListwiseJudge
+from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, PairJudge, judge_pairs
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.runs.study_folder import Study, StudyAnswer
+from polygraph.evaluate.records import StudyAnswer, strip_citations
+from polygraph.evaluate.runs.study_folder import StudyFolder
+from polygraph.indexing.progress import Progress
 from polygraph.models import ChatModel, Models
 from polygraph.models.calls import Calls
-from polygraph.models.thread_pool import in_turn
+from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Answer
 from polygraph.tasks.answer import NO_ANSWER, lengthen_answer, write_answer
 
-_MARKS = re.compile(r"\s*(?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+")
-
-
-class Told(Protocol):
-    """Told how far a step has come."""
-
-    def __call__(self, stage: str, done: int, total: int) -> None:
-        """`done` of `total` items of a stage are finished."""
-
 
 def answer_questions(
-    study: Study,
+    study: StudyFolder,
     questions: Sequence[Question],
     methods: Sequence[str],
     ask: Callable[[str, str], Answer],
-    run: Run,
-    told: Told,
+    run: ParallelMap,
+    progress: Progress,
 ) -> list[StudyAnswer]:
-    """Answer every question with every method, those that stand in the study aside.
+    """Answer every question with every method, unless the study already has the answer.
 
     Args:
-        study: whose ``answers.jsonl`` is added to, answer by answer.
+        study: gets each answer as soon as it exists.
         questions: in order.
         methods: names, in order.
         ask: answers a question (its text) with a method (its name).
-        run: applies a function to questions, in parallel if it likes.
-        told: of the progress.
+        run: applies a function to questions, possibly in parallel.
+        progress: called after each answer.
 
     Returns:
         All answers, by question, then method, in the orders given.
@@ -53,219 +50,233 @@ def answer_questions(
     done = {a.key: a for a in study.answers()}
     total = len(questions) * len(methods)
     wanted = [q for q in questions if any((q.id, m) not in done for m in methods)]
-    told("answers", total - sum((q.id, m) not in done for q in wanted for m in methods), total)
+    progress("answers", total - sum((q.id, m) not in done for q in wanted for m in methods), total)
 
     def work(question: Question) -> None:
-        def one(name: str) -> None:
-            if (question.id, name) not in done:
-                answer = StudyAnswer.of(question.id, name, ask(question.question, name))
+        def answer_with(method: str) -> None:
+            if (question.id, method) not in done:
+                answer = StudyAnswer.from_answer(question.id, method, ask(question.question, method))
                 study.add_answer(answer)
                 done[answer.key] = answer
-                told("answers", len(done), total)
+                progress("answers", len(done), total)
 
-        # The methods one after the other, so that what they share is asked once.
-        in_turn(one, methods)
+        # Methods run in turn, so that calls they share are made once.
+        map_in_order(answer_with, methods)
 
     for _ in run(work, wanted):
         pass
-    place = {q.id: i for i, q in enumerate(questions)}
-    ordered = sorted(done.values(), key=lambda a: (place.get(a.question, len(place)), a.question, a.method))
-    study.put_in_order("answers", [a.as_json() for a in ordered])
+    position = {q.id: i for i, q in enumerate(questions)}
+    ordered = sorted(
+        done.values(), key=lambda a: (position.get(a.question, len(position)), a.question, a.method)
+    )
+    study.write("answers", [a.as_json() for a in ordered])
     return [done[q.id, m] for q in questions for m in methods]
 
 
-def plain(text: str) -> str:
-    """An answer as a judge sees it: without the numbers of its citations, which say nothing without the evidence.
-
-    >>> plain("She lit the lamp [1][3]. Nobody paid [2, 4].")
-    'She lit the lamp. Nobody paid.'
-    """
-    return _MARKS.sub("", text).strip()
-
-
 def align_answers(
-    study: Study,
+    study: StudyFolder,
     questions: Sequence[Question],
     pairs: Sequence[tuple[str, str]],
     answers: Mapping[tuple[str, str], StudyAnswer],
     models: Models,
-    told: Told,
+    progress: Progress,
     *,
     tolerance: int = TOLERANCE,
     attempts: int = ATTEMPTS,
-) -> list[Aligned]:
-    """Bring the answers of each pair of methods to equal length, question by question.
+) -> list[AlignedPair]:
+    """Align the lengths of the answers of each pair of methods, question by question.
 
-    The generator is the model that wrote the answers; a shorter one is written again from its own context. Where an
-    answer refuses, both stay as they came, and no call is made.
+    The chat model that wrote the answers rewrites the shorter one from its own context. If either answer is a refusal,
+    both stay as they are, and no call is made.
 
     Raises:
         BadInput: if there is no chat model.
     """
-    chat = needed(models)
+    chat = require_chat(models)
     done = {(p.question, p.a, p.b): p for p in study.aligned()}
     todo = [(q, a, b) for a, b in pairs for q in questions if (q.id, a, b) not in done]
     total = len(pairs) * len(questions)
 
     def work(item: tuple[Question, str, str]) -> None:
         question, a, b = item
-        texts = (plain(answers[question.id, a].text), plain(answers[question.id, b].text))
-
-        def write(method: str, target: int, attempt: int) -> str:
-            context = answers[question.id, method].context
-            text = write_answer(
-                question.question, context, models, chat, method=method, target_words=target, sample=attempt
-            )
-            # Asked for more words, it may refuse; the former answer is then kept, being nearer to the target.
-            return "" if text.lstrip().startswith(NO_ANSWER) else plain(text)
-
-        def append(method: str, text: str, n_words: int) -> str:
-            return plain(lengthen_answer(question.question, text, n_words, models, chat, method=method))
-
-        if answers[question.id, a].refused or answers[question.id, b].refused:
-            made = _as_it_came(question.id, a, b, texts, "refused")
-        else:
-            try:
-                made = align(
-                    question.id,
-                    (a, b),
-                    texts,
-                    write=write,
-                    append=append,
-                    tolerance=tolerance,
-                    attempts=attempts,
-                )
-            except UnusableReply:
-                # Nothing usable came back: the pair stays of unequal length.
-                made = replace(_as_it_came(question.id, a, b, texts, "discarded"), attempts=attempts)
+        made = _align_pair(
+            question, (answers[question.id, a], answers[question.id, b]), models, chat, tolerance, attempts
+        )
         study.append("aligned", [asdict(made)])
         done[made.question, made.a, made.b] = made
-        told("alignment", len(done), total)
+        progress("alignment", len(done), total)
 
     for _ in models.calls.map(work, todo):
         pass
-    place = {q.id: i for i, q in enumerate(questions)}
-    ordered = sorted(done.values(), key=lambda p: (p.a, p.b, place.get(p.question, len(place)), p.question))
-    study.put_in_order("aligned", [asdict(p) for p in ordered])
+    position = {q.id: i for i, q in enumerate(questions)}
+    ordered = sorted(
+        done.values(), key=lambda p: (p.a, p.b, position.get(p.question, len(position)), p.question)
+    )
+    study.write("aligned", [asdict(p) for p in ordered])
     return [done[q.id, a, b] for a, b in pairs for q in questions]
 
 
-def judge_aligned(
-    study: Study,
-    questions: Sequence[Question],
-    aligned: Iterable[Aligned],
-    judge: PairJudge,
-    how: Design,
-    calls: Calls,
-    told: Told,
-) -> list[Judgement]:
-    """Judge what could be aligned by the unbiased protocol.
-
-    Returns:
-        All judgements of this judge, those of earlier runs included.
-    """
-    texts = {q.id: q.question for q in questions}
-    pairs = [
-        Pair(question=p.question, text=texts[p.question], a=p.a, b=p.b, answers=p.texts)
-        for p in aligned
-        if p.how != "discarded"
-    ]
-    known = study.judgements()
-    before = [j for j in known if j.protocol == how.protocol and j.judge == judge.name]
-    total, count = how.n_calls(len(pairs)), len(before)
-
-    def keep(judgement: Judgement) -> None:
-        nonlocal count
-        study.append("judgements", [judgement.as_json()])
-        count += 1
-        told("judgements", count, total)
-
-    found = judge_pairs(pairs, judge, how, run=calls.map, keep=keep, done=before)
-    _put_in_order(study, [*known, *found])
-    return before + found
-
-
-def judge_together(
-    study: Study,
-    questions: Sequence[Question],
-    answers: Mapping[tuple[str, str], StudyAnswer],
-    methods: Sequence[str],
-    judge: Lister,
-    trials: int,
-    calls: Calls,
-    told: Told,
-) -> list[Judgement]:
-    """Have the answers of all methods scored together.
-
-    Returns:
-        All judgements of lists by this judge, those of earlier runs included.
-    """
-    known = study.judgements()
-    before = [j for j in known if j.protocol == listwise.PROTOCOL and j.judge == judge.name]
-    total, count = 2 * len(methods) * len(questions) * trials, len(before)
-
-    def keep(judgement: Judgement) -> None:
-        nonlocal count
-        study.append("judgements", [judgement.as_json()])
-        count += 1
-        told("judgements", count, total)
-
-    found = listwise.judge_lists(
-        {q.id: q.question for q in questions},
-        {key: plain(answer.text) for key, answer in answers.items()},
-        methods,
-        judge,
-        run=calls.map,
-        trials=trials,
-        keep=keep,
-        done=before,
-    )
-    _put_in_order(study, [*known, *found])
-    return before + found
-
-
-def add_marks(study: Study, marks: Sequence[Judgement]) -> None:
-    """Keep the marks of a sheet; a mark on answers that the same person has marked before takes its place."""
-    study.append("judgements", [j.as_json() for j in marks])
-    # Read back: of two marks on the same answers in another order both count, of two in the same order the later.
-    _put_in_order(study, study.judgements())
-
-
-def unaligned(
+def unaligned_answers(
     questions: Sequence[Question],
     pairs: Sequence[tuple[str, str]],
     answers: Mapping[tuple[str, str], StudyAnswer],
-) -> list[Aligned]:
-    """Answers as they came, for protocols that do not align them."""
-    found = []
-    for a, b in pairs:
-        for q in questions:
-            texts = (plain(answers[q.id, a].text), plain(answers[q.id, b].text))
-            found.append(_as_it_came(q.id, a, b, texts, "free"))
-    return found
+) -> list[AlignedPair]:
+    """Return the pairs of answers as they are, for protocols without length alignment."""
+    return [
+        unaligned_pair(q.id, (a, b), _stripped(answers[q.id, a], answers[q.id, b]), "free")
+        for a, b in pairs
+        for q in questions
+    ]
 
 
-def needed(models: Models) -> ChatModel:
-    """The chat model.
+def judge_aligned(
+    study: StudyFolder,
+    questions: Sequence[Question],
+    aligned: Iterable[AlignedPair],
+    judge: PairJudge,
+    design: JudgingDesign,
+    calls: Calls,
+    progress: Progress,
+) -> list[Judgement]:
+    """Judge the pairs that were not discarded.
+
+    Returns:
+        All judgements of this judge by this protocol, including those of earlier runs.
+    """
+    texts = {q.id: q.question for q in questions}
+    pairs = [
+        AnswerPair(question=p.question, text=texts[p.question], a=p.a, b=p.b, answers=p.texts)
+        for p in aligned
+        if p.how != "discarded"
+    ]
+    recorder = _JudgementRecorder(study, design.protocol, judge.name, design.n_calls(len(pairs)), progress)
+    return recorder.finish(
+        judge_pairs(pairs, judge, design, run=calls.map, on_judgement=recorder.record, done=recorder.earlier)
+    )
+
+
+def judge_together(
+    study: StudyFolder,
+    questions: Sequence[Question],
+    answers: Mapping[tuple[str, str], StudyAnswer],
+    methods: Sequence[str],
+    judge: ListwiseJudge,
+    trials: int,
+    calls: Calls,
+    progress: Progress,
+) -> list[Judgement]:
+    """Judge the answers of all methods together.
+
+    Returns:
+        All listwise judgements of this judge, including those of earlier runs.
+    """
+    total = 2 * len(methods) * len(questions) * trials
+    recorder = _JudgementRecorder(study, listwise.PROTOCOL, judge.name, total, progress)
+    return recorder.finish(
+        listwise.judge_lists(
+            {q.id: q.question for q in questions},
+            {key: strip_citations(answer.text) for key, answer in answers.items()},
+            methods,
+            judge,
+            run=calls.map,
+            trials=trials,
+            on_judgement=recorder.record,
+            done=recorder.earlier,
+        )
+    )
+
+
+def add_ratings(study: StudyFolder, ratings: Sequence[Judgement]) -> None:
+    """Add the ratings of a sheet; a later rating by the same rater of the same answers replaces the earlier one."""
+    study.append("judgements", [j.as_json() for j in ratings])
+    # Read back: of two ratings of the same answers in different orders both count, in the same order the later one.
+    _write_sorted(study, study.judgements())
+
+
+def require_chat(models: Models) -> ChatModel:
+    """Return the chat model.
 
     Raises:
-        BadInput: if there is none.
+        BadInput: if none is configured.
     """
     if models.chat is None:
         raise BadInput(
             "answers are aligned and judged by a chat model, and none is configured. Set POLYGRAPH_CHAT_MODEL and "
-            "OPENAI_BASE_URL or OPENAI_API_KEY; or measure without one: polygraph eval retrieval"
+            "OPENAI_BASE_URL or OPENAI_API_KEY; or measure retrieval, which needs none: polygraph eval retrieval"
         )
     return models.chat
 
 
-def _put_in_order(study: Study, judgements: Sequence[Judgement]) -> None:
+class _JudgementRecorder:
+    """Appends judgements of one judge to a study as they come, and reports progress."""
+
+    def __init__(self, study: StudyFolder, protocol: str, judge: str, total: int, progress: Progress) -> None:
+        self._study = study
+        self._all = study.judgements()
+        self.earlier = [j for j in self._all if j.protocol == protocol and j.judge == judge]
+        self._count, self._total = len(self.earlier), total
+        self._progress = progress
+
+    def record(self, judgement: Judgement) -> None:
+        self._study.append("judgements", [judgement.as_json()])
+        self._count += 1
+        self._progress("judgements", self._count, self._total)
+
+    def finish(self, found: Sequence[Judgement]) -> list[Judgement]:
+        """Sort the file; return earlier and new judgements of the judge."""
+        _write_sorted(self._study, [*self._all, *found])
+        return [*self.earlier, *found]
+
+
+def _write_sorted(study: StudyFolder, judgements: Sequence[Judgement]) -> None:
     ordered = sorted(
         judgements, key=lambda j: (j.protocol, j.judge, j.trial, j.question, j.methods, j.repeat)
     )
-    study.put_in_order("judgements", [j.as_json() for j in ordered])
+    study.write("judgements", [j.as_json() for j in ordered])
 
 
-def _as_it_came(question: str, a: str, b: str, texts: tuple[str, str], how: How) -> Aligned:
-    words = (count_words(texts[0]), count_words(texts[1]))
-    return Aligned(question=question, a=a, b=b, texts=texts, words=words, attempts=0, how=how)
+def _stripped(a: StudyAnswer, b: StudyAnswer) -> tuple[str, str]:
+    return strip_citations(a.text), strip_citations(b.text)
+
+
+def _align_pair(
+    question: Question,
+    answers: tuple[StudyAnswer, StudyAnswer],
+    models: Models,
+    chat: ChatModel,
+    tolerance: int,
+    attempts: int,
+) -> AlignedPair:
+    contexts = {a.method: a.context for a in answers}
+    methods, texts = (answers[0].method, answers[1].method), _stripped(*answers)
+
+    def rewrite(method: str, target: int, attempt: int) -> str:
+        text = write_answer(
+            question.question,
+            contexts[method],
+            models,
+            chat,
+            method=method,
+            target_words=target,
+            sample=attempt,
+        )
+        # Asked for more words, the model may refuse. The earlier answer is closer to the target and is kept.
+        return "" if text.lstrip().startswith(NO_ANSWER) else strip_citations(text)
+
+    def append(method: str, text: str, n_words: int) -> str:
+        return strip_citations(lengthen_answer(question.question, text, n_words, models, chat, method=method))
+
+    if answers[0].refused or answers[1].refused:
+        return unaligned_pair(question.id, methods, texts, "refused")
+    try:
+        return align_lengths(
+            question.id,
+            methods,
+            texts,
+            rewrite=rewrite,
+            append=append,
+            tolerance=tolerance,
+            attempts=attempts,
+        )
+    except UnusableReply:
+        return unaligned_pair(question.id, methods, texts, "discarded", attempts)

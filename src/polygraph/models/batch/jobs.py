@@ -20,8 +20,8 @@ from polygraph.errors import BadInput, BudgetReached, RequestsWaiting, StorageFa
 from polygraph.models.batch.lines import ReplyLine, read_at, request_line, scan
 from polygraph.models.batch.store import BatchRow, BatchStore, Came
 from polygraph.models.cache import Attempt, CallStore
+from polygraph.models.chat_completion import is_rejected, prompt_tokens, read_completion
 from polygraph.models.protocols import ChatRequest
-from polygraph.models.providers.openai import is_rejected, prompt_tokens, read_completion
 from polygraph.models.retry import Sender
 from polygraph.models.transport import TransportError
 

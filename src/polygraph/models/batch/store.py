@@ -173,8 +173,8 @@ class BatchStore:
                 "DELETE FROM batch WHERE key = ? AND state = 'came'", [(key,) for key in sorted(keys)]
             )
 
-    def give_up(self, file: str) -> int:
-        """No longer wait for the requests of a file, so that they are written again; tell how many."""
+    def abandon(self, file: str) -> int:
+        """Stop waiting for the replies to a file, so that its requests are written again; return their number."""
         with self._store.transaction() as run:
             return run.execute(
                 f"DELETE FROM batch WHERE {_WAITS} AND file = ?",  # noqa: S608

@@ -1,8 +1,8 @@
 """Any endpoint that speaks the OpenAI protocol: OpenAI, Azure, vLLM, Ollama, llama.cpp, LM Studio and others.
 
-What an endpoint can do is found by asking: a request starts with all that helps (a JSON schema, streaming,
-usage at the end of the stream) and does without what the endpoint refuses, which is then remembered. Such
-refusals come at once and are not billed, so they are not in the ledger.
+The features of an endpoint are found by trying: a request starts with everything useful (a JSON schema, streaming,
+usage at the end of the stream) and drops what the endpoint refuses, which is then remembered. Such refusals come at
+once and are not billed, so they are not in the ledger.
 """
 
 import json
@@ -12,51 +12,42 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
-from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
 from polygraph.errors import BadInput, ModelRefused
+from polygraph.models.chat_completion import MAX_REPLY_CHARS, checked_reply, is_rejected, prompt_tokens
 from polygraph.models.protocols import ChatReply, ChatRequest, TextKind, Vectors
 from polygraph.models.rate_limit import limit_in_message
 from polygraph.models.transport import TransportError, report_headers
-from polygraph.text.tokens import count_many, count_tokens, truncate
+from polygraph.text.tokens import count_many, truncate
 
 Structured: TypeAlias = Literal["auto", "json_schema", "json_object", "plain"]
 
 OPENAI_URL = "https://api.openai.com/v1"
 CONNECT_S = 15.0
-"""Longest wait for a connection; `timeout_s` is for answers."""
-LONGEST_REPLY = 4_000_000
-"""Characters after which a reply that does not end is cut off."""
-WORDLESS = 10
-"""Times `timeout_s` that a stream may live on signs of life alone, without a word of an answer or of thought."""
-_MOST_TOKENS = 1_000_000_000
-"""No reply has more: a larger number is not a number of tokens."""
+"""Timeout of a connection; `timeout_s` applies to answers."""
+MAX_IDLE_TIMEOUTS = 10
+"""A stream of keep-alive messages without any text ends after this many times `timeout_s`."""
 BATCH_TEXTS = 128
 BATCH_TOKENS = 100_000
-"""Largest batch of an embedder; OpenAI itself takes 300,000 tokens."""
+"""Largest batch of an embedder; OpenAI accepts 300,000 tokens."""
 
 _DIMENSIONS = {
     "text-embedding-3-small": 1536,
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
-_TOO_MUCH = re.compile(
-    r"context.{0,20}(length|window|size)|maximum context|too (long|large|many tokens)"
-    r"|content.?(filter|policy)|content management policy|safety system|string_above_max_length",
-    re.IGNORECASE,
-)
 
 
-class _Refused(Exception):
-    """The endpoint does not take a request of this form (400 or 422, or it does not stream)."""
+class _FormRefused(Exception):
+    """The endpoint does not accept a request of this form (400 or 422, or it does not stream)."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Form:
-    """What a request makes use of."""
+    """Features of the protocol that a request uses."""
 
     structured: Literal["json_schema", "json_object", "plain"]
     stream: bool = True
@@ -65,12 +56,12 @@ class _Form:
     temperature: bool = True
 
     def weaker(self, refusal: str, request: ChatRequest, proven: "_Form | None") -> "_Form | None":
-        """Return what to try after a refusal, or None.
+        """Return the form to try after a refusal, or None.
 
         Args:
-            refusal: what the endpoint said, in lower case.
-            request: what was asked.
-            proven: a form that this endpoint has taken: what it has is not the reason.
+            refusal: message of the endpoint, in lower case.
+            request: the request that was refused.
+            proven: a form that this endpoint has accepted, whose features are not the reason.
         """
         structured = bool(request.schema) and self.structured != "plain"
         steps: list[tuple[bool, str, _Form | None]] = [
@@ -87,7 +78,7 @@ class _Form:
         for possible, words, form in steps:
             if possible and re.search(words, refusal):
                 return form
-        # It did not say what it minds: try without what it has never been seen to take.
+        # The message names no feature: drop one that the endpoint has never accepted.
         if structured and (proven is None or proven.structured != self.structured):
             return self._less_structured()
         if self.stream and proven is None:
@@ -102,7 +93,7 @@ class _Form:
 
 
 class _Endpoint:
-    """The connection that a chat model or embedder holds, and what its errors mean."""
+    """The connection of a chat model or embedder, and the meaning of its errors."""
 
     def __init__(self, model: str, base_url: str | None, api_key: str | None, timeout_s: float) -> None:
         base_url = base_url or OPENAI_URL
@@ -122,13 +113,13 @@ class _Endpoint:
 
     @property
     def client(self) -> Any:
-        """The SDK's client, made at the first call because importing the SDK takes long."""
+        """The client of the SDK, created at the first call because importing the SDK is slow."""
         with self._lock:
             if self._client is None:
                 import openai
 
                 self._client = openai.OpenAI(
-                    # Local servers want none, but the SDK insists on one.
+                    # Local servers need none, but the SDK requires one.
                     api_key=self._api_key or "none",
                     base_url=self.base_url,
                     timeout=openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
@@ -140,23 +131,23 @@ class _Endpoint:
             return self._client
 
     def explain(self, error: Exception) -> Exception:
-        """Turn an error of the SDK, or of what lies under it, into ours."""
+        """Convert an error of the SDK, or of a library below it, into one of ours."""
         import openai
 
         text = self._clean(str(error))
         if isinstance(error, openai.APITimeoutError) or "timeout" in type(error).__name__.lower():
-            return TransportError(f"nothing came for {self.timeout_s:g} s", kind="timeout")
+            return TransportError(f"no data for {self.timeout_s:g} s", kind="timeout")
         if isinstance(error, openai.APIConnectionError):
             cause = self._clean(str(error.__cause__ or error))
             return TransportError(f"the connection failed ({cause})", kind="connection")
         if isinstance(error, openai.APIStatusError):
             return self._explain_status(error, text)
         if isinstance(error, openai.APIResponseValidationError | json.JSONDecodeError | UnicodeDecodeError):
-            return TransportError(f"the reply is not of the protocol ({text})", kind="malformed")
+            return TransportError(f"the reply does not follow the protocol ({text})", kind="malformed")
         if isinstance(error, openai.APIError):
             return TransportError(f"the server reported: {text}", kind="server")
         if type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "httpcore", "httpcore2"}:
-            return TransportError(f"the connection broke off ({text})", kind="connection")
+            return TransportError(f"the connection was interrupted ({text})", kind="connection")
         return error
 
     def _explain_status(self, error: Any, text: str) -> Exception:
@@ -173,17 +164,17 @@ class _Endpoint:
             message = f"the endpoint rejects this request ({status}: {text})"
             return TransportError(message, kind="rejected", retryable=False)
         if status in {400, 422}:
-            return _Refused(f"{status}: {text}")
+            return _FormRefused(f"{status}: {text}")
         return self.refused(f"{status}: {text}", status)
 
     def refused(self, text: str, status: int = 400) -> ModelRefused:
-        """Say what the user can do."""
+        """Return an error that says what the user can do."""
         if status in {401, 403}:
             fix = "Check the key in OPENAI_API_KEY, and that it belongs to this base URL (OPENAI_BASE_URL)"
         elif status == 404:
             fix = (
                 f"Check that the model {self.model!r} exists there, and the base URL (OPENAI_BASE_URL), "
-                "which mostly ends in /v1"
+                "which usually ends in /v1"
             )
         elif status in {402, 429}:
             fix = "The account has no credit left: add some, or use another endpoint (OPENAI_BASE_URL)"
@@ -194,7 +185,7 @@ class _Endpoint:
         )
 
     def _clean(self, text: str) -> str:
-        """Cut a message to a sensible length, and keep the key out of it."""
+        """Shorten a message and mask the key in it."""
         if self._api_key:
             text = text.replace(self._api_key, "***")
         text = " ".join(text[:2000].split())
@@ -206,13 +197,13 @@ class OpenAIChat:
 
     Args:
         model: name at the endpoint.
-        base_url: where it is, mostly ending in ``/v1``; None for OpenAI.
-        api_key: the key, or None where none is wanted.
-        timeout_s: longest silence. Replies are streamed, so a slow model that writes is not cut off.
-        structured: how to ask for JSON; `auto` finds out what the endpoint can do.
+        base_url: of the endpoint, usually ending in ``/v1``; None for OpenAI.
+        api_key: the key, or None if the endpoint needs none.
+        timeout_s: longest time without data. Replies are streamed, so a slow model that keeps writing is not cut off.
+        structured: how to ask for JSON; `auto` tries what the endpoint supports.
 
     Raises:
-        BadInput: if the base URL or the time-out cannot be meant.
+        BadInput: if the base URL or the timeout is not valid.
     """
 
     def __init__(
@@ -235,28 +226,27 @@ class OpenAIChat:
 
     @property
     def base_url(self) -> str:
-        """Where the endpoint is."""
+        """Base URL of the endpoint."""
         return self._endpoint.base_url
 
     def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
         """Reply once.
 
         Raises:
-            TransportError: if the attempt failed on the way.
+            TransportError: if the attempt failed.
             ModelRefused: if the endpoint rejects the key, the model's name or the form of the request.
         """
         form = self._form
         while True:
             try:
                 reply = self._attempt(request, form, on_text)
-            except _Refused as refusal:
+            except _FormRefused as refusal:
                 weaker = form.weaker(str(refusal).lower(), request, self._proven)
                 if weaker is None:
                     raise self._endpoint.refused(str(refusal)) from refusal
                 form = weaker
             else:
-                # A form that worked is kept, one that was only tried is not. What was asked without a
-                # schema says nothing about schemas.
+                # A form that worked is kept. A request without a schema says nothing about schemas.
                 if request.schema:
                     self._form = self._proven = form
                 else:
@@ -265,15 +255,15 @@ class OpenAIChat:
                 return reply
 
     def batch_body(self, request: ChatRequest, refusals: Sequence[str] = ()) -> dict[str, Any]:
-        """Return what a line of a batch file holds for a request: what `chat` sends, not streamed.
+        """Return the body of a request in a batch file: what `chat` sends, without streaming.
 
         Args:
-            request: what to ask.
-            refusals: what the endpoint said of such requests in earlier batches; what it minds is left out.
+            request: to be sent.
+            refusals: messages of the endpoint about earlier batches; the features that they name are left out.
         """
         form = replace(self._form, stream=False)
         for refusal in refusals:
-            # Only what it names: one odd request that it refused says nothing of the others.
+            # Only features that are named: a refusal of one unusual request says nothing about the others.
             form = form.weaker(refusal.lower(), request, form) or form
         return self._arguments(request, form)
 
@@ -283,7 +273,7 @@ class OpenAIChat:
             if form.stream:
                 return self._streamed(request, arguments, form, on_text)
             return self._whole(request, arguments, on_text)
-        except (TransportError, _Refused):
+        except (TransportError, _FormRefused):
             raise
         except Exception as error:
             explained = self._endpoint.explain(error)
@@ -317,7 +307,7 @@ class OpenAIChat:
         length = n_events = 0
         finish: str | None = None
         usage: Mapping[str, Any] = {}
-        # The events are read as plain JSON: making the SDK's objects of them takes ten times as long.
+        # Events are read as plain JSON: building the SDK's objects takes ten times as long.
         create = self._endpoint.client.chat.completions.with_streaming_response.create
         with create(**arguments, stream=True) as response:
             progress = _Progress(self._endpoint.timeout_s)
@@ -337,17 +327,17 @@ class OpenAIChat:
                         if on_text is not None:
                             on_text(piece)
                     finish = choice.get("finish_reason") or finish
-                if length > LONGEST_REPLY:
+                if length > MAX_REPLY_CHARS:
                     finish = "length"
                     break
             kind = str(response.headers.get("content-type", ""))
         if not n_events and "event-stream" not in kind:
             if "json" in kind:
-                raise _Refused("the endpoint does not stream")
-            raise self._endpoint.refused(f"it answers with {kind or 'something unknown'}", 404)
+                raise _FormRefused("the endpoint does not stream")
+            raise self._endpoint.refused(f"it answers with {kind or 'an unknown content type'}", 404)
         if finish is None and not usage:
-            raise TransportError("the reply broke off before its end", kind="connection")
-        return _checked("".join(pieces), finish, usage, lambda: prompt_tokens(request))
+            raise TransportError("the reply ended early", kind="connection")
+        return checked_reply("".join(pieces), finish, usage, lambda: prompt_tokens(request))
 
     def _whole(
         self, request: ChatRequest, arguments: dict[str, Any], on_text: Callable[[str], None] | None
@@ -359,111 +349,34 @@ class OpenAIChat:
         text = getattr(getattr(choice, "message", None), "content", None) or ""
         if on_text is not None and text:
             on_text(text)
-        told = getattr(completion, "usage", None)
-        usage = {name: getattr(told, name, None) for name in ("prompt_tokens", "completion_tokens")}
-        return _checked(text, getattr(choice, "finish_reason", None), usage, lambda: prompt_tokens(request))
-
-
-def prompt_tokens(request: ChatRequest) -> int:
-    """Count the tokens of a request's messages."""
-    return sum(
-        _count_again(message.content) if message.role == "system" else count_tokens(message.content)
-        for message in request.messages
-    )
-
-
-@lru_cache(maxsize=64)
-def _count_again(text: str) -> int:
-    """Tokens of instructions, which many requests have in common."""
-    return count_tokens(text)
-
-
-def read_completion(body: Mapping[str, Any], n_prompt_tokens: int) -> ChatReply:
-    """Read a reply from the JSON of a chat completion, of which nothing is taken for granted.
-
-    Args:
-        body: as an endpoint, or somebody by hand, wrote it.
-        n_prompt_tokens: what the request is thought to have had, where the body does not say.
-
-    Raises:
-        TransportError: if there is no text in it.
-    """
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message")
-    text = message.get("content") if isinstance(message, dict) else None
-    finish, told = choice.get("finish_reason"), body.get("usage")
-    usage = {
-        name: n
-        for name, n in (told.items() if isinstance(told, dict) else ())
-        if isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= _MOST_TOKENS
-    }
-    if isinstance(text, str) and len(text) > LONGEST_REPLY:
-        text, finish = text[:LONGEST_REPLY], "length"
-    return _checked(
-        text if isinstance(text, str) else "",
-        finish if isinstance(finish, str) else None,
-        usage,
-        lambda: n_prompt_tokens,
-    )
-
-
-def _checked(
-    text: str, finish: str | None, usage: Mapping[str, Any], n_prompt_tokens: Callable[[], int]
-) -> ChatReply:
-    """Check a reply, and count what the endpoint did not."""
-    reads, writes = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if reads is None:
-        reads = n_prompt_tokens()
-    if writes is None:
-        writes = count_tokens(text)
-    if not text.strip():
-        problem = "no text in the reply"
-        if finish == "length":
-            problem = f"all {writes} tokens of output were used up before any text was written"
-        elif finish == "content_filter":
-            problem = "the endpoint's content filter withheld the reply"
-        raise TransportError(
-            problem,
-            kind="empty",
-            retryable=finish not in {"length", "content_filter"},
-            prompt_tokens=int(reads),
-            completion_tokens=int(writes),
+        reported = getattr(completion, "usage", None)
+        usage = {name: getattr(reported, name, None) for name in ("prompt_tokens", "completion_tokens")}
+        return checked_reply(
+            text, getattr(choice, "finish_reason", None), usage, lambda: prompt_tokens(request)
         )
-    known: Literal["stop", "length", "other"] = "other"
-    if finish == "stop" or finish is None:
-        known = "stop"
-    elif finish == "length":
-        known = "length"
-    return ChatReply(text=text, prompt_tokens=int(reads), completion_tokens=int(writes), finish=known)
-
-
-def is_rejected(status: int, text: str) -> bool:
-    """Tell whether an error is about this one request, for instance as too long, whatever is done about its form."""
-    return status == 413 or (status in {400, 422} and bool(_TOO_MUCH.search(text)))
 
 
 class _Progress:
-    """Ends a stream that is kept open by signs of life but does not go on."""
+    """Ends a stream that is kept alive but makes no progress."""
 
     def __init__(self, timeout_s: float) -> None:
-        self._most_s = WORDLESS * timeout_s
+        self._max_idle_s = MAX_IDLE_TIMEOUTS * timeout_s
         self._at = time.monotonic()
 
     def made(self) -> None:
-        """Note that it went on."""
+        """Record progress."""
         self._at = time.monotonic()
 
     def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Pass on what comes while there is progress."""
+        """Yield the data while there is progress."""
         for chunk in chunks:
-            if time.monotonic() - self._at > self._most_s:
-                raise TransportError(f"signs of life but no word for {self._most_s:g} s", kind="timeout")
+            if time.monotonic() - self._at > self._max_idle_s:
+                raise TransportError(f"only keep-alive messages for {self._max_idle_s:g} s", kind="timeout")
             yield chunk
 
 
 def _events(chunks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
-    """Read server-sent events, each of which is one JSON object on one line here."""
+    """Read server-sent events, each a JSON object on one line."""
     for line in _lines(chunks):
         data = line.removeprefix(b"data:").strip()
         if data == b"[DONE]":
@@ -475,15 +388,15 @@ def _events(chunks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
 
 
 def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Cut bytes at line feeds alone; as text they would be cut at U+2028 too, which JSON strings may hold."""
+    """Split bytes at line feeds only: text would also be split at U+2028, which JSON strings may contain."""
     held: list[bytes] = []
     n_held = 0
     for chunk in chunks:
         first, *rest = chunk.split(b"\n")
         held.append(first)
         n_held += len(first)
-        if n_held > 8 * LONGEST_REPLY:
-            raise TransportError("a line of the reply does not end", kind="malformed")
+        if n_held > 8 * MAX_REPLY_CHARS:
+            raise TransportError("a line of the reply is too long", kind="malformed")
         if rest:
             yield b"".join(held)
             yield from rest[:-1]
@@ -496,11 +409,11 @@ class OpenAIEmbedder:
 
     Args:
         model: name at the endpoint.
-        base_url: where it is, mostly ending in ``/v1``; None for OpenAI.
-        api_key: the key, or None where none is wanted.
-        timeout_s: longest silence.
-        dimensions: shorter vectors, where the model can make them.
-        max_tokens: longest text that the model reads; what is longer is cut.
+        base_url: of the endpoint, usually ending in ``/v1``; None for OpenAI.
+        api_key: the key, or None if the endpoint needs none.
+        timeout_s: longest time without data.
+        dimensions: of shortened vectors, if the model supports them.
+        max_tokens: longest text that the model reads; longer texts are truncated.
     """
 
     def __init__(
@@ -520,18 +433,18 @@ class OpenAIEmbedder:
 
     @property
     def name(self) -> str:
-        """``endpoint:`` and the model's name, with ``@`` and the number of dimensions if that was chosen."""
+        """``endpoint:`` and the model's name, followed by ``@`` and the number of dimensions if it was set."""
         chosen = f"@{self._dimensions}" if self._dimensions else ""
         return f"endpoint:{self._endpoint.model}{chosen}"
 
     @property
     def base_url(self) -> str:
-        """Where the endpoint is."""
+        """Base URL of the endpoint."""
         return self._endpoint.base_url
 
     @property
     def dimension(self) -> int:
-        """Length of a vector, read off the first reply; asks for one if there was none yet."""
+        """Length of a vector, taken from the first reply; embeds a word if there was none yet."""
         if self._dimension is None:
             self.embed(["dimension"], "document")
         assert self._dimension is not None  # noqa: S101  set by the call
@@ -543,11 +456,11 @@ class OpenAIEmbedder:
         return self._max_tokens
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Count tokens; the endpoint's own tokenizer is not known, so this is close but not exact."""
+        """Count tokens; approximate, since the tokenizer of the endpoint is not known."""
         return count_many(texts)
 
     def batches(self, texts: Sequence[str]) -> list[range]:
-        """Cut texts into calls of bounded size."""
+        """Group texts into calls of bounded size."""
         batches: list[range] = []
         begin = n_tokens = 0
         for i, n in enumerate(self.count(texts)):
@@ -565,10 +478,10 @@ class OpenAIEmbedder:
         return self.embed_counted(texts, kind)[0]
 
     def embed_counted(self, texts: Sequence[str], kind: TextKind) -> tuple[Vectors, int]:  # noqa: ARG002
-        """Return unit vectors and the tokens that the endpoint counted."""
+        """Return unit vectors and the tokens that the endpoint reports."""
         # Endpoints refuse blank texts.
         filled = [i for i, text in enumerate(texts) if text.strip()]
-        sent = [self._cut(texts[i]) for i in filled]
+        sent = [self._truncated(texts[i]) for i in filled]
         parts: list[Vectors] = []
         n_tokens = 0
         for batch in self.batches(sent):
@@ -582,9 +495,9 @@ class OpenAIEmbedder:
             result[filled] = np.concatenate(parts)
         return result, n_tokens
 
-    def _cut(self, text: str) -> str:
-        # A token is at least a byte, so that most texts need no counting. The endpoint may count more
-        # tokens than we do: leave room.
+    def _truncated(self, text: str) -> str:
+        # A token is at least one byte, so most texts need no counting. The endpoint may count more tokens than we do,
+        # hence the margin.
         if len(text.encode("utf-8", "replace")) <= self._max_tokens:
             return text
         return truncate(text, self._max_tokens * 9 // 10)
@@ -595,11 +508,11 @@ class OpenAIEmbedder:
             reply = self._endpoint.client.embeddings.create(model=self._endpoint.model, input=texts, **extra)
         except Exception as error:
             explained = self._endpoint.explain(error)
-            if isinstance(explained, _Refused):
+            if isinstance(explained, _FormRefused):
                 raise self._endpoint.refused(str(explained)) from error
             if explained is error and not isinstance(error, ValueError):
                 raise
-            # The SDK says that there is no data with a plain ValueError.
+            # The SDK reports missing data with a plain ValueError.
             if explained is error:
                 explained = TransportError(f"the reply holds no vectors ({error})", kind="malformed")
             raise explained from error
@@ -621,10 +534,10 @@ class OpenAIEmbedder:
 def served_models(
     *, base_url: str | None = None, api_key: str | None = None, timeout_s: float = 30.0
 ) -> list[str]:
-    """Return the names of the models that an endpoint offers, sorted.
+    """Return the names of the models that an endpoint serves, sorted.
 
     Raises:
-        BadInput: if the base URL cannot be meant.
+        BadInput: if the base URL is not valid.
         ModelRefused: if the endpoint rejects the key, or has no such list.
         TransportError: if it does not answer.
     """
@@ -634,7 +547,7 @@ def served_models(
         return sorted(str(model.id) for model in listed.data or [])
     except Exception as error:
         explained = endpoint.explain(error)
-        if isinstance(explained, _Refused) or explained is error:
+        if isinstance(explained, _FormRefused) or explained is error:
             explained = endpoint.refused(f"it does not list its models: {error}", 404)
         raise explained from error
 
@@ -643,14 +556,14 @@ def _response_format(schema: Mapping[str, Any], structured: str) -> dict[str, An
     if structured == "json_object":
         return {"type": "json_object"}
     title = re.sub(r"[^A-Za-z0-9_-]", "_", str(schema.get("title", "reply")))[:64] or "reply"
-    wanted: dict[str, Any] = {"name": title, "schema": dict(schema)}
+    described: dict[str, Any] = {"name": title, "schema": dict(schema)}
     if _is_strict(schema):
-        wanted["strict"] = True
-    return {"type": "json_schema", "json_schema": wanted}
+        described["strict"] = True
+    return {"type": "json_schema", "json_schema": described}
 
 
 def _is_strict(schema: object) -> bool:
-    """Tell whether OpenAI takes a schema in strict mode: closed objects whose properties are all required."""
+    """Tell whether OpenAI accepts a schema in strict mode: closed objects whose properties are all required."""
     if isinstance(schema, Mapping):
         if schema.get("type") == "object":
             names = set(schema.get("properties", {}))
@@ -663,7 +576,7 @@ def _is_strict(schema: object) -> bool:
 
 
 def _retry_after(headers: Mapping[str, str]) -> float | None:
-    """Read how long to wait: milliseconds, seconds or a date."""
+    """Return the seconds to wait, given as milliseconds, seconds or a date."""
     try:
         if "retry-after-ms" in headers:
             return max(0.0, float(headers["retry-after-ms"]) / 1000)

@@ -1,0 +1,24 @@
+"""The repair round: ask for a reply once more when it could not be parsed."""
+
+from dataclasses import replace
+
+from polygraph.models.protocols import ChatReply, ChatRequest, Message
+
+MAX_QUOTED_CHARS = 12_000
+"""Characters of an unusable reply that the repair round quotes to the model."""
+
+
+def repair_request(request: ChatRequest, reply: ChatReply, problem: str) -> ChatRequest:
+    """Return a request that asks for the reply once more and names its problem."""
+    if reply.finish == "length":
+        fault = f"Your reply was cut off at the limit of its length ({problem}). Be briefer this time."
+    else:
+        fault = f"Your reply cannot be used: {problem}."
+    again = (
+        f"{fault} Write the whole reply again, complete and in the format that was asked for, with nothing "
+        "before or after it."
+    )
+    quoted = reply.text if len(reply.text) <= MAX_QUOTED_CHARS else f"{reply.text[:MAX_QUOTED_CHARS]} [...]"
+    # Endpoints refuse empty turns.
+    turns = (Message("assistant", quoted.strip() or "(nothing)"), Message("user", again))
+    return replace(request, messages=(*request.messages, *turns))

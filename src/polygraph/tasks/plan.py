@@ -278,62 +278,60 @@ def plan_by_rules(question: str, names: Sequence[str] = ()) -> Plan:
     """
     question = " ".join(question.split())[:2_000]
     found = phrases(question)
-    named = list(dict.fromkeys(text for text, is_name in found if is_name and not text.isdigit()))
-    # Entities of the graph come first; lower-case single words count only if nothing else is named.
-    distinctive = [name for name in names if name != name.lower() or " " in name]
-    named = list(dict.fromkeys([*distinctive, *named])) or list(dict.fromkeys(names))
-    # A name inside a longer one is part of it.
-    named = [n for n in named if not any(n != o and n.casefold() in o.casefold() for o in named)]
-    named = named[:_MAX_NAMES]
+    named = _question_entities([text for text, is_name in found if is_name and not text.isdigit()], names)
     name_stems = {stem(word) for name in named for word in words(name)}
     rest = [text for text, _ in found if not {stem(w) for w in words(text)} <= name_stems]
     predicate = " ".join(rest)[:_MAX_CHARACTERS]
-    years = [text for text, is_name in found if is_name and text.isdigit()]
     if not named and not predicate:
         return Plan(steps=())
-    op = _comparison(question) if len(named) >= 2 and _TWO.search(question) else ""
-    steps: list[PlanStep] = []
-
-    def add(step: PlanStep) -> None:
-        steps.append(replace(step, alias=f"s{len(steps) + 1}"))
-
     base = PlanStep(question=question, operator="retrieve", alias="", predicate=predicate)
+    op = _comparison(question) if len(named) >= 2 and _TWO.search(question) else ""
     if op:
-        for name in named:
-            add(replace(base, question=f"{name}: {predicate}".rstrip(": "), subject=name))
-        add(PlanStep(question=question, operator="compare", alias="", of=("s1", "s2"), op=op, key=predicate))
-        return Plan(steps=tuple(steps))
-    if len(named) < 2:
-        add(replace(base, subject=named[0] if named else ""))
-    else:
-        for first, second in pairwise(named):
-            add(replace(base, subject=first, object=second))
-        # The connection may not be a path: retrieve the facts about each name as well.
-        for name in named:
-            add(replace(base, subject=name))
-    everything = tuple(step.alias for step in steps)
-    superlative = _SUPERLATIVE.search(question)
-    if _COUNT.search(question):
-        add(PlanStep(question=question, operator="count", alias="", of=everything))
-    elif _SUM.search(question):
-        add(PlanStep(question=question, operator="sum", alias="", of=everything, key=predicate))
-    elif superlative:
-        direction = "min" if superlative["min"] else ""
-        by = "date" if superlative.group().casefold() in _BY_DATE else predicate
-        step = PlanStep(
-            question=question, operator="sort", alias="", of=everything, key=by, direction=direction
-        )
-        add(replace(step, limit=5))
-    if years and not superlative:
-        steps = [
-            replace(
-                s, predicate=f"{s.predicate} {' '.join(y for y in years if y not in s.predicate)}".strip()
-            )
-            if s.operator == "retrieve"
-            else s
-            for s in steps
+        retrieve = [
+            replace(base, question=f"{name}: {predicate}".rstrip(": "), subject=name) for name in named
         ]
-    return Plan(steps=tuple(steps))
+        last = PlanStep(
+            question=question, operator="compare", alias="", of=("s1", "s2"), op=op, key=predicate
+        )
+        return _numbered([*retrieve, last])
+    superlative = _SUPERLATIVE.search(question)
+    years = [text for text, is_name in found if is_name and text.isdigit()]
+    if years and not superlative:
+        dates = " ".join(year for year in years if year not in predicate)
+        base = replace(base, predicate=f"{predicate} {dates}".strip())
+    if len(named) < 2:
+        retrieve = [replace(base, subject=named[0] if named else "")]
+    else:
+        # The connection may not be a path: retrieve the facts about each name as well.
+        retrieve = [
+            *(replace(base, subject=first, object=second) for first, second in pairwise(named)),
+            *(replace(base, subject=name) for name in named),
+        ]
+    of = tuple(f"s{n}" for n in range(1, len(retrieve) + 1))
+    after = PlanStep(question=question, operator="", alias="", of=of)
+    if _COUNT.search(question):
+        return _numbered([*retrieve, replace(after, operator="count")])
+    if _SUM.search(question):
+        return _numbered([*retrieve, replace(after, operator="sum", key=predicate)])
+    if superlative:
+        direction = "min" if superlative["min"] else ""
+        key = "date" if superlative.group().casefold() in _BY_DATE else predicate
+        return _numbered([*retrieve, replace(after, operator="sort", key=key, direction=direction, limit=5)])
+    return _numbered(retrieve)
+
+
+def _question_entities(found: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return at most four names: those that the graph knows first, then those that look like names."""
+    # Lower-case single words count only if nothing else is named.
+    distinctive = [name for name in known if name != name.lower() or " " in name]
+    named = list(dict.fromkeys([*distinctive, *found])) or list(dict.fromkeys(known))
+    # A name inside a longer one is part of it.
+    named = [n for n in named if not any(n != o and n.casefold() in o.casefold() for o in named)]
+    return named[:_MAX_NAMES]
+
+
+def _numbered(steps: Sequence[PlanStep]) -> Plan:
+    return Plan(steps=tuple(replace(step, alias=f"s{n}") for n, step in enumerate(steps, 1)))
 
 
 _BY_DATE = frozenset({"earliest", "oldest", "first", "latest", "newest", "youngest", "last"})

@@ -75,12 +75,11 @@ def answer_with_sentences(
         At most three sentences, best first; ties in the order of the passages.
     """
     if not passages:
-        return ExtractiveAnswer(sentences=(), refused_because="nothing was found")
+        return _refused("nothing was found")
     wanted = content_stems(question)
-    missing = _missing_names(question, passages)
-    if missing:
+    if missing := _missing_names(question, passages):
         listed = join_list([f"“{name}”" for name in missing])
-        return ExtractiveAnswer(sentences=(), refused_because=f"the passages found say nothing of {listed}")
+        return _refused(f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
     candidates = [
         c
@@ -88,47 +87,35 @@ def answer_with_sentences(
         if len(set(content_stems(c.quoted.text)) - asked) >= _MIN_NEW_WORDS
     ]
     if not candidates:
-        return ExtractiveAnswer(
-            sentences=(), refused_because="the passages found hold no sentence that could answer"
-        )
+        return _refused("the passages found hold no sentence that could answer")
     weights = term_weights(wanted, [c.terms for c in candidates])
     similar = _similar(question, candidates, weights, models)
     kept = sorted(range(len(candidates)), key=lambda i: (-similar[i], i))[:MAX_CANDIDATES]
-    logit: float | None = None
-    if models.reranker is not None:
-        logits = models.calls.score(
-            models.reranker, question, [candidates[i].context for i in kept], stage="answer"
-        )
-        logit = float(max(logits))
+    gains = {i: _kind_gain(question, candidates[i].quoted.text) for i in kept}
+    if models.reranker is None:
+        if _best_coverage(wanted, weights, passages) < REFUSE_COVERAGE:
+            return _refused("no passage holds most of what the question asks about")
+        logit, margin = None, _SIMILARITY_MARGIN
+        scores = {i: round(similar[i] + _KIND_WEIGHT * gains[i], 4) for i in kept}
+    else:
+        contexts = [candidates[i].context for i in kept]
+        logits = models.calls.score(models.reranker, question, contexts, stage="answer")
+        logit, margin = float(max(logits)), _LOGIT_MARGIN
         if logit < refuse_below:
-            return ExtractiveAnswer(
-                sentences=(), refused_because="no sentence of the passages found answers the question"
-            )
+            return _refused("no sentence of the passages found answers the question")
         scores = {
-            i: round(
-                float(each)
-                + _SIMILARITY_WEIGHT * similar[i]
-                + _kind_gain(question, candidates[i].quoted.text),
-                4,
-            )
+            i: round(float(each) + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4)
             for i, each in zip(kept, logits, strict=True)
         }
-        margin = _LOGIT_MARGIN
-    else:
-        scores = {
-            i: round(similar[i] + _KIND_WEIGHT * _kind_gain(question, candidates[i].quoted.text), 4)
-            for i in kept
-        }
-        if _best_coverage(wanted, weights, passages) < REFUSE_COVERAGE:
-            return ExtractiveAnswer(
-                sentences=(), refused_because="no passage holds most of what the question asks about"
-            )
-        margin = _SIMILARITY_MARGIN
     chosen = _choose(question, candidates, scores, margin)
     return ExtractiveAnswer(
         sentences=tuple(replace(candidates[i].quoted, score=scores[i]) for i in chosen),
         logit=logit,
     )
+
+
+def _refused(reason: str) -> ExtractiveAnswer:
+    return ExtractiveAnswer(sentences=(), refused_because=reason)
 
 
 def _similar(

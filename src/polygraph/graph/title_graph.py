@@ -12,7 +12,7 @@ _KEYS = "keys.npy"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class NameGraph:
+class TitleGraph:
     """Passages and names, joined in three ways.
 
     Passages are vertices ``0 .. n_chunks - 1`` of every graph, by row; the name number `i` is vertex ``n_chunks + i``.
@@ -37,7 +37,7 @@ class NameGraph:
         titles: NDArray[np.int32],
         links: NDArray[np.int32],
         shared: NDArray[np.int32],
-    ) -> "NameGraph":
+    ) -> "TitleGraph":
         """Join names and passages by pairs ``(name, passage)``, each of shape ``(m, 2)`` and with no pair twice."""
 
         def graph(pairs: NDArray[np.int32], weight: NDArray[np.float64]) -> Graph:
@@ -72,7 +72,7 @@ class NameGraph:
             found += indptr[vertices + 1] - indptr[vertices]
         return found
 
-    def within(self, allowed: NDArray[np.bool_]) -> "NameGraph":
+    def within(self, allowed: NDArray[np.bool_]) -> "TitleGraph":
         """What is left when only some passages may be seen; a name that joins nothing any more is cut off.
 
         Args:
@@ -86,7 +86,7 @@ class NameGraph:
         is_title = np.isin(links[:, 0], titles[:, 0])
         shared = np.concatenate([shared, links[~is_title]])
         n_shared = np.bincount(shared[:, 0], minlength=len(self.keys))
-        return NameGraph.of(
+        return TitleGraph.of(
             self.n_chunks, self.keys, titles, links[is_title], shared[n_shared[shared[:, 0]] > 1]
         )
 
@@ -97,7 +97,7 @@ class NameGraph:
             getattr(self, name).save(folder / f"{name}.csr")
 
     @classmethod
-    def load(cls, folder: Path, n_chunks: int) -> "NameGraph":
+    def load(cls, folder: Path, n_chunks: int) -> "TitleGraph":
         """Map what `save` wrote into memory."""
         keys = np.load(folder / _KEYS, mmap_mode="r")
         graphs = (Graph.load(folder / f"{name}.csr") for name in ("titles", "links", "shared"))

@@ -1,24 +1,22 @@
 """The layers of edges: shared titles, mentions, facts and synonyms."""
 
 from array import array
-from functools import partial
 from itertools import repeat
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columnar.memmap import room
-from polygraph.extract.titles.title_table import Sayings
+from polygraph.extract.titles.title_table import TitleTable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import edge_arrays, mention_edges
 from polygraph.graph.synonyms import Synonyms, find_synonyms
-from polygraph.graph.title_graph import NameGraph
+from polygraph.graph.title_graph import TitleGraph
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.layers import GRAPH_FILE
 from polygraph.store.protocol import Store
-from polygraph.store.title_cache import say
+from polygraph.store.title_cache import refresh_titles
 from polygraph.store.vectors import MATRIX
 
 
@@ -29,13 +27,12 @@ def find_shared_names(task: LayerTask) -> int:
 
     def fill(folder: Path) -> None:
         nonlocal n_names
-        before = Sayings.load(previous) if previous else None
-        # Temporary files do not go to the folder of the layer, which is sealed with everything in it.
-        said = say(task.store, task.manifest.chunker, before, task.scratch)
-        said.save(folder)
-        found = said.naming(partial(room, folder=task.scratch))
+        before = TitleTable.load(previous) if previous else None
+        titles = refresh_titles(task.store, task.manifest.chunker, before)
+        titles.save(folder)
+        found = titles.matches()
         n_names = len(found.keys)
-        NameGraph.of(n_chunks, found.keys, found.titles, found.links, found.shared).save(folder)
+        TitleGraph.of(n_chunks, found.keys, found.titles, found.links, found.shared).save(folder)
 
     write_folder(task.folder, fill, sealed=True)
     return n_names

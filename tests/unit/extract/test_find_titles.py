@@ -4,10 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.columnar.memmap import room
-from polygraph.extract.titles.find_titles import Titles, names_in, read_document, title_key
-from polygraph.extract.titles.title_table import Sayings
-from polygraph.graph.title_graph import NameGraph
+from polygraph.extract.titles.find_titles import TitleFinder, names_in, read_document, title_key
+from polygraph.extract.titles.title_table import TitleTable
+from polygraph.graph.title_graph import TitleGraph
 
 ROWS = [
     (0, "Grey Reef", "The Halcyon struck a rock off Sallow Bay."),
@@ -18,18 +17,18 @@ ROWS = [
 ]
 
 
-def sayings(rows):
-    titles = Titles(title for _, title, _ in rows)
-    return Sayings.of((n + 1, title_key(title), read_document([text], titles)) for n, title, text in rows)
+def title_table(rows):
+    titles = TitleFinder(title for _, title, _ in rows)
+    return TitleTable.of((n + 1, title_key(title), read_document([text], titles)) for n, title, text in rows)
 
 
 def found(rows):
-    return sayings(rows).naming()
+    return title_table(rows).matches()
 
 
 def graph_of(rows):
     n = found(rows)
-    return NameGraph.of(len(rows), n.keys, n.titles, n.links, n.shared)
+    return TitleGraph.of(len(rows), n.keys, n.titles, n.links, n.shared)
 
 
 def number(graph, name):
@@ -110,34 +109,9 @@ def test_names_of_a_question_are_the_longest_that_are_known():
 def test_saved_and_loaded_it_is_the_same(tmp_path):
     graph = graph_of(ROWS)
     graph.save(tmp_path)
-    again = NameGraph.load(tmp_path, len(ROWS))
+    again = TitleGraph.load(tmp_path, len(ROWS))
     assert again.keys.tolist() == graph.keys.tolist()
     assert all(pairs(again, kind) == pairs(graph, kind) for kind in ("titles", "links", "shared"))
-
-
-def test_in_small_parts_and_in_files_it_is_the_same(tmp_path, monkeypatch):
-    chance = np.random.default_rng(3)
-    titles = [f"Grey {'ABCDEFGH'[n % 8]} Reef" if n % 3 else "" for n in range(40)]
-    said = [" and ".join(f"Grey {'ABCDEFGHIJKL'[k]} Reef" for k in chance.integers(0, 12, 3)) for _ in titles]
-    rows = [(n, title, f"He saw {text}.") for n, (title, text) in enumerate(zip(titles, said, strict=True))]
-    (tmp_path / "whole").mkdir()
-    (tmp_path / "parts").mkdir()
-    graph_of(rows).save(tmp_path / "whole")
-    for name in (
-        "extract.titles.find_titles",
-        "extract.titles.title_table",
-        "graph.title_graph",
-        "graph.csr",
-    ):
-        monkeypatch.setattr(f"polygraph.{name}._BLOCK", 5)
-    for n_parts in (1, 64):
-        monkeypatch.setattr("polygraph.extract.titles.find_titles._PARTS", n_parts)
-        n = sayings(rows).naming(room)
-        graph = NameGraph.of(len(rows), n.keys, n.titles, n.links, n.shared, room=room)
-        assert min(graph.titles.n_edges, graph.links.n_edges, graph.shared.n_edges) > 10
-        graph.save(tmp_path / "parts")
-        for file in (tmp_path / "whole").iterdir():
-            assert (tmp_path / "parts" / file.name).read_bytes() == file.read_bytes()
 
 
 def test_no_texts_make_no_names():

@@ -7,7 +7,7 @@ import pytest
 
 from polygraph.graph.csr import Graph
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, pagerank
-from polygraph.graph.title_graph import NameGraph
+from polygraph.graph.title_graph import TitleGraph
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve.methods.walk import NameWalk, best_hops, match_passages, match_weights, mix_with_start
@@ -132,7 +132,7 @@ def test_a_share_of_the_mass_is_the_weight_of_the_start():
 def test_a_hop_is_worth_the_sum_of_both_passages():
     # Passage 0 says the name (number 0) that passage 1 bears; passage 2 is joined to nothing.
     none = Graph.from_edges(4, [], [], [])
-    graph = NameGraph(
+    graph = TitleGraph(
         3,
         np.array([7], dtype=np.uint64),
         Graph.from_edges(4, [1], [3], [1.0]),
@@ -151,7 +151,7 @@ def test_of_several_hops_the_best_counts_and_of_equals_the_first():
     # All three passages share the name.
     none = Graph.from_edges(4, [], [], [])
     shared = Graph.from_edges(4, [0, 1, 2], [3, 3, 3], [1.0, 1.0, 1.0])
-    graph = NameGraph(3, np.array([7], dtype=np.uint64), none, none, shared)
+    graph = TitleGraph(3, np.array([7], dtype=np.uint64), none, none, shared)
     hops, after = best_hops(np.arange(3), np.array([0.5, 0.75, 0.75]), graph)
     assert hops.tolist() == [1.25, 1.5, 1.5]
     assert after.tolist() == [1, 2, 1]
@@ -160,7 +160,7 @@ def test_of_several_hops_the_best_counts_and_of_equals_the_first():
 def test_a_name_that_many_have_leads_only_to_its_bearer():
     none = Graph.from_edges(4, [], [], [])
     links = Graph.from_edges(4, [0, 1], [3, 3], [1.0, 1.0])
-    graph = NameGraph(3, np.array([7], dtype=np.uint64), Graph.from_edges(4, [2], [3], [1.0]), links, none)
+    graph = TitleGraph(3, np.array([7], dtype=np.uint64), Graph.from_edges(4, [2], [3], [1.0]), links, none)
     cosines = np.array([1.0, 0.0, 0.0])
     _, after = best_hops(np.arange(3), cosines, graph, common=2)
     assert after.tolist() == [-1, -1, 0]

@@ -4,11 +4,11 @@ import random
 
 import pytest
 
-from polygraph.extract.titles.title_table import Sayings
+from polygraph.extract.titles.title_table import TitleTable
 from polygraph.records import Chunk, Document
-from polygraph.store import title_cache as kept_names
+from polygraph.store import title_cache
 from polygraph.store.database import SqliteStore
-from polygraph.store.title_cache import say
+from polygraph.store.title_cache import refresh_titles
 
 TITLES = ("Grey", "Grey Reef", "Grey Reef Light", "Reef", "Halcyon (ship)", "Halcyon", "notes", "The Tobin")
 PIECES = (
@@ -41,18 +41,15 @@ def put(store, document, title, texts):
         store.documents.put(Document(id=document, title=title, text=" ".join(texts)), "", chunks, [])
 
 
-def plain(sayings):
+def plain(found):
     return {
         f"{name} {column}": values.tolist()
-        for name, table in sayings.tables.items()
+        for name, table in found.tables.items()
         for column, values in (("", table.offsets), *table.columns.items())
     }
 
 
-@pytest.mark.parametrize("block", [1 << 18, 3])
-def test_after_any_changes_it_is_the_same_as_read_for_the_first_time(store, tmp_path, block, monkeypatch):
-    for module in ("columnar.tables", "extract.titles.title_table", "extract.titles.find_titles"):
-        monkeypatch.setattr(f"polygraph.{module}._BLOCK", block)
+def test_after_any_changes_it_is_the_same_as_read_for_the_first_time(store, tmp_path):
     chance = random.Random(2)
     former, n_links = None, 0
     for _ in range(60):
@@ -67,47 +64,47 @@ def test_after_any_changes_it_is_the_same_as_read_for_the_first_time(store, tmp_
                     for _ in range(chance.randint(0, 2))
                 ]
                 put(store, document, chance.choice(TITLES), texts)
-        found = say(store, "so", former, tmp_path)
-        assert plain(found) == plain(say(store, "so", None))
+        found = refresh_titles(store, "so", former)
+        assert plain(found) == plain(refresh_titles(store, "so", None))
         found.save(tmp_path)
-        former = Sayings.load(tmp_path)
+        former = TitleTable.load(tmp_path)
         assert plain(former) == plain(found)
-        n_links += len(found.naming().links)
+        n_links += len(found.matches().links)
     assert n_links > 60
 
 
 def test_only_documents_that_may_say_something_else_are_read_again(store, monkeypatch):
-    read, real = [], kept_names.read_document
+    read, real = [], title_cache.read_document
 
     def watched(texts, titles):
         read.append(texts[0])
         return real(texts, titles)
 
-    monkeypatch.setattr(kept_names, "read_document", watched)
+    monkeypatch.setattr(title_cache, "read_document", watched)
     put(store, "a", "Log", ["He saw the Grey Reef."])
     put(store, "b", "Letter", ["He saw a reef, all Grey."])
     put(store, "c", "Diary", ["He saw nothing."])
-    former = say(store, "so", None)
+    former = refresh_titles(store, "so", None)
     read.clear()
     put(store, "d", "Grey Reef", ["A rock."])
-    former = say(store, "so", former)
+    former = refresh_titles(store, "so", former)
     # The second has both words, though not the name.
     assert read == ["He saw the Grey Reef.", "He saw a reef, all Grey.", "A rock."]
     read.clear()
     with store.transaction():
         store.documents.remove("d")
-    former = say(store, "so", former)
+    former = refresh_titles(store, "so", former)
     assert read == ["He saw the Grey Reef."]
     read.clear()
-    say(store, "so", former)
+    refresh_titles(store, "so", former)
     assert read == []
-    say(store, "otherwise", former)
+    refresh_titles(store, "otherwise", former)
     assert len(read) == 3
 
 
 def test_an_index_without_passages_says_nothing(store):
     put(store, "a", "Halcyon", [])
-    found = say(store, "so", None)
-    assert found.n_documents == 0
-    assert found.naming().keys.tolist() == []
-    assert say(store, "so", found).n_documents == 0
+    found = refresh_titles(store, "so", None)
+    assert len(found) == 0
+    assert found.matches().keys.tolist() == []
+    assert len(refresh_titles(store, "so", found)) == 0

@@ -1,149 +1,141 @@
-"""What the passages of many documents say, as arrays that can be kept: documents are taken out and put in.
+"""Names found in the passages of many documents, as arrays that are kept, and the names that passages share.
 
 ```
-documents  one row each: a mark of id and content, hash of the title, number of passages
-titles     titles that stand in a passage
-capitals   names by their capitals
-words      marks of all words of a document
+documents  fingerprint of id and content, hash of the title, number of passages
+titles     titles that occur in a passage
+capitals   names recognised by their capitals
+words      hashes of all words of a document
 ```
 """
 
-import json
-from array import array
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columnar import Mapped, Place, Table, append, interleaved, mapped
-from polygraph.columnar.memmap import Column, Room
-from polygraph.columnar.memory import let_go
-from polygraph.extract.titles.find_titles import Keys, Naming, Rows, Said, among, marks, naming
+from polygraph.arrays import Array, Table, TableBuilder, members, offsets
+from polygraph.extract.titles.find_titles import DocumentTitles, word_hashes
 
-_COLUMNS: Mapping[str, Mapping[str, type]] = {
-    "documents": {"mark": np.uint64, "title": np.uint64, "passages": np.int64},
-    "titles": {"passage": np.int32, "name": np.uint64},
-    "capitals": {"passage": np.int32, "name": np.uint64},
-    "words": {"mark": np.uint32},
+_COLUMNS: Mapping[str, Mapping[str, str]] = {
+    "documents": {"fingerprint": "Q", "title": "Q", "passages": "q"},
+    "titles": {"passage": "i", "name": "Q"},
+    "capitals": {"passage": "i", "name": "Q"},
+    "words": {"hash": "I"},
 }
-_FILE, _ABOUT = "said.bin", "said.json"
-_OFFSETS = ""
-"""Stands for a column where it is said at which byte each begins, and how many rows it has."""
-_BLOCK = 1 << 16
-"""Rows that are looked through at once."""
+_FILE = "titles.npz"
+
+Keys: TypeAlias = NDArray[np.uint64]
+Pairs: TypeAlias = NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sayings:
-    """What documents say, in the order of their ids."""
+class TitleMatches:
+    """Names, each by the hash of its words, and the passages that they title or occur in."""
+
+    keys: Keys
+    """Hash of each name, ascending, shape ``(n,)``; its position is the number of the name."""
+    titles: Pairs
+    """Pairs of a name and a passage of a document with this title, by passage, then name, shape ``(m, 2)``."""
+    links: Pairs
+    """Pairs of such a name and a passage of another document in which it occurs, in the same order."""
+    shared: Pairs
+    """Pairs of any other name and a passage in which it occurs, for names of at least two passages."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TitleTable:
+    """Names found in documents, in the order of their ids."""
 
     tables: Mapping[str, Table]
 
     @classmethod
-    def of(cls, documents: Iterable[tuple[int, int, Said]], folder: Path | None = None) -> "Sayings":
-        """Collect documents, each as its mark, the hash of its title, and what it says.
+    def of(cls, documents: Iterable[tuple[int, int, DocumentTitles]]) -> "TitleTable":
+        """Collect documents, each as its fingerprint, the hash of its title, and the names found in it."""
+        builders = {name: TableBuilder(columns) for name, columns in _COLUMNS.items()}
+        for fingerprint, title, found in documents:
+            n = len(found.titles)
+            builders["documents"].add({"fingerprint": [fingerprint], "title": [title], "passages": [n]})
+            for name, by_passage in (("titles", found.titles), ("capitals", found.capitals)):
+                passages = [i for i, names in enumerate(by_passage) for _ in names]
+                builders[name].add({"passage": passages, "name": list(chain.from_iterable(by_passage))})
+            builders["words"].add({"hash": found.words})
+        return cls({name: builder.table() for name, builder in builders.items()})
 
-        Args:
-            documents: gone through once.
-            folder: for the files where they lie, as for `Spill`.
-        """
-        offsets = {name: array("q", [0]) for name in _COLUMNS}
-        columns = {
-            name: {c: Column(np.dtype(kind).char, folder) for c, kind in kinds.items()}
-            for name, kinds in _COLUMNS.items()
-        }
-        for mark, title, said in documents:
-            rows: dict[str, dict[str, Iterable[int]]] = {
-                "documents": {"mark": [mark], "title": [title], "passages": [len(said.titles)]},
-                "titles": _by_passage(said.titles),
-                "capitals": _by_passage(said.capitals),
-                "words": {"mark": said.words},
-            }
-            for name, some in rows.items():
-                for column, values in some.items():
-                    columns[name][column].extend(values)
-                    n = len(columns[name][column])
-                offsets[name].append(n)
-        return cls(
-            {
-                name: Table(
-                    np.frombuffer(offsets[name], dtype=np.int64),
-                    {c: column.mapped() for c, column in columns[name].items()},
-                )
-                for name in _COLUMNS
-            }
-        )
+    def __len__(self) -> int:
+        """Number of documents."""
+        return len(self.fingerprints)
 
     @property
-    def n_documents(self) -> int:
-        """How many there are."""
-        return len(self.marks)
-
-    @property
-    def marks(self) -> Keys:
-        """By which documents are known again."""
-        found: Keys = self.tables["documents"]["mark"]
-        return found
+    def fingerprints(self) -> Keys:
+        """By which documents are recognised."""
+        return self.tables["documents"]["fingerprint"]
 
     @property
     def titles(self) -> Keys:
         """Hash of the title of each document, 0 for one that is no name."""
-        found: Keys = self.tables["documents"]["title"]
-        return found
+        return self.tables["documents"]["title"]
 
-    def with_those(
-        self, other: "Sayings", order: Sequence[tuple[str, int, int]], room: Room = np.empty
-    ) -> "Sayings":
-        """Documents of these and of others, in order (see `columns.interleaved`)."""
-        sides = (self.tables, other.tables)
-        return Sayings({name: interleaved([side[name] for side in sides], order, room) for name in _COLUMNS})
-
-    def naming(self, room: Room = np.empty) -> Naming:
-        """The names that the passages share.
+    def select(self, other: "TitleTable", documents: Array) -> "TitleTable":
+        """Return some documents of this table and another.
 
         Args:
-            room: where their pairs lie, and what is needed to find them.
+            other: the other table.
+            documents: numbers of documents; those of the other table follow on those of this one.
         """
-        documents = self.tables["documents"]
-        sizes = documents["passages"]
+        tables = {}
+        for name, table in self.tables.items():
+            added = other.tables[name]
+            ends = np.concatenate((table.offsets, added.offsets[1:] + len(table)))
+            rows, _ = members(ends, documents)
+            columns = {c: np.concatenate((table[c], added[c]))[rows] for c in table.columns}
+            tables[name] = Table(offsets(np.diff(ends)[documents]), columns, {})
+        return TitleTable(tables)
+
+    def matches(self) -> TitleMatches:
+        """Match the names that passages share."""
+        sizes = self.tables["documents"]["passages"]
         first = np.cumsum(sizes) - sizes
+        own = np.repeat(self.titles, sizes)
+        """Title of the document of each passage."""
+        passages, names = self.tables["titles"].shifted("passage", first), self.tables["titles"]["name"]
+        linked = names != own[passages]
+        known = np.unique(self.titles[self.titles != 0])
+        capitals = self.tables["capitals"]
+        found, counts = np.unique(capitals["name"], return_counts=True)
+        shared = np.setdiff1d(found[counts > 1], known, assume_unique=True)
+        keys = np.union1d(known, shared)
+        return TitleMatches(
+            keys,
+            _pairs(np.arange(len(own)), own, known, keys),
+            _pairs(passages[linked], names[linked], known, keys),
+            _pairs(capitals.shifted("passage", first), capitals["name"], shared, keys),
+        )
 
-        def pairs(name: str) -> tuple[Rows, Keys]:
-            table = self.tables[name]
-            within, passages = table["passage"], room(len(table), np.int32)
-            for at in range(0, len(table), _BLOCK):
-                some = within[at : at + _BLOCK]
-                passages[at : at + _BLOCK] = first[_documents(table, np.arange(at, at + len(some)))] + some
-                let_go(within, passages)
-            return passages, table["name"]
-
-        return naming(self.titles, sizes, pairs("titles"), pairs("capitals"), room=room)
-
-    def touched(self, gone: Collection[int], new: Iterable[tuple[str, ...]]) -> NDArray[np.bool_]:
-        """Which documents may say other titles than before, when some titles are gone and others new.
+    def affected(self, gone: Collection[int], new: Iterable[Sequence[str]]) -> NDArray[np.bool_]:
+        """Return which documents may contain other titles than before.
 
         Args:
-            gone: hashes.
-            new: words of each.
+            gone: hashes of titles that are no more.
+            new: words of each new title.
         """
-        found: NDArray[np.bool_] = np.zeros(self.n_documents, dtype=np.bool_)
+        found: NDArray[np.bool_] = np.zeros(len(self), dtype=np.bool_)
         titles, words = self.tables["titles"], self.tables["words"]
         leaving = np.array(sorted(gone), dtype=np.uint64)
-        found[_documents(titles, _rows_of(titles["name"], leaving))] = True
-        wanted = [np.array(sorted(marks(title)), dtype=np.uint32) for title in new]
+        found[_documents(titles, np.flatnonzero(among(titles["name"], leaving)))] = True
+        wanted = [np.array(sorted(word_hashes(title)), dtype=np.uint32) for title in new]
         if not wanted:
             return found
-        rows = _rows_of(words["mark"], np.unique(np.concatenate(wanted)))
-        # The documents that have each word, ascending, word by word.
-        mark, document = words["mark"][rows], _documents(words, rows)
-        order = np.argsort(mark, kind="stable")
-        mark, document = mark[order], document[order]
+        rows = np.flatnonzero(among(words["hash"], np.unique(np.concatenate(wanted))))
+        # The documents with each word, ascending, word by word.
+        word, document = words["hash"][rows], _documents(words, rows)
+        order = np.argsort(word, kind="stable")
+        word, document = word[order], document[order]
         for each in wanted:
-            begin, end = np.searchsorted(mark, each, side="left"), np.searchsorted(mark, each, side="right")
+            begin, end = np.searchsorted(word, each, side="left"), np.searchsorted(word, each, side="right")
             having = sorted((document[a:b] for a, b in zip(begin, end, strict=True)), key=len)
             with_all = having[0]
             for some in having[1:]:
@@ -152,55 +144,50 @@ class Sayings:
         return found
 
     def save(self, folder: Path) -> None:
-        """Write the files into a folder."""
-        begins: dict[str, dict[str, list[int]]] = {}
-        with (folder / _FILE).open("wb") as file:
-            for name, table in self.tables.items():
-                columns = {_OFFSETS: table.offsets, **table.columns}
-                begins[name] = {
-                    c: [append(file, _blocks(values)), len(values)] for c, values in columns.items()
-                }
-        (folder / _ABOUT).write_text(json.dumps(begins), encoding="utf-8")
+        """Write the file into a folder."""
+        arrays = {
+            f"{name}.{column}": values
+            for name, table in self.tables.items()
+            for column, values in {"offsets": table.offsets, **table.columns}.items()
+        }
+        np.savez(folder / _FILE, **arrays)  # type: ignore[arg-type] # of allow_pickle, which no array is called
 
     @classmethod
-    def load(cls, folder: Path) -> "Sayings | None":
-        """Open what `save` wrote; None if there is nothing. A column is mapped when it is asked for, and not kept."""
-        if not (folder / _ABOUT).is_file():
+    def load(cls, folder: Path) -> "TitleTable | None":
+        """Read what `save` wrote; None if there is no file."""
+        if not (folder / _FILE).is_file():
             return None
-        begins = json.loads((folder / _ABOUT).read_text(encoding="utf-8"))
-        tables = {}
-        for name, columns in _COLUMNS.items():
-            kinds = {_OFFSETS: np.int64, **columns}
-            places: dict[str, Place] = {
-                c: (folder / _FILE, begin, kinds[c], n) for c, (begin, n) in begins[name].items()
-            }
-            tables[name] = Table(mapped(places.pop(_OFFSETS)), Mapped(places))
-        return cls(tables)
+        with np.load(folder / _FILE) as arrays:
+            return cls(
+                {
+                    name: Table(
+                        arrays[f"{name}.offsets"],
+                        {column: arrays[f"{name}.{column}"] for column in columns},
+                        {},
+                    )
+                    for name, columns in _COLUMNS.items()
+                }
+            )
 
 
-def _by_passage(names: Sequence[Sequence[int]]) -> dict[str, Iterable[int]]:
-    """Names of the passages of a document as rows."""
-    return {
-        "passage": (i for i, some in enumerate(names) for _ in some),
-        "name": chain.from_iterable(names),
-    }
+def among(values: Array, ascending: Array) -> NDArray[np.bool_]:
+    """Return which values are among others, which ascend.
+
+    >>> among(np.array([3, 1]), np.array([1, 2])).tolist()
+    [False, True]
+    """
+    if not len(ascending):
+        return np.zeros(len(values), dtype=np.bool_)
+    place = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.asarray(ascending[place] == values)
 
 
-def _blocks(values: NDArray[Any]) -> Iterator[NDArray[Any]]:
-    """Some rows at a time; what was read of them is let go."""
-    for at in range(0, len(values), _BLOCK):
-        yield values[at : at + _BLOCK]
-        let_go(values)
+def _pairs(passages: Array, names: Keys, wanted: Keys, keys: Keys) -> Pairs:
+    """Return the wanted names in passages as pairs of the position in `keys` and the passage, in the order given."""
+    rows = np.flatnonzero(among(names, wanted))
+    return np.stack((np.searchsorted(keys, names[rows]), passages[rows]), axis=1).astype(np.int32)
 
 
-def _rows_of(values: NDArray[Any], wanted: NDArray[Any]) -> NDArray[np.int64]:
-    """Rows whose value is among some, given ascending."""
-    if not len(wanted):
-        return np.zeros(0, dtype=np.int64)
-    found = [i * _BLOCK + np.flatnonzero(among(some, wanted)) for i, some in enumerate(_blocks(values))]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *found])
-
-
-def _documents(table: Table, rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Number of the document of each of some rows."""
+def _documents(table: Table, rows: Array) -> Array:
+    """Return the number of the document of each row."""
     return np.searchsorted(table.offsets, rows, side="right") - 1

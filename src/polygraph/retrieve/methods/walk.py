@@ -16,9 +16,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.extract.titles.find_titles import Named, names_in
+from polygraph.extract.titles.find_titles import TextMention, names_in
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, paths, walk
-from polygraph.graph.title_graph import NameGraph
+from polygraph.graph.title_graph import TitleGraph
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step
@@ -148,7 +148,7 @@ class NameWalk:
             empty_because="the index holds no passages",
         )
 
-    def _network(self, graph: NameGraph) -> Network:
+    def _network(self, graph: TitleGraph) -> Network:
         kinds = [(graph.titles, self.title_edges), (graph.links, 1.0), (graph.shared, self.shared_edges)]
         return Network(tuple(EdgeKind(edges, factor) for edges, factor in kinds if factor))
 
@@ -178,7 +178,7 @@ class NameWalk:
         chunks: Sequence[int],
         ranked: _Ranked,
         start: Mapping[int, float],
-        named: Sequence[tuple[Named, int, int]],
+        named: Sequence[tuple[TextMention, int, int]],
         network: Network,
         walked: Walk,
         index: Snapshot,
@@ -210,7 +210,7 @@ class NameWalk:
 # --- seeds ----------------------------------------------------------------------------------------------
 
 
-def titles_in_question(question: str, graph: NameGraph) -> list[tuple[Named, int, int]]:
+def titles_in_question(question: str, graph: TitleGraph) -> list[tuple[TextMention, int, int]]:
     """Find the document titles in a question, each with its vertex and its number of passages.
 
     Names that title no document are left out: the passages that mention them already match by words and vectors.
@@ -254,7 +254,7 @@ def match_weights(hits: Sequence[Hit], sharpness: float) -> list[tuple[int, floa
     return [(h.n, a / total if total > 0 else 1.0 / len(hits)) for h, a in zip(hits, above, strict=True)]
 
 
-def _rarity_weights(named: Sequence[tuple[Named, int, int]], total: float) -> list[tuple[int, float]]:
+def _rarity_weights(named: Sequence[tuple[TextMention, int, int]], total: float) -> list[tuple[int, float]]:
     """Divide a weight among names in inverse proportion to the number of their passages."""
     shares = [1.0 / n for _, _, n in named]
     return [(vertex, total * s / sum(shares)) for (_, vertex, _), s in zip(named, shares, strict=True)]
@@ -276,7 +276,7 @@ def mix_with_start(walked: Walk, start: Mapping[int, float], share: float) -> Wa
 
 
 def best_hops(
-    chunks: Numbers, cosines: Floats, graph: NameGraph, *, first: int = 20, common: int = 20
+    chunks: Numbers, cosines: Floats, graph: TitleGraph, *, first: int = 20, common: int = 20
 ) -> tuple[Floats, Numbers]:
     """Find the best hop that ends at each passage; a hop scores the sum of the cosines of its two passages.
 
@@ -300,7 +300,7 @@ def best_hops(
     return np.where(linked, best, lowest), previous
 
 
-def _hops(chunks: Numbers, graph: NameGraph, first: int, common: int) -> Iterator[tuple[int, Numbers]]:
+def _hops(chunks: Numbers, graph: TitleGraph, first: int, common: int) -> Iterator[tuple[int, Numbers]]:
     """Yield the position of each starting passage with the positions its names lead to."""
     titled = _names_at(chunks, Network((EdgeKind(graph.titles),)), graph)
     mentioned = _names_at(chunks, Network((EdgeKind(graph.links), EdgeKind(graph.shared))), graph)
@@ -319,7 +319,7 @@ def _hops(chunks: Numbers, graph: NameGraph, first: int, common: int) -> Iterato
             yield p, np.array(sorted(reached), dtype=np.int64)
 
 
-def _names_at(chunks: Numbers, network: Network, graph: NameGraph) -> list[tuple[int, int]]:
+def _names_at(chunks: Numbers, network: Network, graph: TitleGraph) -> list[tuple[int, int]]:
     """List the names at some passages, as position of the passage and number of the name."""
     owners, others, _ = network.edges_at(chunks)
     return list(zip(owners.tolist(), (others - graph.n_chunks).tolist(), strict=True))

@@ -1,16 +1,15 @@
-"""Every method on real documents and real graphs, without a model and against the scripted endpoint over HTTP.
+"""Every method on real documents and real graphs: without a model, and with the scripted model over HTTP.
 
     python benchmarks/every_method.py [DATA] [--methods NAME,...] [--corpora NAME,...] [--keep DIR] [--answers FILE]
 
-Corpora: the sample collection; with DATA also *A Christmas Carol*, and indexes made by other programs and models, as
-imported: two of the same book by Microsoft GraphRAG and one by nano-graphrag, *Operation: Dulce* by Microsoft
-GraphRAG, and podcasts by LightRAG. On each, every method and preset is asked questions of eight kinds, and what comes
-back is checked: an answer or a refusal with its reason, evidence and citations that stand in the documents, the
-budget, and as many calls as the formula of the method says, by the ledger of the answer and by what the server has
-served. The table gives answers by method; faults are listed below it, and the exit code is 1 if there are any.
+Corpora: the sample collection; with DATA also *A Christmas Carol* and imported indexes of other programs: two of the
+same book by Microsoft GraphRAG and one by nano-graphrag, *Operation: Dulce* by Microsoft GraphRAG, and podcasts by
+LightRAG. Every method and preset answers eight kinds of questions on each corpus. Checked are: an answer, or a refusal
+with its reason; evidence and citations that resolve to the documents; the budget; and the number of calls by the
+method's formula, in the ledger and on the server. The table counts answers by method. Faults are printed as they occur,
+and the exit code is 1 if there are any.
 
-Indexes and answers are kept in --keep DIR, so that a run can be repeated. --answers FILE writes every answer with its
-first evidence, to be read.
+--keep DIR keeps the indexes for the next run. --answers FILE writes every answer with its first evidence.
 """
 
 import argparse
@@ -77,7 +76,7 @@ QUESTIONS: Mapping[str, Sequence[str]] = {
         "什么是产品管理？",
     ),
 }
-"""Single fact, two steps, comparison, counting, overview, unanswerable, German, Chinese."""
+"""Eight kinds: single fact, two steps, comparison, counting, overview, unanswerable, German, Chinese."""
 IMPORTED = {
     "carol-graphrag": "graph-christmas-carol/msgraphrag-tests",
     "carol-graphrag-gpt4": "graph-christmas-carol/msgraphrag-gpt4turbo",
@@ -89,7 +88,7 @@ IMPORTED = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One question asked with one method."""
+    """The answer of one method to one question."""
 
     corpus: str
     model: str
@@ -108,7 +107,9 @@ def main() -> None:
     parser.add_argument("--corpora", default=",".join(QUESTIONS))
     parser.add_argument("--models", default="none,scripted")
     parser.add_argument(
-        "--keep", type=Path, help="where indexes lie or are made (default: a temporary folder)"
+        "--keep",
+        type=Path,
+        help="folder of the indexes; missing ones are built here (default: a temporary folder)",
     )
     parser.add_argument("--answers", type=Path, help="write every answer to this file")
     options = parser.parse_args()
@@ -118,9 +119,9 @@ def main() -> None:
         for corpus in options.corpora.split(","):
             if corpus != "sample" and options.data is None:
                 continue
-            folder = made(corpus, options.data, keep)
+            folder = built_index(corpus, options.data, keep)
             for model in options.models.split(","):
-                for row in asked(corpus, folder, model, options.methods.split(",")):
+                for row in answers(corpus, folder, model, options.methods.split(",")):
                     rows.append(row)
                     for fault in row.faults:
                         print(
@@ -129,12 +130,12 @@ def main() -> None:
                         )
     print("\n".join(table(rows)))
     if options.answers:
-        options.answers.write_text("\n".join(written(rows)), encoding="utf-8")
+        options.answers.write_text("\n".join(listing(rows)), encoding="utf-8")
     sys.exit(any(row.faults for row in rows))
 
 
-def made(corpus: str, data: Path | None, keep: Path) -> Path:
-    """The index of a corpus, made without a model if it is not there."""
+def built_index(corpus: str, data: Path | None, keep: Path) -> Path:
+    """Return the index of a corpus, built without a model if it is missing."""
     folder = keep / f"{corpus}.index"
     if folder.exists():
         return folder
@@ -149,8 +150,8 @@ def made(corpus: str, data: Path | None, keep: Path) -> Path:
     return folder
 
 
-def asked(corpus: str, folder: Path, model: str, methods: Sequence[str]) -> Iterator[Row]:
-    """Ask every question with every method; with a model, over HTTP and with no reply kept from before."""
+def answers(corpus: str, folder: Path, model: str, methods: Sequence[str]) -> Iterator[Row]:
+    """Answer every question with every method; with a model, over HTTP and without cached replies."""
     with ExitStack() as stack:
         server, settings = None, load_settings({"offline": True})
         if model == "scripted":
@@ -160,9 +161,7 @@ def asked(corpus: str, folder: Path, model: str, methods: Sequence[str]) -> Iter
             )
         index = stack.enter_context(Index.open(folder, settings=settings))
         snapshot = index.snapshot()
-        index.ask(
-            "What is this?", "graphrag-local"
-        )  # reads vectors and models, which no method is charged for
+        index.ask("What is this?", "graphrag-local")  # loads vectors and models, which counts for no method
         for method in methods:
             for question in QUESTIONS[corpus]:
                 served, began = server.calls if server else 0, time.process_time()
@@ -173,16 +172,16 @@ def asked(corpus: str, folder: Path, model: str, methods: Sequence[str]) -> Iter
                     *faults_of_answer(answer, snapshot),
                 ]
                 calls = expected_calls(METHODS[method], answer.retrieval) if server else 0
-                told = answer.usage.calls + answer.usage.cached_calls
-                if told != calls:
-                    faults.append(f"{told} calls by the ledger; {METHODS[method].calls!r} means {calls}")
+                in_ledger = answer.usage.calls + answer.usage.cached_calls
+                if in_ledger != calls:
+                    faults.append(f"{in_ledger} calls in the ledger; {METHODS[method].calls!r} means {calls}")
                 if server and server.calls - served != answer.usage.calls:
                     faults.append(f"{server.calls - served} calls served, {answer.usage.calls} in the ledger")
                 yield Row(corpus, model, method, answer, cpu_s, tuple(faults))
 
 
 def table(rows: Sequence[Row]) -> list[str]:
-    """One row for each method: answers, refusals, calls, tokens and CPU, with and without a model."""
+    """Tabulate one row for each method: answers, calls, tokens and CPU, with and without a model."""
     lines = [
         "| method | questions | answered, no model | answered, scripted | calls, most | tokens, median | "
         "CPU s, median | CPU s, most | faults |",
@@ -190,21 +189,22 @@ def table(rows: Sequence[Row]) -> list[str]:
     ]
     for method in dict.fromkeys(row.method for row in rows):
         own = [row for row in rows if row.method == method]
-        plain = [row for row in own if row.model == "none"]
-        told = [row for row in own if row.model != "none"]
-        cpu = sorted(row.cpu_s for row in plain or own)
+        offline = [row for row in own if row.model == "none"]
+        scripted = [row for row in own if row.model != "none"]
+        cpu = sorted(row.cpu_s for row in offline or own)
         tokens = sorted(row.answer.retrieval.n_tokens for row in own)
-        calls = max((r.answer.usage.calls + r.answer.usage.cached_calls for r in told), default=0)
+        calls = max((r.answer.usage.calls + r.answer.usage.cached_calls for r in scripted), default=0)
         lines.append(
-            f"| `{method}` | {len(own)} | {sum(not r.answer.refused for r in plain)} of {len(plain)} "
-            f"| {sum(not r.answer.refused for r in told)} of {len(told)} | {calls} | {tokens[len(tokens) // 2]:,} "
+            f"| `{method}` | {len(own)} | {sum(not r.answer.refused for r in offline)} of {len(offline)} "
+            f"| {sum(not r.answer.refused for r in scripted)} of {len(scripted)} | {calls} "
+            f"| {tokens[len(tokens) // 2]:,} "
             f"| {cpu[len(cpu) // 2]:.2f} | {cpu[-1]:.2f} | {sum(len(r.faults) for r in own)} |"
         )
     return lines
 
 
-def written(rows: Sequence[Row]) -> Iterator[str]:
-    """Every answer with the first pieces of its evidence."""
+def listing(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield every answer with the first pieces of its evidence."""
     for row in sorted(rows, key=lambda r: (r.corpus, r.model, r.answer.question)):
         found = row.answer.retrieval
         yield f"\n## {row.corpus} | {row.model} | {row.method} | {row.answer.question}  ({row.cpu_s:.2f} s CPU)\n"

@@ -1,10 +1,10 @@
-"""Time, memory and disk of indexing a corpus offline, from nothing, by the public command.
+"""Time, memory and disk of indexing a corpus offline with the public command.
 
     python benchmarks/index_speed.py CORPUS [--for METHOD,...] [--keep DIR]
 
-Runs `polygraph index` in a process of its own and prints wall and CPU seconds, peak memory (of the command, and
-of the largest worker process), bytes on disk per passage, and the seconds of each layer. CORPUS is anything that
-`polygraph index` takes, such as shared/data/2wiki/corpus.jsonl.gz.
+Runs `polygraph index` in another process and prints wall and CPU seconds, peak memory of the process and its workers,
+bytes on disk for each passage, and the seconds of each layer. CORPUS is anything that `polygraph index` accepts, for
+example DATA/2wiki/corpus.jsonl.gz.
 """
 
 import argparse
@@ -23,8 +23,8 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("corpus")
-    parser.add_argument("--for", dest="methods", help="only what these methods need")
-    parser.add_argument("--keep", type=Path, help="leave the index here")
+    parser.add_argument("--for", dest="methods", help="build only what these methods need")
+    parser.add_argument("--keep", type=Path, help="keep the index in this folder")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         index = options.keep or Path(temporary) / "speed.index"
@@ -57,11 +57,11 @@ def main() -> None:
 
 
 def watch(process: subprocess.Popen[str]) -> int:
-    """Largest sum of resident memory, shared pages counted once per process (PSS), over the process's tree."""
+    """Return the peak proportional set size (PSS) of the process and its descendants, in bytes."""
     peak = 0
     while process.poll() is None:
         peak = max(peak, sum(pss(pid) for pid in tree(process.pid)))
-        time.sleep(2.0)  # reading the figures of a large process takes its time
+        time.sleep(2.0)  # reading the memory of a large process is slow
     return peak
 
 

@@ -1,10 +1,10 @@
-"""What is lost, and what is paid twice, when `polygraph index` and `remove` are killed at random moments.
+"""Kill `polygraph index` and `polygraph remove` at random moments: what is lost, and what is paid for twice.
 
     python benchmarks/kills.py [--kills N] [--seed N] [--documents N]
 
-Each kill is a SIGKILL of a real process that talks to an HTTP server on this machine. The same command is started
-again until it ends; then the index is compared, row for row, with one that was never interrupted, and the server's
-own log says what was asked twice.
+Each kill is a SIGKILL of a process that uses an HTTP server on this machine. The same command is started again until it
+ends. Then the index is compared, row by row, with one that was never interrupted, and the log of the server shows what
+was requested twice.
 """
 
 import argparse
@@ -64,29 +64,29 @@ _PLACES = ("the Skerry Light", "Sallow Bay", "the Grey Reef", "the Harbour Board
 
 @dataclass(slots=True)
 class Tally:
-    """What happened to one command."""
+    """Counts for one command."""
 
     kills: int = 0
     resumes: int = 0
-    """Runs that were started after a kill."""
+    """Runs after a kill."""
     rounds: int = 0
-    """Indexes that were finished and compared."""
+    """Finished indexes that were compared."""
     lost: int = 0
-    """Calls in flight at a kill, whose replies nobody got: these alone may be paid again."""
+    """Calls in flight at a kill, whose replies were lost: only these may be repeated."""
     most_lost: int = 0
-    """Of these, the most at one kill."""
+    """The most lost calls at one kill."""
     calls: int = 0
     """Calls that the server answered."""
     least: int = 0
-    """Calls without any kill."""
+    """Calls of a run that is not killed."""
     paid_twice: int = 0
-    """Requests that went out although their reply was stored."""
+    """Requests whose reply was already stored."""
     different: list[str] = field(default_factory=list)
-    """Tables that were not as they should be."""
+    """Tables that differ."""
 
     @property
     def sound(self) -> bool:
-        """Whether all promises were kept."""
+        """Whether nothing was lost or paid for twice."""
         return (
             not self.different
             and not self.paid_twice
@@ -96,7 +96,7 @@ class Tally:
 
 
 def corpus(folder: Path, n: int) -> Path:
-    """Write documents in which names recur."""
+    """Write `n` documents in which names recur."""
     folder.mkdir()
     for i in range(n):
         a, b, c = (_NAMES[(i * step + step) % len(_NAMES)] for step in (1, 3, 5))
@@ -124,7 +124,7 @@ def environment(url: str) -> dict[str, str]:
 
 
 def tables(index: Path) -> dict[str, list[tuple[object, ...]]]:
-    """Every row of an index, without times and folders."""
+    """Return every row of an index, without times and folders."""
     db = sqlite3.connect(index / "index.sqlite")
     try:
         return {
@@ -136,7 +136,7 @@ def tables(index: Path) -> dict[str, list[tuple[object, ...]]]:
 
 
 def derived(index: Path) -> dict[str, bytes]:
-    """Matrices and graph of the layers in force; a lexical index names its files at random."""
+    """Return the matrices and graphs of the current layers; the files of the lexical index have random names."""
     db = sqlite3.connect(index / "index.sqlite")
     layers = db.execute("SELECT name, version FROM layers").fetchall()
     db.close()
@@ -149,7 +149,7 @@ def derived(index: Path) -> dict[str, bytes]:
 
 
 def stored(index: Path) -> set[str]:
-    """Keys of the replies that were acknowledged."""
+    """Return the keys of the stored replies."""
     if not (index / "calls.sqlite").is_file():
         return set()
     db = sqlite3.connect(index / "calls.sqlite")
@@ -162,7 +162,7 @@ def stored(index: Path) -> set[str]:
 
 
 def key_of(entry: ServedCall) -> str:
-    """The key under which the reply to a request is stored."""
+    """Return the key of the reply to a request."""
     body = entry.body
     turns = tuple(Message(turn["role"], turn["content"]) for turn in body["messages"])
     wanted = (body.get("response_format") or {}).get("json_schema") or {}
@@ -172,15 +172,15 @@ def key_of(entry: ServedCall) -> str:
 
 
 def answered(server: ScriptedServer, wait_s: float = 0.0) -> list[ServedCall]:
-    """Calls that were answered, after those under way have come to their end."""
+    """Return the log of the server after the calls in flight have ended."""
     until = time.monotonic() + wait_s
     while time.monotonic() < until and any(entry.status == 0 for entry in server.log):
         time.sleep(0.01)
     return server.log
 
 
-class Work:
-    """Commands on one server, killed at moments that a seed decides."""
+class Killer:
+    """Runs commands against one server and kills them at seeded moments."""
 
     def __init__(self, server: ScriptedServer, seed: int) -> None:
         self.server = server
@@ -188,7 +188,7 @@ class Work:
         self.tally = Tally()
 
     def run(self, *command: object, kill_after_s: float | None = None) -> bool:
-        """Run a command; tell whether it ended by itself."""
+        """Run a command; return whether it ended before the kill."""
         process = subprocess.Popen(
             [sys.executable, "-m", "polygraph", *map(str, command)],
             env=environment(self.server.base_url),
@@ -203,13 +203,13 @@ class Work:
             process.communicate()
             return False
         if "has no document" in errors:
-            return True  # the run before was killed when its work was done
+            return True  # the previous run was killed after its work was done
         if process.returncode:
             raise RuntimeError(f"{command[0]} ended with code {process.returncode}: {errors}")
         return True
 
     def seconds(self, *command: object) -> float:
-        """How long a command takes without a kill."""
+        """Return how long a command takes without a kill."""
         began = time.perf_counter()
         self.run(*command)
         return time.perf_counter() - began
@@ -217,20 +217,20 @@ class Work:
     def kill_until_done(
         self, index: Path, start_s: float, whole_s: float, most: int, *command: object
     ) -> None:
-        """Start a command again and again, killing it up to `most` times, until it ends.
+        """Start a command and kill it, up to `most` times, until it ends.
 
         Args:
-            index: what the command writes.
-            start_s: how long it takes until it does something.
-            whole_s: how long it takes from nothing without a kill.
-            most: kills.
-            command: of `polygraph`.
+            index: folder that the command writes.
+            start_s: seconds until the command begins to work.
+            whole_s: seconds of a run without a kill.
+            most: maximum number of kills.
+            command: arguments of `polygraph`.
         """
         kept = stored(index)
         kills = 0
         while True:
             last = kills >= most
-            # Early rather than late, because a command that goes on has less and less to do.
+            # Early rather than late, because a resumed command has less and less to do.
             part = self.chance.random() ** 2
             after = None if last else start_s + part * max(0.2, whole_s - start_s)
             begun = len(self.server.log)
@@ -239,7 +239,7 @@ class Work:
             self.tally.paid_twice += sum(key_of(entry) in kept for entry in log[begun:])
             now = stored(index)
             kept = now
-            # Those of this run that reached the server and not the store.
+            # Calls of this run that reached the server but not the store.
             lost = sum(key_of(entry) not in now for entry in log[begun:])
             self.tally.lost += lost
             self.tally.most_lost = max(self.tally.most_lost, lost)
@@ -251,7 +251,7 @@ class Work:
 
 
 def compare(name: str, found: Path, wanted: Path, tally: Tally) -> None:
-    """Note the tables that differ."""
+    """Record the tables that differ."""
     ours, theirs = tables(found), tables(wanted)
     tally.different += [f"{name}: {table}" for table in TABLES if ours[table] != theirs[table]]
     if derived(found) != derived(wanted):
@@ -262,39 +262,39 @@ def compare(name: str, found: Path, wanted: Path, tally: Tally) -> None:
 def run(
     place: Path, kills: int, *, seed: int = 0, documents: int = 32, per_round: int = 8
 ) -> dict[str, Tally]:
-    """Kill `index` and `remove` until each was killed about so often as asked.
+    """Kill `index` and `remove` a number of times.
 
     Args:
         place: an empty folder.
-        kills: how many of `index`; `remove` gets a third of it.
-        seed: decides the moments.
+        kills: of `index`; `remove` is killed a third as often.
+        seed: of the moments.
         documents: size of the corpus.
-        per_round: kills before a command is let end and the index compared.
+        per_round: kills before a command may end and the index is compared.
 
     Returns:
-        What happened, by command.
+        Counts by command.
     """
     papers = corpus(place / "papers", documents)
     gone = [f"{i:03}.txt" for i in range(0, documents, 6)]
     with ScriptedServer(chat=scripted_chat(), latency_s=LATENCY_S) as server:
-        work = Work(server, seed)
+        killer = Killer(server, seed)
         whole = place / "whole"
-        whole_s = work.seconds("index", papers, "--index", whole)
+        whole_s = killer.seconds("index", papers, "--index", whole)
         least = len(server.log)
-        # With nothing to do, most of the time goes into starting up.
-        start_s = 0.8 * work.seconds("index", papers, "--index", whole)
+        # With nothing to do, most of the time is start-up.
+        start_s = 0.8 * killer.seconds("index", papers, "--index", whole)
         removed = copy(whole, place / "removed")
-        remove_s = work.seconds("remove", *gone, "--index", removed)
+        remove_s = killer.seconds("remove", *gone, "--index", removed)
         assert len(server.log) == least
-        index_tally, remove_tally = work.tally, Tally()
+        index_tally, remove_tally = killer.tally, Tally()
         n = 0
         while index_tally.kills < kills or remove_tally.kills < kills // 3:
             target = place / f"round{n}"
             if index_tally.kills < kills:
-                work.tally = index_tally
+                killer.tally = index_tally
                 before = len(server.log)
                 left = kills - index_tally.kills
-                work.kill_until_done(
+                killer.kill_until_done(
                     target, start_s, whole_s, min(per_round, left), "index", papers, "--index", target
                 )
                 index_tally.calls += len(server.log) - before
@@ -303,10 +303,10 @@ def run(
             else:
                 copy(whole, target)
             if remove_tally.kills < kills // 3:
-                work.tally = remove_tally
+                killer.tally = remove_tally
                 before = len(server.log)
                 left = kills // 3 - remove_tally.kills
-                work.kill_until_done(
+                killer.kill_until_done(
                     target, start_s, remove_s, min(per_round, left), "remove", *gone, "--index", target
                 )
                 remove_tally.calls += len(server.log) - before
@@ -327,7 +327,7 @@ def copy(index: Path, target: Path) -> Path:
 
 
 def table(found: dict[str, Tally]) -> str:
-    """What happened, as a table."""
+    """Return the counts as a table."""
     columns = ("kills", "rounds", "calls", "least", "lost", "most_lost", "paid_twice")
     lines = ["| command | " + " | ".join(columns) + " | different |", "|---" * (len(columns) + 2) + "|"]
     for name, tally in found.items():

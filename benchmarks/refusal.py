@@ -1,11 +1,11 @@
-"""Where an extractive answer should be refused: logits of the best sentence with and without the evidence.
+"""The threshold below which an extractive answer is refused: logits of the best sentence with and without evidence.
 
-    python benchmarks/refusal.py SHARED_DATA [--n 150]
+    python benchmarks/refusal.py DATA [--n 150]
 
-For each dev question of hotpotqa, nq and musique the ten best passages by BM25 are read twice: as they are, if all
-gold passages are among the corpus, and with the gold passages taken out, when the question should be refused. The
-table shows, for each threshold, the share of answerable questions that are kept and of unanswerable ones that are
-refused (by the rule on missing names, or by the threshold). Questions are the first n of each file.
+Each dev question of hotpotqa, nq and musique is answered twice from the ten best passages by BM25: once if they hold a
+gold passage, and once without the gold passages, when the question should be refused. For each threshold the table
+shows the share of answerable questions that are answered and of unanswerable ones that are refused (by the rule on missing
+names or by the threshold). Questions are the first n of each file.
 """
 
 import argparse
@@ -89,7 +89,7 @@ def best(question: str, documents: list[dict[str, Any]], models: Any) -> float:
 def report(name: str, rows: list[tuple[float, bool]]) -> None:
     answerable = [s for s, a in rows if a]
     other = [s for s, a in rows if not a]
-    print(f"\n{name}: {len(answerable)} with evidence among the passages, {len(other)} without")
+    print(f"\n{name}: {len(answerable)} questions with evidence, {len(other)} without")
     print("| threshold | answered, with evidence | refused, without | mean of both |\n|---|---|---|---|")
     for threshold in (-99.0, -8.0, -6.0, -4.0, -2.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0):
         keep = sum(s >= threshold for s in answerable) / max(1, len(answerable))

@@ -1,11 +1,11 @@
-"""How many of the 40 gold questions about the sample collection each method answers, supports and refuses rightly.
+"""The 40 gold questions about the sample collection: right answers, supporting citations and refusals by method.
 
     python benchmarks/sample_questions.py [--index DIR] [--methods NAME,...] [--show]
 
-Right: the gold answer, or another form of it, stands in the text of the answer (for questions about the whole
-collection: at least a third of the content words of at least half of the points). Supported: a cited document is
-one of the gold evidence. Found: all gold evidence documents are among the evidence that was packed. Refused:
-for the six questions that the papers do not answer. Wrongly refused: of the other 34.
+Right: the answer contains the gold answer or an alias (for questions about the whole collection: at least a third of
+the content words of at least half of the gold points). Supported: a cited document is gold evidence. All evidence
+found: every gold document is in the packed context. Refused: of the six questions that the papers do not answer. Wrongly
+refused: of the other 34.
 """
 
 import argparse
@@ -36,7 +36,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--index", type=Path, help="where the index lies or is made (default: a temporary folder)"
+        "--index", type=Path, help="folder of the index, built if missing (default: a temporary folder)"
     )
     parser.add_argument("--methods", default=METHODS)
     parser.add_argument("--show", action="store_true", help="print every answer that is not right")
@@ -72,9 +72,9 @@ def is_right(question: dict[str, Any], answer: Answer) -> bool:
     if answer.refused:
         return False
     if question["type"] == "corpus_wide":
-        said = set(content_stems(answer.text))
+        in_answer = set(content_stems(answer.text))
         held = [
-            len(said & set(content_stems(p))) / max(1, len(set(content_stems(p)))) >= 1 / 3
+            len(in_answer & set(content_stems(p))) / max(1, len(set(content_stems(p)))) >= 1 / 3
             for p in question["points"]
         ]
         return 2 * sum(held) >= len(held)

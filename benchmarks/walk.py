@@ -1,16 +1,17 @@
-"""How much each part of `walk` brings: every seed, every kind of edge, damping, weighing, cross-encoder.
+"""Ablation of `walk`: seeds, kinds of edges, damping, relevance, cross-encoder.
 
     python benchmarks/walk.py DATA --indexes DIR [--sets NAME,...] [--variants NAME,...] [--limit N]
     python benchmarks/walk.py DATA --indexes DIR --left-out --limit 150
     python benchmarks/walk.py --synthetic 10000,100000,1000000
 
-For each data set one table over its dev questions with gold passages: recall of the evidence among the first five
-documents and all of it among the first ten, with 95% intervals by bootstrap over questions, the paired difference in
-recall@5 from `walk`, and the median of milliseconds of CPU for a question whose vector is known. All variants are
-offline and see the same passages. DIR holds the indexes by set; those that are not there are made. The last row is what
-the retrievers together would reach if an oracle chose the best of them for each question. `--left-out` chooses the
-settings of `walk` out of 24 for each set by the other sets, and tells what they give on the one left out. `--synthetic`
-times the walk alone, over random graphs of so many passages with the degrees of 2wiki.
+Prints one table for each data set over its dev questions with gold passages: recall@5, the share of questions with all
+evidence among the first ten documents, both with 95% bootstrap intervals over questions, the paired difference in
+recall@5 from `walk`, and the median CPU milliseconds for a question whose vector is cached. All variants are offline
+and see the same passages. The last row is an oracle that chooses the best of the retrievers for each question.
+
+DIR holds one index for each set; missing ones are built. `--left-out` chooses the settings of `walk` for each set on
+the other sets, among 24, and measures them on the set left out. `--synthetic` times the walk alone, on random graphs with
+the degrees of 2wiki and the given numbers of passages.
 """
 
 import argparse
@@ -44,7 +45,7 @@ SETS: Mapping[str, Sequence[tuple[str, int | None]]] = {
     "popqa": (("corpus.jsonl.gz", None), ("distractors.jsonl.gz", None)),
     "musique-openie": (("corpus.jsonl", None),),
 }
-"""Files that make the pool of passages, and how many lines of each."""
+"""Files of the pool of passages, and the number of lines taken from each (None: all)."""
 OURS = NameWalk()
 RETRIEVERS = ("bm25", "naive", "hybrid", "walk")
 ORACLE = "the best of these for each question, by an oracle"
@@ -71,16 +72,16 @@ VARIANTS: Mapping[str, Method] = {
     "fast-graphrag": METHODS["fast-graphrag"],
 }
 QUICK = [name for name in VARIANTS if name.split(":")[-1] not in ("reranked", "hipporag", "fast-graphrag")]
-"""The variants that need neither a cross-encoder nor a graph of entities."""
+"""The variants that need neither a cross-encoder nor an entity graph."""
 GRID: Mapping[str, Sequence[float]] = {
     "word_weight": (0.006, 0.01),
     "sharpness": (15.0, 20.0, 25.0),
     "relevance": (2.0, 3.0),
     "own_share": (1 / 3, 1 / 2),
 }
-"""Settings among which `--left-out` chooses; among them those of `walk`."""
-Measured = Mapping[str, Sequence[tuple[float, ...]]]
-"""By variant, what `measure` gives for each question."""
+"""Settings that `--left-out` chooses from, including those of `walk`."""
+Results = Mapping[str, Sequence[tuple[float, ...]]]
+"""The result of `measure` for each question, by variant."""
 
 
 def main() -> None:
@@ -88,13 +89,11 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, nargs="?", help="folder of the data sets")
-    parser.add_argument("--indexes", type=Path, help="where the indexes lie or are made")
+    parser.add_argument("--indexes", type=Path, help="folder of the indexes; missing ones are built here")
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--variants", default=",".join(QUICK))
     parser.add_argument("--limit", type=int, default=300, help="questions of each set, drawn with seed 0")
-    parser.add_argument(
-        "--left-out", action="store_true", help="settings chosen without the set they are tried on"
-    )
+    parser.add_argument("--left-out", action="store_true", help="choose the settings on the other sets")
     parser.add_argument("--synthetic", help="numbers of passages")
     options = parser.parse_args()
     if options.synthetic:
@@ -103,17 +102,17 @@ def main() -> None:
         return
     variants = options.variants.split(",")
     if unknown := set(variants) - VARIANTS.keys():
-        parser.error(f"there is no variant {min(unknown)!r}; there are: {', '.join(VARIANTS)}")
+        parser.error(f"unknown variant {min(unknown)!r}; choose from: {', '.join(VARIANTS)}")
     if "walk" not in variants:
-        variants.insert(0, "walk")  # all are compared with it
+        variants.insert(0, "walk")  # the baseline of the differences
     methods = grid() if options.left_out else {name: VARIANTS[name] for name in variants}
     with tempfile.TemporaryDirectory() as temporary:
-        found: dict[str, Measured] = {}
+        found: dict[str, Results] = {}
         for name in options.sets.split(","):
             folder = (options.indexes or Path(temporary)) / f"{name}.index"
             source = options.data / name
-            questions = asked(source, options.limit)
-            size, found[name] = measured(source, folder, methods, questions)
+            questions = sampled_questions(source, options.limit)
+            size, found[name] = measure_set(source, folder, methods, questions)
             if not options.left_out:
                 print("\n".join(table(source, size, questions, with_oracle(found[name]))), flush=True)
     if options.left_out:
@@ -121,7 +120,7 @@ def main() -> None:
 
 
 def grid() -> dict[str, Method]:
-    """`walk` with every combination of the settings of `GRID`."""
+    """Return `walk` with every combination of the settings of `GRID`."""
     chosen = (dict(zip(GRID, values, strict=True)) for values in product(*GRID.values()))
     return {
         ", ".join(f"{name} {value:.3g}" for name, value in some.items()): replace(OURS, **some)  # type: ignore[arg-type]
@@ -129,8 +128,8 @@ def grid() -> dict[str, Method]:
     }
 
 
-def left_out(found: Mapping[str, Measured]) -> list[str]:
-    """For each set the settings with the best mean recall@5 over the other sets, and what they give on it."""
+def left_out(found: Mapping[str, Results]) -> list[str]:
+    """Tabulate for each set the settings with the best mean recall@5 on the other sets, and their recall on it."""
     recall = {
         name: {v: float(np.mean([row[0] for row in rows])) for v, rows in found[name].items()}
         for name in found
@@ -152,8 +151,8 @@ def left_out(found: Mapping[str, Measured]) -> list[str]:
     return rows
 
 
-def with_oracle(found: Measured) -> Measured:
-    """Add what choosing the best of the retrievers for each question and figure would give, in the time of all."""
+def with_oracle(found: Results) -> Results:
+    """Add the best of the retrievers for each question and metric, with the time of all of them."""
     if not set(RETRIEVERS) <= found.keys():
         return found
     best = []
@@ -163,10 +162,10 @@ def with_oracle(found: Measured) -> Measured:
     return {**found, ORACLE: best}
 
 
-def measured(
+def measure_set(
     source: Path, folder: Path, methods: Mapping[str, Method], questions: Sequence[dict[str, Any]]
-) -> tuple[tuple[int, int], Measured]:
-    """Documents and passages of the index, which is made if it is not there; and what the variants find in it."""
+) -> tuple[tuple[int, int], Results]:
+    """Return the numbers of documents and passages of the index, built if missing, and the results of the variants."""
     with Index.open(folder, offline=True) as index:
         if not folder.exists():
             with tempfile.TemporaryDirectory() as temporary:
@@ -185,9 +184,9 @@ def measured(
 
 
 def table(
-    source: Path, size: tuple[int, int], questions: Sequence[dict[str, Any]], found: Measured
+    source: Path, size: tuple[int, int], questions: Sequence[dict[str, Any]], found: Results
 ) -> list[str]:
-    """One row for each variant, in their order."""
+    """Tabulate one row for each variant, in order."""
     names = list(found)
     recall = np.array([[row[0] for row in found[name]] for name in names]).T
     whole = np.array([[row[1] for row in found[name]] for name in names]).T
@@ -214,7 +213,7 @@ def table(
 
 
 def measure(question: dict[str, Any], method: Method, index: Snapshot, models: Any) -> tuple[float, ...]:
-    """Recall@5, all@10, all@8 by document, and milliseconds of CPU."""
+    """Return recall@5, all@10, all@8 by document, and CPU milliseconds."""
     models.calls.embed(models.embedder, [question["question"]], "query", stage="question")
     started = time.process_time()
     found = method(question["question"], index, models)
@@ -229,8 +228,8 @@ def measure(question: dict[str, Any], method: Method, index: Snapshot, models: A
     )
 
 
-def asked(source: Path, limit: int) -> list[dict[str, Any]]:
-    """Questions whose evidence is known and whole; a seeded sample in the order of the file."""
+def sampled_questions(source: Path, limit: int) -> list[dict[str, Any]]:
+    """Return a seeded sample of the questions with complete evidence, in the order of the file."""
     questions = [json.loads(line) for line in (source / "questions.jsonl").open(encoding="utf-8")]
     if source.name == "multihop-rag":
         questions = [q | {"evidence": q["evidence_passages"]} for q in questions if q["passages_complete"]]
@@ -259,10 +258,10 @@ def shown(value: Interval) -> str:
 
 
 def synthetic(n: int) -> str:
-    """Time walks over a graph in which half of the passages link to a title and all have six names, some common."""
+    """Time walks on a graph in which half of the passages link to a title and each has six names, some common."""
     rng = np.random.default_rng(0)
     n_names = 2 * n
-    # Names are as unlike in how often they occur as words are.
+    # The frequency of names follows a power law, like that of words.
     common = np.minimum(rng.zipf(1.6, 6 * n) - 1, n - 1)
     kinds = [
         (np.arange(n), np.arange(n), OURS.title_edges),

@@ -22,7 +22,7 @@ from polygraph.indexing.status import count_records
 from polygraph.indexing.vector_layers import embed_graph
 from polygraph.models import Models
 from polygraph.store.atomic_files import damage
-from polygraph.store.connection import with_room
+from polygraph.store.connection import storage_errors_explained
 from polygraph.store.layers import dependents, up_to_date, versions, with_dependencies
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
@@ -94,7 +94,7 @@ def build(
         NothingExtracted: if the graph was asked for and no entity came out of any text.
         RequestsWaiting: with a batch, when nothing can continue without replies; what is done is kept.
     """
-    with models.calls.batch_round(), models.calls.meter() as meter, with_room(store.folder):
+    with models.calls.batch_round(), models.calls.meter() as meter, storage_errors_explained(store.folder):
         if store.manifest() not in (None, manifest):
             on_change()
         is_intact = cache(lambda folder: not damage(folder, thorough=True))

@@ -1,4 +1,4 @@
-"""Writing files and folders so that a crash leaves the old or the new, never half of one."""
+"""Writing files and folders atomically: a crash leaves the old or the new one, never a part."""
 
 import json
 import os
@@ -13,12 +13,12 @@ _BLOCK = 1 << 20
 
 
 def write_folder(target: Path, fill: Callable[[Path], None], *, sealed: bool = False) -> None:
-    """Fill a folder under a temporary name and rename it into place.
+    """Fill a folder under a temporary name and rename it.
 
     Args:
-        target: where it shall stand; what stood there is replaced.
-        fill: writes the contents into the folder that it is given.
-        sealed: add what `damage` needs to tell whether the contents are still as they were written.
+        target: final path; a folder that is there is replaced.
+        fill: writes the contents into the folder that it gets.
+        sealed: also write the sizes and checksums that `damage` compares.
     """
     temporary = target.with_name(f"{target.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -36,11 +36,11 @@ def write_folder(target: Path, fill: Callable[[Path], None], *, sealed: bool = F
 
 
 def damage(folder: Path, *, thorough: bool = False) -> str:
-    """Say what is wrong with a sealed folder; empty if nothing is.
+    """Describe what is wrong with a sealed folder; empty if it is intact.
 
     Args:
         folder: written by `write_folder`.
-        thorough: also compare the checksums, at about a second per gigabyte; else only names and sizes.
+        thorough: also compare checksums, which takes about a second per gigabyte; otherwise names and sizes.
     """
     try:
         seal = json.loads((folder / SEAL).read_text(encoding="utf-8"))
@@ -64,7 +64,7 @@ def damage(folder: Path, *, thorough: bool = False) -> str:
 
 
 def _contents(folder: Path) -> dict[str, int]:
-    """Sizes of the files that count; lock files come and go."""
+    """Return the sizes of the files by name, without lock files, which come and go."""
     return {
         file.relative_to(folder).as_posix(): file.stat().st_size
         for file in sorted(folder.rglob("*"))
@@ -73,7 +73,7 @@ def _contents(folder: Path) -> dict[str, int]:
 
 
 def _checksum(path: Path) -> int:
-    """CRC-32: made for damage, not for malice, and as quick as the disk."""
+    """Return the CRC-32: it detects damage, not manipulation, and is as fast as the disk."""
     found = 0
     with path.open("rb") as file:
         while block := file.read(_BLOCK):
@@ -82,11 +82,11 @@ def _checksum(path: Path) -> int:
 
 
 def sync(path: Path) -> None:
-    """Have the system put a file or folder on the disk."""
+    """Have the operating system write a file or folder to the disk."""
     try:
         handle = os.open(path, os.O_RDONLY)
     except OSError:
-        return  # Windows opens no folders; its rename is already ordered after the writes
+        return  # Windows cannot open folders; there a rename is ordered after the writes
     try:
         os.fsync(handle)
     except OSError:

@@ -29,11 +29,11 @@ def connect(path: Path) -> sqlite3.Connection:
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
-    """Open a file for reading; where nothing can be written, without the files that SQLite puts beside it."""
+    """Open a file for reading; in a read-only folder without the files that SQLite creates beside it."""
     if path.name == FILE_NAME and os.access(path.parent, os.W_OK) and os.access(path, os.W_OK):
         return connect(path)
     log = path.with_name(f"{path.name}-wal")
-    # A log that still holds something must be read with it; else nobody can write, and no lock is needed.
+    # A log with content must be read too; without one nobody can be writing, and no lock is needed.
     how = "mode=ro" if log.is_file() and log.stat().st_size else "immutable=1"
     return sqlite3.connect(
         f"{path.resolve().as_uri()}?{how}",
@@ -45,7 +45,7 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
 
 
 def is_begun(folder: Path) -> bool:
-    """Tell whether a folder holds an index; a file without tables is one whose making was cut short.
+    """Tell whether a folder has an index; a file without tables is one whose creation was interrupted.
 
     Raises:
         IndexUnreadable: if the file is damaged.
@@ -64,8 +64,8 @@ def is_begun(folder: Path) -> bool:
 
 
 @contextmanager
-def with_room(folder: Path) -> Iterator[None]:
-    """Say it as `StorageFailed` if what is written meanwhile finds no room; other errors stay as they are."""
+def storage_errors_explained(folder: Path) -> Iterator[None]:
+    """Raise `StorageFailed` if the disk is full; other errors pass."""
     try:
         yield
     except (OSError, ValueError) as error:
@@ -75,12 +75,12 @@ def with_room(folder: Path) -> Iterator[None]:
 
 
 def _no_room(error: Exception) -> bool:
-    """Whether a disk or quota is full; numpy and tantivy give only the text."""
+    """Tell whether an error says that a disk or quota is full; numpy and tantivy give only a text."""
     return getattr(error, "errno", None) in _FULL or bool(_FULL_TEXT.search(str(error)))
 
 
 def explain_storage(error: Exception, folder: Path) -> Exception:
-    """Turn an error of the file system or of SQLite into one that says what to do."""
+    """Convert an error of the file system or of SQLite to one that says what to do."""
     text = str(error).lower()
     if "full" in text or _no_room(error):
         return StorageFailed(
@@ -102,7 +102,7 @@ def explain_storage(error: Exception, folder: Path) -> Exception:
 
 
 def readable(folder: Path) -> tuple[int, int]:
-    """Count the documents and the extraction rows that a damaged `index.sqlite` still gives away."""
+    """Count the documents and extraction rows that can still be read from a damaged `index.sqlite`."""
     counts = []
     for tables in (("documents",), ("entity_rows", "relation_rows")):
         n = 0
@@ -112,7 +112,7 @@ def readable(folder: Path) -> tuple[int, int]:
             found, whole = _count(folder, f"SELECT * FROM {table} ORDER BY {key}")  # noqa: S608
             n += found
             if not whole:
-                # What lies behind the damage is reached from the other end.
+                # Rows behind the damage are reached from the other end.
                 n += _count(folder, f"SELECT * FROM {table} ORDER BY {backwards}")[0]  # noqa: S608
         counts.append(n)
     return counts[0], counts[1]
@@ -125,7 +125,7 @@ def _saved(folder: Path) -> str:
 
 
 def _count(folder: Path, query: str) -> tuple[int, bool]:
-    """Rows that a query gives before it breaks off, and whether it did not."""
+    """Return the number of rows that a query yields before it fails, and whether it did not fail."""
     n = 0
     with suppress(sqlite3.Error, OSError):
         db = connect_to_read(folder / FILE_NAME)

@@ -1,4 +1,4 @@
-"""Layers: what can be built of an index, what each rests on, and a view of those that are finished.
+"""Layers: what an index consists of, what each layer rests on, and which ones are up to date.
 
 ```
 chunks ─┬─ lexical
@@ -10,8 +10,8 @@ chunks ─┬─ lexical
                   ├─ relation_vectors, fact_vectors, predicate_vectors
                   └─ communities ── reports ── report_vectors
 ```
-A layer's version is a hash of the versions below it and of its own settings; a layer whose version is not the
-one that the manifest and the documents imply is stale and counts as missing.
+A layer's version is a hash of the versions of the layers that it rests on and of its own settings. A layer whose
+version is not the one that follows from the manifest and the documents is stale, and counts as missing.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -44,10 +44,10 @@ DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "reports": ("communities",),
     "report_vectors": ("reports",),
 }
-"""Every layer in the order of building, with the layers that it rests on."""
+"""Every layer in the order of building, with the layers that it rests on. `indexing.build.LAYERS` builds them."""
 
 CHUNK_VECTOR_LAYERS = frozenset({"chunk_vectors"})
-"""Layers of vectors by the embedder of chunks and questions."""
+"""Layers whose vectors come from the embedder of chunks and questions."""
 
 NAME_VECTOR_LAYERS = frozenset(
     {
@@ -60,24 +60,24 @@ NAME_VECTOR_LAYERS = frozenset(
         "report_vectors",
     }
 )
-"""Layers of vectors by the embedder of names, for texts that are many and short."""
+"""Layers whose vectors come from the embedder of names, for many short texts."""
 
 EDGE_LAYERS = frozenset({"graph", "mentions", "facts", "synonyms"})
-"""Layers that hold the edges of one kind as a graph: relations; passages with their entities; triples; like names."""
+"""Layers that hold edges as a graph: relations; entities with their chunks; triples; similar names."""
 
 FILE_LAYERS = frozenset({"lexical", "names", *EDGE_LAYERS, *CHUNK_VECTOR_LAYERS, *NAME_VECTOR_LAYERS})
-"""Layers that keep files under ``derived/``; the others are tables."""
+"""Layers that have files below ``derived/``; the others consist of tables."""
 
 
 REVISION_KEY = "revision"
-"""Counts how often windows were read again; absent before the first time."""
+"""Key of the number of times that windows were read again; absent before the first time."""
 
 GRAPH_FILE = "adjacency.csr"
-"""Name of the file that holds the edges of a layer of `EDGE_LAYERS`, in the folder of the layer."""
+"""Name of the file of edges in the folder of a layer of `EDGE_LAYERS`."""
 
 
 def with_dependencies(layers: Iterable[str]) -> tuple[str, ...]:
-    """Add what the layers rest on; in the order of building.
+    """Return some layers and all that they rest on, in the order of building.
 
     >>> with_dependencies(["communities"])
     ('chunks', 'graph', 'communities')
@@ -93,7 +93,7 @@ def with_dependencies(layers: Iterable[str]) -> tuple[str, ...]:
 
 
 def dependents(layer: str) -> tuple[str, ...]:
-    """Every layer that rests on one, directly or not, in the order of building.
+    """Return every layer that rests on one, directly or not, in the order of building.
 
     >>> dependents("communities")
     ('reports', 'report_vectors')
@@ -102,7 +102,7 @@ def dependents(layer: str) -> tuple[str, ...]:
 
 
 def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
-    """The version that each layer would have if it were built now."""
+    """Return the version that each layer would have if it were built now."""
     documents = (f"{i}\n{h}" for i, h in store.documents.content_hashes())
     found = {"chunks": digest_of(chain([manifest.chunker], documents))}
     decisions = [
@@ -128,41 +128,37 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
         "communities": [str(manifest.community_size)],
         "reports": [manifest.reports, revisions.EXTRACTIVE_REPORTS],
     }
-    for layer, below in DEPENDENCIES.items():
+    for layer, rests_on in DEPENDENCIES.items():
         if layer not in found:
-            found[layer] = digest(layer, *own[layer], *(found[b] for b in below))
+            found[layer] = digest(layer, *own[layer], *(found[b] for b in rests_on))
     return found
 
 
 def folder_of(index: Path, layer: str, version: str) -> Path:
-    """Where the files of a layer lie."""
+    """Return the folder of the files of a layer."""
     return index / "derived" / f"{layer}-{version[:12]}"
 
 
 def up_to_date(
-    store: StoreReader, manifest: Manifest | None, sound: Callable[[Path], bool] | None = None
+    store: StoreReader,
+    manifest: Manifest | None,
+    is_intact: Callable[[Path], bool] = lambda folder: not damage(folder),
 ) -> dict[str, str]:
-    """Finished layers that are up to date and whose files are there, with their versions.
+    """Return the versions of the finished layers that are up to date and whose files are intact.
 
     Args:
         store: of the index.
-        manifest: what they should be built with.
-        sound: tells whether a folder of files is as it was written; default: by names and sizes.
+        manifest: the settings that they should be built with; without one, no layer is up to date.
+        is_intact: tells whether a folder of files is as it was written; default: compares names and sizes.
     """
     if manifest is None:
         return {}
     wanted, done = versions(store, manifest), store.layers()
-    if sound is None:
-        sound = _looks_sound
     found: dict[str, str] = {}
-    for layer, below in DEPENDENCIES.items():
-        if layer not in done or done[layer][0] != wanted[layer] or any(b not in found for b in below):
+    for layer, rests_on in DEPENDENCIES.items():
+        if layer not in done or done[layer][0] != wanted[layer] or any(b not in found for b in rests_on):
             continue
-        if layer in FILE_LAYERS and not sound(folder_of(store.folder, layer, wanted[layer])):
+        if layer in FILE_LAYERS and not is_intact(folder_of(store.folder, layer, wanted[layer])):
             continue
         found[layer] = wanted[layer]
     return found
-
-
-def _looks_sound(folder: Path) -> bool:
-    return not damage(folder)

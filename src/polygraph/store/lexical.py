@@ -1,4 +1,4 @@
-"""BM25 over chunks (tantivy), with words cut in the way of the script."""
+"""BM25 over chunks (tantivy); text is split into words by rules that depend on the script."""
 
 import os
 import re
@@ -15,9 +15,9 @@ from polygraph.store.atomic_files import write_folder
 from polygraph.store.vectors import Hit
 
 ANALYSER = "words-cjk2-english-1"
-"""Names how text becomes terms; a change makes the layer stale."""
+"""Name of the rules that turn text into terms; a change makes the layer stale."""
 TITLE_WEIGHT = 0.5
-"""What a match in the document's title counts, beside 1 for the chunk's text."""
+"""Weight of a match in the document's title; a match in the chunk's text has weight 1."""
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uac00-\ud7af]+")
@@ -25,19 +25,19 @@ _GENITIVE = ("'s", "’s")
 _ASCII = str.maketrans({c: c.lower() if c.isalnum() or c == "'" else " " for c in map(chr, range(128))})
 """Letters in lower case, digits and apostrophes as they are, anything else a space."""
 _MAX_TERMS = 256
-"""Distinct terms of a question that are searched; the rarest matter, and no real question has more."""
+"""Distinct terms of a question that are searched; no real question has more."""
 _HEAP_BYTES = 32_000_000
-"""What the writer collects before it writes a segment; neither ranks nor scores depend on how many there are."""
+"""Memory of the writer; ranks and scores do not depend on the number of segments that it writes."""
 
 
 def terms(text: str) -> list[str]:
-    """Cut a text in lower-case words; runs of Chinese, Japanese or Korean characters in pairs.
+    """Split a text into lower-case words, and runs of Chinese, Japanese or Korean characters into pairs.
 
     >>> terms("The Halcyon's log, 1871: 天文台")
     ['the', 'halcyon', 'log', '1871', '天文', '文台']
     """
     plain = text.isascii()
-    # The usual text in a quick way: cutting words is most of what the layer costs.
+    # A faster way for the usual text: splitting words is most of the cost of the layer.
     words = _ascii_words(text) if plain else _WORD.findall(text.casefold())
     if plain and "'" not in text:
         return words
@@ -59,7 +59,7 @@ def terms(text: str) -> list[str]:
 
 
 def _ascii_words(text: str) -> list[str]:
-    """What `_WORD` finds in a text of ASCII characters."""
+    """Return what `_WORD` finds in a text of ASCII characters."""
     words = text.translate(_ASCII).split()
     if "'" not in text:
         return words
@@ -79,8 +79,8 @@ def _schema() -> Any:
 def _register(index: Any) -> None:
     import tantivy
 
-    # The terms arrive cut and joined by spaces; English endings are taken off here. Words of other
-    # languages pass through the same rules on both sides, which costs precision and loses no match.
+    # Terms arrive split and joined by spaces; here English words are stemmed. Words of other languages are
+    # stemmed by the same rules in texts and questions, which costs precision but loses no match.
     analyser = (
         tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace())
         .filter(tantivy.Filter.remove_long(80))
@@ -91,10 +91,10 @@ def _register(index: Any) -> None:
 
 
 class LexicalIndex:
-    """Chunks by the words of a question. Scores are BM25 as tantivy computes it (k1 = 1.2, b = 0.75)."""
+    """A BM25 index of chunks. Scores are those of tantivy (k1 = 1.2, b = 0.75)."""
 
     def __init__(self, index: Any, place: object = None) -> None:
-        self._place = place  # kept as long as the files in it are in use
+        self._place = place  # a temporary folder, kept as long as its files are in use
         _register(index)
         self._index = index
         self._searcher = index.searcher()
@@ -106,16 +106,16 @@ class LexicalIndex:
 
         if os.access(folder, os.W_OK):
             return cls(tantivy.Index.open(str(folder)))
-        # The library locks the folder that it reads, which takes a file in it.
+        # The library locks the folder that it reads by creating a file in it.
         place = tempfile.TemporaryDirectory(prefix="polygraph-", ignore_cleanup_errors=True)
         for file in folder.iterdir():
             if file.suffix != ".lock":
-                _borrow(file, Path(place.name) / file.name)
+                _link_or_copy(file, Path(place.name) / file.name)
         return cls(tantivy.Index.open(place.name), place)
 
     @staticmethod
     def save(folder: Path, rows: Iterable[tuple[int, str, str]]) -> None:
-        """Build an index from rows ``(n, title, text)`` and put it in place atomically."""
+        """Build an index from rows ``(n, title, text)`` and write it atomically."""
         import tantivy
 
         def fill(place: Path) -> None:
@@ -133,18 +133,18 @@ class LexicalIndex:
         write_folder(folder, fill, sealed=True)
 
     def search(self, question: str, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
-        """Return the `k` best chunks, score descending, then row; chunks without a common word are left out.
+        """Return the `k` best chunks, score descending, then row; chunks that share no word are left out.
 
         Args:
             question: any text; every distinct word counts, none is required.
-            k: how many.
-            allowed: rows that may be returned, shape ``(n_chunks,)``; None for all.
+            k: most results.
+            allowed: which rows may be returned, shape ``(n_chunks,)``; None for all.
         """
         query = self._query(question)
         total = self._searcher.num_docs
         if query is None or k <= 0 or not total:
             return []
-        # Ties at the cut and rows that are not allowed need a longer list; ask for more until it suffices.
+        # Ties at the cut-off and rows that are not allowed need a longer list: ask for more until it is long enough.
         limit = min(total, max(2 * k, k + 32))
         while True:
             hits = list(self._hits(query, limit))
@@ -173,10 +173,10 @@ class LexicalIndex:
         return tantivy.Query.boolean_query(parts)
 
 
-def _borrow(file: Path, target: Path) -> None:
+def _link_or_copy(file: Path, target: Path) -> None:
     try:
         target.symlink_to(file.resolve())
-    except OSError:  # Windows lets not everybody
+    except OSError:  # on Windows links need a privilege
         shutil.copyfile(file, target)
 
 

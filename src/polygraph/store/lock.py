@@ -1,4 +1,4 @@
-"""One writer at a time, and who it is."""
+"""The lock of the one writer of an index, and a note of who holds it."""
 
 import json
 import os
@@ -13,10 +13,10 @@ from polygraph.errors import IndexLocked, StorageFailed
 
 @contextmanager
 def writing(folder: Path, *, wait_s: float = 0.0) -> Iterator[None]:
-    """Hold the writer's lock of an index; the system releases it when the process dies.
+    """Hold the writer's lock of an index; the operating system releases it when the process ends.
 
     Args:
-        folder: the index; made if it is not there.
+        folder: of the index; created if it is not there.
         wait_s: how long to wait for another writer.
 
     Raises:

@@ -1,4 +1,4 @@
-"""What an index was built with, so that a mismatch is explained instead of giving wrong answers."""
+"""The settings that an index was built with, so that a mismatch is explained instead of giving wrong answers."""
 
 import json
 from dataclasses import asdict, dataclass, fields
@@ -13,7 +13,7 @@ FORMAT = 1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Manifest:
-    """The choices that everything in the index depends on."""
+    """The settings that everything in the index depends on."""
 
     format: int = FORMAT
     chunk_tokens: int
@@ -24,37 +24,37 @@ class Manifest:
     name_embedder: str
     name_dimension: int
     extractor: str
-    """``nlp``, ``fast`` or ``llm``, a colon, and what decides its output: versions, model, prompts, settings. Of an
-    imported graph ``imported``, the program and a hash of what it found; then, behind a ``+``, what has read
+    """``nlp``, ``fast`` or ``llm``, a colon, and what determines its output: versions, model, prompts, settings. For
+    an imported graph: ``imported``, the program and a hash of its graph, then, after a ``+``, the extractor of
     documents that were added."""
     extractor_settings: dict[str, Any]
-    """The same as settings, so that a later `index` goes on in the same way."""
+    """The settings of the extractor, so that a later `index` uses the same."""
     reports: str
-    """``extractive``, or the model that writes reports and the hash of its prompt."""
+    """``extractive``, or the model that writes reports and a hash of its prompt."""
     community_size: int
 
     @property
     def chunker(self) -> str:
-        """Identifies how documents are cut."""
+        """A hash of the settings that determine how documents are cut."""
         return digest(str(self.chunk_tokens), str(self.window_tokens), self.language, self.embedder)
 
     @property
     def reader(self) -> str:
-        """What reads windows that are new; empty for an imported graph to which nothing was added."""
+        """The extractor of new windows; empty for an imported graph to which nothing was added."""
         return self.extractor.partition("+")[2] if self.imported else self.extractor
 
     @property
     def imported(self) -> str:
-        """The imported part of the graph, as its windows name it; empty if there is none."""
+        """The extractor of imported windows; empty if nothing was imported."""
         return self.extractor.partition("+")[0] if self.extractor.startswith("imported:") else ""
 
     def dumps(self) -> str:
-        """Write as JSON with sorted keys."""
+        """Return the manifest as JSON with sorted keys."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
     def loads(cls, text: str) -> "Manifest":
-        """Read what `dumps` wrote.
+        """Parse what `dumps` returned.
 
         Raises:
             IndexUnreadable: if the index is of another format.

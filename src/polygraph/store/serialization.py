@@ -1,4 +1,4 @@
-"""Records as they stand in the rows of `index.sqlite`."""
+"""Converting records to and from the rows of `index.sqlite`."""
 
 import json
 import re
@@ -10,9 +10,9 @@ from polygraph.records import Chunk, Description, Entity, Finding, Relation, Rep
 from polygraph.store.connection import FILE_NAME
 
 PART = 1 << 16
-"""Characters of a list that are read at once."""
+"""Characters of a long list that are parsed at once."""
 _BETWEEN = '","'
-"""What stands between two strings of a list."""
+"""Separator of two strings of a list."""
 
 # Values are many and short: with `json.dumps` and `json.loads` they would take twice as long.
 _encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -22,12 +22,16 @@ _ESCAPED = re.compile(rb"\\.", re.DOTALL)
 
 
 def dump(value: object) -> str:
-    """Write a value of a row as JSON."""
+    """Return a value as JSON."""
     return _encode(value)
 
 
 def load(text: str) -> Any:
-    """Read a value that `dump` wrote."""
+    """Parse a value that `dump` returned.
+
+    Raises:
+        IndexUnreadable: if it is damaged.
+    """
     try:
         value, end = _scan(text, 0)
         if end == len(text):
@@ -42,7 +46,7 @@ def load(text: str) -> Any:
 
 
 def load_strings(text: str) -> Iterator[list[str]]:
-    """Read a list of strings that `dump` wrote, some at a time: in memory they take many times what they take here.
+    """Parse a list of strings that `dump` returned, in parts: as strings they take many times the memory of the text.
 
     >>> list(load_strings('["a","b"]')), list(load_strings("[]"))
     ([['a', 'b']], [[]])
@@ -50,7 +54,7 @@ def load_strings(text: str) -> Iterator[list[str]]:
     begin = 1
     while isinstance(text, str) and len(text) - begin > PART:
         cut = text.find(_BETWEEN, begin + PART)
-        # Not where the first quotation mark stands in a string, or begins one that has a comma alone.
+        # Skip a separator whose first quotation mark is escaped, or opens a string that begins with a comma.
         while cut > 0 and text[cut - 1] in "\\,":
             cut = text.find(_BETWEEN, cut + 1)
         if cut < 0:
@@ -61,7 +65,7 @@ def load_strings(text: str) -> Iterator[list[str]]:
 
 
 def n_strings(pieces: Iterable[bytes]) -> int:
-    r"""Count the strings of a list of strings that `dump` wrote, and of which some bytes come at a time.
+    r"""Count the strings of a list that `dump` returned, from pieces of its bytes.
 
     >>> n_strings([b'["a\\', b'"b","c', b'"]'])
     2
@@ -69,7 +73,7 @@ def n_strings(pieces: Iterable[bytes]) -> int:
     n_quotes, rest = 0, b""
     for piece in pieces:
         text = rest + piece
-        # What stands behind a backslash is part of a string, and may be in the next piece.
+        # The character after a backslash is part of a string, and may be in the next piece.
         rest = text[-1:] if (len(text) - len(text.rstrip(b"\\"))) % 2 else b""
         if b"\\" in text:
             text = _ESCAPED.sub(b"", text[: len(text) - len(rest)])
@@ -78,7 +82,7 @@ def n_strings(pieces: Iterable[bytes]) -> int:
 
 
 def chunk_of(row: tuple[Any, ...]) -> Chunk:
-    """Make a chunk of a row: its id, its number, and the columns after them."""
+    """Convert a row of `chunks` to a chunk."""
     i, _, document, ordinal, start, end, text, n_tokens, metadata = row
     return Chunk(
         id=i,
@@ -93,7 +97,7 @@ def chunk_of(row: tuple[Any, ...]) -> Chunk:
 
 
 def entity_of(row: tuple[Any, ...]) -> Entity:
-    """Make an entity of a row of the table, its number in front."""
+    """Convert a row of `entities` to an entity."""
     _, i, name, kind, aliases, descriptions, chunks, degree = row
     return Entity(
         id=i,
@@ -107,7 +111,7 @@ def entity_of(row: tuple[Any, ...]) -> Entity:
 
 
 def relation_of(row: tuple[Any, ...], source: str, target: str) -> Relation:
-    """Make a relation of a row of the table and the names of its ends."""
+    """Convert a row of `relations` and the ids of its ends to a relation."""
     _, _, _, predicates, keywords, descriptions, weight, chunks = row
     return Relation(
         id=f"{source} | {target}",
@@ -122,7 +126,7 @@ def relation_of(row: tuple[Any, ...], source: str, target: str) -> Relation:
 
 
 def triple_of(row: tuple[Any, ...], source: str, target: str) -> Triple:
-    """Make a triple of a row of the table and the names of its ends."""
+    """Convert a row of `triples` and the ids or names of its ends to a triple."""
     return Triple(
         id=f"{source} | {row[3]} | {target}",
         source=source,
@@ -134,7 +138,7 @@ def triple_of(row: tuple[Any, ...], source: str, target: str) -> Triple:
 
 
 def report_of(row: tuple[Any, ...]) -> Report:
-    """Make a report of a row of the table, without its number."""
+    """Convert a row of `reports` to a report."""
     community, level, title, summary, findings, rating, chunks, weight, written_by = row
     return Report(
         community=community,
@@ -150,7 +154,7 @@ def report_of(row: tuple[Any, ...]) -> Report:
 
 
 def report_to_json(report: Report) -> str:
-    """Write a report so that `report_from_json` gives it back."""
+    """Return a report as JSON."""
     return dump(
         [
             report.community,
@@ -167,7 +171,7 @@ def report_to_json(report: Report) -> str:
 
 
 def report_from_json(text: str) -> Report:
-    """Read what `report_to_json` wrote."""
+    """Parse what `report_to_json` returned."""
     return report_of(tuple(load(text)))
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
-from polygraph.graph.title_graph import NameGraph
+from polygraph.graph.title_graph import TitleGraph
 from polygraph.models.protocols import Vectors
 from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple
 from polygraph.store.atomic_files import damage
@@ -26,7 +26,7 @@ from polygraph.store.vectors import Hit, VectorIndex, top
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A relation as seen from the graph: row of the relation, rows of its ends, weight."""
+    """A relation of the graph: its row, the entity rows of its ends, and its weight."""
 
     n: int
     source: int
@@ -35,11 +35,19 @@ class Neighbour:
 
 
 class Snapshot:
-    """The finished layers of an index, as one state; what methods read.
+    """The finished layers of an index as one consistent state: what retrieval methods read.
 
-    Rows are numbers: chunks in the order of (document id, ordinal), entities in the order of their ids. With a
-    filter (`where`) everything that rests on other documents is invisible: chunks, descriptions of entities and
-    relations, and any report of which a part rests on them.
+    Rows are numbered from 0: chunks in the order of (document id, ordinal), entities in the order of their ids. With a
+    filter (`where`), everything that rests on other documents is hidden: chunks, descriptions of entities and
+    relations, and reports that rest on them in part.
+
+    Args:
+        folder: of the index.
+        scope: a filter, as for `where`.
+        store: an open reader; default: the last finished state.
+
+    Raises:
+        IndexUnreadable: if there is no index, it is empty, or it is damaged.
     """
 
     def __init__(
@@ -58,7 +66,7 @@ class Snapshot:
 
     @property
     def layers(self) -> frozenset[str]:
-        """Layers that can be read."""
+        """The layers that are up to date."""
         return frozenset(self.versions)
 
     def close(self) -> None:
@@ -66,11 +74,11 @@ class Snapshot:
         self.store.close()
 
     def where(self, scope: Mapping[str, str]) -> "Snapshot":
-        """The same state, restricted to the documents whose metadata match.
+        """Return the same state, restricted to the documents whose metadata match.
 
         Args:
-            scope: keys ``id``, ``title`` or a metadata field, to a value or a pattern with ``*``; every pair
-                must match, letter case aside. A field that holds a list matches if an item does.
+            scope: maps ``id``, ``title`` or a metadata field to a value or a pattern with ``*``. Every pair must
+                match, ignoring case. A field that holds a list matches if one of its items does.
 
         Raises:
             BadInput: if no document has one of the fields.
@@ -82,7 +90,7 @@ class Snapshot:
         return scoped
 
     def check_embedder(self, name: str, dimension: int) -> None:
-        """Make sure that questions are embedded by the model that embedded the chunks.
+        """Check that questions are embedded by the model that embedded the chunks.
 
         Raises:
             IndexMismatch: if it is another one.
@@ -95,7 +103,11 @@ class Snapshot:
             )
 
     def check_name_embedder(self, name: str) -> None:
-        """The same for entities and relations."""
+        """Check that questions are embedded by the model that embedded entities and relations.
+
+        Raises:
+            IndexMismatch: if it is another one.
+        """
         if name != self.manifest.name_embedder:
             raise IndexMismatch(
                 f"the index at {self.folder} holds entity vectors of {self.manifest.name_embedder}, and the "
@@ -133,7 +145,7 @@ class Snapshot:
         return np.fromiter((d in documents for d in self.store.documents.chunk_documents()), dtype=np.bool_)
 
     def permits(self, chunks: Iterable[str]) -> bool:
-        """Whether all of these chunks (ids) are within the filter."""
+        """Tell whether all of some chunks (ids) are within the filter."""
         documents = self.documents_allowed
         return documents is None or all(c.rpartition(":")[0] in documents for c in chunks)
 
@@ -141,15 +153,15 @@ class Snapshot:
 
     @cached_property
     def n_chunks(self) -> int:
-        """How many chunks the index has, filter aside."""
+        """Number of chunks in the index, regardless of the filter."""
         return self.store.count("chunks")
 
     def chunks(self, ns: Sequence[int]) -> list[Chunk]:
-        """Chunks by row."""
+        """Return chunks by row, in the order asked for."""
         return self.store.documents.chunks_by_row(ns)
 
     def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
-        """Chunks by id."""
+        """Return chunks by id, in the order asked for; unknown ids are left out."""
         return self.store.documents.chunks_by_id(ids)
 
     def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
@@ -157,65 +169,66 @@ class Snapshot:
         return self.store.documents.passage_tokens(ids)
 
     def chunk_numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """Rows of chunks by id, in the order asked for."""
+        """Return rows of chunks by id, in the order asked for; unknown ids are left out."""
         return self.store.documents.chunk_rows(ids)
 
     def chunks_of(self, document: str) -> list[Chunk]:
-        """Chunks of one document, in order, whatever the filter."""
+        """Return the chunks of one document, in order, regardless of the filter."""
         return self.store.documents.chunks_of(document)
 
     def titles(self, documents: Sequence[str]) -> dict[str, str]:
-        """Titles of documents by id."""
+        """Return titles of documents by id."""
         return self.store.documents.titles(list(dict.fromkeys(documents)))
 
     def search_words(self, question: str, k: int) -> list[Hit]:
-        """Chunks by BM25."""
+        """Return the `k` best chunks by BM25."""
         return self._lexical.search(question, k, self.allowed)
 
     def search_chunks(self, vector: Vectors, k: int) -> list[Hit]:
-        """Chunks by cosine with a unit vector of shape ``(dimension,)``."""
+        """Return the `k` best chunks by cosine with a unit vector of shape ``(dimension,)``."""
         return self._vectors("chunk_vectors").search(vector, k, self.allowed)
 
     def chunk_scores(self, vector: Vectors) -> NDArray[np.float32]:
-        """Cosine of every chunk with a unit vector, shape ``(n_chunks,)``; ``-inf`` outside the filter."""
+        """Return the cosine of every chunk with a unit vector, shape ``(n_chunks,)``; ``-inf`` outside the filter."""
         scores = np.round(self._vectors("chunk_vectors").scores(vector), 6)
         return scores if self.allowed is None else np.where(self.allowed, scores, -np.inf).astype(np.float32)
 
     def chunk_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
-        """Cosine of some chunks with a unit vector, in the order asked for."""
+        """Return the cosine of some chunks with a unit vector, in the order asked for."""
         rows = self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
         return np.asarray(np.round(rows @ vector, 6), dtype=np.float32)
 
     def chunk_vectors(self, ns: Sequence[int] | NDArray[np.int64]) -> Vectors:
-        """Unit vectors of some chunks, in the order asked for, shape ``(len(ns), dimension)``."""
+        """Return unit vectors of some chunks, in the order asked for, shape ``(len(ns), dimension)``."""
         return self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
 
     # --- graph --------------------------------------------------------------------------------------
 
     @cached_property
     def graph(self) -> Graph:
-        """Entities joined by relations, as arrays over entity rows, filter aside."""
+        """Entities joined by relations, as arrays over entity rows, regardless of the filter."""
         return Graph.load(self._folder("graph") / GRAPH_FILE)
 
     @cached_property
     def n_entities(self) -> int:
-        """How many entities the graph has, filter aside; passage `c` is vertex ``n_entities + c`` of `edges`."""
+        """Number of entities, regardless of the filter; chunk `c` is vertex ``n_entities + c`` of `edges`."""
         return self.store.count("entities")
 
     def edges(self, layer: str) -> Graph:
-        """Edges of one kind, for walks; those that rest on documents outside the filter are left out.
+        """Return the edges of one kind; those that rest on documents outside the filter are left out.
 
-        A weight that rests on documents on both sides of the filter counts by the share of its passages inside.
+        An edge that rests on documents inside and outside the filter keeps the share of its weight that its chunks
+        inside have.
 
         Args:
-            layer: one of `EDGE_LAYERS`. Entities come first, by row; then passages (``mentions``), by row.
+            layer: one of `EDGE_LAYERS`. Vertices are entities, by row, then, for ``mentions``, chunks, by row.
         """
         if layer not in self._edges:
             self._edges[layer] = self._edges_within(layer)
         return self._edges[layer]
 
     def derived(self, name: str, make: Callable[[], Graph]) -> Graph:
-        """A graph that is made of others: made when it is first asked for, then kept as long as this state is open."""
+        """Return a graph that is derived from others; it is made once and kept while this state is open."""
         if name not in self._edges:
             self._edges[name] = make()
         return self._edges[name]
@@ -247,39 +260,39 @@ class Snapshot:
         return Graph.from_edges(whole.n, a, b, weights)
 
     @cached_property
-    def names(self) -> NameGraph:
-        """Names that passages share, and the passages, of those within the filter."""
-        whole = NameGraph.load(self._folder("names"), self.n_chunks)
+    def names(self) -> TitleGraph:
+        """Names that chunks within the filter share, and these chunks."""
+        whole = TitleGraph.load(self._folder("names"), self.n_chunks)
         return whole if self.allowed is None else whole.within(self.allowed)
 
     def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
-        """Entities by cosine of name and descriptions with a unit vector."""
+        """Return the `k` best entities by the cosine of name and descriptions with a unit vector."""
         return self._vectors("entity_vectors").search(vector, k, self._entities_allowed)
 
     def search_names(self, vector: Vectors, k: int) -> list[Hit]:
-        """Entities by cosine of their name alone."""
+        """Return the `k` best entities by the cosine of their names."""
         return self._vectors("name_vectors").search(vector, k, self._entities_allowed)
 
     def search_descriptions(self, vector: Vectors, k: int) -> list[Hit]:
-        """Entities by cosine of what is said of them, without their name."""
+        """Return the `k` best entities by the cosine of their descriptions without the name."""
         return self._vectors("description_vectors").search(vector, k, self._entities_allowed)
 
     def search_relations(self, vector: Vectors, k: int) -> list[Hit]:
-        """Relations by cosine of keywords, ends and description."""
+        """Return the `k` best relations by the cosine of keywords, ends and description."""
         return self._vectors("relation_vectors").search(vector, k, self._relations_allowed)
 
     def fact_scores(self, vector: Vectors) -> NDArray[np.float32]:
-        """Cosine of every triple with a unit vector, shape ``(n_triples,)``; ``-inf`` outside the filter."""
+        """Return the cosine of every triple with a unit vector, shape ``(n_triples,)``; ``-inf`` outside the filter."""
         scores = np.round(self._vectors("fact_vectors").scores(vector), 6)
         allowed = self._triples_allowed
         return scores if allowed is None else np.where(allowed, scores, -np.inf).astype(np.float32)
 
     def search_facts(self, vector: Vectors, k: int) -> list[Hit]:
-        """Triples by cosine of subject, predicate and object."""
+        """Return the `k` best triples by the cosine of subject, predicate and object."""
         return top(self.fact_scores(vector), k)
 
     def search_predicates(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
-        """Predicates by cosine, with it; one that only documents outside the filter use is left out."""
+        """Return the `k` best predicates with their cosine; those used only outside the filter are left out."""
         scores = self._vectors("predicate_vectors").scores(vector)
         hits = top(scores, k if self.allowed is None else len(scores))
         found = [(self._predicates[hit.n], hit.score) for hit in hits]
@@ -288,21 +301,21 @@ class Snapshot:
         return found
 
     def predicate_similarities(self, vector: Vectors, predicates: Sequence[str]) -> dict[str, float]:
-        """Cosine of some predicates with a unit vector; those that no triple has are left out."""
+        """Return the cosine of some predicates with a unit vector; those that no triple has are left out."""
         scores = self._vectors("predicate_vectors").scores(vector)
         rows = {p: self._predicate_rows[p] for p in predicates if p in self._predicate_rows}
         return {p: round(float(scores[n]), 6) for p, n in rows.items()}
 
     def entities(self, ns: Sequence[int]) -> list[Entity]:
-        """Entities by row, reduced to what the filter permits."""
+        """Return entities by row, reduced to what the filter permits."""
         return [self._reduce_entity(e) for e in self.store.graph.entities_by_row(ns)]
 
     def relations_at(self, entities: Sequence[int]) -> list[Neighbour]:
-        """Relations with an end among some entities, by row."""
+        """Return the relations of some entities, by row."""
         return [Neighbour(*row) for row in self.store.graph.relations_at(entities)]
 
     def relations(self, ns: Sequence[int]) -> dict[int, Relation]:
-        """Relations by row, reduced to what the filter permits; those with nothing left are left out."""
+        """Return relations by row, reduced to what the filter permits; those without a permitted chunk are left out."""
         found = dict(zip(ns, self.store.graph.relations_by_row(ns), strict=True))
         if self.documents_allowed is None:
             return found
@@ -310,7 +323,7 @@ class Snapshot:
         return {n: r for n, r in reduced.items() if r.chunks}
 
     def triples(self, ns: Sequence[int]) -> dict[int, Triple]:
-        """Triples by row, with the chunks that the filter permits; those with none are left out."""
+        """Return triples by row, with the chunks that the filter permits; those without one are left out."""
         found = dict(zip(ns, self.store.graph.triples_by_row(ns), strict=True))
         if self.documents_allowed is None:
             return found
@@ -322,38 +335,38 @@ class Snapshot:
     def triples_at(
         self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
     ) -> list[tuple[int, int, int]]:
-        """Triples with such an end among some entities, as ``(row, subject row, object row)``, by row."""
+        """Return the triples that have some entities at some ends, as ``(row, subject row, object row)``, by row."""
         return self.store.graph.triples_at(entities, ends=ends)
 
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
-        """Rows of the triples with one of some predicates."""
+        """Return the rows of the triples that have one of some predicates."""
         return self.store.graph.triples_with(predicates)
 
     def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
-        """Rows of the entities that bear some names, spelt in any of the ways found, by name as given."""
+        """Return the rows of the entities that have some names or aliases, by name as given."""
         return self.store.graph.entities_named(names)
 
     def entity_numbers(self, ids: Sequence[str]) -> dict[str, int]:
-        """Rows of entities by id."""
+        """Return rows of entities by id; unknown ids are left out."""
         return self.store.graph.entity_rows(ids)
 
     # --- communities and reports --------------------------------------------------------------------
 
     def communities(self) -> list[Community]:
-        """Every community, by level, then id."""
+        """Return every community, by level, then id."""
         return self.store.reports.communities()
 
     def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
-        """Pairs of entity id and community id."""
+        """Return the pairs ``(entity id, community id)`` of some entities, sorted."""
         return self.store.reports.communities_of(entities)
 
     def reports(self, communities: Sequence[str] | None = None) -> list[Report]:
-        """Reports of some communities or of all, without those that the filter withholds."""
+        """Return the reports of some communities or of all, without those that the filter hides."""
         found = self.store.reports.all() if communities is None else self.store.reports.get(communities)
         return [r for r in found if self.permits(r.chunks)]
 
     def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
-        """Reports by cosine with a unit vector by the embedder of names, with it; ties by level, then id."""
+        """Return the `k` best reports with their cosine to a unit vector (name embedder); ties by level, then id."""
         hits = self._vectors("report_vectors").search(vector, k, self._permitted_reports)
         found = self.store.reports.get([self._reported[hit.n] for hit in hits])
         return [(report, hit.score) for report, hit in zip(found, hits, strict=True)]
@@ -362,7 +375,7 @@ class Snapshot:
 
     def _folder(self, layer: str) -> Path:
         folder = folder_of(self.folder, layer, self.versions[layer])
-        # Asked once for each layer, when it is first used: a damaged file must not give a wrong answer.
+        # Checked once for each layer, at its first use: a damaged file must not give a wrong answer.
         if problem := damage(folder, thorough=True):
             raise IndexUnreadable(
                 f"the layer {layer} is damaged: {problem}. Build it again with: "
@@ -389,7 +402,7 @@ class Snapshot:
 
     @cached_property
     def _permitted_reports(self) -> NDArray[np.bool_] | None:
-        """Which reports the filter lets through; None without a filter."""
+        """Which reports the filter permits; None without a filter."""
         if self.documents_allowed is None:
             return None
         return np.fromiter((self.permits(r.chunks) for r in self.store.reports.all()), dtype=np.bool_)
@@ -415,7 +428,7 @@ class Snapshot:
         return self._where_chunks(t.chunks for t in self.store.graph.all_triples())
 
     def _where_chunks(self, rows: Iterable[Sequence[str]]) -> NDArray[np.bool_] | None:
-        """Of which rows some chunk is within the filter; None without a filter."""
+        """Tell which rows have a chunk within the filter; None without a filter."""
         if self.documents_allowed is None:
             return None
         return np.fromiter((any(self.permits([c]) for c in chunks) for chunks in rows), dtype=np.bool_)

@@ -407,7 +407,9 @@ class Index:
         for name in methods:
             find_method(name)
         with self.models.calls.batch_round(), self.models.calls.question_cache():
-            return map_in_order(lambda name: self.ask(question, name, where=where, max_tokens=max_tokens), methods)
+            return map_in_order(
+                lambda name: self.ask(question, name, where=where, max_tokens=max_tokens), methods
+            )
 
     # --- measuring ----------------------------------------------------------------------------------
 

@@ -1,4 +1,4 @@
-"""Small indexes, one for each document of a corpus: made when needed, kept, and made again only if it changed."""
+"""One small index for each document of a corpus: built when it is needed, kept, and built again if the document changes."""
 
 import gzip
 import json
@@ -16,17 +16,13 @@ from polygraph.evaluate.reports.retrieval_report import RetrievalReport
 from polygraph.evaluate.runs.by_document import DocumentIndex, answer_by_document, evaluate_by_document
 from polygraph.evaluate.runs.retrieval import RetrievalOptions
 from polygraph.evaluate.runs.study_folder import StudyFolder
-from polygraph.indexing.progress import Progress
+from polygraph.indexing.progress import Progress, no_progress
 from polygraph.records import digest
 from polygraph.retrieve import method as find_method
 from polygraph.workspace.index import Index
 
 FOLDER = "documents"
-"""Within the folder of the index: one folder for each document's own."""
-
-
-def _silent(stage: str, done: int, total: int) -> None:
-    """No progress wanted."""
+"""Folder, within that of the index, of the indexes of single documents."""
 
 
 class PerDocument:
@@ -39,38 +35,38 @@ class PerDocument:
     ```
 
     Args:
-        index: whose folder, settings, models and store of calls serve all of them; it need not hold anything.
-        corpus: of JSON lines with `id` and `text`, also packed; read once.
+        index: provides folder, settings, models and stored calls for all of them; it may be empty.
+        corpus: JSON Lines with `id` and `text`, also gzipped; read once.
 
     Raises:
-        BadInput: if it cannot be read, or has no such lines.
+        BadInput: if the corpus cannot be read, or a line is not a document.
     """
 
     def __init__(self, index: Index, corpus: str | Path) -> None:
         self._index = index
         self._corpus = Path(corpus)
-        self._places = documents_of(self._corpus)
+        self._lines = documents_of(self._corpus)
 
     def __len__(self) -> int:
-        return len(self._places)
+        return len(self._lines)
 
     def folder(self, document: str) -> Path:
-        """Where the index of a document is, or will be. Ids are of any form, a folder's name is not."""
+        """Return the folder of a document's index; its name is a hash, because ids may hold any characters."""
         return self._index.folder / FOLDER / digest("document", document)[:16]
 
     @contextmanager
     def opened(
         self, document: str, methods: Collection[str], max_tokens: int | None = None
     ) -> Iterator[DocumentIndex]:
-        """Open the index of a document, with the layers that some methods need; made if it is not there.
+        """Open the index of a document with the layers that some methods need; it is built if it is not there.
 
         Raises:
             BadInput: if the corpus has no such document.
         """
-        place = self.folder(document)
-        source = self._alone(document, place.with_suffix(".jsonl"))
-        # The models are those of all: a small index does not close them.
-        small = Index(place, self._index.settings, self._index.models)
+        folder = self.folder(document)
+        source = self._write_source(document, folder.with_suffix(".jsonl"))
+        # All small indexes share the models, so none of them closes them.
+        small = Index(folder, self._index.settings, self._index.models)
         try:
             small.add(source, methods=sorted(methods))
             yield DocumentIndex(
@@ -92,9 +88,12 @@ class PerDocument:
         limit: int | None = None,
         seed: int = 0,
         output: str | Path | None = None,
-        progress: Progress = _silent,
+        progress: Progress = no_progress,
     ) -> RetrievalReport:
-        """Measure what methods find within the document of each question; arguments as `Index.evaluate_retrieval`."""
+        """Measure what methods retrieve within the document of each question.
+
+        The arguments are those of `Index.evaluate_retrieval`.
+        """
         options = RetrievalOptions(
             ks=tuple(sorted(set(ks))),
             metric=metric,
@@ -115,9 +114,13 @@ class PerDocument:
             )
 
     def answer(
-        self, study: StudyFolder, questions: Sequence[Question], methods: Sequence[str], progress: Progress = _silent
+        self,
+        study: StudyFolder,
+        questions: Sequence[Question],
+        methods: Sequence[str],
+        progress: Progress = no_progress,
     ) -> list[StudyAnswer]:
-        """Answer the questions of a study, each from its own document; those that are there stay."""
+        """Answer the questions of a study, each from its own document; existing answers are kept."""
         for name in methods:
             find_method(name)
         self._check(questions)
@@ -127,34 +130,34 @@ class PerDocument:
         )
 
     def _check(self, questions: Sequence[Question]) -> None:
-        """Find out before any work whether the corpus has what the questions are about."""
+        """Check before any work that the corpus has the document of every question."""
         for question in questions:
-            if not question.null and document_of(question) not in self._places:
+            if not question.null and document_of(question) not in self._lines:
                 raise BadInput(
                     f"{self._corpus} has no document {document_of(question)!r}, which the question {question.id!r} is "
                     "about. Take corpus and questions from one data set"
                 )
 
-    def _alone(self, document: str, place: Path) -> Path:
-        """One document as a corpus of its own."""
-        line = self._places.get(document)
+    def _write_source(self, document: str, path: Path) -> Path:
+        """Write one document as a corpus of its own, unless the file has it already."""
+        line = self._lines.get(document)
         if line is None:
             raise BadInput(
                 f"{self._corpus} has no document {document!r}. Its lines name them in the field `id`"
             )
-        if not place.is_file() or place.read_text(encoding="utf-8") != line:
-            place.parent.mkdir(parents=True, exist_ok=True)
-            temporary = place.with_suffix(".tmp")
+        if not path.is_file() or path.read_text(encoding="utf-8") != line:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            temporary = path.with_suffix(".tmp")
             temporary.write_text(line, encoding="utf-8")
-            temporary.replace(place)
-        return place
+            temporary.replace(path)
+        return path
 
 
 def documents_of(corpus: Path) -> dict[str, str]:
-    """The line of each document of a ``corpus.jsonl``, also packed, by its id.
+    """Return the line of each document of a ``corpus.jsonl``, also gzipped, by id.
 
     Raises:
-        BadInput: if it cannot be read, or has no such lines.
+        BadInput: if the corpus cannot be read, or a line is not a document.
     """
     found: dict[str, str] = {}
     opener = gzip.open if corpus.suffix == ".gz" else open

@@ -7,9 +7,9 @@ import pytest
 from polygraph import Index
 from polygraph.config import Settings
 from polygraph.errors import BadInput
+from polygraph.evaluate.questions.document import document_of
 from polygraph.evaluate.questions.file import Question, read_questions
-from polygraph.evaluate.runs.by_document import document_of
-from polygraph.evaluate.runs.study_folder import Study
+from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.workspace.per_document import PerDocument
 
 SETTINGS = Settings(embedder="hash", name_embedder="hash", reranker="none", chunk_tokens=24)
@@ -113,16 +113,16 @@ def test_a_filter_over_a_shared_index_is_the_same_for_vectors_and_not_for_words(
 
 def test_answers_of_a_study_come_from_the_document_of_each_question(small, place, tmp_path):
     asked = read_questions(place / "q.jsonl")
-    study = Study(tmp_path / "s")
+    study = StudyFolder(tmp_path / "s")
     found = small.answer(study, asked, METHODS)
     assert [(a.question, a.method) for a in found] == [(q.id, m) for q in asked for m in METHODS]
     for answer in found:
         assert {c["document"] for c in answer.citations} <= {f"novel/{answer.question[-1]}?"}
     lamp = {a.question: a.text for a in found if a.method == "bm25" and a.question.startswith("lamp")}
     assert [hero in lamp[f"lamp{n}"] for n, hero in enumerate(HEROES)] == [True] * 3
-    before = study.path("answers").read_bytes()
+    before = study.file("answers").read_bytes()
     assert small.answer(study, asked, METHODS) == found
-    assert study.path("answers").read_bytes() == before
+    assert study.file("answers").read_bytes() == before
 
 
 def test_what_a_question_is_about_must_be_clear_and_there(small):
@@ -132,7 +132,7 @@ def test_what_a_question_is_about_must_be_clear_and_there(small):
     lost = Question(id="q", question="Who?", answers=("x",), evidence=("elsewhere",))
     with pytest.raises(BadInput, match="no document 'elsewhere'"):
         small.evaluate_retrieval([lost], METHODS)
-    with pytest.raises(BadInput, match="can be looked for"):
+    with pytest.raises(BadInput, match="can be searched for"):
         small.evaluate_retrieval([Question(id="q", question="Who?", evidence=("novel/0?",))], METHODS)
 
 

@@ -41,7 +41,7 @@ NAMES = (
 )
 BETWEEN = "- | -"
 """A name that holds what stands between the two names of a relation."""
-PARTS = (("arrays.BATCH", 3), ("store.row_cache._LOOKED_UP", 2))
+PARTS = (("arrays.BATCH", 3), ("indexing.row_cache._LOOKED_UP", 2))
 """How much is worked on at once."""
 SAID = (
     "",

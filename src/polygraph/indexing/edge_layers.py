@@ -13,10 +13,10 @@ from polygraph.graph.edges import edge_arrays, mention_edges
 from polygraph.graph.synonyms import Synonyms, find_synonyms
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.indexing.layer_task import LayerTask
+from polygraph.indexing.title_cache import refresh_titles
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.layers import GRAPH_FILE
 from polygraph.store.protocol import Store
-from polygraph.store.title_cache import refresh_titles
 from polygraph.store.vectors import MATRIX
 
 

@@ -14,10 +14,10 @@ from polygraph.graph.merge.merged_graph import MergedGraph
 from polygraph.graph.merge.view import GraphView, view_of
 from polygraph.indexing.extraction import extract_pending, why_nothing
 from polygraph.indexing.layer_task import LayerTask
+from polygraph.indexing.row_cache import RowCache
 from polygraph.memory import collector_paused, trim_heap
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.layers import GRAPH_FILE
-from polygraph.store.row_cache import RowCache
 
 
 def build_graph(task: LayerTask) -> int:

@@ -7,9 +7,9 @@ from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 from polygraph.graph.reports.write import extractive_reports, write_reports
 from polygraph.indexing.layer_task import LayerTask
+from polygraph.indexing.row_cache import known_qualities
 from polygraph.records import Report
 from polygraph.store.layers import GRAPH_FILE
-from polygraph.store.row_cache import known_qualities
 from polygraph.store.serialization import report_from_json, report_to_json
 
 

@@ -1,4 +1,4 @@
-"""One small index for each document of a corpus: built when it is needed, kept, and built again if the document changes."""
+"""One small index for each document of a corpus: built when needed, kept, and built again if the document changes."""
 
 import gzip
 import json

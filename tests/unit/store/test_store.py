@@ -24,8 +24,7 @@ from polygraph.records import (
     Triple,
     Window,
 )
-from polygraph.store import report_tables
-from polygraph.store import serialization
+from polygraph.store import report_tables, serialization
 from polygraph.store.connection import explain_storage, is_begun
 from polygraph.store.database import SqliteStore
 from polygraph.store.manifest import Manifest

@@ -5,10 +5,10 @@ import random
 import pytest
 
 from polygraph.extract.titles.title_table import TitleTable
+from polygraph.indexing import title_cache
+from polygraph.indexing.title_cache import refresh_titles
 from polygraph.records import Chunk, Document
-from polygraph.store import title_cache
 from polygraph.store.database import SqliteStore
-from polygraph.store.title_cache import refresh_titles
 
 TITLES = ("Grey", "Grey Reef", "Grey Reef Light", "Reef", "Halcyon (ship)", "Halcyon", "notes", "The Tobin")
 PIECES = (

@@ -13,18 +13,18 @@ from pathlib import Path
 
 import numpy as np
 
-from polygraph.evaluate.judging.pairwise import Design
-from polygraph.evaluate.judging.simulated_judges import Faults, Truth, read_study
+from polygraph.evaluate.judging.pairwise import JudgingDesign
+from polygraph.evaluate.judging.simulated_judges import JudgeBias, SimulatedStudy, simulate_study
 
 CASES = {
-    "a method against itself": Truth(),
-    "itself, 25 words longer": Truth(longer=25),
-    "10 points better, 150 questions": Truth(gap=10),
-    "10 points better, 500 questions": Truth(gap=10, n=500),
-    "itself, aligned but always 2 words shorter": Truth(left=2),
-    "itself, aligned but always 8 words shorter": Truth(left=8),
+    "a method against itself": SimulatedStudy(),
+    "itself, 25 words longer": SimulatedStudy(longer=25),
+    "10 points better, 150 questions": SimulatedStudy(gap=10),
+    "10 points better, 500 questions": SimulatedStudy(gap=10, n=500),
+    "itself, aligned but always 2 words shorter": SimulatedStudy(shortfall=2),
+    "itself, aligned but always 8 words shorter": SimulatedStudy(shortfall=8),
 }
-HOW = Design(repeats=2, trials=2)
+HOW = JudgingDesign(repeats=2, trials=2)
 
 
 def main() -> None:
@@ -35,19 +35,19 @@ def main() -> None:
     options = parser.parse_args()
     started = time.perf_counter()
     found = {
-        name: [read_study(truth, Faults(), seed, HOW) for seed in range(options.studies)]
+        name: [simulate_study(truth, JudgeBias(), seed, HOW) for seed in range(options.studies)]
         for name, truth in CASES.items()
     }
     print("| case | usual: mean win rate | usual: A declared better | ours: mean relative win rate |", end="")
-    print(" ours: tie | ours: A better | ours: B better | of studies that can tell |")
+    print(" ours: tie | ours: A better | ours: B better | of studies with 95% power |")
     print("|---|---|---|---|---|---|---|---|")
     for name, studies in found.items():
         expected = float(np.mean([s.relative for s in studies]))
         able = [s for s in studies if s.detectable <= expected]
         right = sum(s.differs and s.relative > 0 for s in able)
         cells = [
-            f"{np.mean([s.usual for s in studies]):.1%}",
-            f"{np.mean([s.usual > 0.5 for s in studies]):.1%}",
+            f"{np.mean([s.single_order_win_rate for s in studies]):.1%}",
+            f"{np.mean([s.single_order_win_rate > 0.5 for s in studies]):.1%}",
             f"{100 * expected:+.1f} points",
             f"{np.mean([not s.differs for s in studies]):.1%}",
             f"{np.mean([s.differs and s.relative > 0 for s in studies]):.1%}",
@@ -58,7 +58,10 @@ def main() -> None:
     print(f"\n{options.studies} studies each, {time.perf_counter() - started:.0f} s")
     if options.figure:
         draw(
-            {name: [(s.usual, s.relative) for s in studies] for name, studies in found.items()},
+            {
+                name: [(s.single_order_win_rate, s.relative) for s in studies]
+                for name, studies in found.items()
+            },
             options.figure,
         )
 

@@ -4,8 +4,8 @@
 
 Each dev question of hotpotqa, nq and musique is answered twice from the ten best passages by BM25: once if they hold a
 gold passage, and once without the gold passages, when the question should be refused. For each threshold the table
-shows the share of answerable questions that are answered and of unanswerable ones that are refused (by the rule on missing
-names or by the threshold). Questions are the first n of each file.
+shows the share of answerable questions that are answered and of unanswerable ones that are refused (by the rule on
+missing names or by the threshold). Questions are the first n of each file.
 """
 
 import argparse

@@ -4,8 +4,8 @@
 
 Right: the answer contains the gold answer or an alias (for questions about the whole collection: at least a third of
 the content words of at least half of the gold points). Supported: a cited document is gold evidence. All evidence
-found: every gold document is in the packed context. Refused: of the six questions that the papers do not answer. Wrongly
-refused: of the other 34.
+found: every gold document is in the packed context. Refused: of the six questions that the papers do not answer.
+Wrongly refused: of the other 34.
 """
 
 import argparse

@@ -22,8 +22,9 @@ import numpy as np
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import count_words
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.reports.findings import Findings, find
-from polygraph.evaluate.runs.study_folder import StudyAnswer
+from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.reports.findings import Findings
+from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.evaluate.statistics.agreement import cohen_kappa
 
 COMPARISONS = {
@@ -140,7 +141,7 @@ def conclude(folder: Path) -> Findings:
     for comparison in COMPARISONS:
         recorded = read(folder, comparison)
         found += judgements(asked, recorded, range(2 * N - recorded.missing, 2 * N))
-    return find(asked, answers(folder), [], found, protocol="lightrag")
+    return summarise_study(asked, answers(folder), [], found, protocol="lightrag")
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,11 +208,11 @@ def main() -> None:
     found = conclude(folder)
     by_pair = {frozenset((p.a, p.b)): p for p in found.pairs}
     print(
-        "| A against B | words, A less B | A wins in front | A wins behind | published | wins both orders |",
+        "| A against B | words, A less B | A wins if first | A wins if second | published | wins both orders |",
         end="",
     )
     print(
-        " loses both | whoever is in front | relative win rate | p (Holm) | 25 words more | at equal length |"
+        " loses both | first wins both | relative win rate | p (Holm) | 25 words more | at equal length |"
     )
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for comparison, (a, b) in COMPARISONS.items():

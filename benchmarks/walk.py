@@ -10,8 +10,8 @@ recall@5 from `walk`, and the median CPU milliseconds for a question whose vecto
 and see the same passages. The last row is an oracle that chooses the best of the retrievers for each question.
 
 DIR holds one index for each set; missing ones are built. `--left-out` chooses the settings of `walk` for each set on
-the other sets, among 24, and measures them on the set left out. `--synthetic` times the walk alone, on random graphs with
-the degrees of 2wiki and the given numbers of passages.
+the other sets, among 24, and measures them on the set left out. `--synthetic` times the walk alone, on random graphs
+with the degrees of 2wiki and the given numbers of passages.
 """
 
 import argparse

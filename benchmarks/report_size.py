@@ -14,23 +14,25 @@ import subprocess
 import sys
 import tempfile
 import time
+from itertools import combinations
 from pathlib import Path
 
 import polygraph
-from polygraph.evaluate.judging.judgements import Judgement, pairs_of
-from polygraph.evaluate.judging.length_alignment import Aligned, count_words
+from polygraph.evaluate.judging.judgements import Judgement
+from polygraph.evaluate.judging.length_alignment import AlignedPair, count_words
 from polygraph.evaluate.metrics.answer_scores import correctness, score_answers
 from polygraph.evaluate.metrics.oracle import confusions
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
-from polygraph.evaluate.reports.findings import find, router_sentence
+from polygraph.evaluate.reports.study_conclusions import oracle_sentence
 from polygraph.evaluate.reports.study_report import (
-    Material,
+    StudyReport,
     embed_answers,
     html_report,
     json_report,
     markdown_report,
 )
+from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.tasks.judge import ASPECTS
@@ -67,7 +69,7 @@ def answer_of(chance: random.Random, said: list[str], words: int) -> str:
     return "".join(parts).strip()
 
 
-def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> Material:
+def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport:
     """Everything that the report of such a study tells of."""
     chance, said = random.Random(seed), bank()
     kinds = ("node", "edge", "subgraph")
@@ -126,15 +128,15 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> Material:
             },
         )
         for trial in range(trials)
-        for pair in pairs_of(list(METHODS))
+        for pair in combinations(METHODS, 2)
         for q in questions
         for repeat in range(2)
         for shown in (pair, pair[::-1])
     ]
     aligned = [
-        Aligned(question=q.id, a=a, b=b, texts=("", ""), words=(300, 300 + chance.randint(-10, 10)), attempts=1,
+        AlignedPair(question=q.id, a=a, b=b, texts=("", ""), words=(300, 300 + chance.randint(-10, 10)), attempts=1,
                 how="discarded" if chance.random() < 0.05 else "regenerated")
-        for a, b in pairs_of(list(METHODS))
+        for a, b in combinations(METHODS, 2)
         for q in questions
     ]  # fmt: skip
     dropped = {(p.question, p.a, p.b) for p in aligned if p.how == "discarded"}
@@ -146,12 +148,15 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> Material:
 
 
 def summed_up(
-    questions: list[Question], answers: list[StudyAnswer], aligned: list[Aligned], judgements: list[Judgement]
-) -> Material:
+    questions: list[Question],
+    answers: list[StudyAnswer],
+    aligned: list[AlignedPair],
+    judgements: list[Judgement],
+) -> StudyReport:
     right = correctness(questions, answers)
     embedder = HashEmbedder()
     models = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
-    return Material(
+    return StudyReport(
         title="Which method to trust",
         settings={
             "polygraph_study": 1,
@@ -167,11 +172,11 @@ def summed_up(
         questions=tuple(questions),
         answers=tuple(answers),
         judgements=tuple(judgements),
-        findings=find(questions, answers, aligned, judgements),
+        findings=summarise_study(questions, answers, aligned, judgements),
         protocol="unbiased",
         gold=score_answers(questions, answers, models),
-        confusion=confusions(right),
-        also=(router_sentence(right),),
+        confusions=confusions(right),
+        further_conclusions=(oracle_sentence(right),),
     )
 
 

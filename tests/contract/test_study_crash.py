@@ -149,10 +149,10 @@ def study_of(index, folder, texts, *, refused=(), n=12):
     """A study whose answers were given: by method a text, or a function of the number of the question."""
     study = index.experiment(folder)
     asked = [Question(id=f"q{i}", question=f"Who kept the Skerry Light in {1870 + i}?") for i in range(n)]
-    study.take(asked)
+    study.import_questions(asked)
     for i, question in enumerate(asked):
         for method, text in texts.items():
-            study.study.add_answer(
+            study.folder.add_answer(
                 StudyAnswer(
                     question=question.id,
                     method=method,
@@ -265,7 +265,7 @@ def test_a_refusal_is_judged_as_it_came_and_the_report_says_what_it_does(sound, 
             n=20,
         )
         found = study.judge([chat], JudgingDesign(repeats=1, trials=1))
-        aligned = {p.question: p for p in study.study.aligned()}
+        aligned = {p.question: p for p in study.folder.aligned()}
         material = study.report()
     tasks = Counter(r.messages[0].content.partition("\n")[0].removeprefix("Task: ") for r in chat.requests)
     assert set(tasks) == {"judge_scores"}, "a refusal was written out or lengthened"
@@ -290,7 +290,7 @@ def test_a_refusal_that_comes_instead_of_a_longer_answer_is_not_shown_to_the_jud
     with opened(sound, chat) as index:
         study = study_of(index, tmp_path / "s", {"A": long, "B": "Mara Quill kept it."}, n=2)
         study.judge([chat], JudgingDesign(repeats=1, trials=1))
-        (one, _) = study.study.aligned()
+        (one, _) = study.folder.aligned()
     assert one.how == "forced"
     assert "NO ANSWER" not in one.texts[1]
     assert one.texts[1].startswith("Mara Quill kept it.")

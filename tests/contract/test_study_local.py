@@ -39,7 +39,7 @@ def test_a_small_local_model_answers_and_judges_a_study_to_its_report(chat, tmp_
     models = Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
     with Index.open(tmp_path / "i", models=models) as index:
         study = index.experiment(tmp_path / "s")
-        study.take(
+        study.import_questions(
             [
                 Question(id=f"q{n}", question=text, answers=("Old Tobin",) if not n else ())
                 for n, text in enumerate(ASKED)

@@ -9,14 +9,14 @@ from polygraph.cli.eval_retrieval import METHODS
 from polygraph.cli.options import JsonOption
 
 if TYPE_CHECKING:
-    from polygraph.evaluate.datasets.catalogue import Converted
+    from polygraph.evaluate.datasets.catalogue import ConversionResult
 
 app: typer.Typer = typer.Typer()
 
 
 @app.command()
 def datasets(as_json: JsonOption = False) -> None:
-    """List public data sets: which files are read, licence, citation; nothing is downloaded."""
+    """List public data sets with files, licence and citation; nothing is downloaded."""
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.datasets.catalogue import DATA_SETS
 
@@ -33,14 +33,14 @@ def datasets(as_json: JsonOption = False) -> None:
 
 @app.command()
 def convert(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="Of the data set, as `eval datasets` lists.")],
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Your own copy, as published.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Data set, as listed by `eval datasets`.")],
+    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="Your copy, as published.")],
     output: Annotated[
         Path, typer.Option("--output", metavar="DIR", help="Folder for corpus.jsonl and questions.jsonl.")
     ],
     as_json: JsonOption = False,
 ) -> None:
-    """Make a corpus and a file of questions from your own copy of a public data set."""
+    """Convert your copy of a public data set to a corpus and a file of questions."""
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.datasets.catalogue import convert as convert_files
     from polygraph.text.prose import count_noun
@@ -64,12 +64,12 @@ def convert(
         f"{found.folder}",
         markup=False,
     )
-    for command in _to_type_next(found):
+    for command in _next_commands(found):
         show.out.print(command, markup=False, soft_wrap=True)
 
 
-def _to_type_next(found: "Converted") -> list[str]:
-    """Commands that index what was converted and measure methods on it: retrieval, or answers where it has no gold."""
+def _next_commands(found: "ConversionResult") -> list[str]:
+    """Return the commands to index the corpus and measure methods: retrieval, or answers if it has no gold."""
     import shlex
 
     if not found.documents:
@@ -78,16 +78,16 @@ def _to_type_next(found: "Converted") -> list[str]:
         shlex.quote(str(found.folder / name))
         for name in ("corpus.jsonl", "questions.jsonl", "index", "study")
     )
-    alone = f" --per-document {corpus}" if found.per_document else ""
+    per_document = f" --per-document {corpus}" if found.per_document else ""
     commands = [] if found.per_document else [f"polygraph index {corpus} --for {METHODS} --index {index}"]
     if found.measurable:
         return [
             *commands,
-            f"polygraph eval retrieval --questions {asked} -m {METHODS}{alone} --index {index}",
+            f"polygraph eval retrieval --questions {asked} -m {METHODS}{per_document} --index {index}",
         ]
     return [
         *commands,
         f"polygraph eval questions --questions {asked} --output {study}",
-        f"polygraph eval answers -m {METHODS}{alone} --index {index} --output {study}",
+        f"polygraph eval answers -m {METHODS}{per_document} --index {index} --output {study}",
         f"polygraph eval report --index {index} --output {study}",
     ]

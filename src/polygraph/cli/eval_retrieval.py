@@ -1,4 +1,4 @@
-"""The commands `polygraph eval ...`. Heavy modules are imported inside the commands, so that `--help` is quick."""
+"""The commands `polygraph eval retrieval` and `coverage`, and the group `polygraph eval`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -39,53 +39,60 @@ PerDocumentOption = Annotated[
     typer.Option(
         "--per-document",
         metavar="CORPUS.jsonl",
-        help="Give each document an index of its own, and ask each question of its own document.",
+        help="Build an index per document, and ask each question of its own document.",
     ),
 ]
 METHODS = "bm25,naive,hybrid"
-"""Measured if none are named: quick, and without a graph."""
+"""Default methods: fast, and without a graph."""
 _MAX_PAIRS = 10
-"""Pairs of methods that are all shown: those of five methods."""
+"""Largest number of pairs of methods that are all shown: those of five methods."""
 _CELL = 16
-"""Width of a figure with its interval."""
+"""Width of a mean with its interval."""
 
 
 @app.command()
 def retrieval(
     questions: Annotated[
         Path,
-        typer.Option("--questions", metavar="FILE.jsonl", help="Questions with gold evidence, also packed."),
+        typer.Option(
+            "--questions", metavar="FILE.jsonl", help="Questions with gold evidence (.jsonl or .jsonl.gz)."
+        ),
     ],
     index: IndexOption = None,
     per_document: PerDocumentOption = None,
     methods: Annotated[
         str,
         typer.Option(
-            "-m", "--methods", metavar="METHOD,...", help="Methods to measure; all: every one, presets aside."
+            "-m",
+            "--methods",
+            metavar="METHOD,...",
+            help="Methods to measure; all: every method without presets.",
         ),
     ] = METHODS,
     where: WhereOption = None,
     max_tokens: TokensOption = None,
     k: Annotated[
-        str, typer.Option("--k", metavar="K,...", help="Depths of recall@k and the like.")
+        str, typer.Option("--k", metavar="K,...", help="Depths of the metrics, such as recall@k.")
     ] = "1,2,5,10,20",
     metric: Annotated[
         Optional[str],
         typer.Option(
-            "--metric", metavar="NAME", help="Compare by this (default recall@5, or what there is)."
+            "--metric",
+            metavar="NAME",
+            help="Metric to compare by (default recall@5, or the same for other gold).",
         ),
     ] = None,
     evidence: Annotated[
         str, typer.Option("--evidence", metavar="FIELD", help="Field with the gold document ids.")
     ] = "evidence",
     limit: Annotated[
-        Optional[int], typer.Option("--limit", metavar="N", help="Ask a seeded sample of N questions.")
+        Optional[int], typer.Option("--limit", metavar="N", help="Ask a random sample of N questions.")
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of the sample, the intervals and the tests.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the sample, the intervals and the tests.")] = 0,
     output: Annotated[
         Optional[Path],
         typer.Option(
-            "--output", metavar="FILE.jsonl", help="Keep every single result; a later run goes on from there."
+            "--output", metavar="FILE.jsonl", help="Store single results; a later run resumes from them."
         ),
     ] = None,
     max_cost: CostOption = None,
@@ -94,7 +101,7 @@ def retrieval(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure what methods find, against known evidence; nothing is answered and no judge is asked."""
+    """Measure what methods find against known evidence; no answer is written and no judge is asked."""
     from polygraph.cli.progress import Bars
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.questions.file import read_questions
@@ -123,7 +130,8 @@ def retrieval(
 
             if where:
                 raise BadInput(
-                    "--where chooses among documents, and with --per-document each question has its own"
+                    "--where selects documents, but with --per-document each question has its own document. Leave one "
+                    "out"
                 )
             found = PerDocument(opened, per_document).evaluate_retrieval(listed, names, **common)
     if as_json:
@@ -146,8 +154,7 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     from polygraph.cli.render import answer as show
     from polygraph.text.prose import count_noun
 
-    best = max(m.scores.metrics[found.metric].mean for m in found.methods)
-    best_one = next(m.name for m in found.methods if m.scores.metrics[found.metric].mean == best)
+    best = max(found.methods, key=lambda m: m.scores.metrics[found.metric].mean).name
     head = f"{found.metric} [95 %]"
     room = show.out.width - max(len(m.name) for m in found.methods) - len(head) - 10
     wanted = _columns(found.metric, list(found.methods[0].scores.metrics), depths, room)
@@ -166,16 +173,16 @@ def _show_retrieval(found: "RetrievalReport", depths: list[int]) -> None:
     show.out.print()
     _show_costs(found)
     _show_types(found)
-    _show_confusions(found, best_one)
+    _show_confusions(found, best)
     show.out.print()
     for sentence in found.conclusions:
         show.out.print(f"- {sentence}", markup=False, soft_wrap=True)
     for note in found.notes:
-        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False, soft_wrap=True)
+        show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
 
 
 def _show_costs(found: "RetrievalReport") -> None:
-    """Time, and what models cost, if any was called."""
+    """Print time per question, and the cost of models if any was called."""
     from polygraph.cli.render import answer as show
 
     called = any(m.calls_per_question or m.cached_calls_per_question for m in found.methods)
@@ -192,15 +199,13 @@ def _show_costs(found: "RetrievalReport") -> None:
         rows.append((m.name, *times, *(paid if called else ()), f"{m.context_tokens:,.0f}"))
     show.show_table(("cost per question", *columns), rows, right=columns)
     if not called:
-        show.out.print(
-            "no model was called; context: tokens that an answer would be written from", style="dim"
-        )
+        show.out.print("no model was called; context: tokens of the context for an answer", style="dim")
 
 
 def _show_types(found: "RetrievalReport") -> None:
-    """The metric of comparison by type of question, with intervals if a line has room for them.
+    """Print the metric of comparison by type of question, with intervals if they fit.
 
-    Where not all methods have room in a line, each gets a line of its own.
+    If the methods do not fit side by side, each gets its own line.
     """
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.metrics.retrieval import metric_unit
@@ -229,7 +234,7 @@ def _show_types(found: "RetrievalReport") -> None:
 
 
 def _show_types_across(found: "RetrievalReport", kinds: list[str], head: str, unit: "Unit") -> None:
-    """A line for each method and a column for each type, as far as there is room."""
+    """Print one line per method and one column per type, as many as fit."""
     from polygraph.cli.render import answer as show
 
     names: dict[str, str] = {}
@@ -252,7 +257,7 @@ def _show_types_across(found: "RetrievalReport", kinds: list[str], head: str, un
 
 
 def _show_confusions(found: "RetrievalReport", best: str) -> None:
-    """For each pair the questions on which both, one or neither reach 1; of many methods only the best with each."""
+    """Print the confusion of each pair of methods; of many methods only those with the best."""
     from polygraph.cli.render import answer as show
 
     pairs = list(found.confusions.items())
@@ -268,13 +273,13 @@ def _show_confusions(found: "RetrievalReport", best: str) -> None:
 
 
 def _with_interval(score: "Interval") -> str:
-    """Short enough for several in a line: two decimals of the interval tell all that it can."""
+    """Format a mean with its interval in two decimals, so that several fit in a line."""
     low, high = (f"{x:.2f}".removeprefix("0") for x in (score.low, score.high))
     return f"{score.mean:.3f} [{low}, {high:>4}]"
 
 
 def _columns(metric: str, known: list[str], depths: list[int], room: int) -> list[str]:
-    """What a line has room for: of each kind of gold the depth nearest to 10, and the rank of the first find."""
+    """Choose the metrics that fit: for each kind of gold the depth nearest to 10, and the rank of the first."""
     k = min(depths, key=lambda d: (abs(d - 10), d))
     some = (
         f"recall@{k}",
@@ -296,12 +301,14 @@ def _columns(metric: str, known: list[str], depths: list[int], room: int) -> lis
 def coverage(
     questions: Annotated[
         Path,
-        typer.Option("--questions", metavar="FILE.jsonl", help="Questions with gold answers, also packed."),
+        typer.Option(
+            "--questions", metavar="FILE.jsonl", help="Questions with gold answers (.jsonl or .jsonl.gz)."
+        ),
     ],
     index: IndexOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say how many gold answers are in the graph at all: the ceiling of methods that read nothing else."""
+    """Count the gold answers that occur in the graph: an upper bound for methods that read nothing else."""
     from polygraph.cli.render import answer as show
     from polygraph.evaluate.metrics.graph_coverage import answer_coverage
     from polygraph.evaluate.questions.file import read_questions
@@ -322,13 +329,13 @@ def coverage(
         )
         return
     if not found.n:
-        raise BadInput(f"no question of {questions} has an answer that could be the name of something")
+        raise BadInput(f"no question of {questions} has an answer that could be a name")
     show.out.print(f"{found.n} questions with an answer that could be a name, of {len(listed)}", style="bold")
     rows = [
         (what, n, f"{100 * n / found.n:.1f} %")
         for what, n in (
             ("the name of an entity", found.named),
-            ("a part of such a name, too", found.within),
+            ("the name of an entity, or part of one", found.within),
             ("anywhere in the graph: names, descriptions, predicates", found.described),
             ("nowhere in the graph", len(found.absent)),
         )

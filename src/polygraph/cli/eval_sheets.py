@@ -1,4 +1,4 @@
-"""Judging by people: `polygraph eval sheet` and `marks`."""
+"""Human raters: `polygraph eval sheet` and `ratings`."""
 
 from pathlib import Path
 from typing import Annotated, Optional
@@ -10,8 +10,8 @@ from polygraph.cli.eval_study import (
     OutputOption,
     SeedOption,
     ToleranceOption,
-    study_there,
-    tell,
+    open_existing,
+    show_result,
 )
 from polygraph.cli.options import (
     CostOption,
@@ -37,12 +37,12 @@ def sheet(
     methods: MethodsOption = "",
     limit: Annotated[
         Optional[int],
-        typer.Option("-n", metavar="N", help="Rows at most, drawn with the seed; default: all."),
+        typer.Option("-n", metavar="N", help="Maximum number of rows, sampled at random; default: all."),
     ] = None,
     seed: SeedOption = 0,
     align: Annotated[
         bool,
-        typer.Option("--align/--no-align", help="Bring answers to equal length first, by the chat model."),
+        typer.Option("--align/--no-align", help="Align the lengths of answers first, by the chat model."),
     ] = True,
     tolerance: ToleranceOption = 10,
     max_cost: CostOption = None,
@@ -50,33 +50,31 @@ def sheet(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Write a sheet on which people judge the answers of a study, two by two and without the names of the methods."""
+    """Write a blinded sheet of answer pairs for human raters, without the names of the methods."""
     if limit is not None and limit < 1:
-        raise BadInput(f"-n {limit} asks for no row. Give at least 1")
+        raise BadInput(f"-n {limit} asks for no rows. Give at least 1")
     flags = caps(max_cost, max_spend_tokens, None, offline)
-    with study_there(index, output, as_json, **flags) as (_, study):
+    with open_existing(index, output, as_json, **flags) as (_, study):
         rows = study.sheet(
             file, methods=split_names(methods), align=align, tolerance=tolerance, seed=seed, limit=limit
         )
-    tell(as_json, {"rows": rows, "sheet": str(file), "fill_in": "the column better, with 1, 2 or tie"})
+    show_result(as_json, {"rows": rows, "sheet": str(file), "fill_in": "the column better, with 1, 2 or tie"})
 
 
 @app.command()
-def marks(
+def ratings(
     output: OutputOption,
     file: SheetOption,
-    judge: Annotated[str, typer.Option("--judge", metavar="NAME", help="Who filled the sheet in.")],
+    rater: Annotated[str, typer.Option("--judge", metavar="NAME", help="Who filled in the sheet.")],
     as_json: JsonOption = False,
 ) -> None:
-    """Read the marks of a sheet as judgements of a person; see them with `eval report --protocol people`."""
-    from polygraph.evaluate.runs.human_sheets import read_marks
-    from polygraph.evaluate.runs.study_folder import existing
-    from polygraph.evaluate.runs.study_steps import add_marks
+    """Read the ratings of a sheet as judgements of a person; report them with `eval report --protocol people`."""
+    from polygraph.evaluate.runs.human_sheets import read_ratings
+    from polygraph.evaluate.runs.study_folder import open_study
+    from polygraph.evaluate.runs.study_steps import add_ratings
 
-    study = existing(output)
-    found = read_marks(study, file, judge)
-    add_marks(study, found.judgements)
-    tell(
-        as_json,
-        {"marks": len(found.judgements), "blank": found.blank, "judge": judge.strip(), "study": str(output)},
-    )
+    study = open_study(output)
+    found = read_ratings(study, file, rater)
+    add_ratings(study, found.judgements)
+    counts = {"marks" if as_json else "ratings": len(found.judgements), "blank": found.blank}
+    show_result(as_json, {**counts, "judge": rater.strip(), "study": str(output)})

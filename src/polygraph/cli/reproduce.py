@@ -12,26 +12,27 @@ from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
     from polygraph.evaluate.questions.file import Question
-    from polygraph.evaluate.reproduce.measure import Figure
+    from polygraph.evaluate.reproduce.measure import TableValue
     from polygraph.evaluate.reproduce.tables import Table
-    from polygraph.evaluate.runs.by_document import Opened
+    from polygraph.evaluate.runs.by_document import DocumentIndex
     from polygraph.workspace.index import Index
 
 app: typer.Typer = typer.Typer()
 
 
+_COSTS = ("calls", "prompt_tokens", "completion_tokens", "cost")
 _PICTURE = "picture"
-"""What stands for a number that a paper only draws."""
+"""Placeholder for a number that a paper gives only in a chart."""
 
 
 @app.command()
 def reproduce(
-    paper: Annotated[Optional[str], typer.Argument(metavar="[PAPER", help="Whose table.")] = None,
-    table: Annotated[Optional[str], typer.Argument(metavar="TABLE]", help="Its number.")] = None,
+    paper: Annotated[Optional[str], typer.Argument(metavar="[PAPER", help="Paper.")] = None,
+    table: Annotated[Optional[str], typer.Argument(metavar="TABLE]", help="Number of the table.")] = None,
     data: Annotated[
         Optional[Path],
         typer.Option(
-            "--data", metavar="DIR", help="Your copy: corpus.jsonl and questions.jsonl, also packed."
+            "--data", metavar="DIR", help="Your copy: corpus.jsonl and questions.jsonl, also as .gz."
         ),
     ] = None,
     output: Annotated[
@@ -40,45 +41,44 @@ def reproduce(
             "--output",
             "-o",
             metavar="DIR",
-            help="Folder for index and study; default: reproduce-PAPER-TABLE.",
+            help="Folder of index and study; default: reproduce-PAPER-TABLE.",
         ),
     ] = None,
     limit: Annotated[
-        int, typer.Option("--limit", metavar="N", help="Ask N questions at most; default: as the paper.")
+        int,
+        typer.Option("--limit", metavar="N", help="Maximum number of questions; default: as in the paper."),
     ] = 0,
     trials: Annotated[
-        int, typer.Option("--trials", metavar="M", help="Rounds of the judges; default: as the paper.")
+        int, typer.Option("--trials", metavar="M", help="Rounds of the judges; default: as in the paper.")
     ] = 0,
     judge: Annotated[
         Optional[str],
-        typer.Option("--judge", metavar="MODEL", help="Who judges; default: the one that answers."),
+        typer.Option("--judge", metavar="MODEL", help="Model that judges; default: the model that answers."),
     ] = None,
-    seed: Annotated[int, typer.Option("--seed", help="Of what is drawn or posed.")] = 0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of sampled and generated questions.")] = 0,
     bertscore: Annotated[
         bool,
-        typer.Option("--bertscore", help="Also measure BERTScore; it needs the package bert-score."),
+        typer.Option("--bertscore", help="Also measure BERTScore; needs the package bert-score."),
     ] = False,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only say what it takes in calls, tokens and money.")
-    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate calls, tokens and cost.")] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run a table of a paper again on your copy of its data, and print ours beside the published numbers."""
+    """Run a published table on your copy of its data, and print our numbers beside the published ones."""
     from polygraph.config import load_settings
-    from polygraph.evaluate.metrics.semantic_similarity import need_bert_score
+    from polygraph.evaluate.extra import require_eval_extra
+    from polygraph.evaluate.metrics.semantic_similarity import require_bert_score
     from polygraph.evaluate.questions.file import read_questions
     from polygraph.evaluate.reproduce.run import data_files, find_table, select
-    from polygraph.evaluate.statistics.paired_tests import require_extra
 
     if paper is None:
         _list(as_json)
         return
     if table is None:
-        raise BadInput(f"which table of {paper}? List them with: polygraph reproduce")
+        raise BadInput(f"no table of {paper} is named. List them with: polygraph reproduce")
     if min(limit, trials) < 0:
-        raise BadInput(f"--limit {limit} --trials {trials}: neither can be below 0")
+        raise BadInput(f"--limit {limit} --trials {trials}: neither can be negative")
     found = find_table(paper, table)
     if data is None:
         raise BadInput(
@@ -87,7 +87,7 @@ def reproduce(
     if bertscore and not found.bert:
         raise BadInput(f"--bertscore: table {found.name} of {paper} has no BERTScore")
     if bertscore:
-        need_bert_score()
+        require_bert_score()
     corpus, asked = data_files(data, found)
     questions = select(found, read_questions(asked), seed=seed, limit=limit) if asked else []
     settings = load_settings({"max_cost": max_cost, "max_spend_tokens": max_spend_tokens})
@@ -95,7 +95,7 @@ def reproduce(
     if dry_run:
         _dry_run(found, corpus, questions, folder, settings, trials, limit, as_json)
         return
-    require_extra()
+    require_eval_extra()
     figures = _run(found, corpus, questions, folder, settings, judge, seed, trials, limit, bertscore, as_json)
     _show(found, figures, settings.chat_model, bertscore, as_json)
 
@@ -115,40 +115,48 @@ def _run(
     limit: int,
     bert: bool,
     quiet: bool,
-) -> "list[Figure]":
+) -> "list[TableValue]":
     from dataclasses import replace
 
     from polygraph.cli.progress import Bars
-    from polygraph.evaluate.reproduce.run import asker, run
-    from polygraph.evaluate.runs.study_steps import needed
+    from polygraph.evaluate.reproduce.run import ask_in_form, run
+    from polygraph.evaluate.runs.study_steps import require_chat
     from polygraph.models.open import open_chat
     from polygraph.workspace.index import Index
     from polygraph.workspace.per_document import PerDocument
 
-    with Bars(quiet=quiet) as told, Index.open(folder / "index", settings=settings) as index:
-        chat = needed(index.models)
-        experiment = index.experiment(folder / "study", progress=told)
-        if table.scope == "single":
-            small = PerDocument(index, corpus)
-        else:
-            small = None
-            index.add(corpus, methods=list(table.methods), progress=told)
-            experiment = replace(experiment, ask=asker(index.retrieve, index.snapshot, index.models, table))
+    with Bars(quiet=quiet) as bars, Index.open(folder / "index", settings=settings) as index:
+        chat = require_chat(index.models)
+        experiment = index.experiment(folder / "study", progress=bars)
+        indexes = PerDocument(index, corpus) if table.scope == "single" else None
+        if indexes is None:
+            index.add(corpus, methods=list(table.methods), progress=bars)
+            experiment = replace(
+                experiment, ask=ask_in_form(index.retrieve, index.snapshot, index.models, table)
+            )
 
         @contextmanager
-        def alone(document: str) -> "Iterator[Opened]":
-            assert small is not None  # noqa: S101 - asked of tables with questions about one document only
-            with small.opened(document, table.methods) as found:
-                ask = asker(found.retrieve, lambda: found.index, index.models, table)
+        def open_document(document: str) -> "Iterator[DocumentIndex]":
+            assert indexes is not None  # noqa: S101 - called only if each question is about one document
+            with indexes.opened(document, table.methods) as found:
+                ask = ask_in_form(found.retrieve, lambda: found.index, index.models, table)
                 yield replace(found, ask=ask)
 
         chosen = open_chat(settings, judge) if judge else chat
         return run(
-            table, experiment, questions, alone, chosen, seed=seed, trials=trials, limit=limit, bert=bert
+            table,
+            experiment,
+            questions,
+            open_document,
+            chosen,
+            seed=seed,
+            trials=trials,
+            limit=limit,
+            bert=bert,
         )
 
 
-# --- what it would take -----------------------------------------------------------------------------------
+# --- estimate -------------------------------------------------------------------------------------------
 
 
 def _dry_run(
@@ -162,92 +170,99 @@ def _dry_run(
     as_json: bool,
 ) -> None:
     from polygraph.cli.render import answer as show
-    from polygraph.evaluate.reproduce.run import judging_stages, n_questions
-    from polygraph.models.prices import PRICES, Price
+    from polygraph.evaluate.reproduce.run import n_questions
 
-    own = {name: Price(input=p.input, output=p.output) for name, p in settings.prices.items()}
-    price = {**PRICES, **own}.get(settings.chat_model)
     n = n_questions(table, questions, limit)
     with _unopened(folder / "index", settings) as index:
-        index_plan = index.estimate(corpus, methods=list(table.methods))
-        asked = index_plan.questions
-        if table.scope == "single":
-            with _typical_document(corpus, questions) as alone:
-                asked = index.estimate(alone, methods=list(table.methods)).questions
+        rows = [
+            *_index_and_answer_rows(index, table, corpus, questions, n),
+            *_judging_rows(table, questions, settings, trials, limit),
+        ]
         has_model = index.models.chat is not None
-    rows: list[dict[str, Any]] = []
-    for line in (*index_plan.lines, *asked):
-        times = n if line.stage == "question" else 1
-        name = f"answers, {line.method}" if line.method else line.stage
-        known = (
-            line.calls is not None and line.prompt_tokens is not None and line.completion_tokens is not None
-        )
-        rows.append(
-            {
-                "stage": name,
-                "calls": round(times * line.calls.mid) if line.calls else None,
-                "prompt_tokens": round(times * line.prompt_tokens.mid) if line.prompt_tokens else None,
-                "completion_tokens": round(times * line.completion_tokens.mid)
-                if line.completion_tokens
-                else None,
-                "cost": times * line.cost.mid if line.cost is not None and known else None,
-            }
-        )
-    for stage in judging_stages(table, questions, trials, limit):
-        cost = price.cost(stage.prompt_tokens, stage.completion_tokens) if price else None
-        rows.append(
-            {
-                "stage": stage.stage,
-                "calls": stage.calls,
-                "prompt_tokens": stage.prompt_tokens,
-                "completion_tokens": stage.completion_tokens,
-                "cost": cost,
-            }
-        )
-    names = ("calls", "prompt_tokens", "completion_tokens", "cost")
-    whole = has_model and not any(row[name] is None for row in rows for name in names)
-    total = {name: sum(row[name] or 0 for row in rows) for name in names}
+    complete = has_model and not any(row[name] is None for row in rows for name in _COSTS)
+    total = {name: sum(row[name] or 0 for row in rows) for name in _COSTS}
     if as_json:
-        told = {"stages": rows, "total": total, "total_is_whole": whole}
-        show.as_json({"paper": table.paper, "table": table.name, "questions": n, **told})
+        head = {"paper": table.paper, "table": table.name, "questions": n}
+        show.as_json({**head, "stages": rows, "total": total, "total_is_whole": complete})
         return
     show.out.print(
         f"{table.paper}, {table.place}: {n:,} questions, {len(table.methods)} methods", style="bold"
     )
     columns = ("stage", "calls", "tokens in", "tokens out", "cost")
     listed = [
-        (r["stage"], *(_amount(r[name], name) for name in names))
-        for r in [*rows, {"stage": "total" if whole else "total, at least", **total}]
+        (r["stage"], *(_amount(r[name], name) for name in _COSTS))
+        for r in [*rows, {"stage": "total" if complete else "total, at least", **total}]
     ]
     show.show_table(columns, listed, right=columns[1:])
-    show.out.print("no model was called; docs/study.md tells the formulas", style="dim", markup=False)
+    show.out.print("no model was called; docs/study.md explains the formulas", style="dim", markup=False)
     if not has_model:
         show.err.print(
-            "note: no chat model is configured, so the index and the answers are counted as made without one, and the "
-            "run itself needs one. Set OPENAI_API_KEY or OPENAI_BASE_URL to see their calls",
+            "note: no chat model is configured, so index and answers are estimated without one, but the run needs one. "
+            "Set OPENAI_API_KEY or OPENAI_BASE_URL to include their calls",
             style="yellow",
             markup=False,
             soft_wrap=True,
         )
 
 
+def _index_and_answer_rows(
+    index: "Index", table: "Table", corpus: Path, questions: "list[Question]", n: int
+) -> "Iterator[dict[str, Any]]":
+    """Yield the estimated cost of indexing, and of all answers by method."""
+    estimate = index.estimate(corpus, methods=list(table.methods))
+    answers = estimate.questions
+    if table.scope == "single":
+        with _typical_document(corpus, questions) as document:
+            answers = index.estimate(document, methods=list(table.methods)).questions
+    for line in (*estimate.lines, *answers):
+        times = n if line.stage == "question" else 1
+        tokens_in, tokens_out = line.prompt_tokens, line.completion_tokens
+        known = line.calls is not None and tokens_in is not None and tokens_out is not None
+        yield {
+            "stage": f"answers, {line.method}" if line.method else line.stage,
+            "calls": round(times * line.calls.mid) if line.calls else None,
+            "prompt_tokens": round(times * tokens_in.mid) if tokens_in else None,
+            "completion_tokens": round(times * tokens_out.mid) if tokens_out else None,
+            "cost": times * line.cost.mid if line.cost is not None and known else None,
+        }
+
+
+def _judging_rows(
+    table: "Table", questions: "list[Question]", settings: Any, trials: int, limit: int
+) -> "Iterator[dict[str, Any]]":
+    """Yield the estimated cost of questions, alignment and judges."""
+    from polygraph.evaluate.reproduce.run import judging_stages
+    from polygraph.models.prices import PRICES, Price
+
+    own = {name: Price(input=p.input, output=p.output) for name, p in settings.prices.items()}
+    price = {**PRICES, **own}.get(settings.chat_model)
+    for stage in judging_stages(table, questions, trials, limit):
+        yield {
+            "stage": stage.stage,
+            "calls": stage.calls,
+            "prompt_tokens": stage.prompt_tokens,
+            "completion_tokens": stage.completion_tokens,
+            "cost": price.cost(stage.prompt_tokens, stage.completion_tokens) if price else None,
+        }
+
+
 @contextmanager
 def _typical_document(corpus: Path, questions: "list[Question]") -> "Iterator[Path]":
-    """A corpus of one document, of median length among those that questions are about.
+    """Yield a corpus of one document, of median length among those that questions are about.
 
-    What a method reads for a question depends on the size of the index, and each document has its own.
+    The cost of a question depends on the size of the index, and each document has its own index.
     """
     import json
     from tempfile import TemporaryDirectory
 
-    from polygraph.evaluate.runs.by_document import document_of
+    from polygraph.evaluate.questions.document import document_of
     from polygraph.workspace.per_document import documents_of
 
     named = {document_of(q) for q in questions}
     lines = [line for name, line in documents_of(corpus).items() if name in named]
     if not lines:
         raise BadInput(
-            f"{corpus} has none of the documents that the questions are about. Take both from one data set"
+            f"{corpus} has none of the documents that the questions are about. Use corpus and questions of one data set"
         )
     lines.sort(key=lambda line: len(json.loads(line)["text"]))
     with TemporaryDirectory() as folder:
@@ -257,7 +272,7 @@ def _typical_document(corpus: Path, questions: "list[Question]") -> "Iterator[Pa
 
 
 def _unopened(folder: Path, settings: Any) -> "Index":
-    """An index that is estimated, and not begun if it is not there."""
+    """Open an index for an estimate, without creating it."""
     from polygraph.models.open import open_models
     from polygraph.workspace.index import Index
 
@@ -272,7 +287,7 @@ def _amount(value: float | None, name: str) -> str:
     return f"${value:,.2f}" if name == "cost" else f"{value:,}"
 
 
-# --- what is shown ------------------------------------------------------------------------------------
+# --- output ---------------------------------------------------------------------------------------------
 
 
 def _list(as_json: bool) -> None:
@@ -300,12 +315,12 @@ def _list(as_json: bool) -> None:
     for t in TABLES:
         show.out.print(f"{t.paper} {t.name}: {t.title}", style="bold", markup=False, soft_wrap=True)
         known = any(v is not None for rows in t.numbers.values() for values in rows.values() for v in values)
-        picture = f"; {'some ' if known else ''}numbers only in a picture" if t.pictured else ""
+        picture = f"; {'some ' if known else ''}numbers only in a chart" if t.pictured else ""
         show.out.print(f"  {t.place}{picture}; {t.data}", style="dim", markup=False, soft_wrap=True)
     show.out.print("polygraph reproduce PAPER TABLE --data DIR --dry-run", markup=False, soft_wrap=True)
 
 
-def _show(table: "Table", figures: "list[Figure]", chat: str, bert: bool, as_json: bool) -> None:
+def _show(table: "Table", figures: "list[TableValue]", chat: str, bert: bool, as_json: bool) -> None:
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show
@@ -328,16 +343,16 @@ def _show(table: "Table", figures: "list[Figure]", chat: str, bert: bool, as_jso
     rows = []
     for f in figures:
         unknown = _PICTURE if table.pictured else "–"
-        told = [_number(f.published.get(model), unknown) for model in models]
+        published = [_number(f.published.get(model), unknown) for model in models]
         ours = (
             "–"
             if f.ours is None
             else f"{_number(f.ours.mean)} [{_number(f.ours.low)}, {_number(f.ours.high)}]"
         )
-        rows.append((f.system, f.method or "not run", f.column, *told, ours, str(f.n)))
+        rows.append((f.system, f.method or "not run", f.column, *published, ours, str(f.n)))
     title = f"{table.paper}, {table.place}: {table.title}"
-    if table.contest is not None:
-        title += f" (figures of {table.contest.reference} against each)"
+    if table.judging is not None:
+        title += f" ({table.judging.reference} against each)"
     show.out.print(title, style="bold", markup=False, soft_wrap=True)
     show.show_table(head, rows, right=head[3:])
     for sentence in (*_remarks(table, bert), *table.differs):
@@ -345,14 +360,14 @@ def _show(table: "Table", figures: "list[Figure]", chat: str, bert: bool, as_jso
 
 
 def _remarks(table: "Table", bert: bool) -> "Iterator[str]":
-    """What is not known of a table, or was not measured."""
+    """Yield notes on numbers that are unknown or were not measured."""
     if table.pictured:
         yield (
-            f"the paper gives the numbers marked {_PICTURE!r} only in a picture ({table.place}), and they are not read "
-            "off it: ours stand alone"
+            f"the paper gives the numbers marked {_PICTURE!r} only in a chart ({table.place}); they are not estimated "
+            "from it"
         )
     if table.bert and not bert:
-        yield "BERTScore was not measured: add --bertscore, which needs the package bert-score and a model of 1.4 GB"
+        yield "BERTScore was not measured. Add --bertscore, which needs the package bert-score and a model of 1.4 GB"
 
 
 def _number(value: float | None, unknown: str = "–") -> str:

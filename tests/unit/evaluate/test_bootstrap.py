@@ -3,14 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.evaluate.statistics.bootstrap import (
-    bootstrap_differences,
-    bootstrap_means,
-    detectable,
-    holm,
-    paired_randomisation,
-    questions_needed,
-)
+from polygraph.evaluate.statistics.bootstrap import bootstrap_differences, bootstrap_means
+from polygraph.evaluate.statistics.multiple_testing import holm
+from polygraph.evaluate.statistics.paired_tests import randomisation_test
+from polygraph.evaluate.statistics.power import detectable_difference, questions_needed
 
 
 def rng(seed=0):
@@ -64,7 +60,7 @@ def test_a_paired_difference_is_surer_than_two_means():
 
 def test_the_randomisation_test_is_exact_for_few_questions():
     # Of 2^4 patterns of signs of (1, 1, 1, -1) the sum is at least 2 away from 0 in 10.
-    found = paired_randomisation(np.array([[1.0], [1.0], [1.0], [-1.0]]), rng())
+    found = randomisation_test(np.array([[1.0], [1.0], [1.0], [-1.0]]), rng())
     assert found[0] == pytest.approx(10 / 16)
 
 
@@ -79,17 +75,17 @@ def test_the_randomisation_test_agrees_with_scipy():
         n_resamples=9999,
         rng=rng(6),
     )
-    assert paired_randomisation(d, rng())[0] == pytest.approx(theirs.pvalue, abs=0.02)
+    assert randomisation_test(d, rng())[0] == pytest.approx(theirs.pvalue, abs=0.02)
 
 
 def test_under_no_difference_false_alarms_are_as_rare_as_they_should_be():
     source = rng(9)
     d = source.choice([-1.0, 0.0, 1.0], size=(40, 400))
-    assert (paired_randomisation(d, source, flips=1000) < 0.05).mean() < 0.09
+    assert (randomisation_test(d, source, flips=1000) < 0.05).mean() < 0.09
 
 
 def test_a_method_against_itself_has_p_of_1():
-    assert paired_randomisation(np.zeros((30, 1)), rng())[0] == 1.0
+    assert randomisation_test(np.zeros((30, 1)), rng())[0] == 1.0
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
@@ -113,5 +109,5 @@ def test_holm_is_that_of_statsmodels():
 def test_the_detectable_gap_is_near_that_of_the_t_test():
     power = pytest.importorskip("statsmodels.stats.power")
     exact = power.TTestPower().solve_power(nobs=150, alpha=0.05, power=0.8) * 0.4
-    assert detectable(0.4, 150) == pytest.approx(exact, rel=0.02)
-    assert questions_needed(0.4, detectable(0.4, 150)) == 150
+    assert detectable_difference(0.4, 150) == pytest.approx(exact, rel=0.02)
+    assert questions_needed(0.4, detectable_difference(0.4, 150)) == 150

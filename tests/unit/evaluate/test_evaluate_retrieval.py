@@ -11,10 +11,10 @@ from polygraph import Index
 from polygraph.config import Settings
 from polygraph.errors import BadInput, BudgetReached, MissingLayer, UnknownMethod, UnusableReply, WorkFailed
 from polygraph.evaluate.metrics.graph_coverage import answer_coverage
-from polygraph.evaluate.metrics.relevance import gold_of
+from polygraph.evaluate.metrics.relevance import resolve_gold
 from polygraph.evaluate.questions.file import GoldPassage, Question
 from polygraph.evaluate.runs import provenance as grounds
-from polygraph.evaluate.statistics.compare import compare_all
+from polygraph.evaluate.statistics.compare import compare_methods
 from polygraph.retrieve.base import require
 from polygraph.retrieve.methods.lexical import BM25
 from polygraph.retrieve.steps import pack_chunks
@@ -58,7 +58,7 @@ class Fixed:
         require(index, "fixed", self.needs, models)
         if self.fails_on and self.fails_on in question:
             raise UnusableReply("nothing of use", "raw")
-        numbers = index.store.chunk_numbers()
+        numbers = index.store.documents.chunk_rows()
         hits = [Hit(n, 1.0) for d in self.order for chunk, n in numbers.items() if chunk.startswith(f"{d}:")]
         return pack_chunks(question, "fixed", index, hits, [""] * len(hits), k=3, max_tokens=self.max_tokens)
 
@@ -98,7 +98,7 @@ def test_gold_passages_are_found_in_whatever_chunks_they_lie(index):
     place = GoldPassage(document="d1", start=text.index("furnace"), end=text.index("furnace") + 7)
     words = GoldPassage(document="d1", text="furnace  was\nsold")
     asked = replace(question(1, []), passages=(place, words), chunks=("d3:0",))
-    gold = gold_of(asked, index.snapshot())
+    gold = resolve_gold(asked, index.snapshot())
     assert gold.chunks[1] == gold.chunks[2] == {"d1:0"}
     got = scores(index.evaluate_retrieval([asked], {"m": Fixed(order=("d1",))}), "m")
     assert got["chunk_recall@1"] == pytest.approx(2 / 3)
@@ -206,10 +206,10 @@ def test_a_difference_that_is_there_is_said_and_one_that_is_not_is_not(index):
 def test_a_large_difference_is_told_however_many_methods_there_are():
     # 528 pairs: with as many sign patterns as for one pair, no corrected p could be below 0.05.
     values = {f"m{n}": {f"q{i}": float(n == 0) for i in range(18)} for n in range(33)}
-    found = compare_all(values, np.random.default_rng(0))
+    found = compare_methods(values, np.random.default_rng(0))
     assert len(found) == 528
-    assert {c.worse for c in found if c.is_real and c.better == "m0"} == set(values) - {"m0"}
-    assert sum(c.is_real for c in found) == 32
+    assert {c.worse for c in found if c.significant and c.better == "m0"} == set(values) - {"m0"}
+    assert sum(c.significant for c in found) == 32
 
 
 def test_of_many_methods_the_report_says_what_the_correction_hides(index):

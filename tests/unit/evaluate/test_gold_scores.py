@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from polygraph.errors import BadInput
-from polygraph.evaluate.metrics.answer_scores import COMPARISON_ONLY, gold_scores
+from polygraph.evaluate.metrics.answer_scores import COMPARISON_ONLY, score_answers
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.runs.study_folder import StudyAnswer
+from polygraph.evaluate.records import StudyAnswer
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 
@@ -41,7 +41,7 @@ def made():
         answers.append(said(f"q{i}", "good", "Mara Quill [1]." if i % 4 else "Tobin."))
         answers.append(said(f"q{i}", "poor", "Mara Quill." if i % 4 == 1 else "Tobin."))
     answers += [said("n", "good", "Nothing.", refused=True), said("n", "poor", "Mara.")]
-    return gold_scores(questions, answers, models())
+    return score_answers(questions, answers, models())
 
 
 def test_means_have_intervals_and_differences_are_tested_over_the_same_questions(made):
@@ -90,7 +90,7 @@ def test_reference_texts_are_compared_by_overlap_with_signature_and_by_meaning()
     ]
     answers = [said(q.id, "same", q.references[0]) for q in questions]
     answers += [said(q.id, "other", "Fish are sold on Friday.") for q in questions]
-    made = gold_scores(questions, answers, models())
+    made = score_answers(questions, answers, models())
     found = {m.name: m for m in made.metrics}
     assert found["rouge2"].means["same"].mean == 1.0
     assert found["BLEU"].means["same"].mean == pytest.approx(1.0)
@@ -106,13 +106,13 @@ def test_reference_texts_are_compared_by_overlap_with_signature_and_by_meaning()
 
 def test_without_gold_there_is_nothing_and_bertscore_says_what_it_needs():
     question = Question(id="q", question="Who?")
-    assert gold_scores([question], [said("q", "a", "x")], models()) is None
+    assert score_answers([question], [said("q", "a", "x")], models()) is None
     pytest.importorskip("sacrebleu")
     try:
         import bert_score  # noqa: F401
     except ImportError:
         with pytest.raises(BadInput, match="pip install bert-score"):
-            gold_scores(
+            score_answers(
                 [Question(id="q", question="Who?", references=("x y z",))],
                 [said("q", "a", "x")],
                 models(),

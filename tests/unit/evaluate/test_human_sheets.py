@@ -9,15 +9,16 @@ from typer.testing import CliRunner
 
 from polygraph.cli import app
 from polygraph.errors import BadInput
-from polygraph.evaluate.judging.judge_agreement import agree
+from polygraph.evaluate.judging.judge_agreement import judge_agreement
 from polygraph.evaluate.judging.judgements import Judgement
-from polygraph.evaluate.judging.length_alignment import Aligned
-from polygraph.evaluate.judging.pairwise import Design
+from polygraph.evaluate.judging.length_alignment import AlignedPair
+from polygraph.evaluate.judging.pairwise import JudgingDesign
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.reports.findings import find
-from polygraph.evaluate.runs.human_sheets import COLUMNS, read_marks, safe_cell, write_sheet
-from polygraph.evaluate.runs.study_folder import Study, StudyAnswer
-from polygraph.evaluate.runs.study_steps import add_marks
+from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.reports.summarise_study import summarise_study
+from polygraph.evaluate.runs.human_sheets import COLUMNS, read_ratings, safe_cell, write_sheet
+from polygraph.evaluate.runs.study_folder import StudyFolder
+from polygraph.evaluate.runs.study_steps import add_ratings
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
@@ -26,14 +27,14 @@ METHODS = ("hipporag", "lightrag-mix")
 
 
 def pair(question, a="One answer.", b="Another answer.", how="free"):
-    return Aligned(
+    return AlignedPair(
         question=question, a=METHODS[0], b=METHODS[1], texts=(a, b), words=(2, 2), attempts=0, how=how
     )
 
 
 @pytest.fixture
 def study(tmp_path):
-    return Study(tmp_path / "study")
+    return StudyFolder(tmp_path / "study")
 
 
 @pytest.fixture
@@ -65,7 +66,7 @@ def prefers(method):
 
 def test_marks_come_back_as_judgements_of_the_answers_that_were_shown(study, sheet):
     sheet.write_text(fill(sheet, prefers("hipporag")))
-    found = read_marks(study, sheet, "anna")
+    found = read_ratings(study, sheet, "anna")
     assert len(found.judgements) == 10
     assert found.blank == 0
     for one in found.judgements:
@@ -86,9 +87,9 @@ def test_the_sheet_names_no_method_and_turns_half_of_the_rows(study, tmp_path):
 def test_the_same_seed_gives_the_same_sheet_and_another_one_another(tmp_path):
     texts = []
     for i, seed in enumerate((1, 1, 2)):
-        study, path = Study(tmp_path / f"s{i}"), tmp_path / f"{i}.csv"
+        study, path = StudyFolder(tmp_path / f"s{i}"), tmp_path / f"{i}.csv"
         write_sheet(study, QUESTIONS, [pair(q) for q in QUESTIONS], path, seed=seed)
-        texts.append((path.read_bytes(), study.path("sheets").read_bytes()))
+        texts.append((path.read_bytes(), study.file("sheets").read_bytes()))
     assert texts[0] == texts[1]
     assert texts[0][0] != texts[2][0]
 
@@ -103,14 +104,14 @@ def test_no_cell_is_a_formula(text, study, tmp_path):
 
 
 def test_a_sheet_that_is_there_is_not_written_over(study, sheet):
-    with pytest.raises(BadInput, match="may hold marks"):
+    with pytest.raises(BadInput, match="may contain ratings"):
         write_sheet(study, QUESTIONS, [pair("q0")], sheet)
 
 
 def test_discarded_pairs_are_not_shown_and_none_left_is_said(study, tmp_path):
     pairs = [pair("q0"), pair("q1", how="discarded")]
     assert write_sheet(study, QUESTIONS, pairs, tmp_path / "s.csv") == 1
-    with pytest.raises(BadInput, match="no pair of answers"):
+    with pytest.raises(BadInput, match="no pairs of answers"):
         write_sheet(study, QUESTIONS, pairs[1:], tmp_path / "t.csv")
     assert write_sheet(study, QUESTIONS, [pair(q) for q in QUESTIONS], tmp_path / "u.csv", limit=4) == 4
 
@@ -126,7 +127,7 @@ def test_discarded_pairs_are_not_shown_and_none_left_is_said(study, tmp_path):
 )
 def test_what_spreadsheets_make_of_a_sheet_is_read(study, sheet, how, encoding):
     sheet.write_bytes(fill(sheet, prefers("lightrag-mix"), **how).encode(encoding))
-    found = read_marks(study, sheet, "anna")
+    found = read_ratings(study, sheet, "anna")
     assert len(found.judgements) == 10
     assert all(j.scores["overall"][j.methods.index("lightrag-mix")] == 1.0 for j in found.judgements)
 
@@ -138,7 +139,7 @@ def test_columns_may_be_moved_and_rows_sorted_and_left_blank(study, sheet):
         for mark, row in zip(["Tie", "", "2.0", "answer 1"], filled[::-1], strict=False)
     ]
     sheet.write_text("\n".join([*lines, "", ",,"]))
-    found = read_marks(study, sheet, "anna")
+    found = read_ratings(study, sheet, "anna")
     assert [j.scores["overall"] for j in found.judgements] == [(0.5, 0.5), (0.0, 1.0), (1.0, 0.0)]
     assert found.blank == 1
 
@@ -147,7 +148,7 @@ def test_columns_may_be_moved_and_rows_sorted_and_left_blank(study, sheet):
     ("change", "told"),
     [
         (lambda lines: [*lines[:2], lines[2].replace(",,", ",3,")], "line 3: better is '3'"),
-        (lambda lines: [lines[0], "zz-0001,,,,1,"], "line 2: the item 'zz-0001' is of no sheet"),
+        (lambda lines: [lines[0], "zz-0001,,,,1,"], "line 2: the item 'zz-0001' is not on any sheet"),
         (lambda lines: ["a,b", *lines[1:]], "line 1: there is no column item and no column better"),
         (lambda lines: [], "line 1: there is no column"),
     ],
@@ -155,29 +156,29 @@ def test_columns_may_be_moved_and_rows_sorted_and_left_blank(study, sheet):
 def test_a_line_that_cannot_be_read_is_named(study, sheet, change, told):
     sheet.write_text("\n".join(change(sheet.read_text("utf-8-sig").splitlines())))
     with pytest.raises(BadInput, match=told):
-        read_marks(study, sheet, "anna")
+        read_ratings(study, sheet, "anna")
 
 
 def test_two_marks_on_one_item_are_a_fault(study, sheet):
     item = rows(sheet)[0]["item"]
     sheet.write_text(f"item,better\n{item},1\n{item},2\n")
-    with pytest.raises(BadInput, match=r"line 3: .*marked otherwise"):
-        read_marks(study, sheet, "anna")
+    with pytest.raises(BadInput, match=r"line 3: .*has another rating"):
+        read_ratings(study, sheet, "anna")
 
 
 def test_marks_without_a_sheet_or_a_name_are_refused(study, sheet, tmp_path):
     with pytest.raises(BadInput, match="--judge is empty"):
-        read_marks(study, sheet, " ")
-    with pytest.raises(BadInput, match="given out no sheet"):
-        read_marks(Study(tmp_path / "other"), sheet, "anna")
+        read_ratings(study, sheet, " ")
+    with pytest.raises(BadInput, match="has no sheets"):
+        read_ratings(StudyFolder(tmp_path / "other"), sheet, "anna")
     with pytest.raises(BadInput, match="cannot be read"):
-        read_marks(study, tmp_path / "none.csv", "anna")
+        read_ratings(study, tmp_path / "none.csv", "anna")
 
 
 def test_a_mark_made_anew_takes_the_place_of_the_former(study, sheet):
     for method in METHODS:
         sheet.write_text(fill(sheet, prefers(method), lineterminator="\n"))
-        add_marks(study, read_marks(study, sheet, "anna").judgements)
+        add_ratings(study, read_ratings(study, sheet, "anna").judgements)
     judged = study.judgements()
     assert len(judged) == 10
     assert all(j.scores["overall"][j.methods.index(METHODS[1])] == 1.0 for j in judged)
@@ -193,9 +194,9 @@ def answers():
 
 def test_marks_of_people_are_summed_up_though_each_saw_one_order(study, sheet):
     sheet.write_text(fill(sheet, prefers("hipporag")))
-    judged = read_marks(study, sheet, "anna").judgements
+    judged = read_ratings(study, sheet, "anna").judgements
     asked = [Question(id=i, question=t) for i, t in QUESTIONS.items()]
-    (found,) = find(asked, answers(), [], judged, protocol="people").pairs
+    (found,) = summarise_study(asked, answers(), [], judged, protocol="people").pairs
     assert (found.a, found.pooled.wins, found.n) == ("hipporag", 10, 10)
 
 
@@ -212,13 +213,13 @@ def said(judge, winners, protocol="people"):
 
 def test_agreement_is_that_of_the_worked_example_and_names_the_least():
     anna, ben, cora = [1, 1, 2, 2, 0, 1], [1, 1, 2, 1, 0, 1], [2, 2, 1, 1, 0, 2]
-    found = agree([*said("anna", anna), *said("ben", ben), *said("cora", cora)])
+    found = judge_agreement([*said("anna", anna), *said("ben", ben), *said("cora", cora)])
     first = found.pairs[0]
     # By hand: 5 of 6 alike; by chance 3/6*4/6 + 2/6*1/6 + 1/6*1/6 = 15/36; kappa = (30 - 15) / (36 - 15).
     assert (first.one, first.other, first.n, first.same) == ("anna", "ben", 6, pytest.approx(5 / 6))
     assert first.kappa == pytest.approx(15 / 21)
-    assert "least of all anna and cora" in found.sentence
-    assert agree(said("anna", anna)) is None
+    assert "lowest between anna and cora" in found.sentence
+    assert judge_agreement(said("anna", anna)) is None
 
 
 def test_a_person_is_compared_with_a_model_of_another_protocol():
@@ -233,22 +234,22 @@ def test_a_person_is_compared_with_a_model_of_another_protocol():
         for i, s in enumerate([(4.0, 2.0), (1.0, 3.0)])
         for m in (("A", "B"), ("B", "A"))
     ]
-    found = agree([*said("anna", [1, 2]), *model])
+    found = judge_agreement([*said("anna", [1, 2]), *model])
     assert [(p.one, p.other, p.same) for p in found.pairs] == [("anna (people)", "gpt (unbiased)", 1.0)]
 
 
 def test_the_command_reads_marks_and_says_how_many(study, sheet):
     sheet.write_text(fill(sheet, prefers("hipporag")))
-    place = str(study.folder)
-    study.settle("questions", {"kind": "own"})
+    place = str(study.path)
+    study.fix_settings("questions", {"kind": "own"})
     run = CliRunner().invoke(
-        app, ["eval", "marks", "--output", place, "--sheet", str(sheet), "--judge", "anna", "--json"]
+        app, ["eval", "ratings", "--output", place, "--sheet", str(sheet), "--judge", "anna", "--json"]
     )
     assert run.exit_code == 0, run.output
     assert json.loads(run.output)["marks"] == 10
     assert len(study.judgements()) == 10
     lost = CliRunner().invoke(
-        app, ["eval", "marks", "--output", f"{place}x", "--sheet", str(sheet), "--judge", "anna"]
+        app, ["eval", "ratings", "--output", f"{place}x", "--sheet", str(sheet), "--judge", "anna"]
     )
     assert isinstance(lost.exception, BadInput)
 
@@ -278,7 +279,7 @@ def judged_once(protocol, *, trials=1):
 )
 def test_protocols_that_show_one_order_in_a_trial_are_summed_up_and_judged_for_it(protocol, trials, warned):
     asked = [Question(id=i, question=t) for i, t in QUESTIONS.items()]
-    found = find(asked, answers(), [], judged_once(protocol, trials=trials), protocol=protocol)
+    found = summarise_study(asked, answers(), [], judged_once(protocol, trials=trials), protocol=protocol)
     assert found.pairs[0].pooled.wins == 10 * trials
     assert any("one order only" in note for note in found.notes) is warned
 
@@ -299,28 +300,28 @@ def test_a_study_is_judged_by_a_model_and_a_person_and_the_report_compares_them(
     with Index.open(tmp_path / "i", models=hashed_models(scripted_chat())) as index:
         index.add(papers, methods=["bm25", "naive"])
         study = index.experiment(tmp_path / "study")
-        study.take(asked)
+        study.import_questions(asked)
         study.answer(["bm25", "naive"])
         path = tmp_path / "sheet.csv"
-        study.judge([index.models.chat], Design(repeats=1, trials=1))
-        kept = [p for p in study.study.aligned() if p.how != "discarded"]
+        study.judge([index.models.chat], JudgingDesign(repeats=1, trials=1))
+        kept = [p for p in study.folder.aligned() if p.how != "discarded"]
         with index.models.calls.meter() as meter:
             assert study.sheet(path) == len(kept) > 0
         assert meter.usage.calls == 0  # what was aligned for the model is shown to the person
         path.write_text(fill(path, lambda _: "tie", lineterminator="\n"))
-        add_marks(study.study, read_marks(study.study, path, "anna").judgements)
+        add_ratings(study.folder, read_ratings(study.folder, path, "anna").judgements)
         by_people = study.report(protocol="people")
         assert by_people.findings.pairs[0].pooled.ties == len(kept)
         material = study.report()
-        with pytest.raises(BadInput, match="may hold marks"):
+        with pytest.raises(BadInput, match="may contain ratings"):
             study.sheet(path)
     assert [(p.one, p.n) for p in material.agreement.pairs] == [("anna (people)", len(kept))]
-    assert "Do the judges agree" in (tmp_path / "study" / "report.html").read_text()
+    assert "Agreement of judges" in (tmp_path / "study" / "report.html").read_text()
     # The report of one protocol leaves that of another as it is.
     told = {p: study.report_file(p, "json").read_text() for p in ("people", "unbiased")}
     assert {p: json.loads(text)["protocol"] for p, text in told.items()} == {p: p for p in told}
     assert study.report_file("people").name == "report-people.html"
-    with pytest.raises(BadInput, match="cannot name a report"):
+    with pytest.raises(BadInput, match="cannot be part of a file name"):
         study.report(protocol="../people")
     assert "| anna (people) |" in (tmp_path / "study" / "report.md").read_text()
     assert json.loads((tmp_path / "study" / "report.json").read_text())["agreement"]["pairs"]

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.evaluate.judging.length_alignment import TOLERANCE, align, count_words
+from polygraph.evaluate.judging.length_alignment import TOLERANCE, align_lengths, count_words
 
 
 def words(n):
@@ -21,7 +21,7 @@ def test_words_are_counted_between_white_space_and_chinese_by_character():
 
 
 def test_answers_of_about_equal_length_stay_as_they_are():
-    made = align("q", ("a", "b"), (words(100), words(110)), write=never, append=never)
+    made = align_lengths("q", ("a", "b"), (words(100), words(110)), rewrite=never, append=never)
     assert (made.how, made.attempts, made.words) == ("free", 0, (100, 110))
 
 
@@ -32,7 +32,7 @@ def test_the_shorter_answer_is_written_again_with_the_length_of_the_longer_as_ta
         asked.append((method, target, attempt))
         return words(120 if attempt == 0 else 195)
 
-    made = align("q", ("a", "b"), (words(80), words(200)), write=write, append=never)
+    made = align_lengths("q", ("a", "b"), (words(80), words(200)), rewrite=write, append=never)
     assert asked == [("a", 200, 0), ("a", 200, 1)]
     assert (made.how, made.attempts, made.words) == ("regenerated", 2, (195, 200))
     assert made.texts[1] == words(200)
@@ -45,7 +45,9 @@ def test_after_three_attempts_the_missing_words_are_appended_to_the_nearest_one(
         assert (method, count_words(text), missing) == ("b", 170, 30)
         return f"{text} {words(missing)}"
 
-    made = align("q", ("a", "b"), (words(200), words(50)), write=lambda *_: words(next(tried)), append=append)
+    made = align_lengths(
+        "q", ("a", "b"), (words(200), words(50)), rewrite=lambda *_: words(next(tried)), append=append
+    )
     assert (made.how, made.attempts, made.words) == ("forced", 3, (200, 200))
 
 
@@ -54,12 +56,16 @@ def test_an_attempt_that_overshoots_leaves_the_target_and_the_other_answer_is_le
         assert (method, missing) == ("a", 30)
         return f"{text} {words(missing)}"
 
-    made = align("q", ("a", "b"), (words(100), words(60)), write=lambda *_: words(130), append=append)
+    made = align_lengths(
+        "q", ("a", "b"), (words(100), words(60)), rewrite=lambda *_: words(130), append=append
+    )
     assert (made.how, made.words) == ("forced", (130, 130))
 
 
 def test_a_pair_that_never_fits_is_discarded():
-    made = align("q", ("a", "b"), (words(100), words(20)), write=lambda *_: "", append=lambda _, t, __: t)
+    made = align_lengths(
+        "q", ("a", "b"), (words(100), words(20)), rewrite=lambda *_: "", append=lambda _, t, __: t
+    )
     assert made.how == "discarded"
 
 
@@ -70,11 +76,11 @@ def test_a_pair_that_never_fits_is_discarded():
     st.integers(-40, 40),
 )
 def test_every_pair_that_is_kept_differs_by_at_most_the_tolerance(a, b, lengths, slip):
-    made = align(
+    made = align_lengths(
         "q",
         ("a", "b"),
         (words(a), words(b)),
-        write=lambda _, __, attempt: words(lengths[attempt]),
+        rewrite=lambda _, __, attempt: words(lengths[attempt]),
         append=lambda _, text, missing: f"{text} {words(max(0, missing + slip))}".strip(),
     )
     if made.how != "discarded":

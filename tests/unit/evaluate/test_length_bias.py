@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from polygraph.evaluate.judging.judgements import Judgement
-from polygraph.evaluate.judging.length_alignment import Aligned
+from polygraph.evaluate.judging.length_alignment import AlignedPair
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.reports.findings import find
-from polygraph.evaluate.runs.study_folder import StudyAnswer
+from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.evaluate.statistics.length_bias import length_effect
 
 
@@ -50,7 +50,7 @@ def note_for(differences):
         for m in "AB"
     ]
     aligned = [
-        Aligned(
+        AlignedPair(
             question=q.id, a="A", b="B", texts=("", ""), words=(100 + d, 100), attempts=1, how="regenerated"
         )
         for q, d in zip(questions, differences, strict=True)
@@ -66,7 +66,7 @@ def note_for(differences):
         for i, q in enumerate(questions)
         for methods, scores in ((("A", "B"), (1.0, 2.0)), (("B", "A"), (2.0, 1.0)))
     ]
-    return " ".join(find(questions, answers, aligned, judged).notes)
+    return " ".join(summarise_study(questions, answers, aligned, judged).notes)
 
 
 def test_answers_that_stay_shorter_after_alignment_are_warned_of():

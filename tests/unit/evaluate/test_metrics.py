@@ -13,14 +13,17 @@ from polygraph.errors import BadInput
 from polygraph.evaluate.metrics.answer_match import (
     PRF,
     accuracy,
+    answer_tokens,
     exact_match,
     fgrag_exact_match,
     mhrag_lenient,
+    normalise_answer,
     sub_exact_match,
     token_prf,
 )
-from polygraph.evaluate.metrics.oracle import breakdown, confusion, oracle, refusals
-from polygraph.evaluate.tokens_of_answers import answer_tokens, normalised
+from polygraph.evaluate.metrics.cross_table import cross_table
+from polygraph.evaluate.metrics.oracle import confusion, oracle
+from polygraph.evaluate.metrics.refusals import count_refusals
 
 ASCII = st.text(st.sampled_from(string.ascii_letters + " .,'-aAthe"), max_size=30)
 
@@ -44,7 +47,7 @@ def squad_f1(prediction, gold):
 
 @given(ASCII)
 def test_on_ascii_answers_are_normalised_as_squad_does(text):
-    assert normalised(text) == squad_normal(text)
+    assert normalise_answer(text) == squad_normal(text)
 
 
 @given(ASCII, st.lists(ASCII, min_size=1, max_size=3))
@@ -184,7 +187,7 @@ def test_bertscore_without_its_model_says_how_to_get_it(monkeypatch):
             raise OSError("We couldn't connect to the hub\nand found no files")
 
     monkeypatch.setitem(sys.modules, "bert_score", Offline)
-    monkeypatch.setattr(semantics, "need_bert_score", lambda: None)
+    monkeypatch.setattr(semantics, "require_bert_score", lambda: None)
     with pytest.raises(BadInput, match=r"roberta-large of BERTScore is not on this machine .*HF_HOME"):
         semantics.bert_score(["a"], [["a"]])
 
@@ -233,16 +236,16 @@ def test_no_router_can_beat_the_oracle():
 
 
 def test_refusals_are_calibrated_on_null_and_answerable_questions():
-    found = refusals([True] * 4 + [False] * 6, [True, True, True, False] + [True] + [False] * 5)
+    found = count_refusals([True] * 4 + [False] * 6, [True, True, True, False] + [True] + [False] * 5)
     assert (found.precision, found.recall) == (0.75, 0.75)
     assert found.f1 == pytest.approx(0.75)
     assert found.false_refusals == pytest.approx(1 / 6)
-    never = refusals([False, False], [False, False])
+    never = count_refusals([False, False], [False, False])
     assert (never.precision, never.recall, never.f1, never.false_refusals) == (None, None, None, 0.0)
 
 
 def test_a_table_has_margins_over_questions_not_over_cells():
-    found = breakdown([1, 1, 0, 1], ["mh", "mh", "mh", "sh"], ["plot", "plot", "times", "plot"])
+    found = cross_table([1, 1, 0, 1], ["mh", "mh", "mh", "sh"], ["plot", "plot", "times", "plot"])
     assert list(found) == ["mh", "sh", "avg"]
     assert list(found["mh"]) == ["plot", "times", "avg"]
     assert found["mh"]["avg"].mean == pytest.approx(2 / 3)

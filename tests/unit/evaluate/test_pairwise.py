@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.errors import UnusableReply
-from polygraph.evaluate.judging.judgements import Judgement, by_order, outcomes, pairs_of
-from polygraph.evaluate.judging.pairwise import Design, Pair, judge_pairs
+from polygraph.evaluate.judging.judgements import Judgement, outcomes, verdicts_by_order
+from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, judge_pairs
 from polygraph.evaluate.statistics.agreement import order_consistency
-from polygraph.evaluate.statistics.win_rates import rates
+from polygraph.evaluate.statistics.win_rates import win_rates
 from polygraph.tasks.judge import ASPECTS
 
 
@@ -37,29 +37,31 @@ def run(function, tasks):
 
 
 def pair(n, a, b):
-    return Pair(question=f"q{n}", text=f"Question {n}?", a="A", b="B", answers=(str(a), str(b)))
+    return AnswerPair(question=f"q{n}", text=f"Question {n}?", a="A", b="B", answers=(str(a), str(b)))
 
 
 def test_each_pair_is_judged_in_both_orders_as_often_as_told():
     judge = Judge()
-    found = judge_pairs([pair(1, 3, 2)], judge, Design(repeats=2, trials=3), run=run)
-    assert len(found) == Design(repeats=2, trials=3).n_calls(1) == 12
+    found = judge_pairs([pair(1, 3, 2)], judge, JudgingDesign(repeats=2, trials=3), run=run)
+    assert len(found) == JudgingDesign(repeats=2, trials=3).n_calls(1) == 12
     assert sum(j.methods == ("A", "B") for j in found) == 6
     assert sorted({sample for *_, sample in judge.asked}) == list(range(6))
     assert len({j.key for j in found}) == 12
 
 
 def test_a_preference_for_the_first_place_cancels_out():
-    found = judge_pairs([pair(1, 2, 2), pair(2, 2, 3)], Judge(first=2), Design(repeats=2, trials=1), run=run)
-    results = [o.result() for o in outcomes(found, "A", "B")]
+    found = judge_pairs(
+        [pair(1, 2, 2), pair(2, 2, 3)], Judge(first=2), JudgingDesign(repeats=2, trials=1), run=run
+    )
+    results = [o.verdict() for o in outcomes(found, "A", "B")]
     assert results == ["tie", "b"]
-    assert order_consistency(*by_order(found, "A", "B")).first_won_both == 4
+    assert order_consistency(*verdicts_by_order(found, "A", "B")).first_won_both == 4
 
 
 def test_what_was_judged_is_not_judged_again_and_everything_is_kept_at_once():
     kept = []
-    how = Design(repeats=1, trials=2)
-    first = judge_pairs([pair(1, 1, 2)], Judge(), replace(how, trials=1), run=run, keep=kept.append)
+    how = JudgingDesign(repeats=1, trials=2)
+    first = judge_pairs([pair(1, 1, 2)], Judge(), replace(how, trials=1), run=run, on_judgement=kept.append)
     assert kept == first
     judge = Judge()
     more = judge_pairs([pair(1, 1, 2)], judge, how, run=run, done=first)
@@ -69,7 +71,7 @@ def test_what_was_judged_is_not_judged_again_and_everything_is_kept_at_once():
 
 def test_an_unusable_judgement_takes_its_counterpart_with_it_and_is_told():
     judge = Judge(fails=lambda first, _, sample: first == "3" and sample == 0)
-    found = judge_pairs([pair(1, 3, 2)], judge, Design(repeats=2, trials=1), run=run)
+    found = judge_pairs([pair(1, 3, 2)], judge, JudgingDesign(repeats=2, trials=1), run=run)
     assert sum(bool(j.problem) for j in found) == 1
     (outcome,) = outcomes(found, "A", "B")
     assert outcome.n_judgements == 2  # one in each order
@@ -79,7 +81,7 @@ def test_an_unusable_judgement_takes_its_counterpart_with_it_and_is_told():
 
 
 def test_a_judgement_comes_back_from_its_line_as_it_was():
-    (one, _) = judge_pairs([pair(1, 4, 2)], Judge(), Design(repeats=1, trials=1), run=run)
+    (one, _) = judge_pairs([pair(1, 4, 2)], Judge(), JudgingDesign(repeats=1, trials=1), run=run)
     assert Judgement.from_json(one.as_json()) == one
     with pytest.raises(ValueError, match="one score for each of 2"):
         Judgement.from_json({**one.as_json(), "scores": {"directness": [1.0]}})
@@ -88,7 +90,6 @@ def test_a_judgement_comes_back_from_its_line_as_it_was():
 def test_the_same_method_twice_has_no_outcome():
     with pytest.raises(ValueError, match="both"):
         outcomes([], "A", "A")
-    assert pairs_of(["a"]) == []
 
 
 qualities = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1, max_size=12)
@@ -97,9 +98,9 @@ qualities = st.lists(st.tuples(st.integers(0, 5), st.integers(0, 5)), min_size=1
 @given(qualities, st.integers(0, 3))
 def test_swapping_the_names_negates_the_relative_win_rate(quality, first):
     pairs = [pair(n, a, b) for n, (a, b) in enumerate(quality)]
-    found = judge_pairs(pairs, Judge(first=first), Design(repeats=1, trials=1), run=run)
-    forth = rates([o.result() for o in outcomes(found, "A", "B")])
-    back = rates([o.result() for o in outcomes(found, "B", "A")])
+    found = judge_pairs(pairs, Judge(first=first), JudgingDesign(repeats=1, trials=1), run=run)
+    forth = win_rates([o.verdict() for o in outcomes(found, "A", "B")])
+    back = win_rates([o.verdict() for o in outcomes(found, "B", "A")])
     assert forth.relative == -back.relative
     assert -1 <= forth.relative <= 1
 
@@ -107,5 +108,5 @@ def test_swapping_the_names_negates_the_relative_win_rate(quality, first):
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.integers(0, 5))
 def test_a_method_against_itself_ties_whatever_the_place_is_worth(quality, first):
     pairs = [pair(n, a, a) for n, a in enumerate(quality)]
-    found = judge_pairs(pairs, Judge(first=first), Design(repeats=2, trials=2), run=run)
-    assert {o.result() for o in outcomes(found, "A", "B")} == {"tie"}
+    found = judge_pairs(pairs, Judge(first=first), JudgingDesign(repeats=2, trials=2), run=run)
+    assert {o.verdict() for o in outcomes(found, "A", "B")} == {"tie"}

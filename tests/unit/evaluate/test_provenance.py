@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from polygraph.evaluate.runs.provenance import code_of, code_under
+from polygraph.evaluate.runs.provenance import code_digest, package_digest
 from polygraph.retrieve import METHODS
 
 
@@ -19,20 +19,20 @@ def package(tmp_path):
 
 
 def test_code_and_prompts_count_and_what_only_shows_results_does_not(package):
-    before = code_under(package)
+    before = package_digest(package)
     (package / "cli" / "b.py").write_text("B = 2", encoding="utf-8")
-    assert code_under(package) == before
+    assert package_digest(package) == before
     (package / "retrieve" / "a.py").write_text("A = 2", encoding="utf-8")
-    after = code_under(package)
+    after = package_digest(package)
     assert after != before
     (package / "prompts" / "a.md").write_text("Say it.", encoding="utf-8")
-    assert code_under(package) not in (before, after)
+    assert package_digest(package) not in (before, after)
 
 
 def test_a_module_that_moved_is_other_code(package):
-    before = code_under(package)
+    before = package_digest(package)
     (package / "retrieve" / "a.py").rename(package / "retrieve" / "b.py")
-    assert code_under(package) != before
+    assert package_digest(package) != before
 
 
 def own_method(path, text, monkeypatch):
@@ -47,9 +47,9 @@ def own_method(path, text, monkeypatch):
 def test_the_module_of_a_method_of_ones_own_counts(tmp_path, monkeypatch):
     names = ("own_a1", "own_b1", "own_c2")
     one, same, other = (own_method(tmp_path / f"{n}.py", f"K = {n[-1]}", monkeypatch) for n in names)
-    assert code_of(one) == code_of(same) != code_of(other)
+    assert code_digest(one) == code_digest(same) != code_digest(other)
 
 
 def test_a_method_without_a_file_rests_on_the_package_alone():
     typed = type("Typed", (), {"__module__": "__typed__"})()
-    assert code_of(typed) == code_of(METHODS["bm25"])
+    assert code_digest(typed) == code_digest(METHODS["bm25"])

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polygraph.evaluate.metrics import ranking as ranks
-from polygraph.evaluate.metrics.relevance import Found
-from polygraph.evaluate.metrics.retrieval import headline, metrics_of, ranks_by_unit, unit_of
+from polygraph.evaluate.metrics.retrieval import default_metric, metric_unit, ranks_by_unit, unit_metrics
+from polygraph.evaluate.records import GoldRanks
 
 IDS = st.sampled_from([f"d{n}" for n in range(12)])
 RANKINGS = st.lists(IDS, max_size=12, unique=True)
@@ -58,10 +58,6 @@ def test_where_each_of_several_is_enough_the_first_counts_and_no_more_is_asked()
     assert ranks.ndcg(found, 10) == pytest.approx(1 / math.log2(3))
 
 
-def test_documents_are_ranked_by_their_first_chunk():
-    assert ranks.first_appearances(["b", "a", "b", "c", "a"]) == ["b", "a", "c"]
-
-
 def mhrag_script(retrieved, gold, k=10):
     """MultiHop-RAG's definition in our words: each passage adds the facts it is first to show, by its rank."""
     seen, total, first = set(), 0.0, None
@@ -82,7 +78,7 @@ def mhrag_script(retrieved, gold, k=10):
 def test_the_figures_of_multihop_rag_are_those_of_its_script(retrieved, gold):
     first, ap = mhrag_script(retrieved, gold)
     found = [next((n for n, text in enumerate(retrieved, 1) if f in text), None) for f in gold]
-    metrics = metrics_of("fact", found, [5])
+    metrics = unit_metrics("fact", found, [5])
     assert metrics["mhrag_map@10"] == pytest.approx(ap)
     assert metrics["mhrag_mrr@10"] == (1 / first if first else 0)
     assert metrics["mhrag_hits@10"] == (first is not None)
@@ -90,14 +86,14 @@ def test_the_figures_of_multihop_rag_are_those_of_its_script(retrieved, gold):
 
 
 def test_units_are_never_mixed():
-    found = Found(documents=(1, None), chunks=(3,), answer=(2,), facts=(1,))
-    names = {unit: set(metrics_of(unit, r)) for unit, r in ranks_by_unit(found).items()}
+    found = GoldRanks(documents=(1, None), chunks=(3,), answer=(2,), facts=(1,))
+    names = {unit: set(unit_metrics(unit, r)) for unit, r in ranks_by_unit(found).items()}
     assert sum(map(len, names.values())) == len(set().union(*names.values()))
-    assert all(unit_of(name) == unit for unit, some in names.items() for name in some)
-    assert ranks_by_unit(Found(answer=(None,))) == {"answer": (None,)}
+    assert all(metric_unit(name) == unit for unit, some in names.items() for name in some)
+    assert ranks_by_unit(GoldRanks(answer=(None,))) == {"answer": (None,)}
 
 
 def test_methods_are_compared_by_the_gold_that_most_questions_have():
-    assert headline({"document": 100, "answer": 90}) == "recall@5"
-    assert headline({"document": 27, "fact": 200}) == "fact_recall@5"
-    assert headline({"chunk": 5}, [3, 10]) == "chunk_recall@3"
+    assert default_metric({"document": 100, "answer": 90}) == "recall@5"
+    assert default_metric({"document": 27, "fact": 200}) == "fact_recall@5"
+    assert default_metric({"chunk": 5}, [3, 10]) == "chunk_recall@3"

@@ -14,10 +14,10 @@ from polygraph.errors import BadInput
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
-from polygraph.evaluate.reproduce.measure import figures
+from polygraph.evaluate.reproduce.measure import measure_table
 from polygraph.evaluate.reproduce.run import data_files, find_table, judging_stages, select
 from polygraph.evaluate.reproduce.tables import TABLES
-from polygraph.evaluate.runs.study_folder import Study
+from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.providers.static import HashEmbedder
@@ -129,7 +129,7 @@ def test_numbers_keep_what_the_papers_say_of_them():
     for name in ("1-nq", "1-hotpotqa"):
         for rows in find_table("rag-vs-graphrag", name).numbers.values():
             assert all(abs(2 * p * r / (p + r) - f) < 7 for p, r, f in rows.values())
-    # Figure 4 of GRAFT pools figures 2 and 3.
+    # Figure 4 of GRAFT pools measure_table 2 and 3.
     parts = [find_table("graft", n).numbers["Phi-2"] for n in "234"]
     for system, whole in parts[2].items():
         for low, high, both in zip(parts[0][system], parts[1][system], whole, strict=True):
@@ -183,7 +183,7 @@ def test_columns_are_measured_over_the_questions_that_they_name():
         table,
         [("i", rag, "Mara Quill [1]", False), ("c", rag, "No", False), ("n", rag, "Nothing is said.", True)],
     )
-    found = {f.column: f for f in figures(table, asked, answers, [], models()) if f.method == rag}
+    found = {f.column: f for f in measure_table(table, asked, answers, [], models()) if f.method == rag}
     assert [found[c].ours.mean for c in ("Inference", "Comparison", "Null")] == [100.0, 0.0, 100.0]
     assert (found["Overall"].ours.mean, found["Overall"].n) == (pytest.approx(200 / 3), 3)
     assert found["Comparison"].ours.high == 100.0  # one question tells nothing
@@ -209,7 +209,7 @@ def verdicts(winners):
 
 def test_a_win_rate_pools_both_orders_as_the_paper_does():
     table = find_table("fg-rag", "1")
-    found = figures(table, [], [], verdicts([(1, 1), (1, 0), (0, 0), (1, 0)]), models())
+    found = measure_table(table, [], [], verdicts([(1, 1), (1, 0), (0, 0), (1, 0)]), models())
     overall = next(f for f in found if f.system == "NaiveRAG" and f.column == "Overall")
     assert (overall.ours.mean, overall.n) == (50.0, 4)
     assert overall.published["gpt-4o-mini"] == 69.04
@@ -230,9 +230,9 @@ def test_verdicts_can_be_told_by_place_and_by_type_of_question():
         )
         for methods in ((rag, local), (local, rag))
     ]
-    found = {f.column: f for f in figures(table, [], [], said, models()) if f.method == local}
-    assert found["Comprehensiveness, RAG front"].ours.mean == 100.0
-    assert found["Comprehensiveness, RAG behind"].ours.mean == 0.0
+    found = {f.column: f for f in measure_table(table, [], [], said, models()) if f.method == local}
+    assert found["Comprehensiveness, RAG first"].ours.mean == 100.0
+    assert found["Comprehensiveness, RAG second"].ours.mean == 0.0
     levels = find_table("unbiased-evaluation", "18-20")
     naive, light = "naive:unbiased-evaluation", "lightrag-hybrid:unbiased-evaluation"
     asked = [Question(id=level, question="?", type=level) for level in ("node", "edge")]
@@ -241,7 +241,7 @@ def test_verdicts_can_be_told_by_place_and_by_type_of_question():
         for level, light_score in (("node", 5.0), ("edge", 1.0))
         for m, s in (((light, naive), (light_score, 3.0)), ((naive, light), (3.0, light_score)))
     ]
-    found = {f.column: f for f in figures(levels, asked, [], said, models()) if f.method == naive}
+    found = {f.column: f for f in measure_table(levels, asked, [], said, models()) if f.method == naive}
     assert (found["node"].ours.mean, found["edge"].ours.mean, found["subgraph"].ours) == (100.0, 0.0, None)
 
 
@@ -253,7 +253,7 @@ def test_right_alone_is_right_where_the_other_is_wrong():
     rows = [
         (f"q{i}", m, "Mara Quill" if won else "Tobin", False) for m in right for i, won in enumerate(right[m])
     ]
-    found = {f.method: f for f in figures(table, asked, answered(table, rows), [], models())}
+    found = {f.method: f for f in measure_table(table, asked, answered(table, rows), [], models())}
     assert (found[rag].ours.mean, found[local].ours.mean, found[rag].n) == (25.0, 25.0, 4)
     assert (found[rag].published, found[local].published) == ({"Llama 3.1-8B": 11.6}, {"Llama 3.1-8B": 13.6})
 
@@ -270,7 +270,7 @@ def test_tokens_and_seconds_are_those_of_the_answers_and_unknown_ones_are_no_zer
         StudyAnswer(question=f"q{i}", method=method, text="a", refused=False, extractive=False, usage=u)
         for i, u in enumerate([*used, {}])
     ]
-    found = {f.column: f for f in figures(table, asked, answers, [], models()) if f.method == method}
+    found = {f.column: f for f in measure_table(table, asked, answers, [], models()) if f.method == method}
     assert (found["tokens"].ours.mean, found["tokens"].n) == (210.0, 2)
     assert (found["seconds"].ours.mean, found["seconds"].n) == (2.0, 1)
 
@@ -280,12 +280,12 @@ def test_bertscore_is_left_out_or_named_and_never_zero():
     table = replace(table, columns=table.columns[:1])
     asked = [Question(id="q", question="?", type="global", references=("Ann.",))]
     rows = answered(table, [("q", m, "Ann.", False) for m in table.methods])
-    found = [f for f in figures(table, asked, rows, [], models()) if f.column == "BERT"]
+    found = [f for f in measure_table(table, asked, rows, [], models()) if f.column == "BERT"]
     assert [f.published["Phi-2"] for f in found] == [-0.00645, 0.06, 0.319, 0.32]
     assert all(f.ours is None and f.n == 0 for f in found)
     if importlib.util.find_spec("bert_score") is None:
         with pytest.raises(BadInput, match="pip install bert-score"):
-            figures(table, asked, rows, [], models(), bert=True)
+            measure_table(table, asked, rows, [], models(), bert=True)
 
 
 # --- what it takes ------------------------------------------------------------------------------------
@@ -345,9 +345,9 @@ def test_a_table_runs_end_to_end_and_goes_on_without_asking_again(data, endpoint
     words = ("fg-rag", "2", "--data", data, "--output", tmp_path / "out")
     found = run_json(*words, env=env)
     table = find_table("fg-rag", "2")
-    assert [f["method"] for f in found["figures"]] == list(table.methods)
-    assert all(f["n"] == 3 and 0 <= f["ours"]["mean"] <= 100 for f in found["figures"])
-    assert found["figures"][-1]["published"]["gpt-4o-mini"] == 69.87
+    assert [f["method"] for f in found["measure_table"]] == list(table.methods)
+    assert all(f["n"] == 3 and 0 <= f["ours"]["mean"] <= 100 for f in found["measure_table"])
+    assert found["measure_table"][-1]["published"]["gpt-4o-mini"] == 69.87
     before = server.calls
     assert run_json(*words, env=env) == found
     assert server.calls == before
@@ -358,10 +358,10 @@ def test_a_contest_is_posed_answered_and_judged(data, endpoint, tmp_path):
     _, env = endpoint
     out = tmp_path / "out"
     found = run_json("fg-rag", "3", "--data", data, "--output", out, "--limit", 5, env=env)
-    assert [f["system"] for f in found["figures"]][::4] == ["FG-RAG", "w/o CAEE", "w/o QLFGS"]
-    assert all(f["n"] == 5 for f in found["figures"])
+    assert [f["system"] for f in found["measure_table"]][::4] == ["FG-RAG", "w/o CAEE", "w/o QLFGS"]
+    assert all(f["n"] == 5 for f in found["measure_table"])
     # Only against the reference, 3 x 5 questions x 2 orders, and not every pair.
-    assert len(Study(out / "study").judgements()) == 3 * 5 * 2
+    assert len(StudyFolder(out / "study").judgements()) == 3 * 5 * 2
     again = run_json("fg-rag", "3", "--data", data, "--output", out, "--limit", 5, env=env)
     assert again == found
 
@@ -371,7 +371,7 @@ def test_questions_about_single_documents_are_asked_of_their_own_index(data, end
     out = tmp_path / "out"
     found = run_json("rag-vs-graphrag", "1-nq", "--data", data, "--output", out, env=env)
     assert len(list((out / "index" / "documents").glob("*.jsonl"))) == 2
-    answers = Study(out / "study").answers()
+    answers = StudyFolder(out / "study").answers()
     assert [a.question for a in answers][:: len(find_table("rag-vs-graphrag", "1-nq").methods)] == [
         "q1",
         "q2",
@@ -381,7 +381,7 @@ def test_questions_about_single_documents_are_asked_of_their_own_index(data, end
     for a in answers:
         wanted = next(q["evidence"][0] for q in ASKED if q["id"] == a.question)
         assert {e["document"] for e in a.evidence if e["document"]} <= {wanted}
-    assert {f["n"] for f in found["figures"]} == {3}
+    assert {f["n"] for f in found["measure_table"]} == {3}
 
 
 # --- what can go wrong --------------------------------------------------------------------------------

@@ -19,8 +19,9 @@ from polygraph.evaluate.statistics.agreement import (
     order_consistency,
 )
 from polygraph.evaluate.statistics.bradley_terry import Duel, bradley_terry
-from polygraph.evaluate.statistics.paired_tests import paired_test, paired_tests, power_of, sign_test
-from polygraph.evaluate.statistics.win_rates import box, rates
+from polygraph.evaluate.statistics.paired_tests import all_paired_tests, paired_test, sign_test
+from polygraph.evaluate.statistics.power import power_analysis
+from polygraph.evaluate.statistics.win_rates import box_statistics, win_rates
 
 pytest.importorskip("statsmodels")
 pytest.importorskip("sacrebleu")
@@ -78,7 +79,7 @@ def test_all_pairs_are_corrected_together():
     scores = {
         name: (source.random(50) + shift).tolist() for name, shift in (("a", 0), ("b", 0.3), ("c", 0.31))
     }
-    found = paired_tests(scores)
+    found = all_paired_tests(scores)
     assert list(found) == [("a", "b"), ("a", "c"), ("b", "c")]
     assert all(adjusted >= test.p for test, adjusted in found.values())
     with pytest.raises(ValueError, match="not pairs"):
@@ -86,13 +87,13 @@ def test_all_pairs_are_corrected_together():
 
 
 def test_the_power_statement_names_the_gap_and_the_questions_needed():
-    found = power_of(0.26, 150, gap=0.03)
+    found = power_analysis(0.26, 150, gap=0.03)
     assert found.detectable == pytest.approx(2.8 * 0.26 / 150**0.5, rel=0.02)
     assert found.needed == pytest.approx((2.8 * 0.26 / 0.03) ** 2, rel=0.02)
     assert found.sentence == (
-        f"with 150 questions a gap under 6.0 points cannot be told from noise: for 3.0 points use {found.needed}"
+        f"with 150 questions, gaps below 6.0 points cannot be told from noise; detecting 3.0 points takes {found.needed} questions"
     )
-    again = power_of(0.26, found.needed)
+    again = power_analysis(0.26, found.needed)
     assert again.detectable == pytest.approx(0.03, rel=0.01)
 
 
@@ -150,19 +151,19 @@ VERDICTS = st.lists(st.sampled_from(["a", "b", "tie"]), min_size=1, max_size=40)
 @given(VERDICTS)
 def test_swapping_names_negates_the_relative_win_rate(verdicts):
     swapped = [{"a": "b", "b": "a", "tie": "tie"}[v] for v in verdicts]
-    one, other = rates(verdicts), rates(swapped)
+    one, other = win_rates(verdicts), win_rates(swapped)
     assert one.relative == -other.relative
     assert -1 <= one.relative <= 1
     assert one.win + one.tie + one.lose == pytest.approx(1)
 
 
 def test_a_box_has_tukeys_whiskers():
-    found = box([1, 2, 3, 4, 5, 6, 7, 30, -20])
-    # Quartiles of nine sorted values: the 3rd, 5th and 7th; whiskers within 1.5 * 4 of the box.
+    found = box_statistics([1, 2, 3, 4, 5, 6, 7, 30, -20])
+    # Quartiles of nine sorted values: the 3rd, 5th and 7th; whiskers within 1.5 * 4 of the box_statistics.
     assert (found.q1, found.median, found.q3) == (2, 4, 6)
     assert (found.low, found.high, found.outliers) == (1, 7, (-20.0, 30.0))
     with pytest.raises(ValueError, match="no values"):
-        box([])
+        box_statistics([])
 
 
 # --- ranking ----------------------------------------------------------------------------------------------
@@ -214,7 +215,7 @@ def test_who_never_lost_has_a_finite_strength_and_strangers_are_not_ranked():
         ("rouge_score.rouge_scorer", lambda: overlap.rouge("a", ["a"])),
         ("sacrebleu.metrics.bleu", lambda: overlap.bleu(["a"], [["a"]])),
         ("scipy.stats", lambda: paired_test([0.1, 0.4], [0.2, 0.9])),
-        ("statsmodels.stats.power", lambda: power_of(0.3, 100)),
+        ("statsmodels.stats.power", lambda: power_analysis(0.3, 100)),
         ("statsmodels.stats.inter_rater", lambda: cohen_kappa(["a", "b"], ["b", "a"])),
     ],
 )

@@ -7,13 +7,13 @@ import pytest
 
 from polygraph.errors import BadInput
 from polygraph.evaluate.judging.judgements import Judgement
-from polygraph.evaluate.judging.length_alignment import align
-from polygraph.evaluate.judging.pairwise import Design
+from polygraph.evaluate.judging.length_alignment import align_lengths
+from polygraph.evaluate.judging.pairwise import JudgingDesign
 from polygraph.evaluate.questions.file import Question, read_questions
 from polygraph.evaluate.questions.generate import describe_collection
 from polygraph.evaluate.questions.graph_sampling import random_walk
-from polygraph.evaluate.runs.study_folder import Study
-from polygraph.evaluate.runs.study_steps import plain
+from polygraph.evaluate.records import strip_citations
+from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.graph.csr import Graph
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
@@ -54,9 +54,9 @@ def opened(folder, chat=True):
 
 def run(index, place, trials=2):
     study = index.experiment(place)
-    study.pose("grounded", n=2)
+    study.generate_questions("grounded", n=2)
     study.answer(METHODS)
-    study.judge([index.models.chat], Design(repeats=1, trials=trials))
+    study.judge([index.models.chat], JudgingDesign(repeats=1, trials=trials))
     return study
 
 
@@ -71,9 +71,9 @@ def test_a_study_from_questions_to_judgements_gives_the_same_bytes_again(folder,
         assert one == other, name
     assert {q.type for q in questions} == {"node", "edge", "subgraph"}
     n = len(questions)
-    assert len(study.study.answers()) == 2 * n
-    kept = sum(p.how != "discarded" for p in study.study.aligned())
-    assert len(study.study.judgements()) == Design(repeats=1, trials=2).n_calls(kept)
+    assert len(study.folder.answers()) == 2 * n
+    kept = sum(p.how != "discarded" for p in study.folder.aligned())
+    assert len(study.folder.judgements()) == JudgingDesign(repeats=1, trials=2).n_calls(kept)
 
 
 def test_a_finished_step_calls_nobody_again(folder, tmp_path):
@@ -88,21 +88,21 @@ def test_a_finished_step_calls_nobody_again(folder, tmp_path):
 def test_more_trials_and_methods_may_be_added_later(folder, tmp_path):
     with opened(folder) as index:
         study = run(index, tmp_path, trials=1)
-        before = len(study.study.judgements())
-        study.judge([index.models.chat], Design(repeats=1, trials=2))
-        assert len(study.study.judgements()) == 2 * before
+        before = len(study.folder.judgements())
+        study.judge([index.models.chat], JudgingDesign(repeats=1, trials=2))
+        assert len(study.folder.judgements()) == 2 * before
         study.answer(["naive"])
-        study.judge([index.models.chat], Design(repeats=1, trials=1))
-        assert {j.methods for j in study.study.judgements()} > {("bm25", "naive"), ("naive", "bm25")}
+        study.judge([index.models.chat], JudgingDesign(repeats=1, trials=1))
+        assert {j.methods for j in study.folder.judgements()} > {("bm25", "naive"), ("naive", "bm25")}
 
 
 def test_other_settings_for_a_step_that_has_results_are_refused(folder, tmp_path):
     with opened(folder) as index:
         study = run(index, tmp_path)
         with pytest.raises(BadInput, match=r"temperature was 0\.7, is 0\.1"):
-            study.judge([index.models.chat], Design(repeats=1, trials=1), temperature=0.1)
+            study.judge([index.models.chat], JudgingDesign(repeats=1, trials=1), temperature=0.1)
         with pytest.raises(BadInput, match="n was 2, is 3"):
-            study.pose("grounded", n=3)
+            study.generate_questions("grounded", n=3)
 
 
 def test_a_line_that_a_crash_cut_off_is_made_again(folder, tmp_path):
@@ -119,13 +119,13 @@ def test_a_line_that_a_crash_cut_off_is_made_again(folder, tmp_path):
 def test_without_a_model_there_are_questions_and_answers_but_no_judgements(folder, tmp_path):
     with opened(folder, chat=False) as index:
         study = index.experiment(tmp_path)
-        posed = study.pose("sentences", n=5)
+        posed = study.generate_questions("sentences", n=5)
         assert all(q.answers and q.chunks for q in posed.questions)
         assert study.answer(METHODS)
         with pytest.raises(BadInput, match="POLYGRAPH_CHAT_MODEL"):
-            study.judge([], Design())
+            study.judge([], JudgingDesign())
         with pytest.raises(BadInput, match="--kind"):
-            index.experiment(tmp_path / "other").pose("grounded")
+            index.experiment(tmp_path / "other").generate_questions("grounded")
 
 
 def test_questions_of_ones_own_are_taken_and_not_replaced(folder, tmp_path):
@@ -139,20 +139,20 @@ def test_questions_of_ones_own_are_taken_and_not_replaced(folder, tmp_path):
     ]
     with opened(folder) as index:
         study = index.experiment(tmp_path)
-        study.take(own)
-        study.take(own)
+        study.import_questions(own)
+        study.import_questions(own)
         assert read_questions(tmp_path / "questions.jsonl") == own
         with pytest.raises(BadInput, match="other questions"):
-            study.take([Question(id="mine", question="Another one?")])
+            study.import_questions([Question(id="mine", question="Another one?")])
         # The same question with better gold: answers know it by its former id.
         better = replace(own[0], id="new", answers=("Mara Quill", "Quill"), evidence_complete=False)
-        study.take([better])
+        study.import_questions([better])
         assert study.questions() == [replace(better, id="mine")]
 
 
 def test_summary_questions_are_exactly_125(folder, tmp_path):
     with opened(folder) as index:
-        posed = index.experiment(tmp_path).pose("summary")
+        posed = index.experiment(tmp_path).generate_questions("summary")
         assert len({q.question for q in posed.questions}) == 125
         assert all(q.more["user"] and q.more["task"] for q in posed.questions)
 
@@ -174,19 +174,19 @@ def test_the_description_of_a_long_document_holds_its_end(folder, tmp_path):
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(BadInput, match="not a study"):
-        Study(tmp_path)
+        StudyFolder(tmp_path)
 
 
 def test_a_line_that_is_not_as_it_must_be_is_named(tmp_path):
-    study = Study(tmp_path / "s")
+    study = StudyFolder(tmp_path / "s")
     study.append("judgements", [{"methods": ["a"], "scores": {"x": [1, 2]}}])
     with pytest.raises(BadInput, match="judgements"):
         study.judgements()
 
 
 def test_records_come_back_as_they_were(tmp_path):
-    study = Study(tmp_path / "s")
-    made = align("q", ("a", "b"), ("x", "y"), write=lambda *_: "", append=lambda *_: "")
+    study = StudyFolder(tmp_path / "s")
+    made = align_lengths("q", ("a", "b"), ("x", "y"), rewrite=lambda *_: "", append=lambda *_: "")
     study.append("aligned", [json.loads(json.dumps(asdict(made)))])
     assert study.aligned() == [made]
     judged = Judgement(protocol="p", question="q", methods=("a", "b"), judge="j", scores={"x": (1.0, 2.0)})
@@ -195,7 +195,7 @@ def test_records_come_back_as_they_were(tmp_path):
 
 
 def test_a_judge_sees_no_citations():
-    assert plain("Built in 1871 [1][2], they say [3, 4].") == "Built in 1871, they say."
+    assert strip_citations("Built in 1871 [1][2], they say [3, 4].") == "Built in 1871, they say."
 
 
 def test_a_walk_reaches_as_many_vertices_as_asked_or_all_of_the_largest_component():
@@ -216,11 +216,11 @@ def test_a_walk_reaches_as_many_vertices_as_asked_or_all_of_the_largest_componen
     [
         ("run -m bm25,nope --output s", "there is no method 'nope'"),
         ("run -m bm25 --output s", "names one method"),
-        ("run -m bm25,hybrid --trials 0 --output s", "--trials 0 asks for no judgement"),
+        ("run -m bm25,hybrid --trials 0 --output s", "--trials 0 asks for no judgements"),
         ("run -m bm25,hybrid --protocol benchmark-qed --trials 3 --output s", "--trials 3 is odd"),
         ("answers -m , --output s", "names no method"),
         ("answers -m nope,bm25 --output s", "there is no method 'nope'"),
-        ("judge --repeats 0 --output s", "--repeats 0 asks for no judgement"),
+        ("judge --repeats 0 --output s", "--repeats 0 asks for no judgements"),
         ("judge --output s", "there is no study at s"),
         ("sheet --sheet a.csv --output s", "there is no study at s"),
         ("report --output s", "there is no study at s"),
@@ -233,7 +233,7 @@ def test_what_is_mistyped_is_said_before_anything_is_paid_or_made(call, folder, 
 
 
 def test_a_missing_extra_is_said_before_anything_is_paid(call, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("polygraph.evaluate.statistics.paired_tests._EXTRA", ("scipy", "no_such_library"))
+    monkeypatch.setattr("polygraph.evaluate.extra._PACKAGES", ("scipy", "no_such_library"))
     done = call("eval", "run", "-m", "bm25,hybrid", "--output", "s", "--index", folder)
     assert (done.code, 'pip install "polygraph-rag[eval]"' in done.sentence) == (2, True), done.err
     assert not (tmp_path / "s").exists()

@@ -10,14 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygraph.evaluate.gold_answers import confusions, right_answers, router_sentence
 from polygraph.evaluate.judging.judgements import Judgement
-from polygraph.evaluate.metrics.answer_scores import gold_scores
+from polygraph.evaluate.metrics.answer_scores import correctness, score_answers
+from polygraph.evaluate.metrics.oracle import Confusion, confusions
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.reports.charts import pair_label, plane, short
-from polygraph.evaluate.reports.findings import find
-from polygraph.evaluate.reports.study_report import Material, html_report, json_report, markdown_report
-from polygraph.evaluate.runs.study_folder import StudyAnswer
+from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.reports.charts import pair_label, pca_2d
+from polygraph.evaluate.reports.formatting import shorten
+from polygraph.evaluate.reports.study_conclusions import oracle_sentence
+from polygraph.evaluate.reports.study_report import StudyReport, html_report, json_report, markdown_report
+from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.tasks.judge import ASPECTS
@@ -88,18 +90,18 @@ def material(n=40, gap=1.0):
         for m in ("A", "B")
     ]
     judgements = judged(n, gap)
-    right = right_answers(asked, answers)
-    return Material(
+    right = correctness(asked, answers)
+    return StudyReport(
         title=f"A study {EVIL}",
         settings={"questions": {"kind": "own"}},
         questions=tuple(asked),
         answers=tuple(answers),
         judgements=tuple(judgements),
-        findings=find(asked, answers, [], judgements),
+        findings=summarise_study(asked, answers, [], judgements),
         protocol="unbiased",
-        gold=gold_scores(asked, answers, MODELS),
-        confusion=confusions(right),
-        also=(router_sentence(right),),
+        gold=score_answers(asked, answers, MODELS),
+        confusions=confusions(right),
+        further_conclusions=(oracle_sentence(right),),
     )
 
 
@@ -117,7 +119,7 @@ def test_a_clear_difference_is_told_with_its_direction_and_its_price(made):
     assert pair.win_box.median == pytest.approx(0.8)
     assert "A is judged better than B" in pair.sentence
     assert "9.0 times fewer tokens" in pair.sentence
-    assert made.findings.conclusions[0].startswith("1 of 1 comparisons shows")
+    assert made.findings.conclusions[0].startswith("The comparison shows a significant difference")
     assert made.findings.ranking[0].method == "A"
 
 
@@ -126,21 +128,21 @@ def test_no_difference_is_told_with_what_could_have_been_found():
     assert not pair.differs
     assert pair.pooled.ties == 20
     assert pair.sentence.startswith("No difference found between A and B")
-    assert "B reads and writes 9.0 times as many tokens" in pair.sentence
+    assert "B uses 9.0 times as many tokens" in pair.sentence
 
 
 def test_gold_answers_refusals_and_a_perfect_router_are_counted(made):
     assert made.gold.figures()["A"]["accuracy"] == 1.0
     assert made.gold.figures()["B"]["accuracy"] == 0.5
-    assert made.confusion == (("A – B", 20, 20, 0, 0),)
-    assert "would answer 100 %" in made.also[0]
+    assert made.confusions == {("A", "B"): Confusion(both=20, a_only=20, b_only=0, neither=0)}
+    assert "would answer 100 %" in made.further_conclusions[0]
     null = [
         Question(id="n", question="Who?", null=True),
         Question(id="m", question="What?", answers=("Mara",)),
     ]
     said = [answer("n", "A", "no"), answer("m", "A", "Mara")]
-    assert right_answers(null, said) == {"A": {"n": 0.0, "m": 1.0}}
-    assert gold_scores(null, said, MODELS).figures()["A"]["refusal recall"] == 0.0
+    assert correctness(null, said) == {"A": {"n": 0.0, "m": 1.0}}
+    assert score_answers(null, said, MODELS).figures()["A"]["refusal recall"] == 0.0
 
 
 def test_the_page_stands_alone_and_holds_no_markup_of_documents(made):
@@ -170,23 +172,23 @@ def test_markdown_has_a_row_for_each_method_and_comparison(made):
 
 def test_without_judgements_there_is_still_a_report_of_the_methods():
     asked = questions(2)
-    found = find(asked, [answer("q0", "A", "x"), answer("q1", "A", "y")], [], [])
+    found = summarise_study(asked, [answer("q0", "A", "x"), answer("q1", "A", "y")], [], [])
     assert found.pairs == ()
-    assert "Nothing was judged yet" in found.conclusions[0]
+    assert "There are no judgements yet" in found.conclusions[0]
 
 
 def test_the_plane_keeps_distances_of_points_that_lie_in_one():
     flat = np.asarray([[0, 0, 0], [3, 0, 0], [0, 4, 0]], dtype=np.float32)
-    points = plane(flat)
+    points = pca_2d(flat)
     assert np.linalg.norm(points[1] - points[2]) == pytest.approx(5.0, abs=1e-3)
 
 
 def test_a_page_of_very_long_answers_stays_small_and_says_what_is_not_shown():
     asked = questions(150)
     said = [answer(q.id, m, "word " * 1_500) for q in asked for m in "ABCDEF"]
-    made = Material(
+    made = StudyReport(
         title="Long", settings={}, questions=tuple(asked), answers=tuple(said), judgements=(),
-        findings=find(asked, said, [], []), protocol="unbiased", gold=None,
+        findings=summarise_study(asked, said, [], []), protocol="unbiased", gold=None,
     )  # fmt: skip
     page = html_report(made)
     assert 3_000_000 < len(page.encode()) < 5_000_000
@@ -209,14 +211,16 @@ def test_a_difference_is_told_of_the_better_method_with_a_rate_above_nothing():
     asked = questions(40)
     said = [answer(q.id, m, "Mara did it.") for q in asked for m in "AB"]
     swapped = [replace(j, scores={k: v[::-1] for k, v in j.scores.items()}) for j in judged(40, 1.0)]
-    (pair,) = find(asked, said, [], swapped).pairs
+    (pair,) = summarise_study(asked, said, [], swapped).pairs
     assert pair.relative.mean == pytest.approx(-0.6)
-    assert pair.sentence.startswith("B is judged better than A (relative win rate +60 %, 95 % interval +")
+    assert pair.sentence.startswith(
+        "B is judged better than A on 40 questions (relative win rate +60 %, 95 % interval +"
+    )
 
 
 def test_long_names_lose_their_middle_in_figures_only():
-    assert short("a" * 40) == "a" * 15 + "…" + "a" * 14
-    assert len(short("a" * 40)) == 30
+    assert shorten("a" * 40) == "a" * 15 + "…" + "a" * 14
+    assert len(shorten("a" * 40)) == 30
     assert pair_label("one", "other") == "one\n– other"
 
 
@@ -229,7 +233,7 @@ def test_a_report_of_six_methods_on_150_questions_is_small():
     made = module.study(150, 1)
     page = html_report(made, np.random.default_rng(0).normal(size=(len(made.answers), 8)))
     assert len(page.encode()) < module.MOST_BYTES
-    assert "The other 9 comparisons" in page
+    assert "9 more comparisons" in page
 
 
 VOID = ("meta", "br", "path", "use", "rect", "circle", "line")

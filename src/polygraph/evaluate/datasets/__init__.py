@@ -1,1 +1,1 @@
-"""Public data sets and corpora, read from the files in which they are published."""
+"""Public data sets and corpora, read from their published files."""

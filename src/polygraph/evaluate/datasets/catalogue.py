@@ -1,7 +1,6 @@
-"""Public data sets: what they are, and from a user's own copy to a corpus and a file of questions.
+"""Catalogue of public data sets, and conversion of a user's copy to a corpus and a file of questions.
 
-Nothing is shipped and nothing is downloaded. Every set is also read without conversion where it lies as `corpus.jsonl`
-and `questions.jsonl` already.
+No data set is included or downloaded. `corpus.jsonl` and `questions.jsonl` need no conversion.
 """
 
 import json
@@ -11,11 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polygraph.errors import BadInput, StorageFailed
-from polygraph.evaluate.datasets import folders as raw_folders
-from polygraph.evaluate.datasets import single_file as raw_forms
-from polygraph.evaluate.datasets.files import Collected, Reader
+from polygraph.evaluate.datasets import folders, single_file
+from polygraph.evaluate.datasets.files import DatasetBuilder, DatasetReader
+from polygraph.evaluate.questions.document import has_gold_within_document, names_document
 from polygraph.evaluate.questions.file import read_questions
-from polygraph.evaluate.runs.by_document import may_be_measured, names_document
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,17 +23,17 @@ class DataSet:
     name: str
     title: str
     form: str
-    """Files that `convert` takes, as published."""
+    """Published files that `convert` reads."""
     revision: str
-    """What the form was written for."""
+    """Release that the reader was written for."""
     licence: str
     citation: str
     gold: str
-    """What is known of each question."""
+    """Gold of each question."""
     scope: str
-    """``whole``: one index of all documents; ``single``: each question is about one document, so that papers index each
-    document by itself."""
-    reader: Reader
+    """``whole``: one index of all documents; ``single``: each question is about one document, and papers index each
+    document separately."""
+    reader: DatasetReader
 
 
 _HOTPOT_FORM = "one .json: a list with question, answer, supporting_facts, context"
@@ -50,7 +48,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Ho et al., COLING 2020",
         gold="answer, documents",
         scope="whole",
-        reader=raw_forms.hotpotqa,
+        reader=single_file.hotpotqa,
     ),
     DataSet(
         name="beir",
@@ -61,7 +59,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Thakur et al., NeurIPS 2021",
         gold="documents",
         scope="whole",
-        reader=raw_forms.beir,
+        reader=single_file.beir,
     ),
     DataSet(
         name="hotpotqa",
@@ -72,7 +70,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Yang et al., EMNLP 2018",
         gold="answer, documents",
         scope="whole",
-        reader=raw_forms.hotpotqa,
+        reader=single_file.hotpotqa,
     ),
     DataSet(
         name="multihop-rag",
@@ -83,7 +81,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Tang and Yang, COLM 2024",
         gold="answer, documents, facts; null questions",
         scope="whole",
-        reader=raw_forms.multihop_rag,
+        reader=single_file.multihop_rag,
     ),
     DataSet(
         name="musique",
@@ -94,7 +92,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Trivedi et al., TACL 2022",
         gold="answers, documents; null questions in the full set",
         scope="whole",
-        reader=raw_forms.musique,
+        reader=single_file.musique,
     ),
     DataSet(
         name="novelqa",
@@ -105,7 +103,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Wang et al., ICLR 2025",
         gold="document; option, where your copy has the field Gold: the public files have none",
         scope="single",
-        reader=raw_folders.novelqa,
+        reader=folders.novelqa,
     ),
     DataSet(
         name="nq",
@@ -116,7 +114,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Kwiatkowski et al., TACL 2019; Karpukhin et al., EMNLP 2020",
         gold="answers, documents (each is enough)",
         scope="single",
-        reader=raw_forms.dpr,
+        reader=single_file.dpr,
     ),
     DataSet(
         name="odsum",
@@ -128,7 +126,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Zhou et al., 2023",
         gold="reference summaries, documents",
         scope="whole",
-        reader=raw_folders.odsum,
+        reader=folders.odsum,
     ),
     DataSet(
         name="popqa",
@@ -139,7 +137,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Mallen et al., ACL 2023",
         gold="answers",
         scope="whole",
-        reader=raw_forms.popqa,
+        reader=single_file.popqa,
     ),
     DataSet(
         name="qmsum",
@@ -150,7 +148,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Zhong et al., NAACL 2021",
         gold="reference summary, meeting, passages",
         scope="single",
-        reader=raw_forms.qmsum,
+        reader=single_file.qmsum,
     ),
     DataSet(
         name="seedbench",
@@ -161,7 +159,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Ying et al., ACL 2025",
         gold="answer; documents of reading and summaries",
         scope="whole",
-        reader=raw_folders.seedbench,
+        reader=folders.seedbench,
     ),
     DataSet(
         name="squality",
@@ -172,7 +170,7 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Wang et al., EMNLP 2022",
         gold="four reference summaries, story",
         scope="single",
-        reader=raw_forms.squality,
+        reader=single_file.squality,
     ),
     DataSet(
         name="ultradomain",
@@ -183,39 +181,39 @@ DATA_SETS: tuple[DataSet, ...] = (
         citation="Qian et al. (MemoRAG), WWW 2025",
         gold="answers, document",
         scope="whole",
-        reader=raw_forms.ultradomain,
+        reader=single_file.ultradomain,
     ),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Converted:
-    """What `convert` wrote."""
+class ConversionResult:
+    """Result of `convert`."""
 
     documents: int
     questions: int
     null: int
     folder: Path
     per_document: bool
-    """Whether each question is to be asked of an index of its own document, as papers do with such sets."""
+    """Whether each question should be asked of an index of its own document, as in papers on such data sets."""
     measurable: bool
-    """Whether some question has gold for `eval retrieval`, on such indexes or on one of all documents."""
+    """Whether some question has gold for `eval retrieval`."""
 
 
-def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> Converted:
+def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> ConversionResult:
     """Write `corpus.jsonl` and `questions.jsonl` from a user's copy of a public data set.
 
-    Equal paragraphs of several questions become one document. Both files are written whole or not at all; the same
-    input gives the same bytes.
+    Equal paragraphs of several questions become one document. Each file is written atomically; the same input gives the
+    same bytes.
 
     Args:
-        name: of the data set, as `DATA_SETS` lists it.
-        files: as the set's `form` says.
-        folder: made if it is not there.
+        name: of the data set, as in `DATA_SETS`.
+        files: see `DataSet.form`.
+        folder: created if it does not exist.
 
     Raises:
-        BadInput: if there is no such set, a file is not there or not of its form, or the folder holds files of these
-            names.
+        BadInput: if there is no such data set, a file is missing or of another form, or the folder already has files of
+            these names.
     """
     found = next((d for d in DATA_SETS if d.name == name), None)
     if found is None:
@@ -225,23 +223,25 @@ def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> Conve
     paths = [Path(file) for file in files]
     for path in paths:
         if not path.is_file():
-            told = f"{path} is a folder; name its files" if path.is_dir() else f"there is no file {path}"
-            raise BadInput(f"{told}. {found.title} is read from {found.form}")
-    place = Path(folder)
-    targets = [place / "corpus.jsonl", place / "questions.jsonl"]
+            problem = f"{path} is a folder; name its files" if path.is_dir() else f"there is no file {path}"
+            raise BadInput(f"{problem}. {found.title} is read from {found.form}")
+    target_folder = Path(folder)
+    targets = [target_folder / "corpus.jsonl", target_folder / "questions.jsonl"]
     for target in targets:
         if target.exists():
-            raise BadInput(f"{target} is there already. Name a new folder with --output")
-    collected = Collected()
+            raise BadInput(f"{target} already exists. Name a new folder with --output")
+    builder = DatasetBuilder()
     try:
-        found.reader(paths, collected)
-    except BadInput as problem:
-        raise BadInput(f"{problem}. {found.title} is read from {found.form}") from problem
-    if not collected.questions:
-        raise BadInput(f"no question was found in {', '.join(map(str, paths))}. It should be {found.form}")
-    rows = (list(collected.documents.values()), collected.questions)
+        found.reader(paths, builder)
+    except BadInput as error:
+        raise BadInput(f"{error}. {found.title} is read from {found.form}") from error
+    if not builder.questions:
+        raise BadInput(
+            f"no question was found in {', '.join(map(str, paths))}. {found.title} is read from {found.form}"
+        )
+    rows = (list(builder.documents.values()), builder.questions)
     try:
-        place.mkdir(parents=True, exist_ok=True)
+        target_folder.mkdir(parents=True, exist_ok=True)
         for target, some in zip(targets, rows, strict=True):
             temporary = target.with_name(f"{target.name}.tmp")
             with temporary.open("w", encoding="utf-8", newline="\n") as opened:
@@ -249,17 +249,19 @@ def convert(name: str, files: Sequence[str | Path], folder: str | Path) -> Conve
                 opened.flush()
                 os.fsync(opened.fileno())
             temporary.replace(target)
-    except OSError as problem:
+    except OSError as error:
         raise StorageFailed(
-            f"{place} cannot be written: {problem}. Name another folder with --output"
-        ) from problem
+            f"{target_folder} cannot be written: {error}. Name another folder with --output"
+        ) from error
     asked = read_questions(targets[1])
-    alone = found.scope == "single" and all(names_document(q) for q in asked if not q.null)
-    return Converted(
-        documents=len(collected.documents),
-        questions=len(collected.questions),
+    per_document = found.scope == "single" and all(names_document(q) for q in asked if not q.null)
+    return ConversionResult(
+        documents=len(builder.documents),
+        questions=len(builder.questions),
         null=sum(q.null for q in asked),
-        folder=place,
-        per_document=alone,
-        measurable=any(may_be_measured(q) or (q.evidence and not alone) for q in asked if not q.null),
+        folder=target_folder,
+        per_document=per_document,
+        measurable=any(
+            has_gold_within_document(q) or (q.evidence and not per_document) for q in asked if not q.null
+        ),
     )

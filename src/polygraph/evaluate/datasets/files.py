@@ -1,4 +1,4 @@
-"""Files of public data sets as they were published: objects out of JSON, texts, and what is gathered from them."""
+"""Published files of data sets: reading JSON objects and texts, and building a corpus with questions from them."""
 
 import gzip
 import io
@@ -13,38 +13,38 @@ from typing import Any, TypeAlias
 from polygraph.errors import BadInput
 
 MAX_BYTES = 2_000_000_000
-"""Of one file, unpacked."""
+"""Of one file, uncompressed."""
 
 
 @dataclass
-class Collected:
-    """Documents and questions as they are read."""
+class DatasetBuilder:
+    """Documents and questions of a data set while its files are read."""
 
     documents: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
-    """By title and text, in the order in which they were met."""
+    """By title and text, in the order of first appearance."""
     questions: list[dict[str, Any]] = field(default_factory=list)
     document_ids: dict[str, int] = field(default_factory=dict)
-    """How often each id was asked for."""
+    """How often each id was requested."""
     question_ids: dict[str, int] = field(default_factory=dict)
 
-    def document(self, title: str, text: str, *, id: str = "", **more: Any) -> str:
-        """Take in a document, each only once; return its id."""
+    def add_document(self, title: str, text: str, *, id: str = "", **more: Any) -> str:
+        """Add a document unless it was added before; return its id."""
         key = (title, text)
         if key not in self.documents:
-            name = _free(id or f"p{len(self.documents) + 1:06d}", self.document_ids)
+            name = _unique(id or f"p{len(self.documents) + 1:06d}", self.document_ids)
             self.documents[key] = {"id": name, "title": title, "text": text, **more}
         return str(self.documents[key]["id"])
 
-    def question(self, id: str, question: str, **more: Any) -> None:
-        """Take in a question; of equal ids the later gets a number."""
-        name = _free(id or f"q{len(self.questions) + 1}", self.question_ids)
+    def add_question(self, id: str, question: str, **more: Any) -> None:
+        """Add a question; a repeated id gets a number."""
+        name = _unique(id or f"q{len(self.questions) + 1}", self.question_ids)
         self.questions.append(
             {"id": name, "question": question, **{k: v for k, v in more.items() if v is not None}}
         )
 
 
-def _free(name: str, taken: dict[str, int]) -> str:
-    """The name, with a number if it is taken."""
+def _unique(name: str, taken: dict[str, int]) -> str:
+    """Return the name, with a number if it is taken."""
     n = taken.get(name, 0) + 1
     found = name if n == 1 else f"{name}-{n}"
     while n > 1 and found in taken:
@@ -55,28 +55,28 @@ def _free(name: str, taken: dict[str, int]) -> str:
     return found
 
 
-Reader: TypeAlias = Callable[[Sequence[Path], Collected], None]
-"""Takes documents and questions out of files."""
+DatasetReader: TypeAlias = Callable[[Sequence[Path], DatasetBuilder], None]
+"""Adds the documents and questions of files to a builder."""
 
 
-def items(files: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
-    """Objects of files: lists of them, one alone, or one a line, whatever the file is called."""
+def read_objects(files: Sequence[Path]) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the JSON objects of files: lists, single objects, or one per line, whatever the file is called."""
     for file in files:
-        with opened(file) as lines:
+        with open_lines(file) as lines:
             for value in _values(file, lines):
                 if not isinstance(value, dict):
-                    raise BadInput(f"{file} holds something else than objects")
+                    raise BadInput(f"{file} contains something other than JSON objects")
                 yield file, value
 
 
-def whole_text(file: Path) -> str:
-    """A file of plain text."""
-    with opened(file) as lines:
+def read_text(file: Path) -> str:
+    """Return the text of a file."""
+    with open_lines(file) as lines:
         return "".join(lines)
 
 
 def stem(file: Path) -> str:
-    """The name of a file without what tells its form.
+    """Return the name of a file without its endings.
 
     >>> stem(Path("Books/Mrs. Dalloway.txt.gz")), stem(Path("3-1.json"))
     ('Mrs. Dalloway', '3-1')
@@ -94,7 +94,7 @@ def _values(file: Path, lines: Iterator[str]) -> Iterator[Any]:
         value = _parse(first + "".join(lines), file, 1)
         yield from value if isinstance(value, list) else [value]
         return
-    # A single object, or one a line under the name of a .json file.
+    # A single object, or JSON Lines in a .json file.
     yield alone
     yield from _by_line(file, lines, 2)
 
@@ -103,12 +103,12 @@ def _by_line(file: Path, lines: Iterator[str], begin: int = 1) -> Iterator[Any]:
     for n, line in enumerate(lines, begin):
         if line.strip():
             value = _parse(line, file, n)
-            # A list in one line is a .json file under the name of a .jsonl file.
+            # A list in one line, or JSON in a .jsonl file.
             yield from value if isinstance(value, list) else [value]
 
 
 def _object(line: str) -> Any:
-    """The object that a line holds; None if it holds something else, or ends before its object does."""
+    """Return the JSON object in a line; None if the line is anything else or only the beginning of an object."""
     if not line.startswith("{"):
         return None
     try:
@@ -125,8 +125,8 @@ def _parse(text: str, file: Path, line: int) -> Any:
 
 
 @contextmanager
-def opened(file: Path) -> Iterator[Iterator[str]]:
-    """Lines of a text file, packed or not, as far as `MAX_BYTES`."""
+def open_lines(file: Path) -> Iterator[Iterator[str]]:
+    """Open the lines of a text file, gzipped or not, up to `MAX_BYTES`."""
     try:
         with file.open("rb") as raw:
             plain = gzip.GzipFile(fileobj=raw) if file.name.endswith(".gz") else raw
@@ -149,10 +149,10 @@ def _lines(file: Path, text: io.TextIOWrapper) -> Iterator[str]:
 
 
 def required(item: dict[str, Any], name: str, kind: type, file: Path) -> Any:
-    """A field that has to be there and to be of a kind.
+    """Return a required field of a given type.
 
     Raises:
-        BadInput: if it is not.
+        BadInput: if it is missing or of another type.
     """
     value = item.get(name)
     if not isinstance(value, kind):
@@ -161,10 +161,10 @@ def required(item: dict[str, Any], name: str, kind: type, file: Path) -> Any:
 
 
 def required_text(item: dict[str, Any], name: str, file: Path) -> str:
-    """A field that has to be a text that is not empty.
+    """Return a required text.
 
     Raises:
-        BadInput: if it is not.
+        BadInput: if it is missing or empty.
     """
     value = item.get(name) if isinstance(item, dict) else None
     if not isinstance(value, str) or not value.strip():

@@ -1,4 +1,4 @@
-"""Readers of public data sets in the forms in which they were published."""
+"""Readers of data sets published as single files."""
 
 import csv
 import json
@@ -6,18 +6,24 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polygraph.errors import BadInput
-from polygraph.evaluate.datasets.files import Collected, items, opened, required, required_text
+from polygraph.evaluate.datasets.files import (
+    DatasetBuilder,
+    open_lines,
+    read_objects,
+    required,
+    required_text,
+)
 
 
-def hotpotqa(files: Sequence[Path], into: Collected) -> None:
-    """HotpotQA (distractor) and 2WikiMultihopQA: paragraphs are lists of sentences, gold ones named by title."""
-    for file, item in items(files):
+def hotpotqa(files: Sequence[Path], builder: DatasetBuilder) -> None:
+    """Read HotpotQA (distractor) and 2WikiMultihopQA: paragraphs are lists of sentences, gold is named by title."""
+    for file, item in read_objects(files):
         gold = {title for title, _ in required(item, "supporting_facts", list, file)}
         ids: dict[str, str] = {}
         for title, sentences in required(item, "context", list, file):
-            ids[title] = into.document(str(title), "".join(map(str, sentences)).strip())
+            ids[title] = builder.add_document(str(title), "".join(map(str, sentences)).strip())
         missing = sorted(map(str, gold - ids.keys()))
-        into.question(
+        builder.add_question(
             str(item.get("_id") or item.get("id") or ""),
             required_text(item, "question", file),
             answer=item.get("answer"),
@@ -27,32 +33,32 @@ def hotpotqa(files: Sequence[Path], into: Collected) -> None:
         )
 
 
-def musique(files: Sequence[Path], into: Collected) -> None:
-    """MuSiQue: paragraphs with a flag; a question that is not answerable is null."""
-    for file, item in items(files):
+def musique(files: Sequence[Path], builder: DatasetBuilder) -> None:
+    """Read MuSiQue: paragraphs with a flag; an unanswerable question is null."""
+    for file, item in read_objects(files):
         evidence = []
         for paragraph in required(item, "paragraphs", list, file):
-            i = into.document(
+            i = builder.add_document(
                 str(paragraph.get("title", "")), required_text(paragraph, "paragraph_text", file)
             )
             if paragraph.get("is_supporting"):
                 evidence.append(i)
         answerable = item.get("answerable", True)
         name = str(item.get("id", ""))
-        into.question(
+        builder.add_question(
             name,
             required_text(item, "question", file),
             answer=[item.get("answer", ""), *item.get("answer_aliases", [])] if answerable else None,
-            # "2hop__153573_109006": the kind stands before the numbers.
+            # "2hop__153573_109006": the type precedes the numbers.
             type=name.partition("__")[0] or None,
             evidence=list(dict.fromkeys(evidence)) if answerable else [],
             null=None if answerable else True,
         )
 
 
-def multihop_rag(files: Sequence[Path], into: Collected) -> None:
-    """MultiHop-RAG: articles and questions in two files; evidence by the article's title and a fact."""
-    listed = list(items(files))
+def multihop_rag(files: Sequence[Path], builder: DatasetBuilder) -> None:
+    """Read MultiHop-RAG: articles and questions in two files; evidence is an article's title and a fact."""
+    listed = list(read_objects(files))
     articles = [(file, item) for file, item in listed if "body" in item]
     asked = [(file, item) for file, item in listed if "query" in item]
     if not articles or not asked:
@@ -61,12 +67,12 @@ def multihop_rag(files: Sequence[Path], into: Collected) -> None:
     for file, item in articles:
         title = required_text(item, "title", file)
         more = {k: item[k] for k in ("source", "author", "category", "published_at", "url") if item.get(k)}
-        ids[title] = into.document(title, required_text(item, "body", file), **more)
+        ids[title] = builder.add_document(title, required_text(item, "body", file), **more)
     for file, item in asked:
         found = required(item, "evidence_list", list, file)
         titles = list(dict.fromkeys(str(e.get("title", "")) for e in found))
         null = item.get("question_type") == "null_query"
-        into.question(
+        builder.add_question(
             "",
             required_text(item, "query", file),
             answer=item.get("answer"),
@@ -78,14 +84,16 @@ def multihop_rag(files: Sequence[Path], into: Collected) -> None:
         )
 
 
-def dpr(files: Sequence[Path], into: Collected) -> None:
-    """Natural Questions by DPR: each positive passage is enough; negatives belong to the corpus, too."""
-    for file, item in items(files):
+def dpr(files: Sequence[Path], builder: DatasetBuilder) -> None:
+    """Read Natural Questions by DPR: any positive passage is enough; negatives are part of the corpus."""
+    for file, item in read_objects(files):
         positive = required(item, "positive_ctxs", list, file)
-        evidence = [into.document(str(c.get("title", "")), required_text(c, "text", file)) for c in positive]
+        evidence = [
+            builder.add_document(str(c.get("title", "")), required_text(c, "text", file)) for c in positive
+        ]
         for c in (*item.get("negative_ctxs", []), *item.get("hard_negative_ctxs", [])):
-            into.document(str(c.get("title", "")), required_text(c, "text", file))
-        into.question(
+            builder.add_document(str(c.get("title", "")), required_text(c, "text", file))
+        builder.add_question(
             "",
             required_text(item, "question", file),
             answer=required(item, "answers", list, file),
@@ -94,10 +102,10 @@ def dpr(files: Sequence[Path], into: Collected) -> None:
         )
 
 
-def popqa(files: Sequence[Path], into: Collected) -> None:
-    """PopQA: a table whose answers are a JSON list; there are no passages."""
+def popqa(files: Sequence[Path], builder: DatasetBuilder) -> None:
+    """Read PopQA: a table whose answers are a JSON list; there are no passages."""
     for file in files:
-        with opened(file) as lines:
+        with open_lines(file) as lines:
             for n, row in enumerate(csv.DictReader(lines, delimiter="\t"), 2):
                 if not row.get("question") or not row.get("possible_answers"):
                     raise BadInput(f"{file} has no question and possible_answers in line {n}")
@@ -105,12 +113,14 @@ def popqa(files: Sequence[Path], into: Collected) -> None:
                     answers = json.loads(row["possible_answers"])
                 except ValueError as problem:
                     raise BadInput(f"{file} has possible_answers that are not JSON in line {n}") from problem
-                into.question(str(row.get("id") or ""), row["question"], answer=answers, type=row.get("prop"))
+                builder.add_question(
+                    str(row.get("id") or ""), row["question"], answer=answers, type=row.get("prop")
+                )
 
 
-def qmsum(files: Sequence[Path], into: Collected) -> None:
-    """QMSum: a meeting is one document of a line for each turn; spans are numbers of turns, both ends included."""
-    for n, (file, item) in enumerate(items(files), 1):
+def qmsum(files: Sequence[Path], builder: DatasetBuilder) -> None:
+    """Read QMSum: a meeting is one document with a line per turn; spans are turn numbers, both ends inclusive."""
+    for n, (file, item) in enumerate(read_objects(files), 1):
         name = (
             file.name.partition(".")[0] if file.name.endswith((".json", ".json.gz")) else f"meeting-{n:03d}"
         )
@@ -121,7 +131,7 @@ def qmsum(files: Sequence[Path], into: Collected) -> None:
         starts = [0]
         for turn in turns:
             starts.append(starts[-1] + len(turn) + 1)
-        meeting = into.document(name, "\n".join(turns), id=name)
+        meeting = builder.add_document(name, "\n".join(turns), id=name)
         for kind in ("general", "specific"):
             for asked in item.get(f"{kind}_query_list", []):
                 passages = [
@@ -129,7 +139,7 @@ def qmsum(files: Sequence[Path], into: Collected) -> None:
                     for a, b in asked.get("relevant_text_span", [])
                     if 0 <= int(a) <= int(b) < len(turns)
                 ]
-                into.question(
+                builder.add_question(
                     f"{meeting}-{kind[0]}",
                     required_text(asked, "query", file),
                     references=[required_text(asked, "answer", file)],
@@ -139,14 +149,14 @@ def qmsum(files: Sequence[Path], into: Collected) -> None:
                 )
 
 
-def squality(files: Sequence[Path], into: Collected) -> None:
-    """SQuALITY: a story with five questions, four summaries each; question 1 asks for the plot."""
-    for file, item in items(files):
+def squality(files: Sequence[Path], builder: DatasetBuilder) -> None:
+    """Read SQuALITY: a story with five questions, four summaries each; question 1 asks for the plot."""
+    for file, item in read_objects(files):
         name = str(required(item, "metadata", dict, file).get("passage_id", ""))
-        story = into.document(name, required_text(item, "document", file), id=name)
+        story = builder.add_document(name, required_text(item, "document", file), id=name)
         for asked in required(item, "questions", list, file):
             number = str(asked.get("question_number", ""))
-            into.question(
+            builder.add_question(
                 f"{story}-{number}",
                 required_text(asked, "question_text", file),
                 references=[
@@ -157,12 +167,12 @@ def squality(files: Sequence[Path], into: Collected) -> None:
             )
 
 
-def ultradomain(files: Sequence[Path], into: Collected) -> None:
-    """UltraDomain: a long text with a question a line; many questions share a text."""
-    for file, item in items(files):
+def ultradomain(files: Sequence[Path], builder: DatasetBuilder) -> None:
+    """Read UltraDomain: one long text with one question per line; many questions share a text."""
+    for file, item in read_objects(files):
         text = required_text(item, "context", file)
-        book = into.document(" ".join(text.split()[:8]), text)
-        into.question(
+        book = builder.add_document(" ".join(text.split()[:8]), text)
+        builder.add_question(
             str(item.get("_id") or ""),
             required_text(item, "input", file),
             answer=item.get("answers"),
@@ -171,14 +181,14 @@ def ultradomain(files: Sequence[Path], into: Collected) -> None:
         )
 
 
-def beir(files: Sequence[Path], into: Collected) -> None:
-    """BEIR: corpus, queries, and a table of query, document and grade; grades above 0 are gold."""
+def beir(files: Sequence[Path], builder: DatasetBuilder) -> None:
+    """Read BEIR: corpus, queries, and a table of query, document and grade; grades above 0 are gold."""
     tables = [file for file in files if file.name.endswith((".tsv", ".tsv.gz"))]
     if not tables:
-        raise BadInput("no .tsv of relevance judgements was named")
+        raise BadInput("no .tsv of relevance judgements is among the files")
     judged: dict[str, list[str]] = {}
     for file in tables:
-        with opened(file) as lines:
+        with open_lines(file) as lines:
             for n, row in enumerate(csv.reader(lines, delimiter="\t"), 1):
                 if n == 1 and row[:1] == ["query-id"]:
                     continue
@@ -186,10 +196,10 @@ def beir(files: Sequence[Path], into: Collected) -> None:
                     raise BadInput(f"{file} has no query, document and grade in line {n}")
                 if int(row[2]) > 0:
                     judged.setdefault(row[0], []).append(row[1])
-    for file, item in items([file for file in files if file not in tables]):
+    for file, item in read_objects([file for file in files if file not in tables]):
         name, text = str(item.get("_id", "")), required_text(item, "text", file)
         if "title" in item:
-            # Ids are those of the judgements, so that equal abstracts stay two documents.
-            into.documents[name, ""] = {"id": name, "title": item["title"] or name, "text": text}
+            # Keyed by id, which the judgements refer to, so that equal abstracts stay two documents.
+            builder.documents[name, ""] = {"id": name, "title": item["title"] or name, "text": text}
         elif name in judged:
-            into.question(name, text, evidence=judged[name])
+            builder.add_question(name, text, evidence=judged[name])

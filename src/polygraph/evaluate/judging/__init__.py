@@ -1,1 +1,1 @@
-"""Language models as judges: protocols, orders, lengths, agreement, and simulated judges that test them."""
+"""Judges, protocols, judgements and their agreement."""

@@ -1,11 +1,22 @@
-"""What judges said, and what it adds up to for a question: one record for every protocol."""
+"""Judgements of single replies, and their outcome per question: one record for every protocol."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Protocol, TypeVar
 
 from polygraph.errors import UnusableReply
 from polygraph.evaluate.statistics.agreement import Verdict
 from polygraph.records import Json
+
+S = TypeVar("S")
+T = TypeVar("T")
+
+
+class ParallelMap(Protocol):
+    """Applies a function to items, possibly in parallel; `Calls.map` is one."""
+
+    def __call__(self, work: Callable[[S], T], items: Sequence[S], /) -> Iterable[T]:
+        """Return the results in the order of the items."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,11 +39,11 @@ class Judgement:
 
     @property
     def key(self) -> tuple[str, str, tuple[str, ...], str, int, int]:
-        """What makes it one of a kind in a study."""
+        """The fields that identify a judgement within a study."""
         return (self.protocol, self.question, self.methods, self.judge, self.trial, self.repeat)
 
     def as_json(self) -> dict[str, Json]:
-        """For a line of ``judgements.jsonl``."""
+        """Return a line of ``judgements.jsonl``."""
         return {
             "protocol": self.protocol,
             "question": self.question,
@@ -46,10 +57,10 @@ class Judgement:
 
     @classmethod
     def from_json(cls, row: Mapping[str, Json]) -> "Judgement":
-        """Read what `as_json` wrote.
+        """Read a line that `as_json` wrote.
 
         Raises:
-            ValueError: if a field is missing or not what it must be.
+            ValueError: if a field is missing or of the wrong kind.
         """
         methods, scores = row.get("methods"), row.get("scores")
         if not isinstance(methods, list) or not isinstance(scores, dict):
@@ -73,45 +84,48 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What the judgements on one pair of answers add up to, in one trial."""
+    """Sum of the judgements of two answers to one question in one trial."""
 
     question: str
     a: str
     b: str
     trial: int
     totals: Mapping[str, tuple[float, float]]
-    """Sum of the scores of a and b for each aspect, over a balanced set of judgements."""
+    """For each aspect the summed scores of a and b."""
     n_judgements: int
-    """Judgements in the sums: as many in one order as in the other."""
+    """Judgements in the sums; if balanced, as many in one order as in the other."""
 
     @property
     def total(self) -> tuple[float, float]:
-        """Sum over the aspects."""
+        """Sums over the aspects."""
         return sum(a for a, _ in self.totals.values()), sum(b for _, b in self.totals.values())
 
-    def result(self, aspect: str | None = None) -> Verdict:
-        """Who wins, over all aspects or in one. Sums are compared, so that ties are exact."""
+    def verdict(self, aspect: str | None = None) -> Verdict:
+        """Return the winner, over all aspects or in one. Sums are compared, so ties are exact."""
         a, b = self.total if aspect is None else self.totals[aspect]
         return "a" if a > b else "b" if a < b else "tie"
 
     @property
     def gap(self) -> float:
-        """Mean score of a less that of b, per judgement and aspect, so that 1 is one point of the scale."""
+        """Mean score of a less that of b, per judgement and aspect: 1 is one point of the scale."""
         a, b = self.total
         return (a - b) / (self.n_judgements * len(self.totals)) if self.totals else 0.0
 
 
 def outcomes(judgements: Iterable[Judgement], a: str, b: str, *, balanced: bool = True) -> list[Outcome]:
-    """Add up the judgements of two methods, by trial, then in the order in which questions first appear.
+    """Sum the judgements of two methods per trial and question.
 
-    Judgements of lists count as well: for them the order is which of the two stands before the other.
+    Listwise judgements count as well; their order is which of the two methods is shown before the other.
 
     Args:
-        judgements: of one protocol and one judge; those on other methods are passed over.
+        judgements: of one protocol and one judge; those of other methods are ignored.
         a: one method.
-        b: the other; the same name would have no meaning.
-        balanced: use only as many judgements in one order as there are in the other, the lowest repeats first, so
-            that a preference for a position cancels out. A question with judgements in one order only is left out.
+        b: the other method.
+        balanced: use equally many judgements in both orders, lowest repeats first, so that position bias cancels out.
+            A question judged in one order only is left out.
+
+    Returns:
+        By trial, then in the order in which questions first appear.
 
     Raises:
         ValueError: if both methods are the same.
@@ -125,11 +139,11 @@ def outcomes(judgements: Iterable[Judgement], a: str, b: str, *, balanced: bool 
             if one.scores:
                 group[one.methods.index(b) < one.methods.index(a)].append(one)
     found = []
-    places = {question: i for i, question in enumerate(dict.fromkeys(q for _, q in groups))}
-    for trial, question in sorted(groups, key=lambda key: (key[0], places[key[1]])):
-        forth, back = groups[trial, question]
-        n = min(len(forth), len(back)) if balanced else max(len(forth), len(back))
-        used = [v for side in (forth, back) for v in sorted(side, key=lambda v: v.repeat)[:n]]
+    position = {question: i for i, question in enumerate(dict.fromkeys(q for _, q in groups))}
+    for trial, question in sorted(groups, key=lambda key: (key[0], position[key[1]])):
+        a_first, b_first = groups[trial, question]
+        n = min(len(a_first), len(b_first)) if balanced else max(len(a_first), len(b_first))
+        used = [v for order in (a_first, b_first) for v in sorted(order, key=lambda v: v.repeat)[:n]]
         if used:
             found.append(
                 Outcome(
@@ -144,40 +158,34 @@ def outcomes(judgements: Iterable[Judgement], a: str, b: str, *, balanced: bool 
     return found
 
 
-def by_order(judgements: Iterable[Judgement], a: str, b: str) -> tuple[list[Verdict], list[Verdict]]:
-    """Results with a shown first and with b shown first, of the same question, judge, trial and repeat.
+def verdicts_by_order(judgements: Iterable[Judgement], a: str, b: str) -> tuple[list[Verdict], list[Verdict]]:
+    """Return the verdicts with a shown first and those with b shown first, matched pair by pair.
 
-    For `agreement.order_consistency`; a judgement without its counterpart is left out.
+    Two judgements match if question, judge, trial and repeat are the same; unmatched ones are left out. The result is
+    meant for `agreement.order_consistency`.
     """
-    seen: dict[tuple[str, str, int, int], dict[str, Verdict]] = {}
+    matched: dict[tuple[str, str, int, int], dict[str, Verdict]] = {}
     for one in judgements:
         if len(one.methods) == 2 and set(one.methods) == {a, b} and one.scores:
             total = dict(zip(one.methods, map(sum, zip(*one.scores.values(), strict=True)), strict=True))
-            result: Verdict = "a" if total[a] > total[b] else "b" if total[b] > total[a] else "tie"
-            seen.setdefault((one.question, one.judge, one.trial, one.repeat), {})[one.methods[0]] = result
-    both = [group for group in seen.values() if len(group) == 2]
+            verdict: Verdict = "a" if total[a] > total[b] else "b" if total[b] > total[a] else "tie"
+            matched.setdefault((one.question, one.judge, one.trial, one.repeat), {})[one.methods[0]] = verdict
+    both = [group for group in matched.values() if len(group) == 2]
     return [group[a] for group in both], [group[b] for group in both]
 
 
-def judged(
-    empty: Judgement, judge: Callable[[], Mapping[str, tuple[float, ...]]], keep: Callable[[Judgement], None]
+def ask_judge(
+    unscored: Judgement,
+    judge: Callable[[], Mapping[str, tuple[float, ...]]],
+    on_judgement: Callable[[Judgement], None],
 ) -> Judgement:
-    """Ask a judge for the scores of a judgement, and hand it on at once; one without scores says why."""
+    """Get the scores of a judgement from a judge, and report it at once; an unusable reply becomes a `problem`."""
     try:
-        found = replace(empty, scores=judge())
+        found = replace(unscored, scores=judge())
     except UnusableReply as error:
-        found = replace(empty, problem=str(error))
-    keep(found)
+        found = replace(unscored, problem=str(error))
+    on_judgement(found)
     return found
-
-
-def pairs_of(methods: Sequence[str]) -> list[tuple[str, str]]:
-    """Every pair of methods, each once, in the order given.
-
-    >>> pairs_of(["a", "b", "c"])
-    [('a', 'b'), ('a', 'c'), ('b', 'c')]
-    """
-    return [(a, b) for i, a in enumerate(methods) for b in methods[i + 1 :]]
 
 
 def _totals(judgements: Sequence[Judgement], a: str, b: str) -> dict[str, tuple[float, float]]:

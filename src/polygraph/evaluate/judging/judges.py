@@ -1,4 +1,4 @@
-"""Chat models as judges, one for each protocol."""
+"""Chat models as judges."""
 
 from collections.abc import Mapping, Sequence
 
@@ -12,22 +12,22 @@ from polygraph.tasks.judge import (
     score_pair,
 )
 
-_FAMILY = {
+_COMMON_CRITERIA = {
     "comprehensiveness": "how much detail it gives to cover all sides of the question",
     "diversity": "how varied and rich it is in views and insights",
     "empowerment": "how well it helps the reader to understand and to judge",
 }
 CRITERIA: Mapping[str, Mapping[str, str]] = {
-    "lightrag": {**_FAMILY, "overall": "which is better, all criteria together"},
-    "fg-rag": {**_FAMILY, "overall": "which is better, all criteria together"},
+    "lightrag": {**_COMMON_CRITERIA, "overall": "which is better, all criteria together"},
+    "fg-rag": {**_COMMON_CRITERIA, "overall": "which is better, all criteria together"},
     "rag-vs-graphrag": {
         "comprehensiveness": "how completely it covers the question",
         "global diversity": "how many views it brings together, those of other countries and cultures included",
     },
-    "benchmark-qed": {**_FAMILY, "relevance": "how well what it says belongs to the question"},
+    "benchmark-qed": {**_COMMON_CRITERIA, "relevance": "how well what it says belongs to the question"},
 }
-"""What each win/lose protocol asks for. The diversity of "RAG vs. GraphRAG" also means international breadth, which
-that of the others does not: they must not be pooled."""
+"""Criteria of the win/lose protocols. The diversity of "RAG vs. GraphRAG" includes international breadth, which that of
+the others does not: do not pool them."""
 _UNIQUE = {
     "relevance": "which statements answer more of the question",
     "insight": "which statements tell the reader more that is worth knowing",
@@ -35,7 +35,7 @@ _UNIQUE = {
 _NOTHING = "(nothing that the other answer does not say)"
 
 
-class ModelJudge:
+class ChatPairJudge:
     """A chat model that judges two answers by one protocol."""
 
     def __init__(self, chat: ChatModel, calls: Calls, protocol: str, *, temperature: float = 0.7) -> None:
@@ -46,14 +46,14 @@ class ModelJudge:
 
     @property
     def name(self) -> str:
-        """That of the model."""
+        """Name of the model."""
         return self._chat.name
 
     def __call__(self, question: str, first: str, second: str, sample: int) -> Scores:
-        """Judge two answers in the order shown: one call, with `differential` two.
+        """Judge two answers in the order shown: one call, or two with `differential`.
 
         Raises:
-            UnusableReply: if no scores could be had.
+            UnusableReply: if the model gave no scores.
         """
         if self._protocol == "unbiased":
             return score_pair(
@@ -61,7 +61,7 @@ class ModelJudge:
             )
         if self._protocol == "differential":
             return self._differential(question, first, second, sample)
-        # Each criterion of benchmark-qed is a call of its own; one reply with all of them says the same for less.
+        # benchmark-qed makes one call per criterion; one reply with all criteria is cheaper.
         return choose_winner(
             question,
             first,
@@ -75,8 +75,8 @@ class ModelJudge:
         )
 
     def _differential(self, question: str, first: str, second: str, sample: int) -> Scores:
-        """Judge only what one answer says and the other does not (benchmark-qed); nothing unique is a tie."""
-        # The statements are told apart once, whatever the order: the call is the same for both.
+        """Judge only the statements unique to one answer (benchmark-qed); without any, the result is a tie."""
+        # Sorted, so that both orders share one call.
         low, high = sorted((first, second))
         found = find_differences(question, low, high, self._chat, self._calls)
         unique = {low: found.only_first, high: found.only_second}
@@ -95,7 +95,7 @@ class ModelJudge:
         )
 
 
-class ListJudge:
+class ChatListwiseJudge:
     """A chat model that scores the answers of all methods at once."""
 
     def __init__(self, chat: ChatModel, calls: Calls, *, temperature: float = 0.7) -> None:
@@ -105,11 +105,15 @@ class ListJudge:
 
     @property
     def name(self) -> str:
-        """That of the model."""
+        """Name of the model."""
         return self._chat.name
 
     def __call__(self, question: str, answers: Sequence[str], sample: int) -> Scores:
-        """Score all answers in the order shown; one call."""
+        """Score all answers in the order shown, in one call.
+
+        Raises:
+            UnusableReply: if the model gave no scores.
+        """
         return score_list(
             question, answers, self._chat, self._calls, temperature=self._temperature, sample=sample
         )

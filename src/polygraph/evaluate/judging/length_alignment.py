@@ -1,8 +1,8 @@
-"""Answers of equal length, so that a judge who likes long ones has nothing to like.
+"""Length alignment: two answers of about equal length, so that a judge's preference for length has no effect.
 
-Zeng et al. (arXiv:2506.06331), section 4.2: the shorter answer is written again from its own context with the
-length of the longer one as its target; if that fails several times, the missing words are appended; if that fails
-too, the pair is discarded. The paper does not say how many attempts; we make three.
+Zeng et al. (arXiv:2506.06331), section 4.2: the shorter answer is rewritten from its own context with the length of the
+longer one as target; if several attempts fail, the missing words are appended; if that fails too, the pair is
+discarded. The paper does not give the number of attempts; here it is three.
 """
 
 import re
@@ -12,21 +12,22 @@ from typing import Literal, TypeAlias
 
 _CJK = re.compile(r"[぀-ヿ㐀-䶿一-鿿豈-﫿가-힯]")
 TOLERANCE = 10
-"""Words by which two answers may differ (section 4.2)."""
+"""Largest difference in words between two aligned answers (section 4.2)."""
 ATTEMPTS = 3
-"""Times that the shorter answer is written again ("several")."""
+"""Attempts to rewrite the shorter answer (the paper says "several")."""
 
-How: TypeAlias = Literal["free", "regenerated", "forced", "discarded", "refused"]
-"""How a pair came to its lengths.
+AlignmentStatus: TypeAlias = Literal["free", "regenerated", "forced", "discarded", "refused"]
+"""How a pair was aligned.
 
-`free`: they were of equal length as they came. `discarded`: they never became so, and are not judged. `refused`: one
-of them refuses to answer, and both are judged as they came: a refusal that is written out to the length of an answer is
-an answer, or a refusal with padding, and neither is what the method said.
+`free`: the lengths were equal from the start. `regenerated`: the shorter answer was rewritten. `forced`: missing words
+were appended. `discarded`: alignment failed, and the pair is not judged. `refused`: one answer is a refusal, and both
+are judged as they are; a refusal rewritten to the length of an answer would be an answer or padding, not what the
+method said.
 """
 
 
 def count_words(text: str) -> int:
-    """Words between white space; each character of Chinese, Japanese and Korean script counts as one.
+    """Count words separated by white space; each Chinese, Japanese or Korean character counts as a word.
 
     >>> count_words("Mara lit the lamp."), count_words("谁建造了灯塔？")
     (4, 6)
@@ -36,7 +37,7 @@ def count_words(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Aligned:
+class AlignedPair:
     """Two answers to one question, of about equal length."""
 
     question: str
@@ -45,58 +46,60 @@ class Aligned:
     texts: tuple[str, str]
     words: tuple[int, int]
     attempts: int
-    """Times that an answer was written again."""
-    how: How
+    """How often an answer was rewritten."""
+    how: AlignmentStatus
 
 
-def align(
+def unaligned_pair(
+    question: str, methods: tuple[str, str], texts: tuple[str, str], how: AlignmentStatus, attempts: int = 0
+) -> AlignedPair:
+    """Return a record of two answers as they are."""
+    words = (count_words(texts[0]), count_words(texts[1]))
+    return AlignedPair(
+        question=question, a=methods[0], b=methods[1], texts=texts, words=words, attempts=attempts, how=how
+    )
+
+
+def align_lengths(
     question: str,
     methods: tuple[str, str],
     texts: tuple[str, str],
     *,
-    write: Callable[[str, int, int], str],
+    rewrite: Callable[[str, int, int], str],
     append: Callable[[str, str, int], str],
     tolerance: int = TOLERANCE,
     attempts: int = ATTEMPTS,
-) -> Aligned:
+) -> AlignedPair:
     """Bring two answers to about the same length.
 
     Args:
         question: its id.
         methods: a and b.
-        texts: their free answers.
-        write: answers again: method, target in words, number of the attempt from 0.
-        append: lengthens an answer without changing what it says: method, text, missing words.
-        tolerance: words by which they may differ in the end.
-        attempts: times that the shorter answer is written again. The target stays the length of the longer
-            free answer; an attempt that is nearer to it than the best so far is kept.
+        texts: their original answers.
+        rewrite: writes an answer again, given method, target in words, and number of the attempt from 0.
+        append: lengthens an answer without changing what it says, given method, text, and missing words.
+        tolerance: largest difference in words in the end.
+        attempts: how often the shorter answer is rewritten. The target stays the length of the longer original; an
+            attempt closer to it than the best so far is kept.
     """
+    current = list(texts)
+    words = [count_words(text) for text in current]
 
-    def made(pair: list[str], how: How, n: int) -> Aligned:
-        return Aligned(
-            question=question,
-            a=methods[0],
-            b=methods[1],
-            texts=(pair[0], pair[1]),
-            words=(count_words(pair[0]), count_words(pair[1])),
-            attempts=n,
-            how=how,
-        )
+    def made(how: AlignmentStatus, n: int) -> AlignedPair:
+        return unaligned_pair(question, methods, (current[0], current[1]), how, n)
 
-    now = list(texts)
-    words = [count_words(text) for text in now]
     if abs(words[0] - words[1]) <= tolerance:
-        return made(now, "free", 0)
+        return made("free", 0)
     short = 0 if words[0] < words[1] else 1
     target = words[1 - short]
     for attempt in range(attempts):
-        text = write(methods[short], target, attempt)
+        text = rewrite(methods[short], target, attempt)
         if abs(count_words(text) - target) < abs(words[short] - target):
-            now[short], words[short] = text, count_words(text)
+            current[short], words[short] = text, count_words(text)
         if abs(words[0] - words[1]) <= tolerance:
-            return made(now, "regenerated", attempt + 1)
-    # An answer that overshot is now the longer one: what lacks words is the other.
+            return made("regenerated", attempt + 1)
+    # An answer that overshot the target is the longer one now, and the other lacks words.
     short = 0 if words[0] < words[1] else 1
-    now[short] = append(methods[short], now[short], words[1 - short] - words[short])
-    fits = abs(count_words(now[0]) - count_words(now[1])) <= tolerance
-    return made(now, "forced" if fits else "discarded", attempts)
+    current[short] = append(methods[short], current[short], words[1 - short] - words[short])
+    fits = abs(count_words(current[0]) - count_words(current[1])) <= tolerance
+    return made("forced" if fits else "discarded", attempts)

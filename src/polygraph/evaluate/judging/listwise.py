@@ -1,68 +1,71 @@
-"""Judging the answers of all methods in one pass, in balanced orders.
+"""Listwise judging: the answers of all methods scored in one reply, in balanced orders.
 
-The unbiased paper (arXiv:2506.06331, section 6) names this as the way on: pairs grow with the square of the methods,
-lists do not, and scores tell how far answers differ, not only who wins.
+Zeng et al. (arXiv:2506.06331), section 6, name it as future work: the number of pairs grows with the square of the
+methods and that of lists does not, and scores show how much answers differ, not only which one wins.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from polygraph.evaluate.judging.judgements import Judgement, judged
-from polygraph.evaluate.judging.pairwise import Run
+from polygraph.evaluate.judging.judgements import Judgement, ParallelMap, ask_judge
 from polygraph.tasks.judge import Scores
 
 PROTOCOL = "listwise"
 
 
-class Lister(Protocol):
+class ListwiseJudge(Protocol):
     """Scores any number of answers in the order shown."""
 
     @property
     def name(self) -> str:
-        """Identifies the judge in the records."""
+        """Name of the judge in the records."""
 
     def __call__(self, question: str, answers: Sequence[str], sample: int) -> Scores:
-        """One score per answer and aspect."""
+        """Return one score per answer and aspect.
+
+        Raises:
+            UnusableReply: if the judge gave no scores.
+        """
 
 
 def balanced_orders(n: int) -> list[tuple[int, ...]]:
-    """Orders in which each item stands in each place equally often, and before each other item half of the time.
+    """Return orders in which each item is in each position equally often, and before each other item half of the time.
 
-    The rotations of the items, and of their reverse: ``2 n`` orders, for two items the two there are.
+    They are the rotations of the items and of their reverse: ``2 n`` orders, or the two there are of two items.
 
     >>> balanced_orders(3)
     [(0, 1, 2), (1, 2, 0), (2, 0, 1), (2, 1, 0), (1, 0, 2), (0, 2, 1)]
     """
-    forth = list(range(n))
-    back = forth[::-1]
-    return list(dict.fromkeys(tuple(row[i:] + row[:i]) for row in (forth, back) for i in range(n)))
+    forward = list(range(n))
+    backward = forward[::-1]
+    return list(dict.fromkeys(tuple(row[i:] + row[:i]) for row in (forward, backward) for i in range(n)))
 
 
 def judge_lists(
     questions: Mapping[str, str],
     answers: Mapping[tuple[str, str], str],
     methods: Sequence[str],
-    judge: Lister,
+    judge: ListwiseJudge,
     *,
-    run: Run,
+    run: ParallelMap,
     trials: int = 1,
-    keep: Callable[[Judgement], None] = lambda _: None,
+    on_judgement: Callable[[Judgement], None] = lambda _: None,
     done: Iterable[Judgement] = (),
 ) -> list[Judgement]:
-    """Have the answers of all methods scored together, in every balanced order.
+    """Judge the answers of all methods together, in every balanced order.
 
     Args:
         questions: text by id, in order.
-        answers: by question and method.
+        answers: text by question and method.
         methods: at least two.
-        judge: whom to ask.
-        run: applies a function to items, in parallel if it likes.
+        judge: gives the scores.
+        run: applies a function to judgements, possibly in parallel (`Calls.map`).
         trials: rounds over all questions.
-        keep: given each judgement as soon as it is there, from any thread.
-        done: judgements of an earlier run; they are not asked for again.
+        on_judgement: called with each judgement as soon as it exists, from any thread.
+        done: judgements of an earlier run, which are not repeated.
 
     Returns:
-        New judgements, ``2 n`` for each question and trial, by trial, question, order.
+        New judgements, ``2 n`` per question and trial, by trial, question, order.
     """
     known = {one.key for one in done}
     wanted = [
@@ -78,8 +81,10 @@ def judge_lists(
         for order in balanced_orders(len(methods))
     ]
 
-    def work(empty: Judgement) -> Judgement:
-        shown = [answers[empty.question, method] for method in empty.methods]
-        return judged(empty, lambda: judge(questions[empty.question], shown, empty.trial), keep)
+    def work(unscored: Judgement) -> Judgement:
+        shown = [answers[unscored.question, method] for method in unscored.methods]
+        return ask_judge(
+            unscored, lambda: judge(questions[unscored.question], shown, unscored.trial), on_judgement
+        )
 
     return list(run(work, [one for one in wanted if one.key not in known]))

@@ -1,8 +1,8 @@
-"""Judges with known faults, and studies with a known truth: the evaluator is itself tested.
+"""Simulated judges with known biases, and simulated studies with a known truth, to test the evaluation itself.
 
-A simulated judge has an impression of each answer: its true quality, a bonus for the place in front, a bonus for
-length, and noise that is new in every call. The faults are given as they are measured: in points of the win rate
-between equal answers (arXiv:2506.06331, figures 2 and 6).
+A simulated judge perceives each answer as its true quality plus a bonus for the first position, a bonus for length, and
+noise that is new in every call. Biases are given as they are measured: in points of the win rate between equal answers
+(arXiv:2506.06331, figures 2 and 6).
 """
 
 import hashlib
@@ -16,10 +16,11 @@ import numpy as np
 
 from polygraph.evaluate.judging.judgements import outcomes
 from polygraph.evaluate.judging.length_alignment import TOLERANCE
-from polygraph.evaluate.judging.pairwise import Design, Pair, judge_pairs
-from polygraph.evaluate.reports.findings import ALPHA
+from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, judge_pairs
 from polygraph.evaluate.statistics.bootstrap import bootstrap_differences
-from polygraph.evaluate.statistics.paired_tests import paired_test, power_of
+from polygraph.evaluate.statistics.multiple_testing import ALPHA
+from polygraph.evaluate.statistics.paired_tests import paired_test
+from polygraph.evaluate.statistics.power import power_analysis
 from polygraph.tasks.judge import ASPECTS, HIGHEST, Scores
 
 S = TypeVar("S")
@@ -30,39 +31,39 @@ _MIDDLE = 2.5
 """Score of an answer of quality 0."""
 
 
-def offset(points: float) -> float:
-    """By how much one answer must stand out, in standard deviations of the noise, to win by so many points.
+def lead_of_points(points: float) -> float:
+    """Return the lead, in standard deviations of the noise, with which an answer wins by so many points.
 
-    >>> round(offset(50.0), 3)
+    >>> round(lead_of_points(50.0), 3)
     0.674
     """
     return NormalDist().inv_cdf((1 + points / 100) / 2)
 
 
-def points(offset: float) -> float:
-    """The inverse of `offset`: win rate less loss rate, in points.
+def points_of_lead(lead: float) -> float:
+    """Return the win rate less the loss rate, in points, of a lead; the inverse of `lead_of_points`.
 
-    >>> round(points(0.674))
+    >>> round(points_of_lead(0.674))
     50
     """
-    return 100 * erf(offset / sqrt(2))
+    return 100 * erf(lead / sqrt(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Faults:
-    """What is wrong with a judge."""
+class JudgeBias:
+    """Biases and noise of a simulated judge."""
 
     position: float = 30.0
-    """Points by which the answer in front beats an equal one."""
+    """Points by which the answer shown first beats an equal one."""
     length: float = 50.0
     """Points by which an answer that is 25 words longer beats an equal one."""
     noise: float = 1.0
-    """Standard deviation of the difference of two impressions, in points of the scale."""
+    """Standard deviation of the difference of two perceived qualities, in points of the scale."""
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedAnswer:
-    """An answer of which only quality and length are known; its text is a name for it."""
+    """An answer with known quality and length; its text is its name."""
 
     name: str
     quality: float
@@ -71,130 +72,136 @@ class SimulatedAnswer:
 
 
 class SimulatedJudge:
-    """A judge with faults. The same texts, sample and seed always get the same scores."""
+    """A judge with known biases. The same texts, sample and seed always get the same scores."""
 
     name = "simulated"
 
-    def __init__(self, answers: Mapping[str, SimulatedAnswer], faults: Faults, seed: int = 0) -> None:
+    def __init__(self, answers: Mapping[str, SimulatedAnswer], bias: JudgeBias, seed: int = 0) -> None:
         self._answers = answers
-        self._faults = faults
+        self._bias = bias
         self._seed = seed
 
     def __call__(self, question: str, first: str, second: str, sample: int) -> Scores:
         """Score two answers by name."""
         one, other = self._answers[first], self._answers[second]
-        faults = self._faults
-        lead = offset(faults.position) + offset(faults.length) / 25 * (one.words - other.words)
+        bias = self._bias
+        lead = lead_of_points(bias.position) + lead_of_points(bias.length) / 25 * (one.words - other.words)
         lead += one.quality - other.quality
         rng = np.random.default_rng(_number(f"{self._seed}|{question}|{first}|{second}|{sample}"))
-        # Half of the lead for the one, half against the other; the noise of the difference has the size asked for.
-        noise = rng.normal(0.0, faults.noise / sqrt(2), size=2)
-        impressions = (faults.noise * lead / 2 + noise[0], -faults.noise * lead / 2 + noise[1])
+        # Half of the lead goes to each answer; the noise of the difference has the given standard deviation.
+        noise = rng.normal(0.0, bias.noise / sqrt(2), size=2)
+        perceived = (bias.noise * lead / 2 + noise[0], -bias.noise * lead / 2 + noise[1])
         spread = rng.normal(0.0, 0.3, size=(len(ASPECTS), 2))
-        raw = np.clip(np.round(_MIDDLE + np.asarray(impressions) + spread), 0, HIGHEST)
+        raw = np.clip(np.round(_MIDDLE + np.asarray(perceived) + spread), 0, HIGHEST)
         return {aspect: (float(raw[i, 0]), float(raw[i, 1])) for i, aspect in enumerate(ASPECTS)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Truth:
-    """How two simulated methods differ."""
+class SimulatedStudy:
+    """The true difference between two simulated methods, A and B."""
 
     n: int = 150
     """Questions."""
     gap: float = 0.0
-    """Points by which A beats B before a judge without faults."""
+    """Points by which A beats B before an unbiased judge."""
     longer: float = 0.0
-    """Words by which answers of A are longer on the average."""
+    """Mean number of words by which A's answers are longer."""
     spread: float = 25.0
     """Standard deviation of the length of answers, in words."""
-    left: float = 0.0
-    """Words by which every answer of A stays shorter once it is aligned: a generator that always misses its target."""
+    shortfall: float = 0.0
+    """Words by which every aligned answer of A is shorter: a generator that always misses its target."""
     questions: float = 0.5
-    """Standard deviation of the difference in quality from question to question, in that of the judge's noise."""
+    """Standard deviation over questions of the difference in quality, in units of the judge's noise."""
 
 
-def usual_win_rate(truth: Truth, faults: Faults, seed: int) -> float:
-    """The usual protocol: A in front, one judgement for each question, no tie. Returns the share that A wins.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimulatedResult:
+    """Conclusions of both protocols from one simulated study."""
 
-    Equal totals go to the answer in front, since a winner must be named.
+    single_order_win_rate: float
+    """Win rate of A by the single-order protocol, usually read as "better" above one half."""
+    relative: float
+    """Relative win rate of A by the unbiased protocol."""
+    differs: bool
+    """Whether the unbiased protocol declares one method better, by the rule of the report."""
+    detectable: float
+    """Relative win rate that the study can detect with a power of 0.95."""
+
+
+def single_order_win_rate(study: SimulatedStudy, bias: JudgeBias, seed: int) -> float:
+    """Return the win rate of A by the single-order protocol: A first, one judgement per question, no ties.
+
+    Equal totals go to the answer shown first, since a winner must be named.
     """
-    answers = _answers(truth, seed, aligned=False)
-    judge = SimulatedJudge(_by_name(answers), faults, seed)
+    answers = _answers(study, seed, aligned=False)
+    judge = SimulatedJudge(_by_name(answers), bias, seed)
     wins = 0
     for n, (a, b) in enumerate(answers):
         scores = judge(f"q{n}", a.name, b.name, 0)
         wins += sum(s[0] for s in scores.values()) >= sum(s[1] for s in scores.values())
-    return wins / truth.n
+    return wins / study.n
 
 
-def unbiased_gaps(truth: Truth, faults: Faults, seed: int, how: Design) -> dict[str, list[float]]:
-    """Our protocol on answers of equal length: per question the result of each trial, 1, 0 or -1 for A."""
-    answers = _answers(truth, seed, aligned=True)
-    judge = SimulatedJudge(_by_name(answers), faults, seed)
+def unbiased_results(
+    study: SimulatedStudy, bias: JudgeBias, seed: int, design: JudgingDesign
+) -> dict[str, list[float]]:
+    """Return the result of each trial by question under the unbiased protocol: 1, 0 or -1 for A."""
+    answers = _answers(study, seed, aligned=True)
+    judge = SimulatedJudge(_by_name(answers), bias, seed)
     pairs = [
-        Pair(question=f"q{n}", text=f"q{n}", a="A", b="B", answers=(a.name, b.name))
+        AnswerPair(question=f"q{n}", text=f"q{n}", a="A", b="B", answers=(a.name, b.name))
         for n, (a, b) in enumerate(answers)
     ]
-    judged = judge_pairs(pairs, judge, how, run=_one_after_another)
-    worth = {"a": 1.0, "tie": 0.0, "b": -1.0}
+    judgements = judge_pairs(pairs, judge, design, run=_sequential_map)
+    sign = {"a": 1.0, "tie": 0.0, "b": -1.0}
     found: dict[str, list[float]] = {}
-    for outcome in outcomes(judged, "A", "B"):
-        found.setdefault(outcome.question, []).append(worth[outcome.result()])
+    for outcome in outcomes(judgements, "A", "B"):
+        found.setdefault(outcome.question, []).append(sign[outcome.verdict()])
     return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reading:
-    """What both protocols conclude from one simulated study."""
-
-    usual: float
-    """Win rate of A by the usual protocol, which is read as it stands: above one half is better."""
-    relative: float
-    """Relative win rate of A by the unbiased protocol."""
-    differs: bool
-    """Whether the unbiased protocol says that one method is better, by the rule of the report."""
-    detectable: float
-    """Relative win rate that the study says it can tell from noise, with a power of 0.95."""
-
-
-def read_study(truth: Truth, faults: Faults, seed: int, how: Design) -> Reading:
-    """Judge one simulated study by both protocols, and read each as its users do.
+def simulate_study(
+    study: SimulatedStudy, bias: JudgeBias, seed: int, design: JudgingDesign
+) -> SimulatedResult:
+    """Judge one simulated study by both protocols.
 
     Raises:
         MissingExtra: without the extra `eval`.
     """
-    rows = unbiased_gaps(truth, faults, seed, how)
+    rows = unbiased_results(study, bias, seed, design)
     values = np.asarray([np.mean(results) for results in rows.values()])
     [interval] = bootstrap_differences(values[:, None], np.random.default_rng(seed))
     p = paired_test(values.tolist(), [0.0] * len(values)).p
     deviation = float(values.std(ddof=1))
-    return Reading(
-        usual=usual_win_rate(truth, faults, seed),
+    return SimulatedResult(
+        single_order_win_rate=single_order_win_rate(study, bias, seed),
         relative=interval.mean,
         differs=p < ALPHA and (interval.low > 0 or interval.high < 0),
-        detectable=power_of(deviation, len(values), power=0.95).detectable if deviation else 0.0,
+        detectable=power_analysis(deviation, len(values), power=0.95).detectable if deviation else 0.0,
     )
 
 
-def _answers(truth: Truth, seed: int, *, aligned: bool) -> list[tuple[SimulatedAnswer, SimulatedAnswer]]:
-    rng = np.random.default_rng([seed, truth.n])
-    # The gap is meant over questions too, whose difficulty differs for the methods.
-    mean = offset(truth.gap) * sqrt(1 + truth.questions**2)
-    quality = rng.normal(mean, truth.questions, size=truth.n)
-    a = np.rint(rng.normal(_WORDS + truth.longer, truth.spread, size=truth.n))
-    b = np.rint(rng.normal(_WORDS, truth.spread, size=truth.n))
+def _answers(
+    study: SimulatedStudy, seed: int, *, aligned: bool
+) -> list[tuple[SimulatedAnswer, SimulatedAnswer]]:
+    rng = np.random.default_rng([seed, study.n])
+    # The gap is defined over questions, whose difficulty differs between the methods.
+    mean = lead_of_points(study.gap) * sqrt(1 + study.questions**2)
+    quality = rng.normal(mean, study.questions, size=study.n)
+    a = np.rint(rng.normal(_WORDS + study.longer, study.spread, size=study.n))
+    b = np.rint(rng.normal(_WORDS, study.spread, size=study.n))
     if aligned:
-        # The shorter one is written anew and misses the target by chance, within the tolerance.
-        miss = np.clip(np.rint(rng.normal(0.0, TOLERANCE / 2, size=truth.n)), -TOLERANCE, TOLERANCE)
+        # The rewritten, shorter answer misses the target at random within the tolerance.
+        miss = np.clip(np.rint(rng.normal(0.0, TOLERANCE / 2, size=study.n)), -TOLERANCE, TOLERANCE)
         a, b = np.where(a < b, b + miss, a), np.where(a < b, b, a + miss)
-        if truth.left:
-            a = b - truth.left
+        if study.shortfall:
+            a = b - study.shortfall
     return [
         (
             SimulatedAnswer(f"A{n}", float(quality[n]) / 2, int(a[n])),
             SimulatedAnswer(f"B{n}", -float(quality[n]) / 2, int(b[n])),
         )
-        for n in range(truth.n)
+        for n in range(study.n)
     ]
 
 
@@ -202,7 +209,7 @@ def _by_name(answers: Sequence[tuple[SimulatedAnswer, SimulatedAnswer]]) -> dict
     return {answer.name: answer for pair in answers for answer in pair}
 
 
-def _one_after_another(work: Callable[[S], T], items: Sequence[S]) -> Iterable[T]:
+def _sequential_map(work: Callable[[S], T], items: Sequence[S]) -> Iterable[T]:
     return map(work, items)
 
 

@@ -1,1 +1,1 @@
-"""What an answer or a ranking scores against a gold standard."""
+"""Scores of answers and rankings against a gold standard."""

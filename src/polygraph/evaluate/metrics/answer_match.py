@@ -1,23 +1,68 @@
-"""How near an answer comes to the gold answers, by strings; `overlap` and `semantics` have what needs libraries.
+"""String metrics of an answer against gold answers.
 
-Every function takes one prediction and all gold answers, each of which is right, and gives a number in [0, 1].
+Each metric takes one prediction and all gold answers, any of which is correct, and returns a number in [0, 1].
 """
 
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from polygraph.evaluate.tokens_of_answers import answer_tokens, contains, normalised
-
+_ARTICLES = frozenset({"a", "an", "the"})
+# Scripts that do not separate words by spaces: every character counts as a word.
+_UNSPACED = re.compile(
+    "([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+    "\U00020000-\U0003ffff])"
+)
+_ASCII_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _SPECIAL = frozenset({"yes", "no", "noanswer"})
 _NO_ANSWER = ("insufficient information", "not enough information", "cannot be answered", "no answer")
 _OPTION = re.compile(r"\(?([a-z])\)?(?=[.,:;)\n]|$)")
 _NAMED_OPTION = re.compile(r"\b(?:answer|option|choice)\b(?: is|:)?\s*\(?([a-z])\)?(?=[\s.,:;)]|$)")
 _OPTIONS = re.compile(r"[(]?[A-H][)]?(?:\s*(?:[,;/&，、；]|\band\b)\s*[(]?[A-H][)]?)*(?=\s*(?:[.:;\n。]|$))")
-"""Options that an answer begins with, such as "A, C" or "(A) and (C)."."""
-_LONGEST = 20_000
-"""Characters of a prediction that are looked at."""
+"""Options at the beginning of an answer, such as "A, C" or "(A) and (C)."."""
+_MAX_CHARACTERS = 20_000
+"""Characters of a prediction that are read."""
+
+
+def answer_tokens(text: str) -> list[str]:
+    """Split an answer into tokens by SQuAD's normalisation.
+
+    Rajpurkar et al. (2016), official script: lower case, punctuation removed (not replaced by a space), the articles
+    a, an, the removed, split at white space. Two additions: punctuation is Unicode's, not only ASCII's, and each
+    character of a script without spaces is a token; otherwise a Chinese answer would be a single token.
+
+    >>> answer_tokens("The  U.S. Navy's ship")
+    ['us', 'navys', 'ship']
+    >>> answer_tokens("水稻 OsDREB1C")
+    ['水', '稻', 'osdreb1c']
+    """
+    lowered = unicodedata.normalize("NFC", text).lower()
+    kept = "".join(
+        c for c in lowered if c not in _ASCII_PUNCTUATION and not unicodedata.category(c).startswith("P")
+    )
+    return [token for token in _UNSPACED.sub(r" \1 ", kept).split() if token not in _ARTICLES]
+
+
+def normalise_answer(text: str) -> str:
+    """Normalise an answer: its tokens joined by spaces.
+
+    >>> normalise_answer("An Answer.")
+    'answer'
+    """
+    return " ".join(answer_tokens(text))
+
+
+def contains_answer(text: str, answer: str) -> bool:
+    """Return whether a text contains an answer as consecutive whole tokens.
+
+    Both must be normalised. No text contains an empty answer.
+
+    >>> contains_answer("woman of war", "man"), contains_answer("a man of war", "man of")
+    (False, True)
+    """
+    return bool(answer) and f" {answer} " in f" {text} "
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,35 +75,33 @@ class PRF:
 
 
 def exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """1 if the prediction equals a gold answer after SQuAD's normalisation.
-
-    Rajpurkar et al. (2016). Chinese and other scripts without spaces are compared by character.
+    """Return 1 if the prediction equals a gold answer after SQuAD's normalisation (Rajpurkar et al., 2016).
 
     >>> exact_match("The Beatles.", ["Beatles"])
     1.0
     """
-    return float(normalised(prediction) in map(normalised, golds))
+    return float(normalise_answer(prediction) in map(normalise_answer, golds))
 
 
 def sub_exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """1 if a gold answer stands in the prediction as whole tokens in a row (sub-EM, "contain").
+    """Return 1 if the prediction contains a gold answer as consecutive whole tokens (sub-EM, "contain").
 
     >>> sub_exact_match("It was Paul McCartney who wrote it", ["McCartney"])
     1.0
     >>> sub_exact_match("a woman", ["man"])
     0.0
     """
-    text = normalised(prediction[:_LONGEST])
-    return float(any(contains(text, normalised(gold)) for gold in golds))
+    text = normalise_answer(prediction[:_MAX_CHARACTERS])
+    return float(any(contains_answer(text, normalise_answer(gold)) for gold in golds))
 
 
 def token_prf(prediction: str, golds: Sequence[str]) -> PRF:
-    """Precision, recall and F1 of the multisets of tokens, against the gold answer with the best F1.
+    """Return precision, recall and F1 of the token multisets, against the gold answer with the best F1.
 
-    Rajpurkar et al. (2016) with the rule of HotpotQA (Yang et al., 2018): where prediction or gold is "yes", "no" or
-    "noanswer" and they differ, all are 0. Where both are empty after normalisation, all are 1. Where gold and
-    prediction are options of a question with several right ones (SeedBench: "A, C"), their letters are compared: A is
-    no article there.
+    Rajpurkar et al. (2016) with HotpotQA's rule (Yang et al., 2018): if prediction or gold is "yes", "no" or "noanswer"
+    and they differ, all three are 0. If both are empty after normalisation, all are 1. If both are options of a
+    question with several correct ones (SeedBench: "A, C"), letters are compared, and "A" is not an article. Of gold
+    answers with equal F1 the first counts.
 
     >>> token_prf("the cat sat", ["cat"])
     PRF(precision=0.5, recall=1.0, f1=0.6666666666666666)
@@ -67,21 +110,22 @@ def token_prf(prediction: str, golds: Sequence[str]) -> PRF:
     """
     best = PRF(0.0, 0.0, 0.0)
     for gold in golds:
-        chosen, right = _options(prediction[:_LONGEST]), _options(gold, whole=True)
+        chosen, right = _options(prediction[:_MAX_CHARACTERS]), _options(gold, whole=True)
         both = chosen and right
         found = (
-            _prf(chosen, right) if both else _prf(answer_tokens(prediction[:_LONGEST]), answer_tokens(gold))
+            _prf(chosen, right)
+            if both
+            else _prf(answer_tokens(prediction[:_MAX_CHARACTERS]), answer_tokens(gold))
         )
-        # Of equals the first: the order of gold answers is that of the file.
         best = found if found.f1 > best.f1 else best
     return best
 
 
 def accuracy(prediction: str, golds: Sequence[str]) -> float:
-    """1 if the prediction says what a gold answer says; the measure for questions with short answers.
+    """Return 1 if the prediction gives a gold answer: the metric for questions with short answers.
 
-    Yes and no: the first of the two words in the prediction decides. A single letter (multiple choice): the option
-    that the prediction begins with or names. "Insufficient information": the prediction says so. All else:
+    Yes or no: the first of the two words in the prediction decides. A single letter (multiple choice): the option that
+    the prediction begins with or names. "Insufficient information": the prediction says so. Anything else:
     `sub_exact_match`.
 
     >>> accuracy("Yes, both articles say no such thing.", ["no"])
@@ -89,14 +133,14 @@ def accuracy(prediction: str, golds: Sequence[str]) -> float:
     >>> accuracy("The answer is (B).", ["B"])
     1.0
     """
-    return float(any(_says(prediction[:_LONGEST], gold) for gold in golds))
+    return float(any(_gives(prediction[:_MAX_CHARACTERS], gold) for gold in golds))
 
 
 def mhrag_lenient(prediction: str, golds: Sequence[str]) -> float:
-    """1 if prediction and gold share any word: the accuracy of MultiHop-RAG's public script.
+    """Return 1 if prediction and gold share any word: the accuracy of MultiHop-RAG's public script.
 
-    Words are split at white space and lower-cased, punctuation is left on them. So lenient that "the" is enough;
-    only to compare with published numbers, never a headline.
+    Words are split at white space and lower-cased, and keep their punctuation. A shared "the" is enough, so use it only
+    for comparison with published numbers.
 
     >>> mhrag_lenient("the Daily Mail", ["The Verge"])
     1.0
@@ -106,7 +150,7 @@ def mhrag_lenient(prediction: str, golds: Sequence[str]) -> float:
 
 
 def fgrag_exact_match(prediction: str, golds: Sequence[str]) -> float:
-    """1 if the prediction equals a gold answer but for letter case and white space at the ends (FG-RAG).
+    """Return 1 if the prediction equals a gold answer up to letter case and outer white space (FG-RAG).
 
     >>> fgrag_exact_match(" paris", ["Paris"]), fgrag_exact_match("Paris.", ["Paris"])
     (1.0, 0.0)
@@ -128,21 +172,21 @@ def _prf(prediction: Sequence[str], gold: Sequence[str]) -> PRF:
     return PRF(precision, recall, 2 * precision * recall / (precision + recall))
 
 
-def _says(prediction: str, gold: str) -> bool:
-    wanted = normalised(gold)
+def _gives(prediction: str, gold: str) -> bool:
+    wanted = normalise_answer(gold)
     if wanted in ("yes", "no"):
         return next((t for t in answer_tokens(prediction) if t in ("yes", "no")), "") == wanted
     letter = gold.strip(" .()").lower()
     if len(letter) == 1 and letter.isascii() and letter.isalpha():
         return _option(prediction) == letter
     if wanted in _NO_ANSWER:
-        said = normalised(prediction)
-        return any(contains(said, phrase) for phrase in _NO_ANSWER)
-    return contains(normalised(prediction), wanted)
+        text = normalise_answer(prediction)
+        return any(contains_answer(text, phrase) for phrase in _NO_ANSWER)
+    return contains_answer(normalise_answer(prediction), wanted)
 
 
 def _options(text: str, *, whole: bool = False) -> list[str]:
-    """The letters that a text begins with, or is as a whole; none if it is anything else."""
+    """Return the option letters that a text begins with, or with `whole` consists of; sorted, empty if none."""
     stripped = text.strip()
     found = _OPTIONS.match(stripped)
     if found is None or (whole and stripped[found.end() :].strip(" .。")):
@@ -151,7 +195,7 @@ def _options(text: str, *, whole: bool = False) -> list[str]:
 
 
 def _option(prediction: str) -> str:
-    """The option that a prediction begins with or names, in lower case."""
+    """Return the option that a prediction begins with or names, in lower case; empty if none."""
     text = prediction.strip().lower().lstrip("*# ")
     found = _OPTION.match(text) or _NAMED_OPTION.search(text)
     return found[1] if found else ""

@@ -1,16 +1,11 @@
-"""How near answers come to what is known to be right: every metric with its interval, paired tests, and parts.
-
-`gold_answers` has what is right question by question; here is what may be concluded from it.
-"""
+"""Scores of answers against gold answers and reference texts: means with intervals, paired tests, breakdowns."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-from polygraph.evaluate.gold_answers import right_answers
 from polygraph.evaluate.metrics.answer_match import (
     accuracy,
     exact_match,
@@ -18,154 +13,169 @@ from polygraph.evaluate.metrics.answer_match import (
     sub_exact_match,
     token_prf,
 )
-from polygraph.evaluate.metrics.oracle import Cell, Refusals, breakdown, refusals
+from polygraph.evaluate.metrics.cross_table import CellMean, cross_table
+from polygraph.evaluate.metrics.refusals import Refusals, count_refusals
 from polygraph.evaluate.metrics.rouge_bleu import ROUGE_TYPES, bleu, rouge
 from polygraph.evaluate.metrics.semantic_similarity import bert_score, semantic_similarity
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.runs.study_folder import StudyAnswer
-from polygraph.evaluate.runs.study_steps import plain
+from polygraph.evaluate.records import StudyAnswer, strip_citations
 from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_differences, bootstrap_means
-from polygraph.evaluate.statistics.paired_tests import paired_tests
+from polygraph.evaluate.statistics.paired_tests import all_paired_tests
 from polygraph.models import Models
 from polygraph.models.retry import is_local
 
-Bert: TypeAlias = Literal["no", "raw", "rescaled"]
+BertScoreMode: TypeAlias = Literal["no", "raw", "rescaled"]
 """Whether BERTScore is computed, and whether it is rescaled by its baseline, which papers do not always say."""
 
-Table: TypeAlias = NDArray[np.float64]
 _TESTED = frozenset(
     {"accuracy", "EM", "F1", "rouge1", "rouge2", "rougeL", "BLEU", "similarity", "BERTScore F1"}
 )
-"""Metrics by which methods are compared; precision, recall and what serves comparison with papers are not."""
-COMPARISON_ONLY = "only to compare with published numbers: any shared word is enough"
+"""Metrics that methods are compared by. Precision, recall and metrics of single papers are only reported."""
+COMPARISON_ONLY = "only for comparison with published numbers: any shared word is enough"
+
+_Scores: TypeAlias = dict[str, tuple[dict[str, list[float]], str]]
+"""By metric, the score of each question by method, and a note."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoldTest:
-    """Two methods by one metric on the same questions."""
+class MetricTest:
+    """Two methods compared by one metric on the same questions."""
 
     a: str
     b: str
     difference: Interval
     """Mean of a less that of b."""
     test: str
-    """Which one was fitting (`stats.paired_test`)."""
+    """The test that suited the scores; see `paired_tests.paired_test`."""
     p: float
     """After Holm's correction over all pairs of this metric."""
     effect: float | None
-    """Cohen's d; None where all questions differ by the same."""
+    """Cohen's d; None if all questions differ by the same amount."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoldMetric:
-    """One metric of all methods over the questions that all have answered."""
+class MetricScores:
+    """One metric of all methods over the questions that all of them answered."""
 
     name: str
     n: int
     note: str
-    """What its values depend on: signature, embedder, model and rescaling; or a warning."""
+    """What the values depend on (signature, embedder, model, rescaling), or a warning."""
     means: Mapping[str, Interval]
     """By method."""
-    tests: tuple[GoldTest, ...]
-    """Empty for metrics that are not to be compared by."""
+    tests: tuple[MetricTest, ...]
+    """Empty for metrics that methods are not compared by."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoldPart:
+class TypeAccuracy:
     """Accuracy on one type of question."""
 
     type: str
     n: int
     means: Mapping[str, Interval]
-    """By method; a null question is right if it was refused."""
+    """By method; a refusal is the correct answer to a null question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GoldScores:
-    """Everything that is known of answers with gold."""
+class AnswerScores:
+    """All scores of a study against gold."""
 
-    metrics: tuple[GoldMetric, ...]
-    by_type: tuple[GoldPart, ...]
-    """Empty with a single type."""
-    by_aspect: Mapping[str, Mapping[str, Mapping[str, Cell]]]
-    """By method a table of accuracy, complexity by aspect, as NovelQA has it; empty where questions have neither."""
+    metrics: tuple[MetricScores, ...]
+    by_type: tuple[TypeAccuracy, ...]
+    """Empty if all questions are of one type."""
+    by_aspect: Mapping[str, Mapping[str, Mapping[str, CellMean]]]
+    """By method, a table of accuracy with complexity by aspect, as in NovelQA; empty if questions have neither
+    field."""
     refusals: Mapping[str, Refusals]
     """By method; empty without null questions."""
 
     def figures(self) -> dict[str, dict[str, float]]:
-        """Means by method and metric, precision and recall of refusals among them."""
+        """Return means by method and metric, with precision and recall of refusals."""
         found: dict[str, dict[str, float]] = {}
         for metric in self.metrics:
             for method, interval in metric.means.items():
                 found.setdefault(method, {})[metric.name] = interval.mean
-        for method, told in self.refusals.items():
-            for name, value in (("refusal precision", told.precision), ("refusal recall", told.recall)):
+        for method, counts in self.refusals.items():
+            for name, value in (("refusal precision", counts.precision), ("refusal recall", counts.recall)):
                 if value is not None:
                     found.setdefault(method, {})[name] = value
         return found
 
 
-def gold_scores(
+def score_answers(
     questions: Sequence[Question],
     answers: Sequence[StudyAnswer],
     models: Models,
     *,
-    bert: Bert = "no",
+    bert: BertScoreMode = "no",
     seed: int = 0,
-) -> GoldScores | None:
-    """Score every answer that has a gold answer or a reference text.
+) -> AnswerScores | None:
+    """Score all answers to questions that have gold answers or reference texts.
 
     Args:
         questions: of the study.
-        answers: by any methods; only questions that all of them have answered count, so that methods are compared on
-            the same ones.
-        models: whose embedder tells likeness of meaning; for one that is not on this machine that of names is taken.
-        bert: whether to compute BERTScore as well.
+        answers: by any methods. Only questions that all methods answered count, so that methods are compared on the
+            same questions.
+        models: provides the embedder for semantic similarity; if it is remote, the name embedder is used instead.
+        bert: whether to compute BERTScore.
         seed: of the intervals.
 
     Returns:
-        None if nothing is known of any question.
+        None if no question has gold.
 
     Raises:
         MissingExtra: without the extra `eval`.
-        BadInput: for BERTScore, if the package bert-score is not installed.
+        BadInput: if BERTScore is requested and the package bert-score is not installed.
     """
-    texts = {a.key: plain(a.text) for a in answers}
+    texts = {a.key: strip_citations(a.text) for a in answers}
     methods = sorted({a.method for a in answers})
     common = [q for q in questions if all((q.id, m) in texts for m in methods)]
-    short = [q for q in common if q.answers and not q.null]
-    long = [q for q in common if q.references]
-    null = any(q.null for q in common)
-    if not methods or not (short or long or null):
+    with_answers = [q for q in common if q.answers and not q.null]
+    with_references = [q for q in common if q.references]
+    has_null = any(q.null for q in common)
+    if not methods or not (with_answers or with_references or has_null):
         return None
-    drafts: dict[str, tuple[dict[str, list[float]], str]] = {}
-    if short:
-        drafts |= _short(short, methods, texts)
-    if long:
-        drafts |= _long(long, methods, texts, models, bert)
-    told = {a.key: a.refused for a in answers}
-    return GoldScores(
-        metrics=tuple(_metric(name, values, note, seed) for name, (values, note) in drafts.items()),
+    scores: _Scores = {}
+    if with_answers:
+        scores |= _short_answer_scores(with_answers, methods, texts)
+    if with_references:
+        scores |= _reference_scores(with_references, methods, texts, models, bert)
+    refused = {a.key: a.refused for a in answers}
+    null = [q.null for q in common]
+    return AnswerScores(
+        metrics=tuple(_metric_scores(name, values, note, seed) for name, (values, note) in scores.items()),
         by_type=_by_type(common, answers, methods, seed),
-        by_aspect=_by_aspect(short, methods, texts),
-        refusals={m: refusals([q.null for q in common], [told[q.id, m] for q in common]) for m in methods}
-        if null
+        by_aspect=_by_aspect(with_answers, methods, texts),
+        refusals={m: count_refusals(null, [refused[q.id, m] for q in common]) for m in methods}
+        if has_null
         else {},
     )
+
+
+def correctness(questions: Sequence[Question], answers: Sequence[StudyAnswer]) -> dict[str, dict[str, float]]:
+    """Return accuracy by method and question, for questions with gold answers and null questions.
+
+    The correct answer to a null question is a refusal.
+    """
+    by_id = {q.id: q for q in questions}
+    found: dict[str, dict[str, float]] = {}
+    for a in answers:
+        question = by_id.get(a.question)
+        if question is None or not (question.answers or question.null):
+            continue
+        correct = float(a.refused) if question.null else accuracy(strip_citations(a.text), question.answers)
+        found.setdefault(a.method, {})[a.question] = correct
+    return {method: found[method] for method in sorted(found)}
 
 
 # --- metrics ------------------------------------------------------------------------------------------
 
 
-Drafts: TypeAlias = dict[str, tuple[dict[str, list[float]], str]]
-"""By metric the scores of each method by question, and a note."""
-
-
-def _short(
+def _short_answer_scores(
     questions: Sequence[Question], methods: Sequence[str], texts: Mapping[tuple[str, str], str]
-) -> Drafts:
-    """Metrics of short answers (METHODS: SQuAD's normalisation, HotpotQA's rule for yes and no)."""
-    kinds: dict[str, tuple[Callable[[str, Sequence[str]], float], str]] = {
+) -> _Scores:
+    metrics: dict[str, tuple[Callable[[str, Sequence[str]], float], str]] = {
         "accuracy": (accuracy, ""),
         "EM": (exact_match, ""),
         "sub-EM": (sub_exact_match, ""),
@@ -176,113 +186,103 @@ def _short(
     }
     return {
         name: ({m: [score(texts[q.id, m], q.answers) for q in questions] for m in methods}, note)
-        for name, (score, note) in kinds.items()
+        for name, (score, note) in metrics.items()
     }
 
 
-def _long(
+def _reference_scores(
     questions: Sequence[Question],
     methods: Sequence[str],
     texts: Mapping[tuple[str, str], str],
     models: Models,
-    bert: Bert,
-) -> Drafts:
-    """Metrics of texts against references."""
+    bert: BertScoreMode,
+) -> _Scores:
     references = [q.references for q in questions]
-    said = {m: [texts[q.id, m] for q in questions] for m in methods}
-    drafts: Drafts = {}
-    scored = {m: [rouge(text, refs) for text, refs in zip(said[m], references, strict=True)] for m in methods}
+    predictions = {m: [texts[q.id, m] for q in questions] for m in methods}
+    scores: _Scores = {}
+    rouges = {
+        m: [rouge(text, refs) for text, refs in zip(predictions[m], references, strict=True)] for m in methods
+    }
     for kind in ROUGE_TYPES:
-        drafts[kind] = ({m: [each[kind].f1 for each in scored[m]] for m in methods}, "F1, no stemmer")
-    drafts["rouge2 precision"] = ({m: [each["rouge2"].precision for each in scored[m]] for m in methods}, "")
-    drafts["rouge2 recall"] = ({m: [each["rouge2"].recall for each in scored[m]] for m in methods}, "")
-    found = {m: bleu(said[m], references) for m in methods}
-    whole = ", ".join(f"{m} {found[m].corpus:.3f}" for m in methods)
-    note = f"mean over sentences; of the corpus: {whole}; {found[methods[0]].signature}"
-    drafts["BLEU"] = ({m: list(found[m].sentences) for m in methods}, note)
-    asked = models if is_local(models.embedder) else _by_names(models)
-    drafts["similarity"] = (
-        {m: semantic_similarity(said[m], references, asked) for m in methods},
-        f"cosine by {asked.embedder.name}",
+        scores[kind] = ({m: [each[kind].f1 for each in rouges[m]] for m in methods}, "F1, no stemmer")
+    scores["rouge2 precision"] = ({m: [each["rouge2"].precision for each in rouges[m]] for m in methods}, "")
+    scores["rouge2 recall"] = ({m: [each["rouge2"].recall for each in rouges[m]] for m in methods}, "")
+    bleus = {m: bleu(predictions[m], references) for m in methods}
+    corpus = ", ".join(f"{m} {bleus[m].corpus:.3f}" for m in methods)
+    note = f"mean over sentences; corpus score: {corpus}; {bleus[methods[0]].signature}"
+    scores["BLEU"] = ({m: list(bleus[m].sentences) for m in methods}, note)
+    local = models if is_local(models.embedder) else replace(models, embedder=models.name_embedder)
+    scores["similarity"] = (
+        {m: semantic_similarity(predictions[m], references, local) for m in methods},
+        f"cosine by {local.embedder.name}",
     )
     if bert != "no":
-        scores = {m: bert_score(said[m], references, rescale=bert == "rescaled") for m in methods}
-        note = f"{scores[methods[0]].signature}; {'rescaled by the baseline' if bert == 'rescaled' else 'not rescaled'}"
+        berts = {m: bert_score(predictions[m], references, rescale=bert == "rescaled") for m in methods}
+        note = f"{berts[methods[0]].signature}; {'rescaled by the baseline' if bert == 'rescaled' else 'not rescaled'}"
         for part in ("precision", "recall", "f1"):
-            name = f"BERTScore {part.upper() if part == 'f1' else part}"
-            drafts[name] = ({m: [getattr(each, part) for each in scores[m].scores] for m in methods}, note)
-    return drafts
+            name = "BERTScore F1" if part == "f1" else f"BERTScore {part}"
+            scores[name] = ({m: [getattr(s, part) for s in berts[m].scores] for m in methods}, note)
+    return scores
 
 
-def _by_names(models: Models) -> Models:
-    """Models whose embedder is that of names, which is on this machine."""
-    return Models(
-        chat=models.chat,
-        embedder=models.name_embedder,
-        name_embedder=models.name_embedder,
-        reranker=models.reranker,
-        calls=models.calls,
-    )
-
-
-def _metric(name: str, values: Mapping[str, Sequence[float]], note: str, seed: int) -> GoldMetric:
+def _metric_scores(name: str, values: Mapping[str, Sequence[float]], note: str, seed: int) -> MetricScores:
     methods = list(values)
     table = np.asarray([values[m] for m in methods], dtype=np.float64).T
     means = bootstrap_means(table, np.random.default_rng(seed))
-    tests: list[GoldTest] = []
+    tests: list[MetricTest] = []
     if name in _TESTED and len(methods) > 1:
-        found = paired_tests(values)
-        place = {m: i for i, m in enumerate(methods)}
-        differences = np.stack([table[:, place[a]] - table[:, place[b]] for a, b in found], axis=1)
+        tested = all_paired_tests(values)
+        column = {m: i for i, m in enumerate(methods)}
+        differences = np.stack([table[:, column[a]] - table[:, column[b]] for a, b in tested], axis=1)
         intervals = bootstrap_differences(differences, np.random.default_rng(seed))
         tests = [
-            GoldTest(a=a, b=b, difference=interval, test=test.test, p=p, effect=test.effect)
-            for ((a, b), (test, p)), interval in zip(found.items(), intervals, strict=True)
+            MetricTest(a=a, b=b, difference=interval, test=test.test, p=p, effect=test.effect)
+            for ((a, b), (test, p)), interval in zip(tested.items(), intervals, strict=True)
         ]
-    return GoldMetric(
+    return MetricScores(
         name=name, n=len(table), note=note, means=dict(zip(methods, means, strict=True)), tests=tuple(tests)
     )
 
 
-# --- parts --------------------------------------------------------------------------------------------
+# --- breakdowns ---------------------------------------------------------------------------------------
 
 
 def _by_type(
     questions: Sequence[Question], answers: Sequence[StudyAnswer], methods: Sequence[str], seed: int
-) -> tuple[GoldPart, ...]:
-    right = right_answers(questions, answers)
-    known = [q for q in questions if all(q.id in right.get(m, {}) for m in methods)]
-    kinds = sorted({q.type for q in known})
-    if len(kinds) < 2:
+) -> tuple[TypeAccuracy, ...]:
+    correct = correctness(questions, answers)
+    scored = [q for q in questions if all(q.id in correct.get(m, {}) for m in methods)]
+    types = sorted({q.type for q in scored})
+    if len(types) < 2:
         return ()
-    parts = []
-    for kind in kinds:
-        mine = [q.id for q in known if q.type == kind]
-        table = np.asarray([[right[m][q] for m in methods] for q in mine])
+    found = []
+    for type_ in types:
+        ids = [q.id for q in scored if q.type == type_]
+        table = np.asarray([[correct[m][q] for m in methods] for q in ids])
         means = bootstrap_means(table, np.random.default_rng(seed))
-        parts.append(GoldPart(type=kind, n=len(mine), means=dict(zip(methods, means, strict=True))))
-    return tuple(parts)
+        found.append(TypeAccuracy(type=type_, n=len(ids), means=dict(zip(methods, means, strict=True))))
+    return tuple(found)
 
 
 def _by_aspect(
     questions: Sequence[Question], methods: Sequence[str], texts: Mapping[tuple[str, str], str]
-) -> dict[str, dict[str, dict[str, Cell]]]:
-    some = [(q, _named(q, "complexity"), _named(q, "aspect")) for q in questions]
-    some = [each for each in some if each[1] and each[2]]
-    if not some:
+) -> dict[str, dict[str, dict[str, CellMean]]]:
+    rows = [(q, _field(q, "complexity"), _field(q, "aspect")) for q in questions]
+    rows = [row for row in rows if row[1] and row[2]]
+    if not rows:
         return {}
     return {
-        m: breakdown(
-            [accuracy(texts[q.id, m], q.answers) for q, _, _ in some],
-            [c for _, c, _ in some],
-            [a for _, _, a in some],
+        m: cross_table(
+            [accuracy(texts[q.id, m], q.answers) for q, _, _ in rows],
+            [complexity for _, complexity, _ in rows],
+            [aspect for _, _, aspect in rows],
         )
         for m in methods
     }
 
 
-def _named(question: Question, field: str) -> str:
-    """A property of a question, however its file spells the field."""
+def _field(question: Question, field: str) -> str:
+    """Return a text field of a question, whatever the case of its name; empty if there is none."""
     for name, value in question.more.items():
         if name.lower() == field and isinstance(value, str):
             return value

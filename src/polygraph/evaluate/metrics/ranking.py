@@ -1,8 +1,7 @@
-"""Retrieval metrics of one question, from the ranks at which its gold items were found.
+"""Retrieval metrics of one question, from the ranks of its gold items.
 
-A question needs one or more things (documents, passages, facts). Each need has a rank: the place, counted from 1, of
-the first ranked item that meets it, or None. Every metric below is a function of these ranks alone, so that ranks are
-what is stored.
+A gold item (document, passage, fact) may be satisfied by several ids. Its rank is the position, counted from 1, of the
+first ranked id that satisfies it, or None. All metrics are functions of these ranks, so only ranks are stored.
 """
 
 import math
@@ -12,36 +11,27 @@ from typing import TypeAlias
 Ranks: TypeAlias = Sequence[int | None]
 
 
-def ranks_of(needs: Sequence[Collection[str]], ranking: Sequence[str]) -> list[int | None]:
-    """Rank at which each need is met first.
+def ranks_of(gold: Sequence[Collection[str]], ranking: Sequence[str]) -> list[int | None]:
+    """Return the rank of each gold item.
 
     Args:
-        needs: for each need the ids that meet it.
-        ranking: ids, best first; of an id that stands there twice the first place counts.
+        gold: for each gold item the ids that satisfy it.
+        ranking: ids, best first; of duplicates the first counts.
 
     Returns:
-        One rank per need, in order.
+        One rank per gold item, in order.
 
     >>> ranks_of([{"a"}, {"b", "c"}, {"z"}], ["c", "x", "a"])
     [3, 1, None]
     """
-    places: dict[str, int] = {}
-    for place, item in enumerate(ranking, 1):
-        places.setdefault(item, place)
-    return [min((places[i] for i in need if i in places), default=None) for need in needs]
-
-
-def first_appearances(items: Sequence[str]) -> list[str]:
-    """Each item once, at its first place: how a ranking of chunks is read as one of documents.
-
-    >>> first_appearances(["d1", "d2", "d1"])
-    ['d1', 'd2']
-    """
-    return list(dict.fromkeys(items))
+    positions: dict[str, int] = {}
+    for position, item in enumerate(ranking, 1):
+        positions.setdefault(item, position)
+    return [min((positions[i] for i in ids if i in positions), default=None) for ids in gold]
 
 
 def recall(ranks: Ranks, k: int) -> float:
-    """Share of the needs that are met in the first `k`.
+    """Return the share of gold items in the first `k`.
 
     >>> recall([1, 7, None], 5)
     0.3333333333333333
@@ -50,17 +40,17 @@ def recall(ranks: Ranks, k: int) -> float:
 
 
 def all_found(ranks: Ranks, k: int) -> float:
-    """1 if every need is met in the first `k`, else 0 ("perfect retrieval")."""
+    """Return 1 if all gold items are in the first `k`, else 0 ("perfect retrieval")."""
     return float(all(_within(r, k) for r in ranks))
 
 
 def hit(ranks: Ranks, k: int) -> float:
-    """1 if any need is met in the first `k`, else 0."""
+    """Return 1 if any gold item is in the first `k`, else 0."""
     return float(any(_within(r, k) for r in ranks))
 
 
 def reciprocal_rank(ranks: Ranks) -> float:
-    """1 divided by the rank of the first need that is met, 0 if none is.
+    """Return 1 / rank of the first gold item found, or 0.
 
     >>> reciprocal_rank([None, 4])
     0.25
@@ -70,10 +60,10 @@ def reciprocal_rank(ranks: Ranks) -> float:
 
 
 def ndcg(ranks: Ranks, k: int) -> float:
-    """Normalised discounted cumulative gain of the first `k` with gains of 0 and 1.
+    """Return the normalised discounted cumulative gain of the first `k` with binary gains.
 
-    Jarvelin and Kekalainen (2002), with the logarithm to base 2 of rank + 1 as in trec_eval; the ideal ranking has
-    the needs in its first places.
+    Jarvelin and Kekalainen (2002), with the discount log2(rank + 1) of trec_eval; the ideal ranking has the gold items
+    first.
 
     >>> ndcg([1, 2], 10)
     1.0
@@ -84,10 +74,10 @@ def ndcg(ranks: Ranks, k: int) -> float:
 
 
 def mhrag_map(ranks: Ranks, k: int = 10) -> float:
-    """MAP of one question as the public script of MultiHop-RAG has it; not average precision.
+    """Return the "MAP" of MultiHop-RAG's public script for one question, which is not average precision.
 
-    Each fact adds 1 / its rank (that of the passage which shows it first), and the sum is divided by the number of
-    facts, at most `k`. Average precision would add for the n-th fact n / rank. Kept to compare with published numbers.
+    Each fact adds 1 / rank of the first passage that contains it, and the sum is divided by the number of facts, at
+    most `k`. Average precision would add n / rank for the n-th fact. For comparison with published numbers.
 
     >>> mhrag_map([1, 2])
     0.75

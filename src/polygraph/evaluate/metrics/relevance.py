@@ -1,143 +1,136 @@
-"""What a question's gold means in one index, and at which ranks a retrieval meets it."""
+"""Gold of a question resolved against an index, and its ranks in a retrieval."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from polygraph.evaluate.metrics.ranking import first_appearances, ranks_of
+from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_answer
+from polygraph.evaluate.metrics.ranking import ranks_of
 from polygraph.evaluate.questions.file import GoldPassage, Question
-from polygraph.evaluate.tokens_of_answers import contains, normalised
+from polygraph.evaluate.records import GoldRanks
 from polygraph.records import Chunk, Document, Retrieval
 from polygraph.store.snapshot import Snapshot
 
-YES_NO = frozenset({"yes", "no", "noanswer"})
-"""Normalised answers that no passage holds as such."""
+_YES_NO = frozenset({"yes", "no", "noanswer"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Gold:
-    """What to look for in a ranking; an empty tuple where the question has no gold of that kind."""
+class ResolvedGold:
+    """Gold items to find in a ranking; an empty tuple if the question has no gold of that kind."""
 
     documents: tuple[frozenset[str], ...] = ()
-    """For each need the documents that meet it."""
+    """For each gold item the documents that satisfy it."""
     chunks: tuple[frozenset[str], ...] = ()
-    """For each gold passage the chunks that it overlaps, or the gold chunk itself."""
+    """For each gold passage the chunks that overlap it, or the gold chunk itself."""
     answers: tuple[str, ...] = ()
-    """Normalised answers of which one should stand in a chunk."""
+    """Normalised answers; a chunk that contains one of them satisfies the question."""
     facts: tuple[str, ...] = ()
-    """Facts without white space."""
-    unplaced: int = 0
-    """Gold passages whose document or words are not in the index; they count as never found."""
+    """Facts without spaces."""
+    n_missing_passages: int = 0
+    """Gold passages whose document or text is not in the index; they count as not found."""
 
     @property
     def measurable(self) -> bool:
-        """Whether a ranking can be right or wrong."""
+        """Whether there is gold of any kind."""
         return bool(self.documents or self.chunks or self.answers or self.facts)
 
     def has(self, unit: Literal["document", "chunk", "answer", "fact"]) -> bool:
-        """Whether there is gold of one kind."""
+        """Return whether there is gold of one kind."""
         kinds = {"document": self.documents, "chunk": self.chunks, "answer": self.answers, "fact": self.facts}
         return bool(kinds[unit])
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
-    """At which rank, from 1, each need was met; None where it was not. Empty where there is no gold."""
-
-    documents: tuple[int | None, ...] = ()
-    """In the ranking of documents by the first appearance of one of their chunks."""
-    chunks: tuple[int | None, ...] = ()
-    answer: tuple[int | None, ...] = ()
-    """One rank: that of the first chunk that holds an answer."""
-    facts: tuple[int | None, ...] = ()
-
-
-def gold_of(question: Question, index: Snapshot) -> Gold:
+def resolve_gold(question: Question, index: Snapshot) -> ResolvedGold:
     """Resolve the gold of a question against an index.
 
-    By document: all of `evidence`, or one of it where the rule is ``any``. A question whose evidence is known not to
-    be complete has no gold by document, since its recall could not be right. By chunk: gold chunks, and the chunks that
-    a gold passage overlaps, so that a passage is found wherever the index cut it. By answer: answers that a text can
-    hold; "yes" and "no" and the single letters of multiple choice cannot be looked for. A null question has no gold.
+    Documents: all of `evidence`, or any of it under the rule ``any``; none if the evidence is known to be incomplete,
+    since recall could not be right. Chunks: gold chunks, and the chunks that overlap a gold passage, however the index
+    splits it. Answers: those that a text can contain, so not "yes", "no" or the letter of an option. A null question
+    has no gold.
     """
     if question.null:
-        return Gold()
+        return ResolvedGold()
     documents: tuple[frozenset[str], ...] = ()
     if question.evidence and question.evidence_complete:
         every = question.evidence_rule == "all"
         documents = tuple(map(frozenset, [[d] for d in question.evidence] if every else [question.evidence]))
     chunks: list[frozenset[str]] = [frozenset([chunk]) for chunk in question.chunks]
-    unplaced = 0
+    missing = 0
     for passage in question.passages:
-        over = _chunks_over(passage, index)
-        unplaced += not over
-        chunks.append(over)
-    answers = dict.fromkeys(normalised(answer) for answer in question.answers)
-    return Gold(
+        overlapping = _overlapping_chunks(passage, index)
+        missing += not overlapping
+        chunks.append(overlapping)
+    answers = dict.fromkeys(normalise_answer(answer) for answer in question.answers)
+    return ResolvedGold(
         documents=documents,
         chunks=tuple(chunks),
-        answers=tuple(a for a in answers if can_stand_in_text(a)),
-        facts=tuple(dict.fromkeys(_unspaced(fact) for fact in question.facts)),
-        unplaced=unplaced,
+        answers=tuple(a for a in answers if is_searchable(a)),
+        facts=tuple(dict.fromkeys(_without_spaces(fact) for fact in question.facts)),
+        n_missing_passages=missing,
     )
 
 
-def found_in(gold: Gold, retrieval: Retrieval, index: Snapshot, depth: int) -> Found:
-    """Look for the gold of a question in what a method ranked.
+def rank_gold(gold: ResolvedGold, retrieval: Retrieval, index: Snapshot, depth: int) -> GoldRanks:
+    """Return the ranks of the gold of a question in what a method ranked.
 
     Args:
         gold: of the question.
-        retrieval: whose `ranking` is read; what was packed does not matter.
-        index: that it comes from.
-        depth: answers and facts are looked for in so many first chunks.
+        retrieval: provides the `ranking`; the packed context is ignored.
+        index: that was searched.
+        depth: number of top chunks in which answers and facts are searched for.
     """
-    listed = index.chunks_by_id(retrieval.ranking)
-    texts = [chunk.text for chunk in listed[:depth]]
+    chunks = index.chunks_by_id(retrieval.ranking)
+    texts = [chunk.text for chunk in chunks[:depth]]
     answer: tuple[int | None, ...] = ()
     if gold.answers:
-        plain = enumerate(map(normalised, texts), 1)
-        answer = (next((r for r, text in plain if any(contains(text, a) for a in gold.answers)), None),)
+        normalised = enumerate(map(normalise_answer, texts), 1)
+        answer = (
+            next((r for r, text in normalised if any(contains_answer(text, a) for a in gold.answers)), None),
+        )
     facts: tuple[int | None, ...] = ()
     if gold.facts:
-        bare = list(enumerate(map(_unspaced, texts), 1))
-        facts = tuple(next((r for r, text in bare if fact in text), None) for fact in gold.facts)
-    return Found(
-        documents=tuple(ranks_of(gold.documents, first_appearances([c.document for c in listed]))),
-        chunks=tuple(ranks_of(gold.chunks, [c.id for c in listed])),
+        compact = list(enumerate(map(_without_spaces, texts), 1))
+        facts = tuple(next((r for r, text in compact if fact in text), None) for fact in gold.facts)
+    # A document is ranked by its first chunk.
+    documents = list(dict.fromkeys(c.document for c in chunks))
+    return GoldRanks(
+        documents=tuple(ranks_of(gold.documents, documents)),
+        chunks=tuple(ranks_of(gold.chunks, [c.id for c in chunks])),
         answer=answer,
         facts=facts,
     )
 
 
-def _chunks_over(passage: GoldPassage, index: Snapshot) -> frozenset[str]:
+def is_searchable(answer: str) -> bool:
+    """Return whether a normalised answer can be searched for: not yes, no, or the letter of an option."""
+    letter = len(answer) == 1 and answer.isascii() and answer.isalpha()
+    return bool(answer) and answer not in _YES_NO and not letter
+
+
+def _overlapping_chunks(passage: GoldPassage, index: Snapshot) -> frozenset[str]:
     start, end = passage.start, passage.end
     if end <= start:
-        document = index.store.document(passage.document)
-        place = _place(passage.text, document) if document else None
-        if place is None:
+        document = index.store.documents.get(passage.document)
+        span = _locate(passage.text, document) if document else None
+        if span is None:
             return frozenset()
-        start, end = place
+        start, end = span
     chunks: Sequence[Chunk] = index.chunks_of(passage.document)
     return frozenset(c.id for c in chunks if c.start < end and start < c.end)
 
 
-def _place(text: str, document: Document) -> tuple[int, int] | None:
-    """Where words stand in a document, white space aside."""
+def _locate(text: str, document: Document) -> tuple[int, int] | None:
+    """Return the span of a text in a document, whatever the white space between words."""
     words = text.split()
     if not words:
         return None
-    # Only literal words and runs of white space: the search is linear but for repeats of the first word.
+    # The pattern has only literal words and runs of white space, so the search takes linear time except for
+    # repeats of the first word.
     found = re.search(r"\s+".join(map(re.escape, words)), document.text)
     return found.span() if found else None
 
 
-def can_stand_in_text(answer: str) -> bool:
-    """Whether a normalised answer can be looked for: not yes, no, or a letter of multiple choice."""
-    letter = len(answer) == 1 and answer.isascii() and answer.isalpha()
-    return bool(answer) and answer not in YES_NO and not letter
-
-
-def _unspaced(text: str) -> str:
-    """Without spaces and line breaks, as MultiHop-RAG's script compares facts."""
+def _without_spaces(text: str) -> str:
+    """Remove spaces and line breaks, as MultiHop-RAG's script does before it compares facts."""
     return text.replace(" ", "").replace("\n", "")

@@ -1,4 +1,4 @@
-"""Overlap of words with reference texts: ROUGE and BLEU, by the libraries that papers quote (extra `eval`)."""
+"""ROUGE and BLEU against reference texts, by the libraries that papers use (extra `eval`)."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from polygraph.errors import MissingExtra
+from polygraph.evaluate.extra import import_optional
 from polygraph.evaluate.metrics.answer_match import PRF
 
 ROUGE_TYPES = ("rouge1", "rouge2", "rougeL")
-_LONGEST = 200_000
+_MAX_CHARACTERS = 200_000
 """Characters of a text that are compared."""
 # A word, or one character of a script without spaces.
 _TOKEN = re.compile(
@@ -20,19 +20,19 @@ _WIDE = re.compile("[\u0e00-\u0eff\u1000-\u109f\u3040-\u30ff\u3400-\u4dbf\u4e00-
 
 
 class _Tokenizer:
-    """ROUGE's tokens: lower case, whatever is neither letter nor digit parts them, no stemmer.
+    """ROUGE tokenizer: lower case, split at anything but letters and digits, no stemmer.
 
-    The library's own knows ASCII letters only, so that a text in Chinese would have no token; on ASCII both agree.
+    The library's own tokenizer knows only ASCII letters and finds no tokens in Chinese; on ASCII both agree.
     """
 
     def tokenize(self, text: str) -> list[str]:
-        """Tokens of a text in order."""
-        pieces = (_WIDE.sub(r" \g<0> ", found) for found in _TOKEN.findall(text.lower()[:_LONGEST]))
+        """Split a text into tokens."""
+        pieces = (_WIDE.sub(r" \g<0> ", found) for found in _TOKEN.findall(text.lower()[:_MAX_CHARACTERS]))
         return [token for piece in pieces for token in piece.split()]
 
 
 def rouge(prediction: str, references: Sequence[str]) -> dict[str, PRF]:
-    """ROUGE-1, ROUGE-2 and ROUGE-L (Lin, 2004), by rouge-score; of several references the one with the best F1.
+    """Compute ROUGE-1, ROUGE-2 and ROUGE-L (Lin, 2004), by rouge-score, against the reference with the best F1.
 
     Returns:
         By ``rouge1``, ``rouge2``, ``rougeL``; zeros without references.
@@ -52,45 +52,42 @@ def rouge(prediction: str, references: Sequence[str]) -> dict[str, PRF]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bleu:
-    """BLEU with what it depends on."""
+    """BLEU scores with their signature."""
 
     corpus: float
-    """Of all predictions together, in [0, 1]."""
+    """Over all predictions together, in [0, 1]."""
     sentences: tuple[float, ...]
     """Of each prediction, in [0, 1]."""
     signature: str
-    """sacrebleu's, of the corpus score: tokens, smoothing, version."""
+    """Signature of the corpus score by sacrebleu: tokens, smoothing, version."""
 
 
 def bleu(predictions: Sequence[str], references: Sequence[Sequence[str]], *, tokenize: str = "13a") -> Bleu:
-    """BLEU (Papineni et al., 2002) up to 4-grams with exponential smoothing, by sacrebleu (Post, 2018).
+    """Compute BLEU (Papineni et al., 2002) up to 4-grams with exponential smoothing, by sacrebleu (Post, 2018).
 
     Args:
         predictions: one per question.
-        references: for each prediction one or more.
-        tokenize: sacrebleu's tokens: ``13a`` for texts in European languages, ``zh`` for Chinese.
+        references: one or more per prediction.
+        tokenize: sacrebleu's tokenizer: ``13a`` for European languages, ``zh`` for Chinese.
 
     Raises:
         MissingExtra: without the extra `eval`.
-        ValueError: if there are no predictions, or one has no reference.
+        ValueError: if there are no predictions, or if one has no reference.
     """
     if not predictions or len(predictions) != len(references) or not all(references):
         raise ValueError(
             f"{len(predictions)} predictions need as many lists of references, none of them empty"
         )
-    try:
-        from sacrebleu.metrics.bleu import BLEU
-    except ImportError as problem:
-        raise MissingExtra("BLEU", "eval") from problem
+    BLEU = import_optional("sacrebleu.metrics.bleu", "BLEU").BLEU
     whole = BLEU(tokenize=tokenize)
-    # sacrebleu wants one list per place of a reference; where a prediction has fewer, the place is empty.
+    # sacrebleu takes one list per reference position; a prediction with fewer references has None there.
     most = max(map(len, references))
-    places: Any = [[some[i] if i < len(some) else None for some in references] for i in range(most)]
-    corpus = whole.corpus_score([p[:_LONGEST] for p in predictions], places)
-    # Without effective order a sentence of three words would have no 4-gram and score 0.
+    columns: Any = [[some[i] if i < len(some) else None for some in references] for i in range(most)]
+    corpus = whole.corpus_score([p[:_MAX_CHARACTERS] for p in predictions], columns)
+    # Without effective order, a sentence of three words has no 4-gram and scores 0.
     single = BLEU(tokenize=tokenize, effective_order=True)
     scores = [
-        single.sentence_score(p[:_LONGEST], list(some)).score / 100
+        single.sentence_score(p[:_MAX_CHARACTERS], list(some)).score / 100
         for p, some in zip(predictions, references, strict=True)
     ]
     return Bleu(corpus=corpus.score / 100, sentences=tuple(scores), signature=str(whole.get_signature()))
@@ -98,8 +95,5 @@ def bleu(predictions: Sequence[str], references: Sequence[Sequence[str]], *, tok
 
 @cache
 def _rouge_scorer() -> Any:
-    try:
-        from rouge_score.rouge_scorer import RougeScorer
-    except ImportError as problem:
-        raise MissingExtra("ROUGE", "eval") from problem
+    RougeScorer = import_optional("rouge_score.rouge_scorer", "ROUGE").RougeScorer
     return RougeScorer(list(ROUGE_TYPES), use_stemmer=False, tokenizer=_Tokenizer())

@@ -1,4 +1,4 @@
-"""Likeness of meaning with reference texts."""
+"""Semantic similarity to reference texts: cosine of embeddings, and BERTScore."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -8,30 +8,32 @@ from polygraph.errors import BadInput
 from polygraph.evaluate.metrics.answer_match import PRF
 from polygraph.models import Models
 
-_LONGEST = 200_000
+_MAX_CHARACTERS = 200_000
 """Characters of a text that are compared."""
 
 
 def semantic_similarity(
     predictions: Sequence[str], references: Sequence[Sequence[str]], models: Models
 ) -> list[float]:
-    """Cosine of the vectors of prediction and reference, by the embedder in use; of several references the best.
+    """Return the cosine of prediction and reference embeddings, for the best of several references.
 
-    Texts beyond the embedder's limit are judged by their beginning. Values of different embedders do not compare:
-    report `models.embedder.name` beside them.
+    Texts over the embedder's limit are truncated. Values of different embedders are not comparable: report
+    `models.embedder.name` with them.
 
     Args:
         predictions: one per question.
-        references: for each prediction any number.
-        models: whose embedder is asked.
+        references: any number per prediction.
+        models: provides the embedder.
 
     Returns:
-        One value per prediction in [-1, 1]; 0 without references.
+        One value per prediction, in [-1, 1]; 0 without references.
     """
     texts = list(dict.fromkeys([*predictions, *(r for some in references for r in some)]))
     if not texts:
         return []
-    vectors = models.calls.embed(models.embedder, [t[:_LONGEST] for t in texts], "query", stage="evaluate")
+    vectors = models.calls.embed(
+        models.embedder, [t[:_MAX_CHARACTERS] for t in texts], "query", stage="evaluate"
+    )
     row = {text: n for n, text in enumerate(texts)}
     found = []
     for prediction, some in zip(predictions, references, strict=True):
@@ -42,22 +44,22 @@ def semantic_similarity(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BertScore:
-    """BERTScore of each prediction, with what it depends on."""
+    """BERTScore of each prediction, with its signature."""
 
     scores: tuple[PRF, ...]
     signature: str
-    """Model, layer, idf, version, and whether values are rescaled."""
+    """Model, layer, idf, version, rescaling."""
 
 
-def need_bert_score() -> None:
-    """Make sure that BERTScore can be imported, before anything is paid for.
+def require_bert_score() -> None:
+    """Check, before any model is paid, that BERTScore can be imported.
 
     Raises:
         BadInput: if the package bert-score is not installed.
     """
     if find_spec("bert_score") is None:
         raise BadInput(
-            "BERTScore needs the package bert-score, which no extra of polygraph brings because it needs torch and "
+            "BERTScore needs the package bert-score. No extra of polygraph includes it, since it requires torch and "
             "downloads a model of 1.4 GB. Install it with: pip install bert-score; or use semantic similarity"
         )
 
@@ -71,23 +73,22 @@ def bert_score(
     rescale: bool = False,
     language: str = "en",
 ) -> BertScore:
-    """BERTScore (Zhang et al., 2020) without idf; of several references the best.
+    """Compute BERTScore (Zhang et al., 2020) without idf, for the best of several references.
 
-    Papers differ by `rescale` alone between about 0.8 and about 0.2, so it is part of the signature. No extra of ours
-    brings the library, since it needs torch and downloads its model.
+    Rescaling alone moves typical values from about 0.8 to about 0.2, so it is part of the signature.
 
     Args:
         predictions: one per question.
-        references: for each prediction at least one.
-        model: name of the model, or folder where it lies.
-        layer: whose vectors are compared.
+        references: at least one per prediction.
+        model: name of the model, or its folder.
+        layer: layer whose vectors are compared.
         rescale: by the baseline that the library ships for the model.
         language: of the baseline.
 
     Raises:
-        BadInput: if the package bert-score is not installed, or its model is not on this machine and cannot be had.
+        BadInput: if the package bert-score is not installed, or its model is neither on this machine nor downloadable.
     """
-    need_bert_score()
+    require_bert_score()
     from bert_score import score
 
     try:
@@ -102,11 +103,11 @@ def bert_score(
             return_hash=True,
         )
     except OSError as problem:
-        # What transformers and its downloader raise without a network, or if the name is unknown.
-        told = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
+        # transformers and its downloader raise OSError without a network, and for an unknown name.
+        reason = str(problem).splitlines()[0] if str(problem) else type(problem).__name__
         raise BadInput(
-            f"the model {model} of BERTScore is not on this machine and could not be downloaded: {told}. Fetch it once "
-            "with a network into the cache of Hugging Face (HF_HOME), or leave BERTScore out"
+            f"the model {model} of BERTScore is not on this machine and could not be downloaded: {reason}. Download it "
+            "once into the cache of Hugging Face (HF_HOME), or leave BERTScore out"
         ) from problem
     scores = (PRF(float(a), float(b), float(c)) for a, b, c in zip(p, r, f, strict=True))
     return BertScore(scores=tuple(scores), signature=str(signature))

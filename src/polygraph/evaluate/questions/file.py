@@ -1,10 +1,10 @@
-"""Questions with their gold answers and gold evidence, as a file of JSON lines."""
+"""Questions with gold answers and gold evidence, and the JSON Lines file that contains them."""
 
 import gzip
 import json
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
@@ -12,12 +12,12 @@ from polygraph.errors import BadInput
 from polygraph.records import Json
 
 MAX_LINE = 4_000_000
-"""Bytes of one line."""
+"""In bytes."""
 MAX_QUESTIONS = 1_000_000
 MAX_ITEMS = 10_000
 """Answers, documents or passages of one question."""
-_SHOWN = 3
-"""Problems that a message tells of."""
+_SHOWN_PROBLEMS = 3
+"""Problems that an error message lists."""
 _NULL_TYPES = frozenset({"null", "null_query", "null query", "unanswerable"})
 _NO_ANSWER = frozenset({"insufficient information", "no answer", "unanswerable"})
 _KNOWN_FIELDS = """
@@ -26,70 +26,70 @@ _KNOWN_FIELDS = """
 """
 _KNOWN = frozenset(_KNOWN_FIELDS.split())
 
-Rule: TypeAlias = Literal["all", "any"]
+EvidenceRule: TypeAlias = Literal["all", "any"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GoldPassage:
-    """A passage that a question rests on: a stretch of a document, or its words."""
+    """A passage that supports the answer: a span of a document, or its text."""
 
     document: str
     start: int = -1
     end: int = -1
-    """Characters of the document's text, end exclusive; -1 where only the words are known."""
+    """Character offsets in the document's text, end exclusive; -1 if only the text is known."""
     text: str = ""
-    """The words as they stand in the document; empty where only the place is known."""
+    """Text of the passage in the document; empty if only the span is known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Question:
-    """A question and what is known to be right."""
+    """A question with its gold."""
 
     id: str
-    """Unique in its file; ``line <n>`` where the file has none."""
+    """Unique in its file; ``line <n>`` if the file has none."""
     question: str
     type: str = ""
-    """Kind of question, for tables by type."""
+    """Kind of question, for breakdowns."""
     answers: tuple[str, ...] = ()
-    """Gold answers, each of them right."""
+    """Gold answers, any of which is correct."""
     references: tuple[str, ...] = ()
-    """Reference texts of tasks whose answer is a summary."""
+    """Reference texts, for tasks whose answer is a summary."""
     evidence: tuple[str, ...] = ()
     """Ids of the gold documents."""
-    evidence_rule: Rule = "all"
-    """``all``: every document is needed; ``any``: each of them is enough."""
+    evidence_rule: EvidenceRule = "all"
+    """``all``: every document is needed; ``any``: one is enough."""
     evidence_complete: bool = True
-    """False where some gold document is known not to be in the corpus."""
+    """False if some gold document is known to be missing from the corpus."""
     chunks: tuple[str, ...] = ()
     """Ids of gold chunks."""
     passages: tuple[GoldPassage, ...] = ()
     facts: tuple[str, ...] = ()
-    """Sentences of the documents that prove the answer (MultiHop-RAG)."""
+    """Sentences of the documents that support the answer (MultiHop-RAG)."""
     null: bool = False
-    """True if the corpus does not hold the answer, so that the right reply is a refusal."""
+    """True if the corpus does not contain the answer, so that a refusal is correct."""
     more: Mapping[str, Json] = field(default_factory=dict)
-    """Other fields of the line, such as ``aspect`` and ``complexity`` of NovelQA."""
+    """Other fields of the line, such as NovelQA's ``aspect`` and ``complexity``."""
 
 
 def read_questions(path: str | Path, *, evidence: str = "evidence") -> list[Question]:
-    """Read questions in the order of the file, which may be packed (``.gz``).
+    """Read questions in the order of the file, which may be gzipped (``.gz``).
 
-    One JSON object a line. Needed is `question`; the rest is taken where it is there: `id`, `type`, `answer` (text,
-    list or null; also `answers`), `aliases`, `references`, `evidence` (document ids), `evidence_rule` (``all`` or
-    ``any``), `evidence_complete`, `evidence_chunks` (chunk ids), `passages` (``{"document", "start", "end"}``),
-    `quotes` (``{"document", "text"}``), `facts`, `null`. A question is null if it says so, by its type
-    (``null``, ``null_query``, ``unanswerable``), or by an answer like "Insufficient information" without evidence.
+    One JSON object per line. Only `question` is required. Optional are `id`, `type`, `answer` (text, list or null; also
+    `answers`), `aliases`, `references`, `evidence` (document ids), `evidence_rule` (``all`` or ``any``),
+    `evidence_complete`, `evidence_chunks` (chunk ids), `passages` (``{"document", "start", "end"}``), `quotes`
+    (``{"document", "text"}``), `facts`, `null`. A question is null if `null` is true, if its type is ``null``,
+    ``null_query`` or ``unanswerable``, or if its answer is like "Insufficient information" and it has no evidence.
 
     Args:
         path: the file.
-        evidence: the field that holds the gold document ids, for files that have several.
+        evidence: the field with the gold document ids, for files that have several.
 
     Raises:
-        BadInput: if there is no such file, no question in it, or lines that cannot be read, naming each.
+        BadInput: if the file does not exist, contains no question, or has lines that cannot be read; these are listed.
     """
     file = Path(path)
     if not file.is_file():
-        raise BadInput(f"there is no file of questions at {file}. It is named with --questions FILE.jsonl")
+        raise BadInput(f"there is no file of questions at {file}. Name one with --questions FILE.jsonl")
     found: list[Question] = []
     problems: list[str] = []
     lines: dict[str, int] = {}
@@ -103,32 +103,54 @@ def read_questions(path: str | Path, *, evidence: str = "evidence") -> list[Ques
             problems.append(f"line {number} {problem}")
             continue
         if question.id in lines:
-            problems.append(f"line {number} has the id {question.id!r} of line {lines[question.id]}")
+            problems.append(f"line {number} repeats the id {question.id!r} of line {lines[question.id]}")
             continue
         lines[question.id] = number
         found.append(question)
         if len(found) > MAX_QUESTIONS:
             raise BadInput(f"{file} has more than {MAX_QUESTIONS:,} questions. Split it")
     if problems:
-        shown = "; ".join(problems[:_SHOWN])
-        rest = f"; and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
-        raise BadInput(f"{file} cannot be used: {shown}{rest}. Mend these lines or take them out")
+        shown = "; ".join(problems[:_SHOWN_PROBLEMS])
+        rest = f"; and {len(problems) - _SHOWN_PROBLEMS} more" if len(problems) > _SHOWN_PROBLEMS else ""
+        raise BadInput(f"{file} cannot be used: {shown}{rest}. Correct or remove these lines")
     if not found:
         raise BadInput(
-            f'{file} holds no question. Write one JSON object a line: {{"id": "q1", "question": "..."}}'
+            f'{file} contains no question. Write one JSON object per line: {{"id": "q1", "question": "..."}}'
         )
     if evidence != "evidence" and not has_field:
         raise BadInput(
-            f"no line of {file} has the field {evidence!r} that --evidence names. Name one that is there"
+            f"no line of {file} has the field {evidence!r} given by --evidence. Name a field that the file has"
         )
     return found
 
 
+def question_line(question: Question) -> dict[str, Json]:
+    """Return a question as a line that `read_questions` reads."""
+    line: dict[str, Json] = {"id": question.id, "question": question.question, "type": question.type}
+    if question.answers:
+        line["answers"] = list(question.answers)
+    if question.references:
+        line["references"] = list(question.references)
+    if question.evidence:
+        line |= {"evidence": list(question.evidence), "evidence_rule": question.evidence_rule}
+    if not question.evidence_complete:
+        line["evidence_complete"] = False
+    if question.chunks:
+        line["evidence_chunks"] = list(question.chunks)
+    if question.passages:
+        line["passages"] = [asdict(passage) for passage in question.passages]
+    if question.facts:
+        line["facts"] = list(question.facts)
+    if question.null:
+        line["null"] = True
+    return {**line, **{key: value for key, value in question.more.items() if key not in line}}
+
+
 def _lines(file: Path) -> Iterator[tuple[int, str]]:
-    """Lines with their numbers, counted from 1; empty ones are left out."""
-    packed = file.name.lower().endswith(".gz")
+    """Yield the lines that are not empty, with their numbers, counted from 1."""
+    compressed = file.name.lower().endswith(".gz")
     try:
-        with gzip.open(file, "rb") if packed else file.open("rb") as opened:
+        with gzip.open(file, "rb") if compressed else file.open("rb") as opened:
             number = 0
             while raw := opened.readline(MAX_LINE + 1):
                 number += 1
@@ -152,7 +174,7 @@ def _object(line: str) -> dict[str, Json]:
     try:
         value = json.loads(line)
     except (ValueError, RecursionError) as problem:
-        hint = ", and a list over several lines is not JSON lines" if line.startswith("[") else ""
+        hint = "; a list over several lines is not JSON Lines" if line.startswith("[") else ""
         raise ValueError(f"is not JSON{hint}") from problem
     if not isinstance(value, dict):
         raise ValueError('is not a JSON object, such as {"question": "..."}')
@@ -197,12 +219,12 @@ def _list(value: Mapping[str, Json], name: str) -> Sequence[Any]:
         return ()
     listed = items if isinstance(items, list) else [items]
     if len(listed) > MAX_ITEMS:
-        raise ValueError(f"has {len(listed):,} items in {name!r}; at most {MAX_ITEMS:,} are read")
+        raise ValueError(f"has {len(listed):,} items in {name!r}; at most {MAX_ITEMS:,} are allowed")
     return listed
 
 
 def _texts(value: Mapping[str, Json], name: str) -> list[str]:
-    """A field that holds a text, a number, or a list of these; each once, empty ones left out."""
+    """Return the texts of a field that is a text, a number, or a list of these, without duplicates and empty texts."""
     found = []
     for item in _list(value, name):
         if isinstance(item, bool) or not isinstance(item, str | int | float):
@@ -212,7 +234,7 @@ def _texts(value: Mapping[str, Json], name: str) -> list[str]:
 
 
 def _evidence(value: Mapping[str, Json], name: str) -> tuple[list[str], list[GoldPassage]]:
-    """Document ids; an item may also be an object that tells the place in the document."""
+    """Return document ids, and the passages among the items that are objects with a span or a text."""
     plain: dict[str, Json] = {name: [item for item in _list(value, name) if not isinstance(item, dict)]}
     objects: dict[str, Json] = {name: [item for item in _list(value, name) if isinstance(item, dict)]}
     placed = _passages(objects, name)
@@ -228,8 +250,8 @@ def _passages(value: Mapping[str, Json], name: str) -> list[GoldPassage]:
         start, end, text = item.get("start", -1), item.get("end", -1), item.get("text") or ""
         whole = isinstance(start, int) and isinstance(end, int)
         if not whole or not isinstance(text, str):
-            raise ValueError(f"has an item in {name!r} whose 'start' and 'end' are not whole numbers")
-        assert isinstance(start, int)  # noqa: S101 - `whole` says so
+            raise ValueError(f"has an item in {name!r} whose 'start' and 'end' are not integers")
+        assert isinstance(start, int)  # noqa: S101 - checked by `whole`
         assert isinstance(end, int)  # noqa: S101
         found.append(GoldPassage(document=str(item["document"]), start=start, end=end, text=text))
     return found

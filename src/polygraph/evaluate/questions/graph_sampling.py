@@ -1,4 +1,4 @@
-"""Parts of the graph to ask about: a node, an edge, a subgraph by random walk.
+"""Random samples of the graph to ask about: a node, an edge, a subgraph by random walk.
 
 Zeng et al. (arXiv:2506.06331), section 3.
 """
@@ -16,12 +16,12 @@ HOPS = 50
 """Distinct entities that a walk must reach (section 3: 50 non-repeating hops)."""
 RETRIES = 100
 _STEPS_PER_HOP = 40
-"""A walk that needs more steps than this for each hop has lost itself in a corner."""
+"""Steps per hop after which a walk is given up as stuck."""
 
 
 @dataclass(frozen=True, slots=True)
-class Walk:
-    """Entities that a random walk reached, by row, in the order reached."""
+class RandomWalk:
+    """Rows of the entities that a random walk reached, in the order reached."""
 
     entities: tuple[int, ...]
 
@@ -32,14 +32,14 @@ class Walk:
 
 
 def shuffled_entities(index: Snapshot, rng: np.random.Generator) -> Iterator[int]:
-    """Rows of entities in random order, those that no passage within the filter mentions left out."""
+    """Yield rows of entities in random order, without those that no chunk within the filter mentions."""
     for n in rng.permutation(index.graph.n).tolist():
         if any(e.chunks for e in index.entities([n])):
             yield n
 
 
 def shuffled_relations(index: Snapshot, rng: np.random.Generator) -> Iterator[int]:
-    """Rows of relations in random order, those that no passage within the filter states left out."""
+    """Yield rows of relations in random order, without those that no chunk within the filter states."""
     for n in rng.permutation(index.store.count("relations")).tolist():
         if index.relations([n]):
             yield n
@@ -47,11 +47,11 @@ def shuffled_relations(index: Snapshot, rng: np.random.Generator) -> Iterator[in
 
 def random_walk(
     graph: Graph, rng: np.random.Generator, *, hops: int = HOPS, retries: int = RETRIES
-) -> Walk | None:
-    """Walk from a random vertex, each neighbour equally likely, until enough distinct vertices are reached.
+) -> RandomWalk | None:
+    """Walk from a random vertex, with equal probability for each neighbour, until enough distinct vertices are reached.
 
-    A walk that cannot reach them starts anew elsewhere. Where no component is large enough, the walk covers what it
-    can of the largest one; `Walk.hops` tells how far it got.
+    A walk that gets stuck restarts elsewhere. If no component is large enough, the walk covers as much as it can of the
+    largest one; `RandomWalk.hops` says how much.
 
     Returns:
         None if the graph has no edge.
@@ -63,7 +63,7 @@ def random_walk(
     sizes = np.bincount(labels)
     wanted = min(hops, int(sizes.max()) - 1)
     starts: NDArray[np.int64] = np.flatnonzero(sizes[labels] > wanted)
-    best: Walk | None = None
+    best: RandomWalk | None = None
     for _ in range(retries):
         walk = _walk(graph, int(rng.choice(starts)), wanted, rng)
         if walk.hops >= wanted:
@@ -73,13 +73,13 @@ def random_walk(
     return best
 
 
-def _walk(graph: Graph, start: int, hops: int, rng: np.random.Generator) -> Walk:
+def _walk(graph: Graph, start: int, hops: int, rng: np.random.Generator) -> RandomWalk:
     seen = {start: None}
-    at = start
+    current = start
     for _ in range(_STEPS_PER_HOP * max(hops, 1)):
         if len(seen) > hops:
             break
-        neighbours = graph.neighbours(at)
-        at = int(neighbours[int(rng.integers(len(neighbours)))])
-        seen[at] = None
-    return Walk(tuple(seen))
+        neighbours = graph.neighbours(current)
+        current = int(neighbours[int(rng.integers(len(neighbours)))])
+        seen[current] = None
+    return RandomWalk(tuple(seen))

@@ -1,1 +1,1 @@
-"""Findings, charts and pages made of the results of a study."""
+"""Reports of studies and of retrieval: summaries, conclusions in sentences, tables, charts, pages."""

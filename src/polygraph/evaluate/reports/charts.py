@@ -1,6 +1,5 @@
-"""The figures of the papers as small SVG texts that follow the colours of the page (matplotlib, extra `eval`)."""
+"""Charts of a study report as SVG that adopts the colours of the page (matplotlib, extra `eval`)."""
 
-import importlib
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -10,23 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.errors import MissingExtra
-from polygraph.evaluate.reports.findings import MethodFigures, PairFigures
-from polygraph.evaluate.statistics.win_rates import Rates
+from polygraph.evaluate.extra import import_optional
+from polygraph.evaluate.metrics.oracle import Confusion
+from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
+from polygraph.evaluate.reports.formatting import percent, shorten
+from polygraph.evaluate.statistics.win_rates import WinRates
 
 _INK = "#010203"
-"""Stands for the colour of the page's text, and is replaced by it."""
+"""Placeholder that is replaced by the colour of the page's text."""
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8b7d3a", "#7f7f7f")
-"""Okabe and Ito's palette: told apart by eyes of every kind, on light and on dark."""
+"""Okabe and Ito's palette, safe for colour blindness and on light and dark backgrounds."""
 _WIN, _TIE, _LOSE = "#0072b2", "#a6a6a6", "#e07a2e"
-_ROOM = 22
-"""Numbers that the bars of one line have room for, in all panels."""
-PARTED = " – "
-"""Stands between the two methods of a pair."""
+_MAX_LABELS = 22
+"""Numbers that fit into the bars of one row over all panels."""
 
 
-def box_plots(pairs: Sequence[PairFigures]) -> str:
-    """Relative win rate of each pair over the trials (arXiv:2506.06331, figure 10), and the interval over questions."""
+def box_plots(pairs: Sequence[PairSummary]) -> str:
+    """Draw the relative win rate of each pair over trials, with its interval over questions.
+
+    As in figure 10 of arXiv:2506.06331.
+    """
     with _figure(width=8.6, height=0.7 + 0.44 * len(pairs)) as ((axis,), finish):
         stats = [
             {
@@ -41,26 +43,26 @@ def box_plots(pairs: Sequence[PairFigures]) -> str:
             for p in reversed(pairs)
         ]
         axis.bxp(stats, orientation="horizontal", widths=0.42, medianprops={"color": _COLOURS[4]})
-        for place, p in enumerate(reversed(pairs), 1):
-            axis.plot([p.relative.low, p.relative.high], [place - 0.36] * 2, color=_COLOURS[0], linewidth=2.4)
+        for y, p in enumerate(reversed(pairs), 1):
+            axis.plot([p.relative.low, p.relative.high], [y - 0.36] * 2, color=_COLOURS[0], linewidth=2.4)
         axis.axvline(0.0, color=_INK, linewidth=0.6)
         axis.set_xlim(-1.02, 1.02)
-        axis.xaxis.set_major_formatter(_percent)
+        axis.xaxis.set_major_formatter(lambda value, _: percent(value))
         axis.set_xlabel("relative win rate of the first method")
         return finish()
 
 
-def heat_map(methods: Sequence[str], pairs: Sequence[PairFigures]) -> str:
-    """Relative win rate of row over column (arXiv:2506.06331, figure 11)."""
-    place = {name: i for i, name in enumerate(methods)}
+def heat_map(methods: Sequence[str], pairs: Sequence[PairSummary]) -> str:
+    """Draw the relative win rate of row over column (arXiv:2506.06331, figure 11)."""
+    position = {name: i for i, name in enumerate(methods)}
     grid = np.full((len(methods), len(methods)), np.nan)
     for p in pairs:
-        grid[place[p.a], place[p.b]] = p.relative.mean
-        grid[place[p.b], place[p.a]] = -p.relative.mean
+        grid[position[p.a], position[p.b]] = p.relative.mean
+        grid[position[p.b], position[p.a]] = -p.relative.mean
     size = 1.8 + 0.7 * len(methods)
     with _figure(width=size + 0.8, height=size) as ((axis,), finish):
-        places = np.arange(len(methods))
-        axis.pcolormesh(places, places, grid, cmap="RdBu", vmin=-1, vmax=1, shading="nearest")
+        centres = np.arange(len(methods))
+        axis.pcolormesh(centres, centres, grid, cmap="RdBu", vmin=-1, vmax=1, shading="nearest")
         axis.invert_yaxis()
         axis.set_aspect("equal")
         for i in range(len(methods)):
@@ -70,16 +72,16 @@ def heat_map(methods: Sequence[str], pairs: Sequence[PairFigures]) -> str:
                     axis.text(
                         j, i, f"{100 * grid[i, j]:+.0f}", ha="center", va="center", color=colour, fontsize=9
                     )
-        names = [short(name) for name in methods]
+        names = [shorten(name) for name in methods]
         axis.set_xticks(range(len(methods)), names, rotation=40, ha="right", rotation_mode="anchor")
         axis.set_yticks(range(len(methods)), names)
         return finish()
 
 
-def rate_bars(rows: Mapping[tuple[str, str], Mapping[str, Rates]]) -> str:
-    """Win, tie and lose rates: one panel for each aspect or type, one bar for each pair of methods.
+def rate_bars(rows: Mapping[tuple[str, str], Mapping[str, WinRates]]) -> str:
+    """Draw win, tie and lose rates: one panel per aspect or type, one bar per pair of methods.
 
-    Figures 12 and 18 to 20 of arXiv:2506.06331.
+    As in figures 12 and 18 to 20 of arXiv:2506.06331.
 
     Args:
         rows: by pair, then by aspect or type.
@@ -97,12 +99,12 @@ def rate_bars(rows: Mapping[tuple[str, str], Mapping[str, Rates]]) -> str:
             ):
                 values = np.asarray([0.0 if r is None else getattr(r, what) for r in found])
                 axis.barh(range(len(pairs)), values, left=left, color=colour, label=what, height=0.72)
-                for place, (start, value) in enumerate(zip(left, values, strict=True)):
-                    if value * _ROOM > len(panels):
-                        axis.text(start + value / 2, place, f"{100 * value:.0f}", ha="center", va="center",
+                for y, (start, value) in enumerate(zip(left, values, strict=True)):
+                    if value * _MAX_LABELS > len(panels):
+                        axis.text(start + value / 2, y, f"{100 * value:.0f}", ha="center", va="center",
                                   color=ink, fontsize=7)  # fmt: skip
                 left = left + values
-            axis.set_title(short(panel or "no type", 26), fontsize=9)
+            axis.set_title(shorten(panel or "no type", 26), fontsize=9)
             axis.set_xlim(0, 1)
             axis.set_xticks([0, 0.5, 1], ["0", "50", "100"])
             axis.set_ylim(-0.6, len(pairs) - 0.4)
@@ -114,9 +116,9 @@ def rate_bars(rows: Mapping[tuple[str, str], Mapping[str, Rates]]) -> str:
 
 
 def cost_scatter(
-    methods: Sequence[MethodFigures], quality: Mapping[str, tuple[float, float, float]], name: str
+    methods: Sequence[MethodSummary], quality: Mapping[str, tuple[float, float, float]], name: str
 ) -> str:
-    """Quality with its interval against tokens per question."""
+    """Draw quality with its interval against tokens per question."""
     with _figure(width=8.0, height=4.2) as ((axis,), finish):
         for i, m in enumerate(methods):
             if m.method in quality:
@@ -125,7 +127,7 @@ def cost_scatter(
                 axis.plot([x, x], [low, high], color=_COLOURS[i % len(_COLOURS)], linewidth=1.4)
                 axis.plot([x], [mean], "o", color=_COLOURS[i % len(_COLOURS)])
                 axis.annotate(
-                    short(m.method),
+                    shorten(m.method),
                     (x, mean),
                     xytext=(6, 4),
                     textcoords="offset points",
@@ -134,66 +136,53 @@ def cost_scatter(
                 )
         spent = [max(m.tokens, 1.0) for m in methods if m.method in quality]
         if max(spent, default=1.0) > 1:
-            # Within one power of ten the marks between are all that there is to read.
+            # Within one power of ten, only minor ticks are visible.
             axis.set_xscale("log", subs=(2, 3, 5, 7) if max(spent) < 10 * min(spent) else (2, 5))
             for formatter in (axis.xaxis.set_major_formatter, axis.xaxis.set_minor_formatter):
                 formatter(lambda x, _: f"{x:,.0f}")
         axis.margins(x=0.12, y=0.1)
-        axis.set_xlabel("tokens per question, read and written")
+        axis.set_xlabel("tokens per question (prompt and completion)")
         axis.set_ylabel(name)
         return finish()
 
 
-def confusion_grid(cells: Sequence[tuple[str, int, int, int, int]]) -> str:
-    """For pairs of methods: both right, only the first, only the second, neither (arXiv:2502.11371, figure 2)."""
-    with _figure(width=8.6, height=0.9 + 0.36 * len(cells)) as ((axis,), finish):
-        names = [pair_label(*c[0].split(PARTED, 1)) for c in cells][::-1]
-        left = np.zeros(len(cells))
-        kinds = (
-            ("both right", "#009e73"),
-            ("only the first", _WIN),
-            ("only the second", _LOSE),
-            ("neither", _TIE),
-        )
-        totals = np.asarray([max(sum(c[1:]), 1) for c in cells][::-1], dtype=float)
-        for k, (label, colour) in enumerate(kinds, 1):
-            values = np.asarray([c[k] for c in cells][::-1]) / totals
-            axis.barh(range(len(cells)), values, left=left, color=colour, label=label, height=0.72)
-            for place, (start, value) in enumerate(zip(left, values, strict=True)):
+def confusion_bars(confusions: Mapping[tuple[str, str], Confusion]) -> str:
+    """Draw the confusion of each pair of methods as a bar (arXiv:2502.11371, figure 2)."""
+    rows = list(confusions.items())[::-1]
+    totals = np.asarray([max(c.n, 1) for _, c in rows], dtype=float)
+    parts = (
+        ("both correct", "#009e73", [c.both for _, c in rows]),
+        ("only the first", _WIN, [c.a_only for _, c in rows]),
+        ("only the second", _LOSE, [c.b_only for _, c in rows]),
+        ("neither", _TIE, [c.neither for _, c in rows]),
+    )
+    with _figure(width=8.6, height=0.9 + 0.36 * len(rows)) as ((axis,), finish):
+        left = np.zeros(len(rows))
+        for label, colour, counts in parts:
+            values = np.asarray(counts) / totals
+            axis.barh(range(len(rows)), values, left=left, color=colour, label=label, height=0.72)
+            for y, (start, value) in enumerate(zip(left, values, strict=True)):
                 if value > 0.04:
-                    axis.text(start + value / 2, place, f"{value * totals[place]:.0f}", ha="center", va="center",
-                              color="#ffffff" if k == 2 else "#111111", fontsize=7)  # fmt: skip
+                    axis.text(start + value / 2, y, f"{value * totals[y]:.0f}", ha="center", va="center",
+                              color="#ffffff" if colour == _WIN else "#111111", fontsize=7)  # fmt: skip
             left = left + values
-        axis.set_yticks(range(len(cells)), names, fontsize=8)
-        axis.set_ylim(-0.6, len(cells) - 0.4)
+        axis.set_yticks(range(len(rows)), [pair_label(*pair) for pair, _ in rows], fontsize=8)
+        axis.set_ylim(-0.6, len(rows) - 0.4)
         axis.set_xlim(0, 1)
-        axis.xaxis.set_major_formatter(_percent)
+        axis.xaxis.set_major_formatter(lambda value, _: percent(value))
         axis.figure.legend(
             *axis.get_legend_handles_labels(), ncols=4, loc="outside upper center", frameon=False
         )
         return finish()
 
 
-def short(name: str, most: int = 30) -> str:
-    """A name without its middle if it is long.
-
-    >>> short("rag-vs-graphrag-integrated-community-of-all", 20)
-    'rag-vs-gra…ty-of-all'
-    """
-    return name if len(name) <= most else f"{name[: most // 2]}…{name[-(most - most // 2 - 1) :]}"
-
-
 def pair_label(a: str, b: str) -> str:
-    """Two methods on two lines."""
-    return f"{short(a)}\n{PARTED.strip()} {short(b)}"
-
-
-def _percent(value: float, _: object) -> str:
-    return f"{100 * value:.0f} %"
+    """Return the names of two methods on two lines."""
+    return f"{shorten(a)}\n– {shorten(b)}"
 
 
 def answer_map(points: NDArray[np.float64], methods: Sequence[str]) -> str:
-    """Answers on a plane by their meaning, coloured by method.
+    """Draw answers as points, coloured by method.
 
     Args:
         points: shape ``(n, 2)``.
@@ -204,7 +193,7 @@ def answer_map(points: NDArray[np.float64], methods: Sequence[str]) -> str:
             mine = np.asarray([m == name for m in methods])
             axis.plot(
                 points[mine, 0], points[mine, 1], "o", markersize=3, alpha=0.7,
-                color=_COLOURS[i % len(_COLOURS)], label=short(name),
+                color=_COLOURS[i % len(_COLOURS)], label=shorten(name),
             )  # fmt: skip
         axis.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         axis.set_xticks([])
@@ -212,12 +201,12 @@ def answer_map(points: NDArray[np.float64], methods: Sequence[str]) -> str:
         return finish()
 
 
-def plane(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """The two directions in which vectors differ most (principal components), signs fixed; shape ``(n, 2)``."""
+def pca_2d(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """Project vectors onto their first two principal components, with fixed signs; shape ``(n, 2)``."""
     centred = np.asarray(vectors, dtype=np.float64) - np.mean(vectors, axis=0)
     _, _, axes = np.linalg.svd(centred, full_matrices=False)
     two = axes[:2]
-    # The sign of a component is arbitrary: its largest part is made positive, so that pages are the same.
+    # The sign of a component is arbitrary; making its largest entry positive keeps pages reproducible.
     signs = np.sign(two[np.arange(len(two)), np.abs(two).argmax(axis=1)])
     points = centred @ (two * signs[:, None]).T
     return np.round(np.pad(points, ((0, 0), (0, 2 - points.shape[1]))), 4)
@@ -227,11 +216,8 @@ def plane(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
 def _figure(
     *, width: float, height: float, columns: int = 1
 ) -> Iterator[tuple[list[Any], Callable[[], str]]]:
-    try:
-        matplotlib = importlib.import_module("matplotlib")
-        figures = importlib.import_module("matplotlib.figure")
-    except ImportError as problem:
-        raise MissingExtra("the figures of a report", "eval") from problem
+    matplotlib = import_optional("matplotlib", "the charts of a report")
+    figures = import_optional("matplotlib.figure", "the charts of a report")
     settings = {
         "svg.fonttype": "none",
         "svg.hashsalt": "polygraph",
@@ -256,7 +242,7 @@ def _figure(
 
         def finish() -> str:
             out = io.StringIO()
-            # Tight: the browser's letters are not exactly as wide as those that were measured.
+            # Tight, since the browser's letters are not exactly as wide as those that were measured.
             figure.savefig(
                 out,
                 format="svg",
@@ -265,13 +251,13 @@ def _figure(
                 pad_inches=0.15,
                 metadata={"Date": None, "Creator": None},
             )
-            return _embedded(out.getvalue())
+            return _inline(out.getvalue())
 
         yield axes, finish
 
 
-def _embedded(svg: str) -> str:
-    """An SVG that stands in a page: its own header off, its ink that of the page, its size that of its place."""
+def _inline(svg: str) -> str:
+    """Remove the header of an SVG, and let it adopt the text colour and the width of its container."""
     body = svg[svg.index("<svg") :]
     body = re.sub(r'(<svg[^>]*?) height="[^"]*"', r"\1", body, count=1)
     body = re.sub(r'(<svg[^>]*?) width="([^"]*)"', r'\1 style="width: min(100%, \2)"', body, count=1)

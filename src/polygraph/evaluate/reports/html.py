@@ -1,7 +1,7 @@
-"""The parts of a page that stands alone: style, tables, figures, numbers as people read them."""
+"""HTML parts of a self-contained page: style, headings, lists, tables, figures."""
 
 from collections.abc import Iterable, Sequence
-from html import escape
+from html import escape as escape_html
 
 STYLE = """
 :root { color-scheme: light dark; --ink: #1b1b1b; --paper: #ffffff; --soft: #5f5f5f; --line: #d6d6d6; --mark: #f3f3f3;
@@ -36,121 +36,84 @@ summary { cursor: pointer } .soft { color: var(--soft); font-size: .92rem }
   figure svg { max-height: 24cm }
 }
 """
-"""Follows the reader's choice of light or dark; text has a contrast of at least 4.5 to 1 in both."""
+"""Supports light and dark colour schemes; text has a contrast of at least 4.5 to 1 in both."""
 
 
 def document(title: str, body: str) -> str:
-    """A whole page without scripts, fonts or images of other places."""
+    """Return a whole page without scripts or external fonts and images."""
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{e(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
+        f"<title>{escape(title)}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<main>\n{body}\n</main>\n"
         "</body>\n</html>\n"
     )
 
 
-def e(text: str) -> str:
-    """Text that cannot be markup."""
-    return escape(text, quote=True)
+def escape(text: str) -> str:
+    """Escape a text for element content and attributes."""
+    return escape_html(text, quote=True)
 
 
 def heading(text: str) -> str:
-    """A heading of the second level that `contents` leads to."""
-    return f'<h2 id="{_anchor(text)}">{e(text)}</h2>'
+    """Return a second-level heading that `table_of_contents` links to."""
+    return f'<h2 id="{_anchor(text)}">{escape(text)}</h2>'
 
 
-def contents(headings: Sequence[str]) -> str:
-    """Links to the headings of a page."""
-    links = "".join(f'<li><a href="#{_anchor(text)}">{e(text)}</a></li>' for text in headings)
+def table_of_contents(headings: Sequence[str]) -> str:
+    """Return links to the headings of a page."""
+    links = "".join(f'<li><a href="#{_anchor(text)}">{escape(text)}</a></li>' for text in headings)
     return f'<nav aria-label="Contents"><ul>{links}</ul></nav>'
 
 
-def listing(items: Iterable[str]) -> str:
-    """Sentences as a list."""
-    # A number and its percent sign stay on one line.
-    shown = (e(item).replace(" %", "\u00a0%") for item in items)
+def bullet_list(items: Iterable[str]) -> str:
+    """Return sentences as a list."""
+    # A non-breaking space keeps a number and its percent sign on one line.
+    shown = (escape(item).replace(" %", "\u00a0%") for item in items)
     return '<ul class="findings">' + "".join(f"<li>{item}</li>" for item in shown) + "</ul>"
 
 
-def folded(summary: str, inside: str) -> str:
-    """Something that a reader opens."""
-    return f"<details><summary>{e(summary)}</summary>{inside}</details>"
+def collapsible(summary: str, inside: str) -> str:
+    """Return a collapsed section."""
+    return f"<details><summary>{escape(summary)}</summary>{inside}</details>"
 
 
 def figure(svg: str, caption: str, *, label: str = "", numbers: str = "") -> str:
-    """A picture with its caption.
+    """Return a chart with its caption.
 
     Args:
-        svg: what is drawn.
-        caption: below it.
-        label: what a screen reader says in the place of the picture; it reads the caption besides.
-        numbers: a table of what is drawn, which is folded away.
+        svg: the chart.
+        caption: below the chart.
+        label: for screen readers in place of the chart, in addition to the caption; default: the caption.
+        numbers: a table of the numbers in the chart, collapsed.
     """
-    more = folded("The numbers of this figure", numbers) if numbers else ""
+    more = collapsible("Numbers in this chart", numbers) if numbers else ""
     return (
-        f'<figure><div role="img" aria-label="{e(label or caption)}">{svg}</div>'
-        f"<figcaption>{e(caption)}</figcaption></figure>{more}"
+        f'<figure><div role="img" aria-label="{escape(label or caption)}">{svg}</div>'
+        f"<figcaption>{escape(caption)}</figcaption></figure>{more}"
     )
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], caption: str) -> str:
-    """A table whose first column names the row; columns of numbers stand to the right.
+    """Return a table whose first column names the row; columns of numbers are right-aligned.
 
-    One that is wider than the page scrolls by itself, also by keyboard.
+    A table wider than the page scrolls, also by keyboard.
     """
     listed = list(rows)
     numeric = [bool(listed) and all(_is_number(row[i]) for row in listed) for i in range(len(columns))]
-    head = "".join(f'<th scope="col"{_class(numeric[i])}>{e(name)}</th>' for i, name in enumerate(columns))
+    head = "".join(
+        f'<th scope="col"{_class(numeric[i])}>{escape(name)}</th>' for i, name in enumerate(columns)
+    )
     body = "".join(
-        f'<tr><th scope="row"{_class(numeric[0])}>{e(row[0])}</th>'
-        + "".join(f"<td{_class(numeric[i])}>{e(cell)}</td>" for i, cell in enumerate(row) if i)
+        f'<tr><th scope="row"{_class(numeric[0])}>{escape(row[0])}</th>'
+        + "".join(f"<td{_class(numeric[i])}>{escape(cell)}</td>" for i, cell in enumerate(row) if i)
         + "</tr>"
         for row in listed
     )
     return (
-        f'<div class="wide" role="region" tabindex="0" aria-label="{e(caption)}"><table><caption>{e(caption)}</caption>'
+        '<div class="wide" role="region" tabindex="0" '
+        f'aria-label="{escape(caption)}"><table><caption>{escape(caption)}</caption>'
         f"<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>"
     )
-
-
-def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The same as lines of Markdown."""
-
-    def line(cells: Sequence[str]) -> str:
-        return f"| {' | '.join(' '.join(c.split()).replace('|', '/') for c in cells)} |"
-
-    return [line(columns), line(["---"] * len(columns)), *(line(row) for row in rows)]
-
-
-def percent(share: float) -> str:
-    """A share in whole percent.
-
-    >>> percent(0.995), percent(0.0)
-    ('100 %', '0 %')
-    """
-    return f"{100 * share:.0f} %"
-
-
-def p_value(p: float) -> str:
-    """A p value with three decimals; what is less than these show is said to be so.
-
-    >>> p_value(0.0123), p_value(3e-9)
-    ('0.012', '< 0.001')
-    """
-    return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def money(dollars: float | None) -> str:
-    """US dollars with the digits that matter.
-
-    >>> money(0.000583), money(1.5), money(0.0), money(None)
-    ('$0.00058', '$1.50', '$0', 'unknown')
-    """
-    if dollars is None:
-        return "unknown"
-    if dollars >= 0.1:
-        return f"${dollars:,.2f}"
-    return "$0" if dollars == 0 else f"${dollars:.2g}" if dollars >= 1e-4 else f"${dollars:.1e}"
 
 
 def _anchor(text: str) -> str:

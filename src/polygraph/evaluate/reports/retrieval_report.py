@@ -1,77 +1,77 @@
-"""What came out of a measurement of retrieval: figures, comparisons, and sentences that one can act on."""
+"""The report of a retrieval measurement: metrics with intervals, comparisons, conclusions, notes."""
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 
 from polygraph.errors import WorkFailed
-from polygraph.evaluate.metrics.oracle import Confusion, Oracle, confusion, oracle
+from polygraph.evaluate.metrics.oracle import Confusion, Oracle, confusions, oracle
 from polygraph.evaluate.metrics.retrieval import (
     UNITS,
     Unit,
     check_metric,
-    headline,
-    metrics_of,
+    default_metric,
+    metric_unit,
     ranks_by_unit,
-    unit_of,
+    unit_metrics,
 )
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.runs.result_file import Measured
+from polygraph.evaluate.records import QuestionResult
+from polygraph.evaluate.reports.retrieval_conclusions import QuestionCost, conclusions
 from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_means
-from polygraph.evaluate.statistics.compare import Comparison, Costs, compare_all, conclusions
+from polygraph.evaluate.statistics.compare import Comparison, compare_methods
 
 MAX_TYPES = 50
-"""Types of question that get a table of their own."""
-_GROUNDS = {
+"""Types of question with metrics of their own; of more types the commonest."""
+_PARTS = {
     "question": "question or gold",
-    "method": "the method's parameters",
-    "index": "the index",
+    "method": "parameters of the method",
+    "index": "index",
     "models": "models",
-    "options": "filter, budget or depths",
-    "code": "the code",
+    "options": "filter, token budget or depths",
+    "code": "code",
 }
-"""What a result rests on, in words."""
-_FEW = 30
+"""Parts of the provenance of a result, for notes."""
+_FEW_QUESTIONS = 30
 _MANY_PAIRS = 10
-"""More pairs than those of five methods: the correction of p for all of them is worth a word."""
+"""More pairs than those of five methods get a note on the correction of p."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Counts:
-    """Questions by what could be done with them."""
+class QuestionCounts:
+    """Questions by how they were treated."""
 
     total: int
     asked: int = 0
     null: int
     """Questions that the corpus does not answer; there is nothing to find."""
     incomplete: int
-    """Questions of which some gold document is known to be missing; not measured by document."""
+    """Questions with a gold document known to be missing from the corpus; not measured by document."""
     without_gold: int
     """Neither null nor with gold of any kind."""
     gold_documents: int
-    gone: tuple[str, ...] = ()
+    missing_documents: tuple[str, ...] = ()
     """Gold documents that are not in the index; they count as not found."""
-    outside: tuple[str, ...] = ()
+    filtered_documents: tuple[str, ...] = ()
     """Gold documents that the filter excludes; they count as not found."""
-    unplaced: int = 0
+    missing_passages: int = 0
     """Gold passages that are not in the index; they count as not found."""
     stale: int = 0
     """Results in the output file that belong to another run or an earlier state."""
     changed: Mapping[str, int] = field(default_factory=dict)
-    """Of these, how many were asked again since a part of their grounds is another, by its name."""
+    """How many of them were measured again because a part of their provenance changed, by part."""
     types: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scores:
-    """One method on some questions."""
+class MetricMeans:
+    """Metrics of one method on some questions."""
 
     n: Mapping[Unit, int]
-    """Questions by the kind of gold that they have; one question may count in several."""
+    """Questions by the kind of gold that they have; one question may count for several kinds."""
     metrics: Mapping[str, Interval]
     """Means over the questions with gold of that kind, with 95 % intervals."""
 
@@ -81,51 +81,51 @@ class MethodResult:
     """One method on all questions."""
 
     name: str
-    scores: Scores
-    by_type: Mapping[str, Scores]
+    scores: MetricMeans
+    by_type: Mapping[str, MetricMeans]
     ms_per_question: float
     ms_median: float
     ms_p95: float
     cpu_ms_per_question: float | None
-    """Processor time, over all cores; None where some question ran beside others."""
+    """Processor time over all cores; None if some questions ran in parallel."""
     calls_per_question: float
     cached_calls_per_question: float
     tokens_per_question: float
-    """In and out, of language models."""
+    """Prompt and completion tokens of language models."""
     cost_per_question: float | None
-    """In US dollars, for retrieval alone; None when a price is not known."""
+    """In US dollars, for retrieval alone; None if a price is unknown."""
     context_tokens: float
-    """Mean length of what an answer would be written from."""
+    """Mean length of the context that an answer would be written from."""
     n_failed: int
     """Questions that could not be measured."""
     n_empty: int
     """Questions for which nothing was found."""
     n_unranked: int
-    """Questions with evidence but without any ranked chunk: they count as nothing found."""
+    """Questions with evidence but without any ranked chunk; they count as nothing found."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RetrievalReport:
-    """Methods side by side."""
+    """Methods measured on the same questions."""
 
     methods: tuple[MethodResult, ...]
-    """In the order asked for."""
+    """In the order given."""
     metric: str
-    """By which they are compared."""
+    """The metric that methods are compared by."""
     comparisons: tuple[Comparison, ...]
-    """Of every pair, better one first."""
+    """Of every pair, better method first."""
     conclusions: tuple[str, ...]
     notes: tuple[str, ...]
-    counts: Counts
+    counts: QuestionCounts
     confusions: Mapping[tuple[str, str], Confusion] = field(default_factory=dict)
     """For each pair of methods the questions on which both, one or neither reach 1 in the metric of comparison."""
     router: Oracle | None = None
-    """What a perfect choice of the method for each question could gain; None with one method."""
+    """Upper bound of choosing the method per question; None with one method."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values; figures of a method by the names of the metrics."""
+        """Return plain values; the figures of a method have the names of the metrics."""
         return {
-            "methods": {m.name: _method_dict(m, unit_of(self.metric)) for m in self.methods},
+            "methods": {m.name: _method_dict(m, metric_unit(self.metric)) for m in self.methods},
             "metric": self.metric,
             "conclusions": list(self.conclusions),
             "comparisons": [c.as_dict() for c in self.comparisons],
@@ -143,204 +143,234 @@ class RetrievalReport:
         }
 
 
-def report(
+def summarise_retrieval(
     questions: Sequence[Question],
     timed: Mapping[str, bool],
-    measured: Sequence[Measured],
-    counts: Counts,
+    results: Sequence[QuestionResult],
+    counts: QuestionCounts,
     ks: Sequence[int],
     metric: str,
     seed: int,
 ) -> RetrievalReport:
-    """Sum up; every interval and test is drawn from `seed`.
+    """Summarise the results of all methods; all intervals and tests are seeded.
 
     Args:
         questions: that were asked.
-        timed: for each method, in the order asked for, whether its times may be compared.
-        measured: every question with every method.
+        timed: for each method, in the order of the report, whether its times may be compared.
+        results: of every question with every method.
         counts: for the notes.
         ks: depths of the metrics.
-        metric: by which methods are compared; empty: chosen by the gold that there is.
+        metric: to compare methods by; empty: `default_metric`.
         seed: of intervals and tests.
 
     Raises:
-        BadInput: if `metric` is not one that these questions have gold for.
+        BadInput: if these questions have no gold for `metric`.
         WorkFailed: if a method failed on every question.
     """
-    methods = list(timed)
-    types = {q.id: q.type for q in questions}
-    rows: dict[str, list[Measured]] = {name: [] for name in methods}
-    for each in measured:
-        rows[each.method].append(each)
+    rows: dict[str, list[QuestionResult]] = {name: [] for name in timed}
+    for result in results:
+        rows[result.method].append(result)
     for name, some in rows.items():
-        if all(m.error for m in some):
+        if all(r.error for r in some):
             raise WorkFailed(f"{name} failed on all {len(some)} questions, last with: {some[-1].error}")
-    common = [t for t, _ in sorted(Counter(types.values()).items(), key=lambda pair: (-pair[1], pair[0]))]
-    shown = sorted(common[:MAX_TYPES]) if len(common) > 1 else []
-    results = tuple(_result(name, rows[name], types, shown, ks, seed) for name in methods)
-    # A method may have failed on every question of one kind.
-    units: dict[Unit, int] = {u: min(r.scores.n.get(u, 0) for r in results) for u in UNITS}
+    types = {q.id: q.type for q in questions}
+    by_count = [t for t, _ in sorted(Counter(types.values()).items(), key=lambda pair: (-pair[1], pair[0]))]
+    shown = sorted(by_count[:MAX_TYPES]) if len(by_count) > 1 else []
+    methods = tuple(_method_result(name, rows[name], types, shown, ks, seed) for name in timed)
+    # The minimum, since a method may have failed on every question with gold of one kind.
+    units: dict[Unit, int] = {u: min(m.scores.n.get(u, 0) for m in methods) for u in UNITS}
     if not any(units.values()):
         raise WorkFailed(
-            "no kind of gold was measured with every method: too many questions failed. Run the same command again, or "
-            "leave a method out"
+            "no kind of gold was measured with every method, because too many questions failed. Run the same command "
+            "again, or leave a method out"
         )
-    chosen = metric or headline(units, ks)
+    chosen = metric or default_metric(units, ks)
     check_metric(chosen, [u for u in UNITS if units[u]], ks)
-    unit = unit_of(chosen)
-    values = {
-        name: {
-            m.question: metrics_of(unit, ranks, ks)[chosen]
-            for m in rows[name]
-            if not m.error and (ranks := ranks_by_unit(m.found).get(unit))
-        }
-        for name in methods
-    }
-    comparisons = compare_all(values, np.random.default_rng(seed))
+    values = _values(rows, chosen, ks)
+    comparisons = compare_methods(values, np.random.default_rng(seed))
     costs = {
-        r.name: Costs(
-            money=r.cost_per_question,
-            tokens=r.tokens_per_question,
-            ms=r.ms_per_question if timed[r.name] else None,
+        m.name: QuestionCost(
+            money=m.cost_per_question,
+            tokens=m.tokens_per_question,
+            ms=m.ms_per_question if timed[m.name] else None,
         )
-        for r in results
+        for m in methods
     }
-    said = conclusions(chosen, {r.name: r.scores.metrics[chosen] for r in results}, comparisons, costs)
+    sentences = conclusions(chosen, {m.name: m.scores.metrics[chosen] for m in methods}, comparisons, costs)
     shared = frozenset[str].intersection(*map(frozenset, values.values()))
     router = oracle(values) if len(values) > 1 and shared else None
     if router is not None and router.gain > 0:
-        said.append(
-            f"a router that always knew the best method would reach {router.mean:.3f} in {chosen}, {router.best} alone "
-            f"{router.best_mean:.3f}: no choice between these methods can gain more"
+        sentences.append(
+            f"an oracle that always picks the best method would reach {router.mean:.3f} in {chosen}; {router.best} "
+            f"alone reaches {router.best_mean:.3f}"
         )
     return RetrievalReport(
-        confusions={(a, b): confusion(values[a], values[b], right=1.0) for a, b in combinations(values, 2)},
+        confusions=confusions(values, correct=1.0),
         router=router,
-        methods=results,
+        methods=methods,
         metric=chosen,
         comparisons=tuple(comparisons),
-        conclusions=tuple(said),
-        notes=tuple(_notes(counts, results, common, units[unit], len(comparisons))),
+        conclusions=tuple(sentences),
+        notes=tuple(_notes(counts, methods, by_count, units[metric_unit(chosen)], len(comparisons))),
         counts=counts,
     )
 
 
-def _result(
+def _values(
+    rows: Mapping[str, Sequence[QuestionResult]], metric: str, ks: Sequence[int]
+) -> dict[str, dict[str, float]]:
+    """Return a metric by method and question, for questions that did not fail and have gold for it."""
+    unit = metric_unit(metric)
+    return {
+        name: {
+            r.question: unit_metrics(unit, ranks, ks)[metric]
+            for r in some
+            if not r.error and (ranks := ranks_by_unit(r.ranks).get(unit))
+        }
+        for name, some in rows.items()
+    }
+
+
+def _method_result(
     name: str,
-    rows: Sequence[Measured],
+    rows: Sequence[QuestionResult],
     types: Mapping[str, str],
     shown: Sequence[str],
     ks: Sequence[int],
     seed: int,
 ) -> MethodResult:
-    done = [m for m in rows if not m.error]
-    ms = np.array([m.ms for m in done])
+    done = [r for r in rows if not r.error]
+    ms = np.array([r.ms for r in done])
     n = len(done)
-    costs = [m.usage.cost for m in done]
-    cpu = [m.cpu_ms for m in done]
-    by_type: defaultdict[str, list[Measured]] = defaultdict(list)
-    for m in done:
-        by_type[types[m.question]].append(m)
+    costs = [r.usage.cost for r in done]
+    cpu = [r.cpu_ms for r in done]
+    by_type: defaultdict[str, list[QuestionResult]] = defaultdict(list)
+    for r in done:
+        by_type[types[r.question]].append(r)
     return MethodResult(
         name=name,
-        scores=_scores(done, ks, seed),
-        by_type={t: _scores(by_type[t], ks, seed) for t in shown if by_type[t]},
+        scores=_metric_means(done, ks, seed),
+        by_type={t: _metric_means(by_type[t], ks, seed) for t in shown if by_type[t]},
         ms_per_question=float(ms.mean()),
         ms_median=float(np.median(ms)),
         ms_p95=float(np.quantile(ms, 0.95)),
         cpu_ms_per_question=None if None in cpu else sum(c or 0.0 for c in cpu) / n,
-        calls_per_question=sum(m.usage.calls for m in done) / n,
-        cached_calls_per_question=sum(m.usage.cached_calls for m in done) / n,
-        tokens_per_question=sum(m.usage.prompt_tokens + m.usage.completion_tokens for m in done) / n,
+        calls_per_question=sum(r.usage.calls for r in done) / n,
+        cached_calls_per_question=sum(r.usage.cached_calls for r in done) / n,
+        tokens_per_question=sum(r.usage.prompt_tokens + r.usage.completion_tokens for r in done) / n,
         cost_per_question=None if None in costs else sum(c or 0.0 for c in costs) / n,
-        context_tokens=sum(m.context_tokens for m in done) / n,
+        context_tokens=sum(r.context_tokens for r in done) / n,
         n_failed=len(rows) - n,
-        n_empty=sum(not m.n_evidence for m in done),
-        n_unranked=sum(bool(m.n_evidence) and not m.n_ranked for m in done),
+        n_empty=sum(not r.n_evidence for r in done),
+        n_unranked=sum(bool(r.n_evidence) and not r.n_ranked for r in done),
     )
 
 
-def _scores(rows: Sequence[Measured], ks: Sequence[int], seed: int) -> Scores:
+def _metric_means(rows: Sequence[QuestionResult], ks: Sequence[int], seed: int) -> MetricMeans:
     values: dict[Unit, list[dict[str, float]]] = {}
     for row in rows:
-        for unit, ranks in ranks_by_unit(row.found).items():
-            values.setdefault(unit, []).append(metrics_of(unit, ranks, ks))
+        for unit, ranks in ranks_by_unit(row.ranks).items():
+            values.setdefault(unit, []).append(unit_metrics(unit, ranks, ks))
     metrics: dict[str, Interval] = {}
     for unit in UNITS:
         if unit in values:
             names = list(values[unit][0])
             matrix = np.array([[each[name] for name in names] for each in values[unit]])
-            # The same seed for every method, so that methods see the same resamples of the questions.
+            # The same seed for every method, so that methods share the resamples of the questions.
             metrics.update(zip(names, bootstrap_means(matrix, np.random.default_rng(seed)), strict=True))
-    return Scores(n={unit: len(values[unit]) for unit in UNITS if unit in values}, metrics=metrics)
+    return MetricMeans(n={unit: len(values[unit]) for unit in UNITS if unit in values}, metrics=metrics)
+
+
+# --- notes ----------------------------------------------------------------------------------------------
 
 
 def _notes(
-    counts: Counts, results: Sequence[MethodResult], types: Sequence[str], measured: int, pairs: int
+    counts: QuestionCounts,
+    methods: Sequence[MethodResult],
+    types: Sequence[str],
+    n_measured: int,
+    n_pairs: int,
 ) -> list[str]:
-    """What a reader must know to read the figures rightly."""
-    named = [
-        ("null questions, not asked since the corpus does not hold their answer", counts.null),
-        ("questions without gold evidence or an answer to look for, not asked", counts.without_gold),
-        (
-            "questions of which some gold document is not in the corpus, not measured by document",
-            counts.incomplete,
-        ),
-        (
-            f"gold documents that are not in the index and count as not found, of {counts.gold_documents} "
-            f"(the first: {counts.gone[0] if counts.gone else ''})",
-            len(counts.gone),
-        ),
-        ("gold documents outside the filter, which count as not found", len(counts.outside)),
-        ("gold passages that are not in the index and count as not found", counts.unplaced),
-        ("results in the output file that are of another run or an earlier state, not counted", counts.stale),
-    ]
-    for r in results:
-        named += [
-            (
-                f"questions that failed in {r.name}, not in its figures; the next run asks them again",
-                r.n_failed,
-            ),
-            (f"questions for which {r.name} found nothing", r.n_empty),
-            (f"questions for which {r.name} found evidence and ranked no chunk", r.n_unranked),
-        ]
-    found = [f"{what}: {n:,}" for what, n in named if n]
+    """Return what a reader must know to interpret the figures."""
+    found = [f"{text}: {n:,}" for text, n in (*_question_notes(counts), *_method_notes(methods)) if n]
     if counts.changed:
-        told = ", ".join(f"{_GROUNDS[part]} ({n:,})" for part, n in counts.changed.items())
-        found.append(f"measured anew instead of taken from the output file, since something changed: {told}")
+        listed = ", ".join(f"{_PARTS[part]} ({n:,})" for part, n in counts.changed.items())
+        found.append(f"measured again instead of read from the output file, because of changes to: {listed}")
     found += [
-        f"{r.name}: {r.cached_calls_per_question:.2f} calls a question came from the cache and cost nothing now"
-        for r in results
-        if r.cached_calls_per_question
+        f"{m.name}: {m.cached_calls_per_question:.2f} calls per question came from the cache and cost nothing this time"
+        for m in methods
+        if m.cached_calls_per_question
     ]
     if len(types) > MAX_TYPES:
-        found.append(f"only the {MAX_TYPES} commonest of {len(types)} types of question are shown apart")
+        found.append(
+            f"only the {MAX_TYPES} commonest of {len(types)} types of question are reported separately"
+        )
     for unit in UNITS:
-        means = [i.mean for r in results for name, i in r.scores.metrics.items() if unit_of(name) == unit]
+        means = [i.mean for m in methods for name, i in m.scores.metrics.items() if metric_unit(name) == unit]
         if means and not any(means):
             found.append(
-                f"no method found any gold {unit}: look whether it stands in these documents as the questions have it"
+                f"no method found any gold {unit}: check that the documents contain it as the questions give it"
             )
-    if pairs > _MANY_PAIRS:
+    if n_pairs > _MANY_PAIRS:
         found.append(
-            f"p is corrected for {pairs:,} comparisons, intervals are not: between fewer methods smaller differences "
-            "can be told"
+            f"p is corrected for {n_pairs:,} comparisons and intervals are not: fewer methods allow smaller "
+            "differences to be detected"
         )
-    if measured < _FEW:
-        found.append(f"fewer than {_FEW} questions were measured: intervals tend to be too narrow")
+    if n_measured < _FEW_QUESTIONS:
+        found.append(f"fewer than {_FEW_QUESTIONS} questions were measured: intervals tend to be too narrow")
     return found
 
 
+def _question_notes(counts: QuestionCounts) -> list[tuple[str, int]]:
+    example = counts.missing_documents[0] if counts.missing_documents else ""
+    return [
+        ("null questions, not asked because the corpus does not answer them", counts.null),
+        ("questions without gold evidence or an answer to search for, not asked", counts.without_gold),
+        (
+            "questions with a gold document missing from the corpus, not measured by document",
+            counts.incomplete,
+        ),
+        (
+            f"gold documents that are not in the index and count as not found, of {counts.gold_documents} (the first: "
+            f"{example})",
+            len(counts.missing_documents),
+        ),
+        (
+            "gold documents excluded by the filter, which count as not found",
+            len(counts.filtered_documents),
+        ),
+        ("gold passages that are not in the index and count as not found", counts.missing_passages),
+        ("results in the output file from another run or an earlier state, not used", counts.stale),
+    ]
+
+
+def _method_notes(methods: Sequence[MethodResult]) -> list[tuple[str, int]]:
+    return [
+        note
+        for m in methods
+        for note in (
+            (
+                f"questions that failed with {m.name}, excluded from its figures and asked again by the next run",
+                m.n_failed,
+            ),
+            (f"questions for which {m.name} found nothing", m.n_empty),
+            (f"questions for which {m.name} found evidence but ranked no chunk", m.n_unranked),
+        )
+    ]
+
+
+# --- JSON -----------------------------------------------------------------------------------------------
+
+
 def _method_dict(result: MethodResult, unit: Unit) -> dict[str, Any]:
+    cpu_ms = result.cpu_ms_per_question
     return {
         "n": result.scores.n.get(unit, 0),
         **{name: each.mean for name, each in result.scores.metrics.items()},
         "ms_per_question": round(result.ms_per_question, 3),
         "ms_median": round(result.ms_median, 3),
         "ms_p95": round(result.ms_p95, 3),
-        "cpu_ms_per_question": None
-        if result.cpu_ms_per_question is None
-        else round(result.cpu_ms_per_question, 3),
+        "cpu_ms_per_question": None if cpu_ms is None else round(cpu_ms, 3),
         "calls_per_question": result.calls_per_question,
         "cached_calls_per_question": result.cached_calls_per_question,
         "tokens_per_question": result.tokens_per_question,
@@ -352,15 +382,15 @@ def _method_dict(result: MethodResult, unit: Unit) -> dict[str, Any]:
         "n_unranked": result.n_unranked,
         "intervals": _intervals(result.scores),
         "by_type": {
-            kind: {
+            type_: {
                 "n": scores.n.get(unit, 0),
                 **{name: each.mean for name, each in scores.metrics.items()},
                 "intervals": _intervals(scores),
             }
-            for kind, scores in result.by_type.items()
+            for type_, scores in result.by_type.items()
         },
     }
 
 
-def _intervals(scores: Scores) -> dict[str, list[float]]:
+def _intervals(scores: MetricMeans) -> dict[str, list[float]]:
     return {name: [each.low, each.high] for name, each in scores.metrics.items()}

@@ -1,1 +1,1 @@
-"""Tables of the papers, measured again."""
+"""Published tables run again on the user's copy of the data."""

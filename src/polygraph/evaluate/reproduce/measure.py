@@ -1,4 +1,4 @@
-"""The figures of a published table, measured on answers and judgements of our own."""
+"""Measure the numbers of a published table on our own answers and judgements."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,20 +7,28 @@ from statistics import fmean
 import numpy as np
 
 from polygraph.evaluate.judging.judgements import Judgement, outcomes
-from polygraph.evaluate.judging.pairwise import in_both_orders
+from polygraph.evaluate.judging.pairwise import judges_both_orders
 from polygraph.evaluate.metrics.answer_match import accuracy, fgrag_exact_match, token_prf
 from polygraph.evaluate.metrics.rouge_bleu import bleu, rouge
 from polygraph.evaluate.metrics.semantic_similarity import bert_score, semantic_similarity
 from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.records import StudyAnswer, strip_citations
 from polygraph.evaluate.reproduce.tables import Column, Table
-from polygraph.evaluate.runs.study_folder import StudyAnswer
-from polygraph.evaluate.runs.study_steps import plain
 from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_differences, bootstrap_means
 from polygraph.models import Models
 
+_REFERENCE_MEASURES = frozenset({"rouge1", "rougeL", "rouge2", "rouge2_p", "rouge2_r", "bleu", "similarity"})
+_BERT_MEASURES: Mapping[str, str] = {"bert_p": "precision", "bert_r": "recall", "bert_f1": "f1"}
+_USAGE_MEASURES: Mapping[str, tuple[str, ...]] = {
+    "tokens": ("prompt_tokens", "completion_tokens"),
+    "seconds": ("seconds",),
+}
+_WITHOUT_GOLD = frozenset({"verdict", *_USAGE_MEASURES})
+"""Measures that need no gold."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Figure:
+class TableValue:
     """One number of a table, published and ours."""
 
     system: str
@@ -30,12 +38,12 @@ class Figure:
     published: Mapping[str, float | None]
     """By model."""
     ours: Interval | None
-    """With its interval over questions; None if it was not run, or no question has what it needs."""
+    """With its interval over questions; None if it was not run, or no question has the gold it needs."""
     n: int
-    """Questions behind ours."""
+    """Questions that our number is the mean of."""
 
 
-def figures(
+def measure_table(
     table: Table,
     questions: Sequence[Question],
     answers: Sequence[StudyAnswer],
@@ -44,47 +52,42 @@ def figures(
     *,
     seed: int = 0,
     bert: bool = False,
-) -> list[Figure]:
-    """Measure a table: every system in every column, published numbers beside ours.
+) -> list[TableValue]:
+    """Measure every system in every column, with published numbers beside ours.
 
     Args:
-        table: what was run.
-        questions: as asked.
+        table: that was run.
+        questions: that were asked.
         answers: of all systems.
-        judgements: of a contest.
-        models: whose embedder measures similarity.
+        judgements: if the table has judges.
+        models: provides the embedder for similarity.
         seed: of the intervals.
-        bert: whether to measure BERTScore, where the table has it; without, ours is None.
+        bert: whether to measure BERTScore, if the table has it; otherwise ours is None.
 
     Raises:
         MissingExtra: without the extra `eval`.
-        BadInput: for BERTScore, without its package or its model.
+        BadInput: if BERTScore is requested and its package or model is missing.
     """
-    text = {a.key: a for a in answers}
-    kinds = {q.id: q for q in questions}
-    reference = table.contest.reference if table.contest else ""
-    method_of = {s.name: s.method for s in table.systems}
+    by_key = {a.key: a for a in answers}
+    by_id = {q.id: q for q in questions}
+    reference = table.judging.reference if table.judging else ""
     found = []
     for system in table.systems:
         if system.name == reference:
             continue
-        scores = _bert_scores(table, system.method, questions, text) if bert and system.method else {}
+        scores = _bert_scores(table, system.method, questions, by_key) if bert and system.method else {}
         for i, column in enumerate(table.columns):
-            values: list[float] = []
-            if table.contest is not None and system.method:
-                mine = [j for j in judgements if j.question not in kinds or _fits(kinds[j.question], column)]
-                values = _verdicts(table, mine, method_of[reference], system.method, column)
-            elif column.measure in _BERT:
+            if column.measure in _BERT_MEASURES:
                 values = scores.get(column.measure, [])
-            elif column.measure == "alone":
-                values = _alone(
-                    questions, system.method, [m for m in table.methods if m != system.method], text
-                )
-            elif system.method:
-                asked = [q for q in questions if _fits(q, column) and (q.id, system.method) in text]
-                values = _measured(column, asked, [text[q.id, system.method] for q in asked], models)
+            elif table.judging is not None and system.method:
+                judged = [
+                    j for j in judgements if j.question not in by_id or _applies(by_id[j.question], column)
+                ]
+                values = _verdict_values(table, judged, system.method, column)
+            else:
+                values = _answer_values(table, system.method, column, questions, by_key, models)
             found.append(
-                Figure(
+                TableValue(
                     system=system.name,
                     method=system.method,
                     column=column.name,
@@ -103,121 +106,128 @@ def figures(
 # --- parts --------------------------------------------------------------------------------------------
 
 
-def _verdicts(
-    table: Table, judgements: Sequence[Judgement], reference: str, other: str, column: Column
-) -> list[float]:
-    """By question: share of verdicts that the reference wins, or wins less losses, over orders and trials."""
-    aspect = column.aspect
-    assert table.contest is not None  # noqa: S101 - asked by the caller
-    protocol = table.contest.protocol
-    mine = [j for j in judgements if j.protocol == protocol]
-    rows: dict[str, list[float]] = {}
-    if table.contest.protocol == "unbiased":
-        for outcome in outcomes(mine, reference, other, balanced=in_both_orders(protocol)):
-            result = outcome.result(aspect or None)
-            win, lose = float(result == "a"), float(result == "b")
-            value = win if table.contest.value == "win" else win - lose
-            rows.setdefault(outcome.question, []).append(value)
-    else:
-        # Every single verdict counts, as in the papers that pool both orders.
-        for one in mine:
-            in_place = not column.place or (one.methods[0] == reference) == (column.place == "front")
-            if set(one.methods) == {reference, other} and aspect in one.scores and in_place:
-                said = dict(zip(one.methods, one.scores[aspect], strict=True))
-                rows.setdefault(one.question, []).append(float(said[reference] > said[other]))
-    return [fmean(values) for values in rows.values()]
-
-
-def _fits(question: Question, column: Column) -> bool:
-    known: dict[str, object] = {**question.more, "type": question.type}
-    if any(str(known.get(name, "")) != value for name, value in column.where.items()):
+def _applies(question: Question, column: Column) -> bool:
+    """Return whether a question belongs to a column and has the gold that its measure needs."""
+    fields: dict[str, object] = {**question.more, "type": question.type}
+    if any(str(fields.get(name, "")) != value for name, value in column.where.items()):
         return False
-    if column.measure in _ANY:
+    if column.measure in _WITHOUT_GOLD:
         return True
-    if column.measure in _TEXTS:
+    if column.measure in _REFERENCE_MEASURES:
         return bool(question.references or question.answers)
     return bool(question.answers or question.null)
 
 
-def _measured(
-    column: Column, questions: Sequence[Question], answers: Sequence[StudyAnswer], models: Models
+def _verdict_values(
+    table: Table, judgements: Sequence[Judgement], method: str, column: Column
 ) -> list[float]:
-    if column.measure in _USAGES:
-        used = [[a.usage.get(name) for name in _USAGES[column.measure]] for a in answers]
-        # An answer whose cost is not known is left out; its number would not be 0.
-        known = [[n for n in numbers if isinstance(n, int | float)] for numbers in used]
+    """Return, per question, the reference's win rate or relative win rate over orders and trials."""
+    assert table.judging is not None  # noqa: S101 - checked by the caller
+    protocol, aspect = table.judging.protocol, column.aspect
+    reference = next(s.method for s in table.systems if s.name == table.judging.reference)
+    used = [j for j in judgements if j.protocol == protocol]
+    rows: dict[str, list[float]] = {}
+    if protocol == "unbiased":
+        for outcome in outcomes(used, reference, method, balanced=judges_both_orders(protocol)):
+            verdict = outcome.verdict(aspect or None)
+            win, lose = float(verdict == "a"), float(verdict == "b")
+            value = win if table.judging.value == "win" else win - lose
+            rows.setdefault(outcome.question, []).append(value)
+    else:
+        # Every verdict counts, as in the papers that pool both orders.
+        for one in used:
+            first = one.methods[0] == reference
+            in_position = not column.position or first == (column.position == "first")
+            if set(one.methods) == {reference, method} and aspect in one.scores and in_position:
+                score = dict(zip(one.methods, one.scores[aspect], strict=True))
+                rows.setdefault(one.question, []).append(float(score[reference] > score[method]))
+    return [fmean(values) for values in rows.values()]
+
+
+def _answer_values(
+    table: Table,
+    method: str,
+    column: Column,
+    questions: Sequence[Question],
+    answers: Mapping[tuple[str, str], StudyAnswer],
+    models: Models,
+) -> list[float]:
+    """Return the values of a column that is measured on answers; empty if the system was not run."""
+    if column.measure == "only_correct":
+        return _only_correct(questions, method, [m for m in table.methods if m != method], answers)
+    if not method:
+        return []
+    asked = [q for q in questions if _applies(q, column) and (q.id, method) in answers]
+    given = [answers[q.id, method] for q in asked]
+    if column.measure in _USAGE_MEASURES:
+        usages = [[a.usage.get(name) for name in _USAGE_MEASURES[column.measure]] for a in given]
+        # An answer with unknown usage is left out; counting it as 0 would be wrong.
+        known = [[n for n in usage if isinstance(n, int | float)] for usage in usages]
         return [
-            float(sum(some)) for some, all_of in zip(known, used, strict=True) if len(some) == len(all_of)
+            float(sum(some)) for some, usage in zip(known, usages, strict=True) if len(some) == len(usage)
         ]
-    texts = [plain(a.text) for a in answers]
-    golds = [q.references or q.answers for q in questions]
+    texts = [strip_citations(a.text) for a in given]
+    golds = [q.references or q.answers for q in asked]
     if not texts:
         return []
     if column.measure == "similarity":
         return semantic_similarity(texts, golds, models)
     if column.measure == "bleu":
         return list(bleu(texts, golds).sentences)
-    if column.measure in _TEXTS:
+    if column.measure in _REFERENCE_MEASURES:
         kind, _, part = column.measure.partition("_")
         scores = [rouge(text, gold)[kind] for text, gold in zip(texts, golds, strict=True)]
         return [{"p": s.precision, "r": s.recall, "": s.f1}[part] for s in scores]
-    return [_short(column, q, a, text) for q, a, text in zip(questions, answers, texts, strict=True)]
-
-
-_TEXTS = frozenset({"rouge1", "rougeL", "rouge2", "rouge2_p", "rouge2_r", "bleu", "similarity"})
-_BERT: Mapping[str, str] = {"bert_p": "precision", "bert_r": "recall", "bert_f1": "f1"}
-_USAGES: Mapping[str, tuple[str, ...]] = {
-    "tokens": ("prompt_tokens", "completion_tokens"),
-    "seconds": ("seconds",),
-}
-_ANY = frozenset({"verdict", *_USAGES})
-"""Measures that a question needs no gold for."""
+    return [_gold_value(column.measure, q, a) for q, a in zip(asked, given, strict=True)]
 
 
 def _bert_scores(
-    table: Table, method: str, questions: Sequence[Question], text: Mapping[tuple[str, str], StudyAnswer]
+    table: Table,
+    method: str,
+    questions: Sequence[Question],
+    answers: Mapping[tuple[str, str], StudyAnswer],
 ) -> dict[str, list[float]]:
-    """BERTScore of a method's answers to all questions with reference texts; nothing if the table has none."""
-    asked = [q for q in questions if (q.references or q.answers) and (q.id, method) in text]
+    """Return the BERTScores of a method on all questions with reference texts; empty if the table has none."""
+    asked = [q for q in questions if (q.references or q.answers) and (q.id, method) in answers]
     if not table.bert or not asked:
         return {}
-    said = [plain(text[q.id, method].text) for q in asked]
+    predictions = [strip_citations(answers[q.id, method].text) for q in asked]
     golds = [q.references or q.answers for q in asked]
-    found = bert_score(said, golds, rescale=table.bert == "rescaled").scores
-    return {measure: [getattr(score, part) for score in found] for measure, part in _BERT.items()}
+    scores = bert_score(predictions, golds, rescale=table.bert == "rescaled").scores
+    return {measure: [getattr(s, part) for s in scores] for measure, part in _BERT_MEASURES.items()}
 
 
-def _alone(
+def _only_correct(
     questions: Sequence[Question],
     method: str,
     others: Sequence[str],
-    text: Mapping[tuple[str, str], StudyAnswer],
+    answers: Mapping[tuple[str, str], StudyAnswer],
 ) -> list[float]:
-    """1 for each question that a method answers rightly and none of the others does."""
-    column = Column(name="", measure="accuracy")
+    """Return 1 for each question that a method answers correctly and no other method does, else 0."""
     found = []
     for q in questions:
-        every = [text.get((q.id, m)) for m in (method, *others)]
-        if _fits(q, column) and None not in every:
-            mine, *theirs = (_short(column, q, a, plain(a.text)) for a in every if a is not None)
-            found.append(float(mine == 1.0 and not any(theirs)))
+        given = [answers.get((q.id, m)) for m in (method, *others)]
+        if (q.answers or q.null) and None not in given:
+            own, *theirs = (_gold_value("accuracy", q, a) for a in given if a is not None)
+            found.append(float(own == 1.0 and not any(theirs)))
     return found
 
 
-def _short(column: Column, question: Question, answer: StudyAnswer, text: str) -> float:
+def _gold_value(measure: str, question: Question, answer: StudyAnswer) -> float:
     if question.null:
         return float(answer.refused)
-    if column.measure == "em":
+    text = strip_citations(answer.text)
+    if measure == "em":
         return fgrag_exact_match(text, question.answers)
-    if column.measure == "accuracy":
+    if measure == "accuracy":
         return accuracy(text, question.answers)
-    found = token_prf(text, question.answers)
-    return {"precision": found.precision, "recall": found.recall, "f1": found.f1}[column.measure]
+    prf = token_prf(text, question.answers)
+    return {"precision": prf.precision, "recall": prf.recall, "f1": prf.f1}[measure]
 
 
 def _interval(values: Sequence[float], column: Column, seed: int) -> Interval:
     rng, table = np.random.default_rng(seed), np.asarray(values, dtype=np.float64)[:, None]
-    # Of shares "never in three questions" is not "never"; what can be negative or has a unit is no share.
-    share = column.measure not in _USAGES and table.min() >= 0.0 and table.max() <= 1.0
+    # `bootstrap_means` is for shares; negative values and values with a unit are not shares.
+    share = column.measure not in _USAGE_MEASURES and table.min() >= 0.0 and table.max() <= 1.0
     found = (bootstrap_means if share else bootstrap_differences)(table, rng)[0]
     return Interval(*(column.factor * x for x in (found.mean, found.low, found.high)))

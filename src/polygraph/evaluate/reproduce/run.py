@@ -275,6 +275,5 @@ def _generate(experiment: Experiment, source: QuestionSource, seed: int, limit: 
             generated = summary_questions(experiment.snapshot(), experiment.models).questions
             experiment.import_questions(_sample(generated, limit, seed))
         else:
-            kind = "summary" if source == "summary" else "grounded"
-            experiment.generate_questions(kind, n=_per_level(limit), seed=seed)
+            experiment.generate_questions("summary" if source == "summary" else "grounded", n=_per_level(limit), seed=seed)
     return experiment.questions()

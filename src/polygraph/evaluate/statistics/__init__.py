@@ -1,1 +1,1 @@
-"""Intervals, tests and rankings over the results of several methods."""
+"""Intervals, tests, agreement and rankings over the results of several methods."""

@@ -1,4 +1,4 @@
-"""Do judges agree: with themselves when answers change places, and with each other."""
+"""Agreement of judges: with themselves when the order of the answers is swapped, and with each other."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -7,10 +7,10 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from polygraph.evaluate.statistics.paired_tests import library
+from polygraph.evaluate.extra import import_optional
 
 Verdict: TypeAlias = Literal["a", "b", "tie"]
-"""Winner by the answers' own names, not by their places."""
+"""Winner among methods a and b, in whatever order their answers were shown."""
 Scale: TypeAlias = Literal["nominal", "interval"]
 
 
@@ -20,36 +20,36 @@ class OrderConsistency:
 
     n: int
     same: int
-    """Pairs with one verdict in both orders."""
+    """Pairs with the same verdict in both orders."""
     first_won_both: int
-    """Pairs of which the answer in front won both times: the judge preferred the place."""
+    """Pairs in which the answer shown first won both times: the judge preferred the position."""
     second_won_both: int
-    """Pairs of which the answer behind won both times."""
+    """Pairs in which the answer shown second won both times."""
 
     @property
     def rate(self) -> float | None:
-        """Share of pairs judged alike; None without pairs."""
+        """Share of pairs with the same verdict in both orders; None without pairs."""
         return self.same / self.n if self.n else None
 
     @property
     def position_bias(self) -> float | None:
-        """How much more often the front place won both times than the back place, per pair; in [-1, 1]."""
+        """Pairs won both times by the first position less those won by the second, per pair; in [-1, 1]."""
         return (self.first_won_both - self.second_won_both) / self.n if self.n else None
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
-        """Wilson's interval of the rate.
+        """Return Wilson's interval of the rate.
 
         Raises:
             MissingExtra: without the extra `eval`.
         """
-        found = library("statsmodels.stats.proportion").proportion_confint(
+        found = import_optional("statsmodels.stats.proportion").proportion_confint(
             self.same, self.n, alpha=1 - confidence, method="wilson"
         )
         return float(found[0]), float(found[1])
 
 
 def order_consistency(a_first: Sequence[Verdict], b_first: Sequence[Verdict]) -> OrderConsistency:
-    """Compare verdicts with answer A in front to those with answer B in front, pair by pair.
+    """Compare verdicts with answer A shown first to those with answer B shown first, pair by pair.
 
     >>> order_consistency(["a", "a", "tie"], ["a", "b", "tie"])
     OrderConsistency(n=3, same=2, first_won_both=1, second_won_both=0)
@@ -64,7 +64,7 @@ def order_consistency(a_first: Sequence[Verdict], b_first: Sequence[Verdict]) ->
 
 
 def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float:
-    """Agreement of two judges beyond chance (Cohen, 1960), by statsmodels; NaN if both always say one and the same.
+    """Return Cohen's kappa of two judges (Cohen, 1960), by statsmodels; NaN if every verdict is the same.
 
     Raises:
         ValueError: if there is nothing to compare.
@@ -77,14 +77,14 @@ def cohen_kappa(a: Sequence[str], b: Sequence[str]) -> float:
     if len(names) == 1:
         return float("nan")
     table = np.array([[pairs[x, y] for y in names] for x in names])
-    return float(library("statsmodels.stats.inter_rater").cohens_kappa(table, return_results=False))
+    return float(import_optional("statsmodels.stats.inter_rater").cohens_kappa(table, return_results=False))
 
 
 def fleiss_kappa(verdicts: Sequence[Sequence[str]]) -> float:
-    """Agreement of several judges beyond chance (Fleiss, 1971), by statsmodels; NaN if all always say the same.
+    """Return Fleiss' kappa of several judges (Fleiss, 1971), by statsmodels; NaN if every verdict is the same.
 
     Args:
-        verdicts: for each item the verdicts of all judges, the same number everywhere and at least two.
+        verdicts: for each item the verdicts of all judges: the same number for every item, at least two.
 
     Raises:
         ValueError: if the number of verdicts differs.
@@ -93,23 +93,23 @@ def fleiss_kappa(verdicts: Sequence[Sequence[str]]) -> float:
     sizes = {len(item) for item in verdicts}
     if len(sizes) != 1 or min(sizes) < 2:
         raise ValueError(
-            "every item needs the same number of verdicts; where some are missing use krippendorff_alpha"
+            "every item needs the same number of verdicts; if some are missing use krippendorff_alpha"
         )
     names = sorted({v for item in verdicts for v in item})
     if len(names) == 1:
         return float("nan")
     table = np.array([[list(item).count(name) for name in names] for item in verdicts])
-    return float(library("statsmodels.stats.inter_rater").fleiss_kappa(table))
+    return float(import_optional("statsmodels.stats.inter_rater").fleiss_kappa(table))
 
 
 def krippendorff_alpha(values: Sequence[Sequence[float | None]], *, scale: Scale = "nominal") -> float:
-    """Agreement of any number of judges where some values are missing (Krippendorff, 2011); NaN if nothing varies.
+    """Return Krippendorff's alpha (2011) of any number of judges; values may be missing. NaN if nothing varies.
 
-    Neither scipy nor statsmodels has it. Computed from the matrix of coincidences: each pair of values of an item
-    counts ``1 / (number of values of the item - 1)``; alpha is 1 minus observed by expected disagreement.
+    Neither scipy nor statsmodels has it. Computed from the coincidence matrix: each pair of values of an item counts
+    ``1 / (number of values of the item - 1)``; alpha is 1 minus observed over expected disagreement.
 
     Args:
-        values: for each item one value per judge, None where a judge gave none; verdicts as numbers.
+        values: for each item one value per judge, None if missing; verdicts are coded as numbers.
         scale: ``nominal`` (equal or not) or ``interval`` (squared difference), for scores.
 
     Raises:

@@ -1,59 +1,60 @@
-"""One ranking of all methods from comparisons of two: Bradley and Terry (1952), with intervals."""
+"""Ranking of all methods from pairwise comparisons: the model of Bradley and Terry (1952), with intervals."""
 
 import math
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.evaluate.statistics.paired_tests import library
+from polygraph.evaluate.extra import import_optional
 
+Array: TypeAlias = NDArray[np.float64]
 _PRIOR = 0.5
-"""Wins given beforehand to each side of a compared pair, so that who never lost has a finite strength."""
+"""Pseudo-wins added to each side of a compared pair, so that an unbeaten method has a finite strength."""
 _ELO = 400 / math.log(10)
 
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """Two methods on one question."""
+    """Two methods compared on one question."""
 
     question: str
     a: str
     b: str
     score: float
-    """1 if `a` won, 0 if `b` did, 0.5 for a tie; between them for a mean over trials."""
+    """1 if `a` won, 0 if `b` did, 0.5 for a tie; in between for a mean over trials."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strength:
-    """Where a method stands."""
+    """Strength and rank of one method."""
 
     method: str
     strength: float
-    """Logarithm of the odds to win against a method of average strength; the mean of all is 0."""
+    """Log odds of winning against a method of average strength; the mean over methods is 0."""
     low: float
     high: float
     """95 % interval over resampled questions."""
     rank_low: int
     rank_high: int
-    """Best and worst rank within the same interval, 1 for the best."""
+    """Best and worst rank within the same interval; 1 is the best."""
 
     @property
     def elo(self) -> float:
-        """The same on the scale of Elo, around 1000."""
+        """Strength on the Elo scale, centred at 1000."""
         return 1000 + _ELO * self.strength
 
 
 def bradley_terry(
     duels: Sequence[Duel], rng: np.random.Generator, *, resamples: int = 200, confidence: float = 0.95
 ) -> list[Strength]:
-    """Rank methods by maximum likelihood; intervals by resampling questions.
+    """Rank methods by maximum likelihood, with intervals over resampled questions.
 
-    The model is a logistic regression of the outcome on which method stood on which side, fitted by statsmodels. A tie
-    is half a win for either. All duels of a question are drawn together, since they are not independent.
+    The model is a logistic regression of the outcome on the two methods, fitted by statsmodels. A tie is half a win
+    for each. All duels of a question are resampled together, since they are not independent.
 
     Args:
         duels: in any order.
@@ -62,35 +63,20 @@ def bradley_terry(
         confidence: of the intervals.
 
     Returns:
-        Strongest first, equals by name.
+        Strongest first, ties by name.
 
     Raises:
-        ValueError: if there are no duels, or methods that no chain of duels connects.
+        ValueError: if there are no duels, or if some methods are not connected by any chain of duels.
         MissingExtra: without the extra `eval`.
     """
     names = sorted({name for d in duels for name in (d.a, d.b)})
     if len(names) < 2:
         raise ValueError("no duels between two methods")
-    row = {name: n for n, name in enumerate(names)}
-    questions = sorted({d.question for d in duels})
-    place = {q: n for n, q in enumerate(questions)}
-    pairs = sorted({tuple(sorted((row[d.a], row[d.b]))) for d in duels})
-    _check_connected(names, pairs)
-    column = {pair: n for n, pair in enumerate(pairs)}
-    # By question and pair: wins of the one that stands first in the pair, and of the other.
-    wins = np.zeros((len(questions), len(pairs), 2))
-    for d in duels:
-        i, j = row[d.a], row[d.b]
-        score = d.score if i < j else 1 - d.score
-        n = column[min(i, j), max(i, j)]
-        wins[place[d.question], n] += (score, 1 - score)
-    design = np.zeros((len(pairs), len(names)))
-    for n, (i, j) in enumerate(pairs):
-        design[n, i], design[n, j] = 1.0, -1.0
+    wins, design = _tabulate(duels, names)
     best = _fit(wins.sum(axis=0), design)
     drawn = np.empty((resamples, len(names)))
     for r in range(resamples):
-        sample = rng.integers(0, len(questions), size=len(questions))
+        sample = rng.integers(0, len(wins), size=len(wins))
         drawn[r] = _fit(wins[sample].sum(axis=0), design)
     tail = (1 - confidence) / 2
     lows, highs = np.quantile(drawn, [tail, 1 - tail], axis=0)
@@ -110,14 +96,33 @@ def bradley_terry(
     return sorted(found, key=lambda s: (-round(s.strength, 9), s.method))
 
 
-def _fit(wins: NDArray[np.float64], design: NDArray[np.float64]) -> NDArray[np.float64]:
-    # A pair that a resample does not hold stays at its prior, an even outcome.
-    api: Any = library("statsmodels.api")
-    # The first method is the zero of the scale: only differences can be seen.
+def _tabulate(duels: Sequence[Duel], names: Sequence[str]) -> tuple[Array, Array]:
+    """Return wins by question, pair and side of the pair, and the design matrix of pairs by methods."""
+    row = {name: n for n, name in enumerate(names)}
+    question_row = {q: n for n, q in enumerate(sorted({d.question for d in duels}))}
+    pairs = sorted({tuple(sorted((row[d.a], row[d.b]))) for d in duels})
+    _check_connected(names, pairs)
+    column = {pair: n for n, pair in enumerate(pairs)}
+    wins = np.zeros((len(question_row), len(pairs), 2))
+    for d in duels:
+        i, j = row[d.a], row[d.b]
+        score = d.score if i < j else 1 - d.score
+        n = column[min(i, j), max(i, j)]
+        wins[question_row[d.question], n] += (score, 1 - score)
+    design = np.zeros((len(pairs), len(names)))
+    for n, (i, j) in enumerate(pairs):
+        design[n, i], design[n, j] = 1.0, -1.0
+    return wins, design
+
+
+def _fit(wins: Array, design: Array) -> Array:
+    """Return the strength of each method; a pair missing from a resample stays at its prior, an even outcome."""
+    api: Any = import_optional("statsmodels.api")
+    # Only differences are identifiable, so the first method is the zero of the scale.
     model = api.GLM(wins + _PRIOR, design[:, 1:], family=api.families.Binomial())
-    # Two methods leave no degree of freedom for a scale, which a binomial model does not have.
+    # Two methods leave no degrees of freedom for the scale, which a binomial model does not have.
     with np.errstate(divide="ignore", invalid="ignore"), warnings.catch_warnings():
-        # Of a resample in which one method never lost it warns, for which the prior is there.
+        # statsmodels warns of perfect separation in a resample, which the prior takes care of.
         warnings.simplefilter("ignore")
         params = np.asarray(model.fit().params)
     strengths = np.concatenate([[0.0], params])
@@ -125,17 +130,17 @@ def _fit(wins: NDArray[np.float64], design: NDArray[np.float64]) -> NDArray[np.f
 
 
 def _check_connected(names: Sequence[str], pairs: Sequence[tuple[int, ...]]) -> None:
-    reached, waiting = {0}, [0]
-    while waiting:
-        here = waiting.pop()
+    reached, queue = {0}, [0]
+    while queue:
+        current = queue.pop()
         for pair in pairs:
-            if here in pair:
-                other = pair[1] if pair[0] == here else pair[0]
+            if current in pair:
+                other = pair[1] if pair[0] == current else pair[0]
                 if other not in reached:
                     reached.add(other)
-                    waiting.append(other)
+                    queue.append(other)
     if len(reached) < len(names):
-        apart = next(name for n, name in enumerate(names) if n not in reached)
+        isolated = next(name for n, name in enumerate(names) if n not in reached)
         raise ValueError(
-            f"no chain of comparisons connects {names[0]} and {apart}, so they cannot be ranked together"
+            f"no chain of comparisons connects {names[0]} and {isolated}, so they cannot be ranked together"
         )

@@ -1,4 +1,4 @@
-"""Win, tie and lose rates of repeated trials, as "How Significant Are the Real Performance Gains?" reports them."""
+"""Win, tie and loss rates over repeated trials, as in "How Significant Are the Real Performance Gains?"."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from polygraph.evaluate.statistics.agreement import Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rates:
+class WinRates:
     """Outcomes of A against B over the questions of one trial."""
 
     wins: int
@@ -18,7 +18,7 @@ class Rates:
 
     @property
     def n(self) -> int:
-        """Questions that were judged."""
+        """Number of judged questions."""
         return self.wins + self.ties + self.losses
 
     @property
@@ -38,23 +38,23 @@ class Rates:
 
     @property
     def relative(self) -> float:
-        """Relative win rate (section 5.2): wins less losses, divided by all; in [-1, 1], negated when A and B swap."""
+        """Relative win rate (section 5.2): wins less losses, over all questions; in [-1, 1], antisymmetric."""
         return (self.wins - self.losses) / self.n if self.n else 0.0
 
 
-def rates(verdicts: Sequence[Verdict]) -> Rates:
+def win_rates(verdicts: Sequence[Verdict]) -> WinRates:
     """Count the verdicts of one trial.
 
-    >>> rates(["a", "a", "tie", "b"]).relative
+    >>> win_rates(["a", "a", "tie", "b"]).relative
     0.25
     """
     found = list(verdicts)
-    return Rates(wins=found.count("a"), ties=found.count("tie"), losses=found.count("b"))
+    return WinRates(wins=found.count("a"), ties=found.count("tie"), losses=found.count("b"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
-    """What a box plot draws (Williamson, Parker and Kendrick, 1989)."""
+class BoxStatistics:
+    """The values that a box plot draws (Williamson, Parker and Kendrick, 1989)."""
 
     n: int
     median: float
@@ -63,22 +63,22 @@ class Box:
     low: float
     """Least value within 1.5 interquartile ranges below the box."""
     high: float
-    """Greatest value within as much above it."""
+    """Greatest value within 1.5 interquartile ranges above it."""
     outliers: tuple[float, ...]
     """Values beyond the whiskers, sorted."""
     mean: float
 
 
-def box(values: Sequence[float]) -> Box:
-    """Median, quartiles (linear interpolation), whiskers and outliers.
+def box_statistics(values: Sequence[float]) -> BoxStatistics:
+    """Return median, quartiles (linear interpolation), whiskers and outliers.
 
-    A box over trials on the same questions shows the noise of the judge, not how the result would differ on other
-    questions: that takes a bootstrap over questions.
+    A box over trials on the same questions shows the noise of the judge. How the result would vary with other
+    questions takes a bootstrap over questions.
 
     Raises:
         ValueError: if there are no values.
 
-    >>> box([1.0, 2.0, 3.0, 4.0, 20.0]).outliers
+    >>> box_statistics([1.0, 2.0, 3.0, 4.0, 20.0]).outliers
     (20.0,)
     """
     if not len(values):
@@ -88,7 +88,7 @@ def box(values: Sequence[float]) -> Box:
     reach = 1.5 * (q3 - q1)
     inside = sorted_values[(sorted_values >= q1 - reach) & (sorted_values <= q3 + reach)]
     outside = sorted_values[(sorted_values < q1 - reach) | (sorted_values > q3 + reach)]
-    return Box(
+    return BoxStatistics(
         n=len(sorted_values),
         median=float(median),
         q1=float(q1),

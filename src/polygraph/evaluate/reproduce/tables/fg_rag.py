@@ -1,6 +1,6 @@
 """FG-RAG (arXiv:2504.07103): tables 1 to 3 and 7."""
 
-from polygraph.evaluate.reproduce.tables.records import Column, Contest, System, Table, mean_of, rows
+from polygraph.evaluate.reproduce.tables.records import Column, JudgingSetup, System, Table, mean_of, rows
 
 _FG = System(name="FG-RAG", method="fg-rag:paper")
 _FG_HOP = System(name="FG-RAG", method="fg-rag:multi-hop")
@@ -14,8 +14,8 @@ _CRITERIA = (
     Column(name="Empowerment", measure="verdict", aspect="empowerment"),
     Column(name="Overall", measure="verdict", aspect="overall"),
 )
-_FG_CONTEST = Contest(
-    protocol="fg-rag", reference="FG-RAG", value="win", judge="gpt-4o-mini", posing="summary"
+_FG_JUDGING = JudgingSetup(
+    protocol="fg-rag", reference="FG-RAG", value="win", judge="gpt-4o-mini", question_source="summary"
 )
 _SEARCH = "the paper does not say which search of GraphRAG it ran; its tokens per question are those of global search"
 
@@ -30,7 +30,7 @@ _MEANS = (
         n=125,
         systems=(*_FG_RIVALS, _FG),
         columns=_CRITERIA,
-        contest=_FG_CONTEST,
+        judging=_FG_JUDGING,
         numbers={
             "gpt-4o-mini": rows(
                 _FG_RIVALS, (64.48, 70.80, 69.92, 69.04), (56.32, 57.28, 59.04, 58.64), (60.40, 65.52, 66.24, 64.64)
@@ -66,14 +66,14 @@ _MEANS = (
             "qwen2.5-3b-instruct": rows((*_FG_RIVALS, _FG_HOP), (31.73,), (29.60,), (24.00,), (30.13,)),
             "qwen2.5-1.5b-instruct": rows((*_FG_RIVALS, _FG_HOP), (36.80,), (37.60,), (50.13,), (39.20,)),
         },
-        differs=("the questions that the paper drew are not known; ours are another draw", _SEARCH),
+        differs=("the questions sampled in the paper are not published; ours are another sample", _SEARCH),
     ),
     Table(
         paper="fg-rag",
         arxiv="2504.07103",
         name="3",
         place="Table 3",
-        title="What each part of FG-RAG adds: win rates against NaiveRAG, mean of five data sets",
+        title="Ablation of FG-RAG: win rates against NaiveRAG, mean of five data sets",
         data="as for table 1",
         n=125,
         systems=(
@@ -83,8 +83,8 @@ _MEANS = (
             _FG_NAIVE,
         ),
         columns=_CRITERIA,
-        contest=Contest(
-            protocol="fg-rag", reference="NaiveRAG", value="win", judge="gpt-4o-mini", posing="summary"
+        judging=JudgingSetup(
+            protocol="fg-rag", reference="NaiveRAG", value="win", judge="gpt-4o-mini", question_source="summary"
         ),
         numbers={
             "gpt-4o-mini": {
@@ -97,7 +97,7 @@ _MEANS = (
     ),
 )  # fmt: skip
 
-# --- table 7: each data set by itself ------------------------------------------------------------------
+# --- table 7: each data set separately ------------------------------------------------------------------
 
 _FG_FAST = System(name="FastGraphRAG", method="fast-graphrag:circlemind")
 _DATA = {
@@ -237,7 +237,7 @@ _EACH = tuple(
         n=125,
         systems=(*_FG_RIVALS, _FG_FAST, _FG),
         columns=_CRITERIA,
-        contest=_FG_CONTEST,
+        judging=_FG_JUDGING,
         numbers=_BY_DATA[name],
         differs=(_SEARCH,),
     )

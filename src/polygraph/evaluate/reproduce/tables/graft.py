@@ -1,4 +1,4 @@
-"""GRAFT: figures 2 to 4, which are tables."""
+"""GRAFT: figures 2 to 4, which show tables."""
 
 from polygraph.evaluate.reproduce.tables.records import Column, System, Table, rows
 
@@ -15,9 +15,10 @@ _GRAFT_COLUMNS = (
     Column(name="Semantic Sim", measure="similarity", factor=1.0),
 )
 _GRAFT_DIFFERS = (
-    "GRAFT and RAFT read with a Phi-2 fine-tuned on HotPotQA; name yours as the chat model to compare with them",
-    "the figures of human judges are not measured",
-    "the paper does not say which embedder its similarity is by",
+    "GRAFT and RAFT answer with a Phi-2 fine-tuned on HotPotQA; use such a model as the chat model to compare with "
+    "them",
+    "the scores of human raters are not measured",
+    "the paper does not name the embedder of its similarity",
 )
 
 
@@ -28,7 +29,7 @@ def _graft(name: str, place: str, title: str, values: tuple[tuple[float | None, 
         name=name,
         place=place,
         title=title,
-        data="74 articles of Wikipedia of 2024 and 67 global questions with reference answers: the user's own copy",
+        data="74 articles of Wikipedia of 2024 and 67 global questions with reference answers: use your own copy",
         systems=_GRAFT_SYSTEMS,
         columns=_GRAFT_COLUMNS,
         types={"2": ("global",), "3": ("local",), "4": ()}[name],

@@ -1,8 +1,8 @@
-"""RAG vs. GraphRAG (arXiv:2502.11371): tables 1 to 13 and figures 2 to 4 and 7."""
+"""RAG vs. GraphRAG (arXiv:2502.11371): tables 1 to 13, figures 2 to 4 and 7."""
 
 from typing import Literal
 
-from polygraph.evaluate.reproduce.tables.records import Column, Contest, System, Table, rows
+from polygraph.evaluate.reproduce.tables.records import Column, JudgingSetup, System, Table, rows
 
 RAG = System(name="RAG", method="naive:rag-vs-graphrag")
 TRIPLETS = System(name="KG-GraphRAG (Triplets only)", method="kg-triplets:rag-vs-graphrag")
@@ -103,7 +103,7 @@ _TEXT_TABLES = (
                 (89.09, 66.00, 13.95, 59.18, 65.69),
             ),
         },
-        differs=("our accuracy asks for a gold answer as whole words; the data set's own script is more lenient",),
+        differs=("our accuracy requires a gold answer as whole words; the data set's own script is more lenient",),
     ),
     Table(
         paper="rag-vs-graphrag",
@@ -235,9 +235,9 @@ _SELECTION = System(name="Selection", method="select:rag-vs-graphrag")
 _MIXED = (RAG, LOCAL, _SELECTION, INTEGRATION)
 _WHICH = "what the paper calls GraphRAG here is Community-GraphRAG (Local)"
 _ORDERS = tuple(
-    Column(name=f"{name}, RAG {place}", measure="verdict", aspect=aspect, place=place)
+    Column(name=f"{name}, RAG {position}", measure="verdict", aspect=aspect, position=position)
     for name, aspect in (("Comprehensiveness", "comprehensiveness"), ("Global Diversity", "global diversity"))
-    for place in ("front", "behind")
+    for position in ("first", "second")
 )
 
 
@@ -249,12 +249,12 @@ def _confusion(
         arxiv="2502.11371",
         name=name,
         place="Figure 2 and the text of section 4.3" if numbers else "Figure 2",
-        title="Questions that only one of two gets right",
+        title="Questions that only one of two answers correctly",
         data=data,
         scope=scope,
         form="word",
         systems=(RAG, LOCAL),
-        columns=(Column(name="right alone", measure="alone"),),
+        columns=(Column(name="only correct", measure="only_correct"),),
         numbers={SMALL: numbers},
         pictured=not numbers,
         differs=(_WHICH,),
@@ -273,8 +273,8 @@ def _mixed(
         paper="rag-vs-graphrag",
         arxiv="2502.11371",
         name=name,
-        place="Figure 3; RAG and GraphRAG by themselves also in tables 1 to 11",
-        title="Choosing between RAG and GraphRAG, and joining them",
+        place="Figure 3; RAG and GraphRAG alone also in tables 1 to 11",
+        title="Choosing between RAG and GraphRAG, and combining them",
         data=data,
         scope=scope,
         form="word",
@@ -295,13 +295,17 @@ def _judged(name: str, place: str, data: str, scope: Literal["whole", "single"])
         arxiv="2502.11371",
         name=name,
         place=place,
-        title="How often a judge takes RAG's summary for the better one, by its place",
+        title="How often a judge prefers RAG's summary, by its position",
         data=data,
         scope=scope,
         systems=(LOCAL, GLOBAL, RAG),
         columns=_ORDERS,
-        contest=Contest(
-            protocol="rag-vs-graphrag", reference="RAG", value="win", judge="not told", posing="data"
+        judging=JudgingSetup(
+            protocol="rag-vs-graphrag",
+            reference="RAG",
+            value="win",
+            judge="not stated",
+            question_source="data",
         ),
         numbers={SMALL: {}},
         pictured=True,
@@ -321,8 +325,8 @@ _FIGURES = (
         "accuracy",
         ((67.02, 69.01), (65.77, 71.17)),
         "whole",
-        "the text says of Llama 3.1-70B that Selection and Integration improve the best method by 1.1% and 6.4%, and "
-        "not whether these are points",
+        "for Llama 3.1-70B the text says that Selection and Integration improve on the best method by 1.1% and 6.4%, "
+        "but not whether these are points",
     ),
     _mixed(
         "figure-3-novelqa",

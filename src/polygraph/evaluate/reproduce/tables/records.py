@@ -1,17 +1,17 @@
-"""What a published table is made of: systems, columns, judges, and numbers with their place."""
+"""Records of a published table: systems, columns, judging, and numbers with their place in the paper."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 Measure: TypeAlias = Literal[
-    "precision", "recall", "f1", "accuracy", "em", "alone", "rouge1", "rougeL",
+    "precision", "recall", "f1", "accuracy", "em", "only_correct", "rouge1", "rougeL",
     "rouge2_p", "rouge2_r", "rouge2", "bert_p", "bert_r", "bert_f1", "bleu", "similarity",
     "tokens", "seconds", "verdict",
 ]  # fmt: skip
-"""`alone`: the share of questions that a system answers rightly and the other of two does not. `tokens` and `seconds`:
-of one question."""
-Posing: TypeAlias = Literal["data", "summary", "grounded"]
+"""`only_correct`: share of questions that one system answers correctly and the other does not. `tokens` and `seconds`:
+per question."""
+QuestionSource: TypeAlias = Literal["data", "summary", "grounded"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,41 +19,41 @@ class System:
     """A row of a table."""
 
     name: str
-    """As the paper has it."""
+    """As in the paper."""
     method: str = ""
-    """The preset that stands for it; empty where none does."""
+    """The preset that corresponds to it; empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Column:
-    """A figure of a table."""
+    """A column of a table."""
 
     name: str
     measure: Measure
     where: Mapping[str, str] = field(default_factory=dict)
-    """Field of a question and the value that it must have; none: all questions."""
+    """Fields of a question with the values they must have; empty: all questions."""
     aspect: str = ""
-    """For verdicts: the aspect, or empty for all together."""
-    place: Literal["", "front", "behind"] = ""
-    """For verdicts: only those that saw the reference in this place; empty: all."""
+    """For verdicts: the aspect; empty: all aspects together."""
+    position: Literal["", "first", "second"] = ""
+    """For verdicts: only those that showed the reference in this position; empty: all."""
     factor: float = 100.0
-    """What a value in [0, 1] is multiplied by: 1 where the paper prints fractions."""
+    """Factor from a value in [0, 1] to the unit of the paper: 1 if the paper prints fractions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Contest:
-    """How answers are judged against each other."""
+class JudgingSetup:
+    """How the answers of a table are judged."""
 
     protocol: str
-    """As `polygraph eval judge --protocol` has it."""
+    """As for `polygraph eval judge --protocol`."""
     reference: str
-    """System that is judged against every other one; figures are its."""
+    """System that is judged against every other one; the numbers are its."""
     value: Literal["win", "relative"]
-    """`win`: share of verdicts, both orders pooled, ties counted for neither; `relative`: wins less losses by all."""
+    """`win`: share of verdicts, both orders pooled, ties count for neither; `relative`: wins less losses, over all."""
     judge: str
     """Model that judged in the paper."""
-    posing: Posing
-    """Whether questions come with the data or are posed."""
+    question_source: QuestionSource
+    """Whether questions come with the data or are generated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,47 +63,53 @@ class Table:
     paper: str
     arxiv: str
     name: str
-    """Its number, with the part if several are run apart."""
+    """Its number, with the part if several parts are run separately."""
     place: str
-    """Where in the paper the numbers stand."""
+    """Where in the paper the numbers are."""
     title: str
     data: str
-    """Data set and what of it."""
+    """Data set and subset."""
     systems: tuple[System, ...]
     columns: tuple[Column, ...]
     numbers: Mapping[str, Mapping[str, tuple[float | None, ...]]]
-    """By model that answered, then system: one value for each column; None where the paper has none."""
+    """By model that answered, then system: one value per column; None if the paper has none."""
     scope: Literal["whole", "single"] = "whole"
-    """`single`: an index for each document, and each question is asked of its own."""
+    """`single`: one index per document, and each question is asked of its own document."""
     form: Literal["prose", "word"] = "prose"
     """`word`: answers are names, numbers, yes or no."""
     types: tuple[str, ...] = ()
-    """Types of question that are asked; none: all."""
+    """Types of question that are asked; empty: all."""
     per_type: int = 0
-    """So many of each type, drawn with a seed; 0: all."""
+    """Questions per type, sampled with a seed; 0: all."""
     n: int = 0
-    """Questions in the paper; 0 where it does not say."""
-    contest: Contest | None = None
+    """Questions in the paper; 0 if it does not say."""
+    judging: JudgingSetup | None = None
+    """None if nothing is judged."""
     bert: Literal["", "raw", "rescaled"] = ""
-    """Whether its BERTScore is rescaled by the baseline; empty where there is none."""
+    """Whether its BERTScore is rescaled by the baseline; empty if it has none."""
     pictured: bool = False
-    """Whether the paper gives numbers of it only as a picture, so that they are not known here."""
+    """Whether some of its numbers appear in the paper only as a chart, and so are unknown here."""
     differs: tuple[str, ...] = ()
-    """What cannot be as in the paper, or is not told there."""
+    """What differs from the paper, or is not stated in it."""
 
     @property
     def methods(self) -> tuple[str, ...]:
         """Presets to run, in the order of the systems."""
         return tuple(s.method for s in self.systems if s.method)
 
+    @property
+    def question_source(self) -> QuestionSource:
+        """Whether questions come with the data or are generated."""
+        return self.judging.question_source if self.judging else "data"
+
 
 def rows(
     systems: tuple[System, ...], *values: tuple[float | None, ...]
 ) -> dict[str, tuple[float | None, ...]]:
-    """Numbers by system, in the order of the systems."""
+    """Return numbers by system, given in the order of the systems."""
     return {s.name: row for s, row in zip(systems, values, strict=True)}
 
 
 def mean_of(n: str, what: str = "data sets") -> str:
-    """The remark on a table of means, of which one is run here."""
+    """Return the remark on a table of means, of which one data set is run here."""
     return f"the published rates are means of {n} {what}; ours are of the one given"

@@ -17,7 +17,7 @@ TABLES: tuple[Table, ...] = (
         name="2",
         place="Table 2",
         title="Four kinds of questions about plants",
-        data="seedbench; texts of the corpus are the user's own copy",
+        data="seedbench; use your own copy of the corpus",
         systems=_ROG_SYSTEMS,
         columns=(
             Column(name="QA-1", measure="accuracy", where={"type": "multiple choice"}, factor=1.0),
@@ -34,7 +34,7 @@ TABLES: tuple[Table, ...] = (
         },
         differs=(
             "the paper does not say which ROUGE; ours is ROUGE-L",
-            "LangChain stands for retrieval by similarity, with our defaults",
+            "LangChain is represented by vector retrieval with our defaults",
         ),
     ),
     Table(

@@ -1,0 +1,192 @@
+"""Records that the stages of the evaluation share: answers, and results of single questions."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Self
+
+from polygraph.records import Answer, Json, Usage
+
+USAGE_FIELDS = (
+    "calls",
+    "cached_calls",
+    "prompt_tokens",
+    "completion_tokens",
+    "cached_tokens",
+    "seconds",
+    "cost",
+)
+"""Fields of `Usage` that a study keeps for each answer."""
+_CITATIONS = re.compile(r"\s*(?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudyAnswer:
+    """One method's answer to one question: a line of ``answers.jsonl``."""
+
+    question: str
+    """Id of the question."""
+    method: str
+    text: str
+    refused: bool
+    extractive: bool
+    citations: tuple[Mapping[str, Json], ...] = ()
+    evidence: tuple[Mapping[str, Json], ...] = ()
+    """``kind``, ``id``, ``document``, ``score``, ``why`` of each piece."""
+    context: str = ""
+    """The context the answer was written from; length alignment rewrites the answer from it."""
+    usage: Mapping[str, Json] = field(default_factory=dict)
+    """What the answer cost, by `USAGE_FIELDS`; ``cost`` is in US dollars or None."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """Question and method, which identify an answer within a study."""
+        return (self.question, self.method)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return a line of ``answers.jsonl``; usage is kept in a file of its own."""
+        row = asdict(self)
+        del row["usage"]
+        return row
+
+    @classmethod
+    def from_answer(cls, question: str, method: str, answer: Answer) -> Self:
+        """Keep the parts of an answer that a study needs."""
+        usage = answer.usage
+        return cls(
+            question=question,
+            method=method,
+            text=answer.text,
+            refused=answer.refused,
+            extractive=answer.extractive,
+            citations=tuple(
+                {"n": c.n, "document": c.document, "chunk": c.chunk, "start": c.start, "end": c.end}
+                for c in answer.citations
+            ),
+            evidence=tuple(
+                {"kind": e.kind, "id": e.id, "document": e.document, "score": e.score, "why": e.why}
+                for e in answer.retrieval.evidence
+            ),
+            context=answer.retrieval.context,
+            usage={name: getattr(usage, name) for name in USAGE_FIELDS},
+            notes=answer.notes,
+        )
+
+
+def strip_citations(text: str) -> str:
+    """Remove citation numbers, which mean nothing to a judge or a metric that does not see the evidence.
+
+    >>> strip_citations("She lit the lamp [1][3]. Nobody paid [2, 4].")
+    'She lit the lamp. Nobody paid.'
+    """
+    return _CITATIONS.sub("", text).strip()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GoldRanks:
+    """Rank of each gold item in a ranking, counted from 1; None if not found. Empty without gold of that kind."""
+
+    documents: tuple[int | None, ...] = ()
+    """Ranks among documents, each placed by its first chunk."""
+    chunks: tuple[int | None, ...] = ()
+    answer: tuple[int | None, ...] = ()
+    """One rank: that of the first chunk that contains an answer."""
+    facts: tuple[int | None, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuestionResult:
+    """Retrieval of one method for one question: a line of the results file."""
+
+    question: str
+    """Id of the question."""
+    method: str
+    key: str = ""
+    """Hash of everything the result depends on; see `runs.provenance`."""
+    rests_on: Mapping[str, str] = field(default_factory=dict)
+    """The same dependencies one by one; empty in files of earlier releases."""
+    ranks: GoldRanks = field(default_factory=GoldRanks)
+    ranking: tuple[str, ...] = ()
+    """The first chunk ids, for inspection."""
+    n_ranked: int = 0
+    """Length of the whole ranking."""
+    n_evidence: int = 0
+    """Pieces of evidence in the context."""
+    context_tokens: int = 0
+    ms: float = 0.0
+    """Milliseconds of retrieval, including the embedding of the question."""
+    cpu_ms: float | None = None
+    """The same in processor time over all cores; None if other questions ran at the same time."""
+    usage: Usage = field(default_factory=Usage)
+    empty_because: str = ""
+    error: str = ""
+    """Why the question could not be measured."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return a line of the results file."""
+        return {
+            "question": self.question,
+            "method": self.method,
+            "ranks": {
+                "document": list(self.ranks.documents),
+                "chunk": list(self.ranks.chunks),
+                "answer": list(self.ranks.answer),
+                "fact": list(self.ranks.facts),
+            },
+            "ranking": list(self.ranking),
+            "ranked": self.n_ranked,
+            "evidence": self.n_evidence,
+            "context_tokens": self.context_tokens,
+            "ms": self.ms,
+            "cpu_ms": self.cpu_ms,
+            "calls": self.usage.calls,
+            "cached_calls": self.usage.cached_calls,
+            "prompt_tokens": self.usage.prompt_tokens,
+            "completion_tokens": self.usage.completion_tokens,
+            "cost": self.usage.cost,
+            "empty_because": self.empty_because,
+            "error": self.error,
+            "rests_on": dict(self.rests_on),
+            "key": self.key,
+        }
+
+    @classmethod
+    def from_dict(cls, line: Mapping[str, Any]) -> Self:
+        """Read a line that `as_dict` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError: if the line is anything else.
+        """
+        ranks = {unit: tuple(_rank(r) for r in line["ranks"][unit]) for unit in line["ranks"]}
+        return cls(
+            question=str(line["question"]),
+            method=str(line["method"]),
+            key=str(line["key"]),
+            rests_on={str(part): str(value) for part, value in dict(line.get("rests_on", {})).items()},
+            ranks=GoldRanks(
+                documents=ranks["document"],
+                chunks=ranks["chunk"],
+                answer=ranks["answer"],
+                facts=ranks["fact"],
+            ),
+            ranking=tuple(map(str, line["ranking"])),
+            n_ranked=int(line["ranked"]),
+            n_evidence=int(line["evidence"]),
+            context_tokens=int(line["context_tokens"]),
+            ms=float(line["ms"]),
+            cpu_ms=None if line.get("cpu_ms") is None else float(line["cpu_ms"]),
+            usage=Usage(
+                calls=int(line["calls"]),
+                cached_calls=int(line["cached_calls"]),
+                prompt_tokens=int(line["prompt_tokens"]),
+                completion_tokens=int(line["completion_tokens"]),
+                cost=None if line["cost"] is None else float(line["cost"]),
+            ),
+            empty_because=str(line["empty_because"]),
+            error=str(line["error"]),
+        )
+
+
+def _rank(value: Any) -> int | None:
+    return None if value is None else int(value)

@@ -1,0 +1,66 @@
+"""Numbers, names and tables as text, for every form of a report."""
+
+from collections.abc import Iterable, Sequence
+
+from polygraph.evaluate.statistics.bootstrap import Interval
+
+
+def percent(share: float) -> str:
+    """Format a share in whole percent.
+
+    >>> percent(0.995), percent(0.0)
+    ('100 %', '0 %')
+    """
+    return f"{100 * share:.0f} %"
+
+
+def p_value(p: float) -> str:
+    """Format a p value with three decimals.
+
+    >>> p_value(0.0123), p_value(3e-9)
+    ('0.012', '< 0.001')
+    """
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def dollars(amount: float | None) -> str:
+    """Format US dollars with at least two significant digits.
+
+    >>> dollars(0.000583), dollars(1.5), dollars(0.0), dollars(None)
+    ('$0.00058', '$1.50', '$0', 'unknown')
+    """
+    if amount is None:
+        return "unknown"
+    if amount >= 0.1:
+        return f"${amount:,.2f}"
+    return "$0" if amount == 0 else f"${amount:.2g}" if amount >= 1e-4 else f"${amount:.1e}"
+
+
+def mean_interval(found: Interval) -> str:
+    """Format a mean with its interval.
+
+    >>> mean_interval(Interval(0.5, 0.25, 0.75))
+    '0.500 [0.25, 0.75]'
+    """
+    return f"{found.mean:.3f} [{found.low:.2f}, {found.high:.2f}]"
+
+
+def shorten(name: str, max_characters: int = 30) -> str:
+    """Replace the middle of a long name by an ellipsis.
+
+    >>> shorten("rag-vs-graphrag-integrated-community-of-all", 20)
+    'rag-vs-gra…ty-of-all'
+    """
+    if len(name) <= max_characters:
+        return name
+    head = max_characters // 2
+    return f"{name[:head]}…{name[-(max_characters - head - 1) :]}"
+
+
+def markdown_table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """Return the lines of a Markdown table."""
+
+    def line(cells: Sequence[str]) -> str:
+        return f"| {' | '.join(' '.join(c.split()).replace('|', '/') for c in cells)} |"
+
+    return [line(columns), line(["---"] * len(columns)), *(line(row) for row in rows)]

@@ -1,0 +1,167 @@
+"""Conclusions and notes of a study report in sentences."""
+
+from collections.abc import Mapping, Sequence
+
+from polygraph.evaluate.judging.judgements import Judgement
+from polygraph.evaluate.judging.pairwise import DESIGNS
+from polygraph.evaluate.metrics.oracle import oracle
+from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
+
+_MIN_SHIFT = 0.05
+"""Smallest change of a relative win rate by refusals that is mentioned."""
+_MIN_WORDS = 2.0
+"""Smallest mean difference in length that is mentioned: simulated judges with the length bias of arXiv:2506.06331 turn
+2 words into 6 points of relative win rate (benchmarks/judges.py)."""
+_MIN_POSITION_BIAS = 0.2
+
+
+def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
+    """Say which of two methods is judged better, or what difference could have been missed, and compare costs."""
+    low, mean, high = pair.relative.low, pair.relative.mean, pair.relative.high
+    better, worse = (a, b)
+    if pair.differs and mean < 0:
+        # The rate of the better method is positive.
+        better, worse, low, mean, high = b, a, -high, -mean, -low
+    figures = f"relative win rate {100 * mean:+.0f} %, 95 % interval {100 * low:+.0f} to {100 * high:+.0f} %"
+    if pair.differs:
+        p = "p < 0.001" if pair.p < 0.001 else f"p = {pair.p:.3f}"
+        return (
+            f"{better.method} is judged better than {worse.method} on {pair.n} questions ({figures}, {p})"
+            f"{_cost_clause(better, worse)}."
+        )
+    cheap, expensive = sorted((a, b), key=lambda m: (m.tokens, m.method))
+    hint = f"; gaps below {100 * pair.power.detectable:.0f} points may be missed" if pair.power else ""
+    return (
+        f"No difference found between {a.method} and {b.method} on {pair.n} questions ({figures}{hint})"
+        f"{_cost_clause(expensive, cheap)}."
+    )
+
+
+def study_conclusions(
+    methods: Sequence[MethodSummary], pairs: Sequence[PairSummary], judgements: Sequence[Judgement]
+) -> list[str]:
+    """Return the conclusions: number of differences, a recommendation, and one sentence per pair."""
+    if not pairs and judgements:
+        return [f"None of {len(judgements)} judgements was usable, so the methods cannot be compared."]
+    if not pairs:
+        return ["There are no judgements yet, so the methods cannot be compared."]
+    n = sum(p.differs for p in pairs)
+    if len(pairs) == 1:
+        first = f"The comparison shows {'a' if n else 'no'} significant difference."
+    else:
+        show = "show" if n > 1 else "shows"
+        first = f"{n or 'None'} of the {len(pairs)} comparisons {show} a significant difference."
+    unbeaten = [
+        m
+        for m in methods
+        if not any(m.method in (p.a, p.b) and p.differs and _loser(p) == m.method for p in pairs)
+    ]
+    cheapest = min(unbeaten, key=lambda m: (m.tokens, m.method))
+    advice = f"{cheapest.method} is the cheapest of the methods that no other method beats."
+    ordered = sorted(pairs, key=lambda p: (not p.differs, -abs(p.relative.mean), p.a, p.b))
+    return [first, advice, *(p.sentence for p in ordered)]
+
+
+def study_notes(protocol: str, pairs: Sequence[PairSummary], judgements: Sequence[Judgement]) -> list[str]:
+    """Return what limits the conclusions: protocol, unusable judgements, alignment, refusals, length, position."""
+    notes = []
+    design = DESIGNS.get(protocol)
+    if pairs and design is not None and design.orders == "first":
+        notes.append(
+            f"the protocol {protocol} shows answers in one order only, so position bias does not cancel out and none "
+            "of these figures can be trusted"
+        )
+    unusable = sum(bool(j.problem) for j in judgements)
+    if unusable:
+        notes.append(
+            f"{unusable} of {len(judgements)} judgements were unusable; they were left out together with their "
+            "counterparts in the other order"
+        )
+    discarded = sum(p.discarded for p in pairs)
+    if discarded:
+        total = discarded + sum(p.n for p in pairs)
+        notes.append(
+            f"{discarded} of {total} pairs of answers could not be aligned in length and were not judged"
+        )
+    notes += _refusal_notes(pairs)
+    notes += [note for note in map(_length_note, pairs) if note]
+    biased = [p for p in pairs if (p.consistency.position_bias or 0) > _MIN_POSITION_BIAS]
+    if biased:
+        notes.append(
+            f"the judge prefers the answer shown first in {len(biased)} of {len(pairs)} comparisons; both orders are "
+            "judged, so the bias cancels out, but a less biased judge would give narrower intervals"
+        )
+    return notes
+
+
+def oracle_sentence(correct: Mapping[str, Mapping[str, float]]) -> str:
+    """Say what a perfect choice of the method for each question would gain; empty with fewer than two methods.
+
+    Args:
+        correct: by method, 1 or 0 per question.
+    """
+    if len(correct) < 2:
+        return ""
+    best = oracle(correct)
+    return (
+        f"An oracle that always picks the best method would answer {100 * best.mean:.0f} % of {best.n} questions "
+        f"correctly; {best.best} alone answers {100 * best.best_mean:.0f} %. No router over these methods can do "
+        "better than the oracle."
+    )
+
+
+def _cost_clause(one: MethodSummary, other: MethodSummary) -> str:
+    if one.tokens and other.tokens and one.tokens / other.tokens >= 1.2:
+        return f"; {one.method} uses {_times(one.tokens / other.tokens)} as many tokens per question"
+    if one.tokens and other.tokens and other.tokens / one.tokens >= 1.2:
+        return f"; {one.method} also uses {_times(other.tokens / one.tokens)} fewer tokens per question"
+    return ""
+
+
+def _times(factor: float) -> str:
+    return f"{factor:.1f} times" if factor < 10 else f"{factor:,.0f} times"
+
+
+def _loser(pair: PairSummary) -> str:
+    return pair.b if pair.relative.mean > 0 else pair.a
+
+
+def _refusal_notes(pairs: Sequence[PairSummary]) -> list[str]:
+    affected = [p for p in pairs if p.refused]
+    if not affected:
+        return []
+    counted = (
+        f"{sum(p.refused for p in affected)} of {sum(p.n for p in pairs)} pairs of answers contain a refusal and were "
+        "judged as they are, without length alignment"
+    )
+    shifted = [
+        f"{p.a} over {p.b} {100 * rest.mean:+.0f} % [{100 * rest.low:+.0f}, {100 * rest.high:+.0f}] instead of "
+        f"{100 * p.relative.mean:+.0f} %"
+        for p in affected
+        if (rest := p.where_answered) is not None and abs(rest.mean - p.relative.mean) >= _MIN_SHIFT
+    ]
+    if not shifted:
+        known = any(p.where_answered is not None for p in affected)
+        return [
+            f"{counted}; without them no relative win rate would change by 5 points" if known else counted
+        ]
+    return [f"{counted}; without them the relative win rate would be: {'; '.join(shifted)}"]
+
+
+def _length_note(pair: PairSummary) -> str:
+    """Return a warning if length may explain the result."""
+    effect = pair.length
+    if effect is None or abs(effect.words.mean) < _MIN_WORDS or effect.words.low <= 0 <= effect.words.high:
+        return ""
+    longer, shorter = (pair.a, pair.b) if effect.words.mean > 0 else (pair.b, pair.a)
+    measured = (
+        f"on average, the judged answers of {longer} are {abs(effect.words.mean):.0f} words longer than those of "
+        f"{shorter}"
+    )
+    equal = effect.at_equal_length
+    if effect.inside and equal is not None:
+        return (
+            f"{measured}; at equal length the relative win rate of {pair.a} over {pair.b} would be about "
+            f"{100 * equal.mean:+.0f} % [{100 * equal.low:+.0f}, {100 * equal.high:+.0f}]"
+        )
+    return f"{measured}, and hardly ever shorter, so the effect of length cannot be separated"

@@ -1,0 +1,104 @@
+"""Tables of a study report, as columns and rows for HTML and Markdown."""
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
+from polygraph.evaluate.judging.judge_agreement import JudgeAgreement
+from polygraph.evaluate.metrics.oracle import Confusion
+from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
+from polygraph.evaluate.reports.formatting import dollars, p_value, percent
+from polygraph.evaluate.statistics.bradley_terry import Strength
+from polygraph.evaluate.statistics.win_rates import WinRates
+
+Table: TypeAlias = tuple[tuple[str, ...], list[tuple[str, ...]]]
+"""Columns and rows."""
+
+
+def method_table(methods: Sequence[MethodSummary]) -> Table:
+    """Return answers, length, calls, tokens, time and cost of each method."""
+    columns = ("method", "answers", "refused", "words", "calls", "tokens", "seconds", "seconds (p95)", "cost")
+    rows: list[tuple[str, ...]] = [
+        (
+            m.method, str(m.n), str(m.refused), f"{m.words:.0f}", f"{m.calls:.1f}", f"{m.tokens:,.0f}",
+            f"{m.seconds_median:.2f}", f"{m.seconds_p95:.2f}", dollars(m.cost),
+        )
+        for m in methods
+    ]  # fmt: skip
+    return columns, rows
+
+
+def pair_table(pairs: Sequence[PairSummary]) -> Table:
+    """Return rates, interval, gap, p and consistency of each pair of methods."""
+    columns = (
+        *("first", "second", "questions", "win / tie / lose", "relative win rate", "points", "p (Holm)"),
+        *("same in both orders", "discarded", "refused"),
+    )
+    rows: list[tuple[str, ...]] = []
+    for p in pairs:
+        relative, gap, same = p.relative, p.gap, p.consistency.rate
+        shares = (100 * p.pooled.win, 100 * p.pooled.tie, 100 * p.pooled.lose)
+        rows.append(
+            (
+                p.a,
+                p.b,
+                str(p.n),
+                " / ".join(f"{share:.0f}" for share in shares) + " %",
+                f"{100 * relative.mean:+.0f} % [{100 * relative.low:+.0f}, {100 * relative.high:+.0f}]",
+                f"{gap.mean:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]",
+                p_value(p.p),
+                "–" if same is None else percent(same),
+                str(p.discarded),
+                str(p.refused),
+            )
+        )
+    return columns, rows
+
+
+def rate_table(rates: Mapping[tuple[str, str], Mapping[str, WinRates]], part: str) -> Table:
+    """Return win, tie and lose rates of each pair of methods, by aspect or type."""
+    columns = ("first", "second", part, "questions x trials", "win", "tie", "lose", "relative win rate")
+    rows: list[tuple[str, ...]] = [
+        (
+            a,
+            b,
+            name or "no type",
+            str(r.n),
+            *map(percent, (r.win, r.tie, r.lose)),
+            f"{100 * r.relative:+.0f} %",
+        )
+        for (a, b), by_part in rates.items()
+        for name, r in by_part.items()
+    ]
+    return columns, rows
+
+
+def ranking_table(ranking: Sequence[Strength]) -> Table:
+    """Return strength and rank of each method, strongest first."""
+    rows: list[tuple[str, ...]] = [
+        (
+            s.method,
+            f"{s.strength:+.2f}",
+            f"{s.low:+.2f} to {s.high:+.2f}",
+            str(s.rank_low) if s.rank_low == s.rank_high else f"{s.rank_low} to {s.rank_high}",
+        )
+        for s in ranking
+    ]
+    return ("method", "strength", "95 % interval", "rank"), rows
+
+
+def agreement_table(agreement: JudgeAgreement) -> Table:
+    """Return how often each pair of judges names the same winner."""
+    rows: list[tuple[str, ...]] = [
+        (p.one, p.other, str(p.n), percent(p.same), "–" if p.kappa is None else f"{p.kappa:.2f}")
+        for p in agreement.pairs
+    ]
+    return ("judge", "other judge", "pairs", "same winner", "kappa"), rows
+
+
+def confusion_table(confusions: Mapping[tuple[str, str], Confusion]) -> Table:
+    """Return the questions that both, only one, or neither of two methods answers correctly."""
+    rows: list[tuple[str, ...]] = [
+        (f"{a} – {b}", str(c.both), str(c.a_only), str(c.b_only), str(c.neither))
+        for (a, b), c in confusions.items()
+    ]
+    return ("methods", "both correct", "only the first", "only the second", "neither"), rows

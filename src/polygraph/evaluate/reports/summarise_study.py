@@ -1,0 +1,262 @@
+"""Summarise the answers and judgements of a study: rates, intervals, tests, ranking, costs."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from statistics import fmean, median
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.evaluate.judging.judgements import Judgement, Outcome, outcomes, verdicts_by_order
+from polygraph.evaluate.judging.length_alignment import AlignedPair, count_words
+from polygraph.evaluate.judging.pairwise import judges_both_orders
+from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.records import StudyAnswer, strip_citations
+from polygraph.evaluate.reports.findings import Findings, MethodSummary, PairSummary
+from polygraph.evaluate.reports.study_conclusions import pair_sentence, study_conclusions, study_notes
+from polygraph.evaluate.statistics.agreement import order_consistency
+from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_differences
+from polygraph.evaluate.statistics.bradley_terry import Duel, Strength, bradley_terry
+from polygraph.evaluate.statistics.length_bias import length_effect
+from polygraph.evaluate.statistics.multiple_testing import holm
+from polygraph.evaluate.statistics.paired_tests import PairedTest, paired_test
+from polygraph.evaluate.statistics.power import power_analysis
+from polygraph.evaluate.statistics.win_rates import WinRates, box_statistics, win_rates
+
+_MIN_QUESTIONS = 10
+"""Fewer questions give no relative win rate of a subset."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _StudyData:
+    """What the summaries of all pairs share."""
+
+    types: Mapping[str, str]
+    """Type by question."""
+    aligned: Sequence[AlignedPair]
+    judgements: Sequence[Judgement]
+    lengths: Mapping[tuple[str, str, str], int]
+    """Words of the first method's answer less those of the second's, by question and pair."""
+    refused: Collection[tuple[str, str]]
+    """Question and method of each refusal."""
+    seed: int
+
+
+def summarise_study(
+    questions: Sequence[Question],
+    answers: Sequence[StudyAnswer],
+    aligned: Sequence[AlignedPair],
+    judgements: Sequence[Judgement],
+    *,
+    protocol: str = "unbiased",
+    judge: str = "",
+    seed: int = 0,
+) -> Findings:
+    """Summarise a study.
+
+    Args:
+        questions: of the study.
+        answers: of all methods.
+        aligned: the aligned pairs, if they were what was judged; otherwise none.
+        judgements: by any protocols.
+        protocol: use judgements by this protocol.
+        judge: use judgements of this judge; default: of all judges, pooled as further repeats.
+        seed: of the intervals.
+
+    Raises:
+        MissingExtra: without the extra `eval`.
+    """
+    methods = [_summarise_method(name, rows) for name, rows in _by_method(answers).items()]
+    used = _pool_judges([j for j in judgements if j.protocol == protocol and judge in ("", j.judge)])
+    found = {
+        (a, b): pair_outcomes
+        for a, b in combinations([m.method for m in methods], 2)
+        if (pair_outcomes := outcomes(used, a, b, balanced=judges_both_orders(protocol)))
+    }
+    adjusted = holm([_test(pair_outcomes).p for pair_outcomes in found.values()])
+    data = _StudyData(
+        types={q.id: q.type for q in questions},
+        aligned=aligned,
+        judgements=used,
+        lengths=_length_differences(answers, aligned),
+        refused={a.key for a in answers if a.refused},
+        seed=seed,
+    )
+    by_name = {m.method: m for m in methods}
+    pairs = []
+    for ((a, b), pair_outcomes), p in zip(found.items(), adjusted, strict=True):
+        summary = _summarise_pair(a, b, pair_outcomes, p, data)
+        pairs.append(replace(summary, sentence=pair_sentence(summary, by_name[a], by_name[b])))
+    return Findings(
+        methods=tuple(methods),
+        pairs=tuple(pairs),
+        ranking=tuple(_rank(found, seed)),
+        conclusions=tuple(study_conclusions(methods, pairs, used)),
+        notes=tuple(study_notes(protocol, pairs, used)),
+    )
+
+
+# --- methods ------------------------------------------------------------------------------------------
+
+
+def _by_method(answers: Iterable[StudyAnswer]) -> dict[str, list[StudyAnswer]]:
+    found: dict[str, list[StudyAnswer]] = {}
+    for answer in answers:
+        found.setdefault(answer.method, []).append(answer)
+    return {name: found[name] for name in sorted(found)}
+
+
+def _summarise_method(method: str, answers: Sequence[StudyAnswer]) -> MethodSummary:
+    def values(name: str) -> list[float]:
+        found = [a.usage.get(name) for a in answers]
+        return [float(v) for v in found if isinstance(v, int | float)] or [0.0]
+
+    costs = [a.usage.get("cost") for a in answers]
+    calls = [x + y for x, y in zip(values("calls"), values("cached_calls"), strict=False)]
+    kinds = (values("prompt_tokens"), values("completion_tokens"), values("cached_tokens"))
+    tokens = [sum(parts) for parts in zip(*kinds, strict=False)]
+    return MethodSummary(
+        method=method,
+        n=len(answers),
+        refused=sum(a.refused for a in answers),
+        words=fmean(count_words(strip_citations(a.text)) for a in answers),
+        calls=fmean(calls),
+        tokens=fmean(tokens),
+        seconds_median=median(values("seconds")),
+        seconds_p95=float(np.quantile(values("seconds"), 0.95)),
+        cost=None if any(c is None for c in costs) else fmean(values("cost")),
+    )
+
+
+# --- pairs --------------------------------------------------------------------------------------------
+
+
+def _pool_judges(judgements: Sequence[Judgement]) -> list[Judgement]:
+    """Renumber the judgements of several judges as repeats of one: those of the second follow those of the first."""
+    judges = sorted({j.judge for j in judgements})
+    if len(judges) < 2:
+        return list(judgements)
+    step = 1 + max((j.repeat for j in judgements), default=0)
+    position = {name: i for i, name in enumerate(judges)}
+    return [replace(j, repeat=j.repeat + step * position[j.judge]) for j in judgements]
+
+
+def _mean_gaps(found: Sequence[Outcome]) -> dict[str, float]:
+    """Return the mean difference of scores per question, over trials."""
+    rows: dict[str, list[float]] = {}
+    for outcome in found:
+        rows.setdefault(outcome.question, []).append(outcome.gap)
+    return {question: fmean(values) for question, values in rows.items()}
+
+
+def _mean_signs(found: Sequence[Outcome]) -> dict[str, float]:
+    """Return wins less losses per question, as a share of its trials."""
+    sign = {"a": 1.0, "tie": 0.0, "b": -1.0}
+    rows: dict[str, list[float]] = {}
+    for outcome in found:
+        rows.setdefault(outcome.question, []).append(sign[outcome.verdict()])
+    return {question: fmean(values) for question, values in rows.items()}
+
+
+def _test(found: Sequence[Outcome]) -> PairedTest:
+    gaps = list(_mean_gaps(found).values())
+    return paired_test(gaps, [0.0] * len(gaps))
+
+
+def _summarise_pair(a: str, b: str, found: Sequence[Outcome], p: float, data: _StudyData) -> PairSummary:
+    """Summarise two methods; the sentence is empty."""
+    signs, gaps = _mean_signs(found), _mean_gaps(found)
+    # Questions with a refusal say nothing about the effect of length.
+    answered = {q: s for q, s in signs.items() if (q, a) not in data.refused and (q, b) not in data.refused}
+    values = np.asarray(list(signs.values()))
+    trials = _rates_by_trial(found)
+    own = [j for j in data.judgements if set(j.methods) == {a, b}]
+    deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
+    measured = [q for q in answered if (q, a, b) in data.lengths]
+    return PairSummary(
+        a=a,
+        b=b,
+        n=len(signs),
+        discarded=sum({pair.a, pair.b} == {a, b} and pair.how == "discarded" for pair in data.aligned),
+        unusable=sum(bool(j.problem) for j in own),
+        refused=len(signs) - len(answered),
+        where_answered=_interval(np.asarray(list(answered.values())), data.seed)
+        if _MIN_QUESTIONS <= len(answered) < len(signs)
+        else None,
+        pooled=win_rates([o.verdict() for o in found]),
+        win_box=box_statistics([t.win for t in trials]),
+        relative_box=box_statistics([t.relative for t in trials]),
+        relative=_interval(values, data.seed),
+        gap=_interval(np.asarray(list(gaps.values())), data.seed),
+        test=_test(found),
+        p=p,
+        by_aspect={
+            aspect: win_rates([o.verdict(aspect) for o in found if aspect in o.totals])
+            for aspect in dict.fromkeys(aspect for o in found for aspect in o.totals)
+        },
+        by_type=_by_type(found, signs, data),
+        consistency=order_consistency(*verdicts_by_order(own, a, b)),
+        power=power_analysis(deviation, len(values)) if deviation > 0 and len(values) > 1 else None,
+        length=length_effect(
+            [answered[q] for q in measured],
+            [data.lengths[q, a, b] for q in measured],
+            np.random.default_rng(data.seed),
+        ),
+        sentence="",
+    )
+
+
+def _rates_by_trial(found: Sequence[Outcome]) -> list[WinRates]:
+    by_trial: dict[int, list[Outcome]] = {}
+    for outcome in found:
+        by_trial.setdefault(outcome.trial, []).append(outcome)
+    return [win_rates([o.verdict() for o in rows]) for _, rows in sorted(by_trial.items())]
+
+
+def _length_differences(
+    answers: Sequence[StudyAnswer], aligned: Sequence[AlignedPair]
+) -> dict[tuple[str, str, str], int]:
+    """Return the differences in words between the answers that were judged, by question and pair."""
+    found: dict[tuple[str, str, str], int] = {}
+    if aligned:
+        for p in aligned:
+            found[p.question, p.a, p.b] = p.words[0] - p.words[1]
+            found[p.question, p.b, p.a] = p.words[1] - p.words[0]
+        return found
+    words = {a.key: count_words(strip_citations(a.text)) for a in answers}
+    methods = list(dict.fromkeys(method for _, method in words))
+    for question in dict.fromkeys(question for question, _ in words):
+        answering = [m for m in methods if (question, m) in words]
+        for a in answering:
+            for b in answering:
+                if a != b:
+                    found[question, a, b] = words[question, a] - words[question, b]
+    return found
+
+
+def _interval(values: NDArray[np.float64], seed: int) -> Interval:
+    return bootstrap_differences(values[:, None], np.random.default_rng(seed))[0]
+
+
+def _by_type(
+    found: Sequence[Outcome], signs: Mapping[str, float], data: _StudyData
+) -> dict[str, tuple[WinRates, Interval]]:
+    result = {}
+    for type_ in dict.fromkeys(data.types.get(q, "") for q in signs):
+        rows = [o for o in found if data.types.get(o.question, "") == type_]
+        values = np.asarray([v for q, v in signs.items() if data.types.get(q, "") == type_])
+        result[type_] = (win_rates([o.verdict() for o in rows]), _interval(values, data.seed))
+    return result
+
+
+def _rank(found: Mapping[tuple[str, str], Sequence[Outcome]], seed: int) -> list[Strength]:
+    duels = [
+        Duel(question=question, a=a, b=b, score=(1 + sign) / 2)
+        for (a, b), pair_outcomes in found.items()
+        for question, sign in _mean_signs(pair_outcomes).items()
+    ]
+    try:
+        return bradley_terry(duels, np.random.default_rng(seed))
+    except ValueError:
+        return []  # no duels, or methods that no chain of duels connects

@@ -307,7 +307,7 @@ def test_a_reply_counts_once_at_the_price_of_a_batch(tmp_path):
         assert (meter.usage.calls, meter.usage.cached_calls, meter.usage.cost) == (0, 1, 0.0)
     answer(tmp_path, "copy.txt", good(row["custom_id"]) | {"id": "of another run"})
     with opened(tmp_path) as calls:
-        assert calls.batch.take_in().replies == 0
+        assert calls.batch.import_replies().replies == 0
 
 
 def test_a_program_that_goes_on_running_takes_replies_in_as_they_come(tmp_path):
@@ -335,7 +335,7 @@ def test_a_request_that_fails_is_asked_again_and_at_last_given_up(tmp_path):
     assert len(set(keys)) == 1
     with opened(tmp_path) as calls:
         for _ in range(2):
-            with pytest.raises(UnusableReply, match="3 batches, the last: 500: oops"):
+            with pytest.raises(UnusableReply, match="3 batches, the last time with: 500: oops"):
                 ask(calls)
         (ledger,) = calls.ledger()
         assert (ledger.ok, ledger.failed) == (0, 3)
@@ -352,7 +352,7 @@ def test_a_request_that_expired_is_asked_again(tmp_path):
     late = {"code": "batch_expired", "message": "too late"}
     answer(tmp_path, "e.jsonl", {"id": "batch_req_1", "custom_id": key, "response": None, "error": late})
     with opened(tmp_path) as calls:
-        assert "1 request failed (most often: batch_expired: too late)" in str(calls.batch.take_in())
+        assert "1 request failed (most often: batch_expired: too late)" in str(calls.batch.import_replies())
         assert waits(calls).written == 1
 
 
@@ -386,7 +386,7 @@ def test_an_empty_reply_is_a_failure_that_was_paid(tmp_path):
     key = written(tmp_path)[0]["custom_id"]
     answer(tmp_path, "out.jsonl", good(key, " ", usage=(10, 0)))
     with opened(tmp_path) as calls:
-        assert calls.batch.take_in().failed == 1
+        assert calls.batch.import_replies().failed == 1
         assert calls.ledger()[0].prompt_tokens == 10
         waits(calls)
 
@@ -439,7 +439,7 @@ def test_replies_outlive_the_store_that_asked_for_them(tmp_path):
     for path in tmp_path.glob("calls.sqlite*"):
         path.unlink()
     with opened(tmp_path) as calls:
-        assert calls.batch.take_in().unknown == 1
+        assert calls.batch.import_replies().unknown == 1
         with calls.meter() as meter:
             assert ask(calls) == "Mara."
         assert meter.usage.calls == 1
@@ -465,11 +465,11 @@ def test_what_is_no_reply_is_counted_and_does_no_harm(tmp_path):
     )
     (b / "sub").mkdir()
     with opened(tmp_path) as calls:
-        taken = calls.batch.take_in()
-        assert (taken.replies, taken.unknown) == (0, 1)
-        assert taken.failed == 1
-        assert taken.odd >= 4
-        assert "lines that no batch service writes" in str(taken)
+        imported = calls.batch.import_replies()
+        assert (imported.replies, imported.unknown) == (0, 1)
+        assert imported.failed == 1
+        assert imported.invalid >= 4
+        assert "lines that cannot be read as a reply" in str(imported)
         # A file that was still being copied is read again when it has grown.
         answer(tmp_path, "odd.jsonl", good(key, usage={}, id="r"))
         assert ask(calls) == "Mara."
@@ -477,14 +477,15 @@ def test_what_is_no_reply_is_counted_and_does_no_harm(tmp_path):
 
 
 def test_a_line_without_end_is_passed_over(tmp_path, monkeypatch):
-    monkeypatch.setattr("polygraph.models.batch.lines.LONGEST_LINE", 1000)
+    monkeypatch.setattr("polygraph.models.batch.lines.MAX_LINE_BYTES", 1000)
     with opened(tmp_path) as calls:
         waits(calls)
     key = written(tmp_path)[0]["custom_id"]
     (tmp_path / "b" / "out.jsonl").write_text("x" * 5000 + "\n" + json.dumps(good(key)) + "\n")
     with opened(tmp_path) as calls:
         assert (
-            str(calls.batch.take_in()) == "1 reply taken in, 1 line that no batch service writes, from 1 file"
+            str(calls.batch.import_replies())
+            == "1 reply imported, 1 line that cannot be read as a reply, from 1 file"
         )
 
 
@@ -515,7 +516,7 @@ def test_a_cap_holds_against_what_is_written(tmp_path):
     # Each request is expected to read 6 tokens or so and to write 256.
     with (
         calls_with(max_tokens=1000) as calls,
-        pytest.raises(BudgetReached, match="7 more requests would pass the cap"),
+        pytest.raises(BudgetReached, match="7 more requests would exceed the cap"),
     ):
         calls.map(lambda n: ask(calls, f"question {n}"), range(10))
     assert len(written(tmp_path)) == 3
@@ -547,13 +548,13 @@ def test_a_model_on_this_machine_is_called_and_one_without_a_written_form_is_ref
 
     model = Plain()
     with opened(tmp_path) as calls:
-        with pytest.raises(BadInput, match="Go without --batch"):
+        with pytest.raises(BadInput, match="Run the command without --batch"):
             ask(calls, model=model)
         model.local = True
         assert ask(calls, model=model)
     with (
         Calls(None, batch=BatchOptions(folder=tmp_path / "b")) as calls,
-        pytest.raises(BadInput, match="no place"),
+        pytest.raises(BadInput, match="could not be stored"),
     ):
         ask(calls)
 
@@ -574,7 +575,7 @@ def test_two_processes_do_not_write_the_same(tmp_path):
     with opened(tmp_path) as one, opened(tmp_path) as other:
 
         def meanwhile():
-            with one.round():
+            with one.batch_round():
                 waits(one)
                 waits(other)
                 ask(one)
@@ -607,7 +608,7 @@ def test_forgetting_leaves_nothing_of_what_a_service_quoted(tmp_path):
     for n, row in enumerate(written(tmp_path)):
         answer(tmp_path, f"{n}.jsonl", bad(row["custom_id"], 400, f"temperature: Zyxomant {n}"))
     with opened(tmp_path) as calls:
-        assert calls.batch.take_in().failed == 2
+        assert calls.batch.import_replies().failed == 2
         assert calls.keep_only({written(tmp_path)[0]["custom_id"]}, set())
         assert [f.failed for f in calls.waiting()] == [1]
     assert all(b"Zyxomant" not in path.read_bytes() for path in tmp_path.glob("calls.sqlite*"))

@@ -38,7 +38,7 @@ def open_index(folder: Path | None, *, new: bool = False, **flags: Any) -> "Inde
             file=sys.stderr,
         )
     if opened.models.calls.batch is not None:
-        taken = opened.models.calls.batch.take_in()
+        taken = opened.models.calls.batch.import_replies()
         if taken:
             print(f"batch: {taken}", file=sys.stderr)
     return opened

@@ -1,4 +1,4 @@
-"""Models: what they must be able to do, and the one gate through which they are called."""
+"""Models: their protocols, and the calls to them."""
 
 from dataclasses import dataclass
 
@@ -30,13 +30,13 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Models:
-    """The models in use and the one gate through which they are called."""
+    """The models in use, and the object that calls them."""
 
     chat: ChatModel | None
-    """None: every task has its extractive form."""
+    """None: tasks run without a language model."""
     embedder: Embedder
     """For chunks, reports and questions."""
     name_embedder: Embedder
-    """For texts of entities and relations, which are many and short: the static embedder offline."""
+    """For names of entities and relations, which are many and short; offline the static embedder."""
     reranker: Reranker | None
     calls: Calls

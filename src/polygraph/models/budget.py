@@ -1,4 +1,4 @@
-"""A hard cap on tokens and money that holds when many threads spend at once."""
+"""A hard cap on tokens and cost that holds for concurrent threads."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,10 +8,10 @@ from polygraph.errors import BudgetReached
 
 
 class Budget:
-    """Lets a call start only if what is spent, what is in flight and the call itself fit under the caps.
+    """Lets a call start only if usage so far, calls in flight and the call itself fit under the caps.
 
-    A call in flight is counted at its estimate. If the caps have room for a call but not beside those in
-    flight, it waits for one of them to end, since most cost less than was feared.
+    A call in flight counts with its estimate. If a call fits under the caps but not beside the calls in flight, it
+    waits for one of them to end, since most cost less than estimated.
     """
 
     def __init__(self, *, max_tokens: int | None, max_cost: float | None) -> None:
@@ -26,19 +26,19 @@ class Budget:
 
     @property
     def capped(self) -> bool:
-        """True if there is any cap, so that estimates are worth making."""
+        """True if there is any cap, so that estimates are needed."""
         return self.max_tokens is not None or self.max_cost is not None
 
     @contextmanager
     def reserve(self, tokens: int, cost: float) -> Iterator[None]:
-        """Hold room for a call while the block runs.
+        """Reserve budget for a call while the block runs.
 
         Raises:
-            BudgetReached: if the caps have no room for it.
+            BudgetReached: if the caps do not allow it.
         """
         with self._changed:
             while True:
-                self._refuse_unless_room(tokens, cost)
+                self._raise_unless_room(tokens, cost)
                 if self._room(tokens + self._reserved_tokens, cost + self._reserved_cost):
                     break
                 self._changed.wait(1.0)
@@ -49,21 +49,21 @@ class Budget:
         finally:
             with self._changed:
                 self._reserved_tokens -= tokens
-                # Clearing the sum when nothing is held keeps rounding errors from adding up.
+                # Resetting the sum when nothing is reserved keeps rounding errors from accumulating.
                 self._reserved_cost = max(0.0, self._reserved_cost - cost) if self._reserved_tokens else 0.0
                 self._changed.notify_all()
 
     def check(self) -> None:
-        """Refuse another attempt once a cap has been met.
+        """Raise if a cap has been reached.
 
         Raises:
             BudgetReached: if so.
         """
         with self._changed:
-            self._refuse_unless_room(0, 0.0)
+            self._raise_unless_room(0, 0.0)
 
     def spend(self, tokens: int, cost: float | None) -> None:
-        """Book what an attempt really took."""
+        """Book the real usage of an attempt."""
         with self._changed:
             self._calls += 1
             self._tokens += tokens
@@ -74,7 +74,7 @@ class Budget:
         fits_tokens = self.max_tokens is None or self._tokens + tokens <= self.max_tokens
         return fits_tokens and (self.max_cost is None or self._cost + cost <= self.max_cost)
 
-    def _refuse_unless_room(self, tokens: int, cost: float) -> None:
+    def _raise_unless_room(self, tokens: int, cost: float) -> None:
         if self._room(tokens, cost):
             return
         if self.max_tokens is not None and self._tokens + tokens > self.max_tokens:
@@ -84,6 +84,6 @@ class Budget:
             cap, flag = f"${self.max_cost:.4f}", "--max-cost"
             spent = f"${self._cost:.4f} ({self._tokens:,} tokens)"
         raise BudgetReached(
-            f"stopped at the cap of {cap}: {spent} spent in {self._calls:,} calls, and the next one would "
-            f"pass it. Every reply is kept: the same command with a higher {flag} goes on where this stopped"
+            f"stopped at the cap of {cap}: {spent} spent in {self._calls:,} calls, and the next call would "
+            f"exceed it. Every reply is kept: the same command with a higher {flag} continues from here"
         )

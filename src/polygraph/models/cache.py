@@ -1,4 +1,4 @@
-"""`calls.sqlite`: every reply and vector ever paid for, and the ledger of all attempts."""
+"""`calls.sqlite`: all replies and vectors, and the ledger of all attempts."""
 
 import sqlite3
 import threading
@@ -16,8 +16,8 @@ Durability: TypeAlias = Literal["normal", "full"]
 
 FORMAT = 2
 BUSY_TIMEOUT_S = 30.0
-LOOKUP = 900
-"""Keys in one look-up; older builds of SQLite take at most 999 values in a statement."""
+LOOKUP_KEYS = 900
+"""Keys per query; older builds of SQLite accept at most 999 values in a statement."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reply (
@@ -55,53 +55,53 @@ CREATE TABLE IF NOT EXISTS batch_refusal (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """One call that went out, however it ended."""
+    """One attempt of a call, with its outcome."""
 
     stage: str
-    """What it was for: extract, answer, judge..."""
+    """Purpose of the call: extract, answer, judge..."""
     method: str
-    """The retrieval method that it served, or empty."""
+    """The retrieval method that it was made for, or empty."""
     model: str
     outcome: Outcome
-    """`repaired`: the second round of a reply that could not be used."""
+    """`repaired`: the repair round after an unusable reply."""
     problem: str = ""
-    """Why it failed."""
+    """Reason of a failure."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     seconds: float = 0.0
     cost: float | None = 0.0
     """In US dollars; None when the price is not known."""
     unreported: bool = False
-    """True if the server may have billed it without saying how many tokens."""
+    """True if the server may have billed it without reporting tokens."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LedgerRow:
-    """What one stage spent on one model on behalf of one method."""
+    """Usage of one model by one stage for one method."""
 
     stage: str
     method: str
     model: str
     ok: int
-    """Attempts that brought a reply."""
+    """Attempts that were answered."""
     failed: int
-    """Attempts that brought none."""
+    """Attempts that failed."""
     repaired: int
-    """Attempts that asked for an unusable reply to be written again."""
+    """Answered attempts of repair rounds."""
     cached: int
-    """Replies, or texts of an embedder, that were in the store already."""
+    """Replies, or embedded texts, that came from the store."""
     prompt_tokens: int
     completion_tokens: int
     seconds: float
-    """Summed over calls that ran side by side."""
+    """Summed over concurrent calls."""
     cost: float | None
     """In US dollars; None if any price was not known."""
     unreported: int
-    """Attempts that may have been billed without a word on tokens: the gap to the provider's bill."""
+    """Attempts that may have been billed without reported tokens: the gap to the provider's bill."""
 
     @property
     def attempts(self) -> int:
-        """Calls that went out."""
+        """Number of attempts."""
         return self.ok + self.failed + self.repaired
 
     def as_dict(self) -> dict[str, str | int | float | None]:
@@ -110,19 +110,19 @@ class LedgerRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """Questions that a method answered with a model, repeated ones among them."""
+class QuestionUsage:
+    """Usage of the questions that a method answered with a model, including repeated questions."""
 
     n: int
     calls: int
-    """Of a language model, those whose reply was in the store as well."""
+    """Calls of a language model, including those answered from the store."""
     tokens: int
-    """Of these calls, read and written, as if each had been paid."""
+    """Tokens of these calls, read and written, as if none had been cached."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Quarantined:
-    """A request whose reply could not be used, also after the repair round."""
+    """A request whose reply could not be used even after the repair round."""
 
     key: str
     repair_key: str
@@ -135,16 +135,16 @@ class Quarantined:
 
 
 class CallStore:
-    """One connection, guarded by a lock; other processes are kept apart by SQLite.
+    """One connection, guarded by a lock; SQLite coordinates several processes.
 
     Args:
-        path: the file, made if missing; None keeps everything in memory.
+        path: the file, created if missing; None keeps everything in memory.
         durability: `normal` survives the end of the process at any moment, `full` also a loss of power.
 
     Raises:
-        IndexUnreadable: if the file is damaged or of a later format.
+        IndexUnreadable: if the file is damaged or has a newer format.
         StorageFailed: if it cannot be written.
-        IndexLocked: if another process holds it for longer than the time-out.
+        IndexLocked: if another process locks it for longer than the timeout.
     """
 
     def __init__(self, path: Path | None, durability: Durability) -> None:
@@ -173,7 +173,7 @@ class CallStore:
         found = run("PRAGMA user_version").fetchone()[0]
         if found > FORMAT:
             raise IndexUnreadable(
-                f"{self._path} was written by a later version of Polygraph (format {found}, this one reads "
+                f"{self._path} was written by a newer version of Polygraph (format {found}, this one reads "
                 f"{FORMAT}). Upgrade with: pip install -U polygraph-rag"
             )
         if found < FORMAT:
@@ -195,19 +195,19 @@ class CallStore:
             return None
         return ChatReply(text=row[0], prompt_tokens=row[1], completion_tokens=row[2], finish=row[3])
 
-    def keep_reply(self, key: str, reply: ChatReply, attempt: Attempt) -> ChatReply:
-        """Commit a reply with its line in the ledger.
+    def save_reply(self, key: str, reply: ChatReply, attempt: Attempt) -> ChatReply:
+        """Commit a reply with its ledger entry.
 
         Returns:
-            The reply to use: the stored one, if another process was first.
+            The reply to use: the stored one if another process was first.
         """
         with self.transaction():
-            kept = self.insert_reply(key, reply, attempt)
-        stored = self.reply(key) if not kept else None
+            inserted = self.insert_reply(key, reply, attempt)
+        stored = self.reply(key) if not inserted else None
         return stored or reply
 
     def insert_reply(self, key: str, reply: ChatReply, attempt: Attempt) -> bool:
-        """Insert a reply and its line of the ledger, inside a transaction; False if the reply was there."""
+        """Insert a reply and its ledger entry inside a transaction; return False if the reply was stored already."""
         self.insert_attempt(attempt)
         text = _storable(reply.text)
         values = (key, attempt.model, text, reply.prompt_tokens, reply.completion_tokens, reply.finish)
@@ -216,7 +216,7 @@ class CallStore:
         )
 
     def forget(self, keys: Iterable[str]) -> None:
-        """Delete stored replies, so that they are asked for again, also of those that no batch could answer."""
+        """Delete stored replies and failed batch requests, so that these requests are sent again."""
         some = [(key,) for key in keys]
         with self.transaction() as run:
             run.executemany("DELETE FROM reply WHERE key = ?", some)
@@ -225,11 +225,11 @@ class CallStore:
     # --- vectors ----------------------------------------------------------------------------------
 
     def vectors(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        """Return the stored ones among some vectors."""
+        """Return the vectors that are stored, by key."""
         found: dict[bytes, bytes] = {}
         with self._explained():
-            for begin in range(0, len(keys), LOOKUP):
-                some = keys[begin : begin + LOOKUP]
+            for begin in range(0, len(keys), LOOKUP_KEYS):
+                some = keys[begin : begin + LOOKUP_KEYS]
                 marks = ",".join("?" * len(some))
                 rows = self._connection.execute(
                     f"SELECT key, data FROM vector WHERE key IN ({marks})",  # noqa: S608  only question marks
@@ -238,16 +238,16 @@ class CallStore:
                 found.update(rows.fetchall())
         return found
 
-    def keep_vectors(self, vectors: Mapping[bytes, bytes], attempt: Attempt) -> dict[bytes, bytes]:
-        """Commit vectors with their line in the ledger.
+    def save_vectors(self, vectors: Mapping[bytes, bytes], attempt: Attempt) -> dict[bytes, bytes]:
+        """Commit vectors with their ledger entry.
 
         Returns:
-            The vectors to use: the stored ones, where another process was first.
+            The vectors to use: the stored ones where another process was first.
         """
         with self._explained(), self._transaction():
             self.insert_attempt(attempt)
             before = self._connection.total_changes
-            # Sorted keys touch neighbouring pages of the index.
+            # Sorted keys touch adjacent pages of the index.
             self._connection.executemany(
                 "INSERT OR IGNORE INTO vector (key, data) VALUES (?, ?)", sorted(vectors.items())
             )
@@ -257,12 +257,12 @@ class CallStore:
     # --- ledger -----------------------------------------------------------------------------------
 
     def log(self, attempt: Attempt) -> None:
-        """Write a line of the ledger."""
+        """Write a ledger entry."""
         with self._explained(), self._transaction():
             self.insert_attempt(attempt)
 
     def log_cached(self, stage: str, method: str, model: str, n: int) -> None:
-        """Count what was answered from the store."""
+        """Count results that came from the store."""
         with self._explained(), self._transaction():
             self._connection.execute(
                 "INSERT INTO cached VALUES (?, ?, ?, ?) "
@@ -271,7 +271,7 @@ class CallStore:
             )
 
     def log_question(self, method: str, calls: int, tokens: int) -> None:
-        """Count a question that a method answered with a model, with its calls and tokens."""
+        """Record a question that a method answered with a model, with its calls and tokens."""
         with self._explained(), self._transaction():
             self._connection.execute(
                 "INSERT INTO asked VALUES (?, 1, ?, ?) ON CONFLICT (method) DO UPDATE SET "
@@ -279,14 +279,16 @@ class CallStore:
                 (method, calls, tokens),
             )
 
-    def questions(self) -> dict[str, Asked]:
-        """What each method was asked, by its name."""
+    def questions(self) -> dict[str, QuestionUsage]:
+        """Return the questions and their usage by method."""
         with self._explained():
             rows = self._connection.execute("SELECT method, n, calls, tokens FROM asked ORDER BY method")
-            return {method: Asked(n=n, calls=calls, tokens=tokens) for method, n, calls, tokens in rows}
+            return {
+                method: QuestionUsage(n=n, calls=calls, tokens=tokens) for method, n, calls, tokens in rows
+            }
 
     def ledger(self) -> list[LedgerRow]:
-        """Sum the ledger by stage, method and model, in that order."""
+        """Return the ledger summed by stage, method and model, in that order."""
         query = """
             SELECT stage, method, model, sum(ok), sum(failed), sum(repaired), sum(cached), sum(prompt),
                    sum(completion), sum(seconds), sum(cost), sum(unknown), sum(unreported)
@@ -321,10 +323,10 @@ class CallStore:
             for row in rows
         ]
 
-    # --- what could not be used ---------------------------------------------------------------------
+    # --- quarantine ---------------------------------------------------------------------------------
 
     def quarantine(self, entry: Quarantined) -> None:
-        """Keep the raw text of a reply that could not be used."""
+        """Store the raw text of a reply that could not be used."""
         values = (entry.key, entry.repair_key, entry.stage, entry.method, entry.model, entry.problem)
         with self._explained(), self._transaction():
             self._connection.execute(
@@ -333,12 +335,12 @@ class CallStore:
             )
 
     def release(self, keys: Iterable[str]) -> None:
-        """Take requests out of quarantine."""
+        """Remove requests from quarantine."""
         with self._explained(), self._transaction():
             self._connection.executemany("DELETE FROM quarantine WHERE key = ?", [(key,) for key in keys])
 
     def quarantined(self) -> list[Quarantined]:
-        """List what is in quarantine, by stage, method and key."""
+        """Return the quarantined requests by stage, method and key."""
         with self._explained():
             rows = self._connection.execute(
                 "SELECT key, repair_key, stage, method, model, problem, raw FROM quarantine "
@@ -358,10 +360,10 @@ class CallStore:
         ]
 
     def keep_only(self, replies: Collection[str], vectors: Collection[bytes]) -> bool:
-        """Delete every reply and vector under another key, for good, and all text that the ledger quotes.
+        """Delete every reply and vector with another key, and all text quoted in the ledger, without a trace.
 
         Returns:
-            False if another process still reads the former state, so that the log cannot be emptied.
+            False if another process still reads the previous state, so that the write-ahead log cannot be emptied.
         """
         run = self._connection.execute
         with self._explained():
@@ -384,16 +386,16 @@ class CallStore:
         with self._lock:
             self._connection.close()
 
-    # --- plumbing -----------------------------------------------------------------------------------
+    # --- transactions--------------------------------------------------------------------------------
 
     @contextmanager
     def transaction(self) -> Iterator[sqlite3.Connection]:
-        """The connection, inside one transaction that no other thread or process comes between."""
+        """Yield the connection inside one transaction that excludes other threads and processes."""
         with self._explained(), self._transaction():
             yield self._connection
 
     def insert_attempt(self, attempt: Attempt) -> None:
-        """Insert a line of the ledger, inside a transaction."""
+        """Insert a ledger entry inside a transaction."""
         self._connection.execute(
             "INSERT INTO attempt (stage, method, model, outcome, problem, prompt_tokens, completion_tokens, "
             "seconds, cost, unreported) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -424,7 +426,7 @@ class CallStore:
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
-        """Hold the lock, and turn errors of the disk into ours."""
+        """Hold the lock and convert errors of SQLite and the file system into ours."""
         with self._lock:
             try:
                 yield
@@ -434,8 +436,8 @@ class CallStore:
                 raise self._operational(error) from error
             except sqlite3.DatabaseError as error:
                 raise IndexUnreadable(
-                    f"{self._path} is damaged ({error}). Move it away to go on without it: what it held "
-                    "will be asked of the models again"
+                    f"{self._path} is damaged ({error}). Move it away to continue without it: what it held will be "
+                    "requested from the models again"
                 ) from error
             except OSError as error:
                 raise StorageFailed(f"cannot write {self._path}: {error.strerror or error}") from error
@@ -444,13 +446,13 @@ class CallStore:
         text = str(error)
         if "locked" in text or "busy" in text:
             return IndexLocked(
-                f"{self._path} has been held by another process for more than {BUSY_TIMEOUT_S:.0f} s. "
-                "Wait until that one is done, or stop it"
+                f"{self._path} has been locked by another process for more than {BUSY_TIMEOUT_S:.0f} s. "
+                "Wait until that process ends, or stop it"
             )
         if "full" in text:
             return StorageFailed(
-                f"no space left to write {self._path}. Free some: what is stored is kept, and the same "
-                "command goes on where this stopped"
+                f"no space left to write {self._path}. Free some space: stored replies are kept, and the same "
+                "command continues from there"
             )
         return StorageFailed(
             f"cannot write {self._path}: {text}. Choose a folder that can be written, with --index"
@@ -458,5 +460,5 @@ class CallStore:
 
 
 def _storable(text: str) -> str:
-    # SQLite takes only what can be written as UTF-8; models have been seen to send half a surrogate pair.
+    # SQLite accepts only valid UTF-8, and models sometimes send half a surrogate pair.
     return text.encode("utf-8", "replace").decode("utf-8")

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, PolygraphError, UnusableReply
 from polygraph.models.budget import Budget
-from polygraph.models.cache import Asked, Attempt, CallStore, Durability, LedgerRow, Quarantined
+from polygraph.models.cache import Attempt, CallStore, Durability, LedgerRow, Quarantined, QuestionUsage
 from polygraph.models.embedding_cache import EmbeddingCache
 from polygraph.models.pacing import Pacer
 from polygraph.models.prices import PRICES, Price
@@ -129,7 +129,7 @@ class Calls:
         if batch is not None:
             from polygraph.models.batch import jobs
 
-            self.batch = jobs.Batch(batch, self.store, self._sender, kept=path is not None)
+            self.batch = jobs.Batch(batch, self.store, self._sender, persistent=path is not None)
 
     # --- language models ----------------------------------------------------------------------------
 
@@ -339,11 +339,11 @@ class Calls:
                 n_calls=1,
                 size=lambda: writes + (count() if reads is None else reads),
             )
-            kept = self.store.keep_reply(key, reply, done)
+            stored = self.store.save_reply(key, reply, done)
         with self._lock:
             n, total = self._written.get((line.stage, line.model), (0, 0))
             self._written[line.stage, line.model] = (n + 1, total + reply.completion_tokens)
-        return kept
+        return stored
 
     def _expected(self, line: Attempt, max_tokens: int | None) -> int:
         """Estimate the tokens of a reply: the mean of this model at this stage so far."""
@@ -521,7 +521,7 @@ class Calls:
         tokens = usage.prompt_tokens + usage.completion_tokens + usage.cached_tokens
         self.store.log_question(method, usage.calls + usage.cached_calls, tokens)
 
-    def questions(self) -> dict[str, Asked]:
+    def questions(self) -> dict[str, QuestionUsage]:
         """Return question counts and usage by method; variants of a method are separate."""
         return self.store.questions()
 

@@ -171,7 +171,7 @@ class EmbeddingCache:
 
     def _store_rows(self, rows: Float16Rows, kind: TextKind, done: Attempt) -> Float16Rows:
         if kind != "query":
-            return self._store.keep_vectors(rows, done)
+            return self._store.save_vectors(rows, done)
         self._store.log(done)
         with self._changed:
             self._questions.update(rows)

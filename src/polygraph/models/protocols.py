@@ -1,4 +1,4 @@
-"""The three kinds of model, each with one method that matters, and what passes between."""
+"""The three kinds of model as protocols, and their requests and replies."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,43 +21,43 @@ class Message:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatRequest:
-    """Everything that decides a reply; equal requests to one model are one call."""
+    """Everything that determines a reply; equal requests to one model are one call."""
 
     messages: tuple[Message, ...]
     max_output_tokens: int | None = None
     temperature: float = 0.0
     schema: Mapping[str, Any] | None = None
-    """JSON schema that the reply must follow; models without that ability ignore it."""
+    """JSON schema that the reply must follow; models without structured output ignore it."""
     sample: int = 0
-    """Which of several replies to the same request is meant (repeats of a judge), from 0."""
+    """Number of the reply when the same request is repeated, as by a judge; from 0."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatReply:
-    """What a model wrote."""
+    """The reply of a language model."""
 
     text: str
     prompt_tokens: int
     completion_tokens: int
     finish: Literal["stop", "length", "other"] = "stop"
-    """`length`: cut off at the output limit."""
+    """`length`: truncated at the output limit."""
 
 
 @runtime_checkable
 class ChatModel(Protocol):
-    """Writes a reply to a conversation."""
+    """A language model that replies to a conversation."""
 
     @property
     def name(self) -> str:
         """Identifies the model in caches, ledger and manifest."""
 
     def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
-        """Reply once, without retrying; with `on_text`, hand over pieces of the text as they come."""
+        """Reply once, without retrying; with `on_text`, pass on pieces of the text as they arrive."""
 
 
 @runtime_checkable
 class Embedder(Protocol):
-    """Turns texts into unit vectors."""
+    """A model that turns texts into unit vectors."""
 
     @property
     def name(self) -> str:
@@ -69,18 +69,18 @@ class Embedder(Protocol):
 
     @property
     def max_tokens(self) -> int:
-        """Longest text that is read whole, special tokens included; what is longer is cut by the model."""
+        """Longest text that is read whole, with special tokens; the model truncates longer ones."""
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:
         """Return unit vectors, shape ``(len(texts), dimension)``, each independent of its neighbours."""
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text by the model's own tokenizer, special tokens not included."""
+        """Return the tokens of each text by the model's tokenizer, without special tokens."""
 
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Judges how well texts answer a question."""
+    """A model that scores how well texts answer a question."""
 
     @property
     def name(self) -> str:

@@ -1,6 +1,7 @@
 import pytest
 
-from polygraph.config import Settings, explain_settings, load_settings
+from polygraph.config import Settings, UntrustedSettings, explain_settings, load_settings
+from polygraph.config.files import HARMLESS, trust
 from polygraph.errors import BadInput
 from polygraph.models.open import open_models
 
@@ -60,8 +61,9 @@ def test_a_wrong_file_is_named_with_what_is_wrong(tmp_path, content, message):
 
 
 def test_prices_in_the_environment_are_json_and_replace_those_of_the_file(tmp_path):
-    (tmp_path / "polygraph.toml").write_text('[prices."my-model"]\ninput = 0.1\noutput = 0.4\n')
-    environ = {"POLYGRAPH_PRICES": '{"other": {"input": 2, "output": 3.5}}'}
+    file = tmp_path / "mine.toml"
+    file.write_text('[prices."my-model"]\ninput = 0.1\noutput = 0.4\n')
+    environ = {"POLYGRAPH_PRICES": '{"other": {"input": 2, "output": 3.5}}', "POLYGRAPH_CONFIG": str(file)}
     settings = load_settings(environ=environ, folder=tmp_path)
     assert set(settings.prices) == {"other"}
     assert str(settings.prices["other"]) == "2 in, 3.5 out"
@@ -76,8 +78,10 @@ def test_prices_that_cannot_be_read_name_the_variable(tmp_path, value):
 
 
 def test_lists_and_prices_can_be_written_in_a_file_and_lists_in_the_environment(tmp_path):
-    (tmp_path / "polygraph.toml").write_text('[prices."my-model"]\ninput = 0.1\noutput = 0.4\n')
-    settings = load_settings(environ={"POLYGRAPH_ENTITY_TYPES": "person, ship"}, folder=tmp_path)
+    file = tmp_path / "mine.toml"
+    file.write_text('[prices."my-model"]\ninput = 0.1\noutput = 0.4\n')
+    environ = {"POLYGRAPH_ENTITY_TYPES": "person, ship", "POLYGRAPH_CONFIG": str(file)}
+    settings = load_settings(environ=environ, folder=tmp_path)
     assert settings.entity_types == ("person", "ship")
     assert settings.prices["my-model"].output == 0.4
 
@@ -90,3 +94,88 @@ def test_local_models_are_asked_one_question_at_a_time_unless_it_is_said_otherwi
         ({"base_url": "http://127.0.0.1:9/v1", "api_key": "any", "chat_model": "any"}, 8),
     ):
         assert open_models(Settings(**local, **given), None).calls.concurrency == concurrency
+
+
+# --- whose file it is ---------------------------------------------------------------------------------
+
+
+HOSTILE = 'base_url = "http://evil.example/v1"\napi_key = "sk-x"\nindex = "/tmp/elsewhere"\nconcurrency = 2\n'
+
+
+def home(tmp_path, text=None):
+    folder = tmp_path / "home" / ".config" / "polygraph"
+    folder.mkdir(parents=True)
+    if text is not None:
+        (folder / "config.toml").write_text(text)
+    return {"HOME": str(tmp_path / "home")}
+
+
+def test_a_folder_of_somebody_else_cannot_redirect_key_and_documents(tmp_path):
+    environ = {**home(tmp_path), "OPENAI_API_KEY": "sk-mine"}
+    (tmp_path / "polygraph.toml").write_text(HOSTILE)
+    (tmp_path / "a").mkdir()
+    with pytest.warns(UntrustedSettings, match="ignored api_key, base_url, index .*polygraph config trust"):
+        settings = load_settings(environ=environ, folder=tmp_path / "a")
+    assert (settings.base_url, settings.api_key) == ("", "sk-mine")
+    assert settings.index == Settings().index
+    assert settings.concurrency == 2
+
+
+def test_whatever_sends_spends_or_names_a_path_needs_trust():
+    assert not HARMLESS & {
+        *(
+            "api_key",
+            "base_url",
+            "batch",
+            "chat_model",
+            "embedder",
+            "extractor",
+            "gleaning",
+            "index",
+            "max_cost",
+        ),
+        *("max_gleanings", "max_spend_tokens", "name_embedder", "offline", "prices", "batch_price"),
+    }
+    assert set(Settings.model_fields) >= HARMLESS
+
+
+def test_a_file_is_trusted_once_and_again_after_it_changes(tmp_path, recwarn):
+    environ = home(tmp_path)
+    file = tmp_path / "polygraph.toml"
+    file.write_text(HOSTILE)
+    assert sorted(trust(file, environ)) == ["api_key", "base_url", "index"]
+    assert load_settings(environ=environ, folder=tmp_path).base_url == "http://evil.example/v1"
+    assert not recwarn
+    file.write_text(HOSTILE.replace("evil", "worse"))
+    with pytest.warns(UntrustedSettings):
+        assert load_settings(environ=environ, folder=tmp_path).base_url == ""
+
+
+def test_the_users_own_file_may_set_everything_and_yields_to_the_folders(tmp_path, recwarn):
+    environ = home(tmp_path, 'base_url = "http://mine/v1"\nconcurrency = 4\nretries = 1\n')
+    (tmp_path / "polygraph.toml").write_text("concurrency = 2\n")
+    settings = load_settings(environ=environ, folder=tmp_path)
+    assert (settings.base_url, settings.concurrency, settings.retries) == ("http://mine/v1", 2, 1)
+    assert not recwarn
+    other = tmp_path / "other.toml"
+    other.write_text('base_url = "http://other/v1"\n')
+    environ["POLYGRAPH_CONFIG"] = str(other)
+    assert load_settings(environ=environ, folder=tmp_path / "none").base_url == "http://other/v1"
+    environ["POLYGRAPH_CONFIG"] = str(tmp_path / "missing.toml")
+    with pytest.raises(BadInput, match="POLYGRAPH_CONFIG names"):
+        load_settings(environ=environ, folder=tmp_path)
+
+
+def test_explain_says_what_was_ignored_and_where_it_stands(tmp_path):
+    (tmp_path / "polygraph.toml").write_text(HOSTILE)
+    with pytest.warns(UntrustedSettings):
+        rows = {row.name: row for row in explain_settings(environ=home(tmp_path), folder=tmp_path)}
+    assert rows["base_url"].ignored == str(tmp_path / "polygraph.toml")
+    assert rows["base_url"].source == "default"
+    assert rows["concurrency"].ignored == ""
+
+
+def test_a_huge_settings_file_is_refused(tmp_path):
+    (tmp_path / "polygraph.toml").write_bytes(b"#" * 2_000_000)
+    with pytest.raises(BadInput, match="more than 1,000,000 bytes"):
+        load_settings(environ={}, folder=tmp_path)

@@ -9,9 +9,9 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from polygraph.cli.render.answer import out, plain
+from polygraph.cli.render.answer import out
 from polygraph.errors import UnknownMethod
-from polygraph.models.cache import Asked, CallStore
+from polygraph.models.cache import CallStore, QuestionUsage
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.base import Method
 from polygraph.retrieve.catalogue import describe
@@ -22,7 +22,7 @@ _WIDE = 110
 """Columns from which the table also tells the source."""
 
 
-def measured(calls_file: Path) -> dict[str, Asked]:
+def measured(calls_file: Path) -> dict[str, QuestionUsage]:
     """What questions cost with each method, by the ledger of an index; empty if there is none."""
     if not calls_file.is_file():
         return {}
@@ -33,7 +33,7 @@ def measured(calls_file: Path) -> dict[str, Asked]:
         store.close()
 
 
-def methods_json(names: Sequence[str], spent: Mapping[str, Asked]) -> list[dict[str, Any]]:
+def methods_json(names: Sequence[str], spent: Mapping[str, QuestionUsage]) -> list[dict[str, Any]]:
     """Methods in the form that scripts rely on."""
     return [
         {
@@ -65,7 +65,7 @@ def chosen(name: str | None) -> list[str]:
     return [name, *(other for other in METHODS if other.startswith(f"{name}:"))]
 
 
-def show_list(spent: Mapping[str, Asked]) -> None:
+def show_list(spent: Mapping[str, QuestionUsage]) -> None:
     """Print a row for each method, presets aside."""
     bases = [name for name in METHODS if ":" not in name]
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -96,7 +96,7 @@ def show_list(spent: Mapping[str, Asked]) -> None:
     )
 
 
-def show_full(names: Sequence[str], spent: Mapping[str, Asked]) -> None:
+def show_full(names: Sequence[str], spent: Mapping[str, QuestionUsage]) -> None:
     """Print all that is known of some methods; of presets, in what they differ."""
     for name in names:
         base, _, preset = name.partition(":")
@@ -106,7 +106,7 @@ def show_full(names: Sequence[str], spent: Mapping[str, Asked]) -> None:
         _show_one(name, METHODS[name], presets, spent)
 
 
-def _show_one(name: str, method: Method, presets: Sequence[str], spent: Mapping[str, Asked]) -> None:
+def _show_one(name: str, method: Method, presets: Sequence[str], spent: Mapping[str, QuestionUsage]) -> None:
     about = describe(name)
     rows: list[tuple[str, str]] = [
         ("for", about.summary),
@@ -124,26 +124,26 @@ def _show_one(name: str, method: Method, presets: Sequence[str], spent: Mapping[
     table.add_column(overflow="fold")
     for label, text in rows:
         if text:
-            table.add_row(f"  {label}", Text(plain(text)))
+            table.add_row(f"  {label}", Text(text))
     out.print(Text(name, style="bold"))
     out.print(table)
     out.print()
 
 
-def _measured_json(found: Asked | None) -> dict[str, float] | None:
+def _measured_json(found: QuestionUsage | None) -> dict[str, float] | None:
     if found is None:
         return None
     return {"questions": found.n, "calls": found.calls / found.n, "tokens": found.tokens / found.n}
 
 
-def _average(found: Asked | None) -> str:
+def _average(found: QuestionUsage | None) -> str:
     if found is None:
         return ""
     of = f"{found.n:,} {'question' if found.n == 1 else 'questions'}"
     return f"{found.calls / found.n:.1f} calls, {found.tokens / found.n:,.0f} tokens, averaged over {of} to this index"
 
 
-def _preset(name: str, base: Method, spent: Mapping[str, Asked]) -> str:
+def _preset(name: str, base: Method, spent: Mapping[str, QuestionUsage]) -> str:
     other = METHODS[name]
     differs = [
         f"{f.name} = {getattr(other, f.name)}"

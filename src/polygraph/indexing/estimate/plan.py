@@ -8,7 +8,7 @@ from polygraph.indexing.estimate.model_profile import ReportLength
 from polygraph.indexing.estimate.questions import MethodPlan
 from polygraph.indexing.estimate.transfer import OtherIndexProfile
 from polygraph.models import ChatModel, ChatReply, Embedder, Models
-from polygraph.models.cache import Asked
+from polygraph.models.cache import QuestionUsage
 from polygraph.models.calls import LedgerRow
 from polygraph.models.prices import FREE, Price, price_of
 from polygraph.models.retry import is_local
@@ -33,7 +33,7 @@ class Plan:
     """Finds vectors that are paid for, by the keys of their texts."""
     ledger: Callable[[], Sequence[LedgerRow]]
     """All that was spent so far."""
-    questions: Callable[[], Mapping[str, Asked]] = dict
+    questions: Callable[[], Mapping[str, QuestionUsage]] = dict
     """What each method was asked."""
     other_index: OtherIndexProfile | None = None
     """The chat model's profile in another index."""

@@ -1,1 +1,1 @@
-"""Batch files: requests written out, replies read back."""
+"""Batch calls: requests are written to files, replies are read from files."""

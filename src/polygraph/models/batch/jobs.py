@@ -1,8 +1,8 @@
-"""Calls of chat models by batch: requests are written to files, and replies that are put beside them are taken in.
+"""Batch calls of chat models: requests are written to files, and replies placed beside them are imported.
 
-A command runs until nothing goes on without a reply that is not there; all that it would have asked until then is one
-round, and one batch (https://platform.openai.com/docs/guides/batch). A request is written once: while it waits, further
-rounds leave it out. A reply belongs to its request by the key, so files may come in any order and number.
+A command runs until every step needs a missing reply. Its requests up to that point are one round, and one batch
+(https://platform.openai.com/docs/guides/batch). A request is written once; while it waits, later rounds leave it out.
+The key links a reply to its request, so reply files may come in any number and order.
 """
 
 import os
@@ -18,78 +18,80 @@ from typing import IO, Any, NoReturn, Protocol, runtime_checkable
 
 from polygraph.errors import BadInput, BudgetReached, RequestsWaiting, StorageFailed, UnusableReply
 from polygraph.models.batch.lines import ReplyLine, read_at, request_line, scan
-from polygraph.models.batch.store import BatchRow, BatchStore, Came
+from polygraph.models.batch.store import BatchRow, BatchStore, LineResult
 from polygraph.models.cache import Attempt, CallStore
 from polygraph.models.chat_completion import is_rejected, prompt_tokens, read_completion
 from polygraph.models.protocols import ChatRequest
 from polygraph.models.retry import Sender
 from polygraph.models.transport import TransportError
 
-_OURS = re.compile(r"requests-(\d{4,9})\.jsonl(\.tmp)?$")
+_REQUEST_FILE = re.compile(r"requests-(\d{4,9})\.jsonl(\.tmp)?$")
 _LOCK = "batch.lock"
 _LAST = ".last-requests"
 _LOCK_S = 60.0
-_SHOWN = 3
-"""Files that are named in a message."""
+_MAX_NAMED = 3
+"""Files named in a message."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions:
-    """Where batches are, and how large."""
+    """Folder and limits of batches."""
 
     folder: Path
     price: float = 0.5
-    """Share of the usual price that a batch costs (OpenAI: half)."""
+    """Share of the regular price that a batch costs (OpenAI: half)."""
     tries: int = 3
-    """Times that a request is written before errors count as its answer."""
+    """Times that a request is written before an error counts as its result."""
     max_requests: int = 50_000
-    """Requests in one file (OpenAI: 50,000)."""
+    """Requests per file (OpenAI: 50,000)."""
     max_bytes: int = 200_000_000
-    """Bytes of one file (OpenAI: 200 MB)."""
+    """Bytes per file (OpenAI: 200 MB)."""
 
 
 @runtime_checkable
 class Batchable(Protocol):
-    """A chat model whose requests can be written down."""
+    """A chat model whose requests can be written to a file."""
 
     def batch_body(self, request: ChatRequest, refusals: Sequence[str] = ()) -> dict[str, Any]:
-        """The body of a request, without what the endpoint refused in earlier batches."""
+        """Return the body of a request, without the features that the endpoint refused in earlier batches."""
 
 
 @dataclass(slots=True)
-class Taken:
-    """What was found beside the requests."""
+class ImportedReplies:
+    """Summary of an import of reply files."""
 
     replies: int = 0
-    """Replies that were taken in."""
+    """Replies imported."""
     failed: int = 0
-    """Errors that came for requests."""
+    """Requests that failed."""
     problems: Counter[str] = field(default_factory=Counter)
-    """What they said."""
+    """Their error messages."""
     unknown: int = 0
-    """Replies to requests that this index has not written."""
-    odd: int = 0
+    """Replies to requests that this index has not made."""
+    invalid: int = 0
     """Lines that are not replies."""
     files: int = 0
-    """Files that held any of these."""
+    """Files with any of these."""
 
     def __bool__(self) -> bool:
         return self.files > 0
 
     def __str__(self) -> str:
-        told = [f"{_n(self.replies, 'reply', 'replies')} taken in"]
+        parts = [f"{_n(self.replies, 'reply', 'replies')} imported"]
         if self.failed:
             problem = min(self.problems, key=lambda text: (-self.problems[text], text))
-            told.append(f"{_n(self.failed, 'request')} failed (most often: {problem})")
+            parts.append(f"{_n(self.failed, 'request')} failed (most often: {problem})")
         if self.unknown:
-            told.append(f"{_n(self.unknown, 'reply', 'replies')} to what this index has not asked so far")
-        if self.odd:
-            told.append(f"{_n(self.odd, 'line')} that no batch service writes")
-        return f"{', '.join(told)}, from {_n(self.files, 'file')}"
+            parts.append(
+                f"{_n(self.unknown, 'reply', 'replies')} to requests that this index has not made so far"
+            )
+        if self.invalid:
+            parts.append(f"{_n(self.invalid, 'line')} that cannot be read as a reply")
+        return f"{', '.join(parts)}, from {_n(self.files, 'file')}"
 
 
 @dataclass(slots=True)
-class _Drafted:
+class _DraftedRequest:
     """A request that this round will write."""
 
     row: BatchRow
@@ -99,41 +101,41 @@ class _Drafted:
 
 
 class Round:
-    """Requests of one round, their lines in a temporary file, since all of them may not fit the memory."""
+    """Requests of one round. Their lines are in a temporary file, since they may not fit into memory."""
 
     def __init__(self) -> None:
-        self.drafted: dict[str, _Drafted] = {}
+        self.drafted: dict[str, _DraftedRequest] = {}
         self.earlier: dict[str, str] = {}
-        """Files of earlier rounds in which requests of this one wait, by key."""
+        """Requests of this round that wait already: the file of an earlier round, by key."""
         self.held: set[str] = set()
-        """Requests for which a cap has no room."""
+        """Requests kept back by a cap."""
         self.used: set[str] = set()
-        """Requests whose replies, that a batch brought, were made use of."""
+        """Requests whose batch replies were used."""
         self._spool: IO[bytes] | None = None
         self._size = 0
 
     def add(self, row: BatchRow, line: bytes, cost: float | None) -> None:
-        """Take a request."""
+        """Add a request."""
         if self._spool is None:
             self._spool = tempfile.TemporaryFile()  # noqa: SIM115  closed with the round
         self._spool.write(line)
-        self.drafted[row.key] = _Drafted(row, self._size, len(line), cost)
+        self.drafted[row.key] = _DraftedRequest(row, self._size, len(line), cost)
         self._size += len(line)
 
-    def line(self, drafted: _Drafted) -> bytes:
-        """Read a request back."""
+    def line(self, drafted: _DraftedRequest) -> bytes:
+        """Read the line of a request."""
         assert self._spool is not None  # noqa: S101  it was written there
         self._spool.seek(drafted.begin)
         return self._spool.read(drafted.size)
 
     def close(self) -> None:
-        """Let go of the temporary file."""
+        """Close the temporary file."""
         if self._spool is not None:
             self._spool.close()
 
     @property
     def waits(self) -> bool:
-        """Whether anything was asked that is not answered."""
+        """True if any request has no reply."""
         return bool(self.drafted or self.earlier or self.held)
 
 
@@ -141,41 +143,41 @@ class Batch:
     """The batches of one store of calls.
 
     Args:
-        options: where, and how large.
+        options: folder and limits.
         store: of the calls.
-        sender: whose caps and prices count.
-        kept: False if the store is in memory only, so that replies would find nobody who asked.
+        sender: its caps and prices apply.
+        persistent: False if the store is in memory only, so that replies could not be matched later.
     """
 
-    def __init__(self, options: BatchOptions, store: CallStore, sender: Sender, *, kept: bool) -> None:
+    def __init__(self, options: BatchOptions, store: CallStore, sender: Sender, *, persistent: bool) -> None:
         if options.folder.exists() and not options.folder.is_dir():
             raise BadInput(
-                f"--batch {options.folder} is a file. Name a folder, which is made if it is not there"
+                f"--batch {options.folder} is a file. Name a folder, which is created if it does not exist"
             )
         self.options = options
         self._folder = options.folder.resolve()
         self._calls = store
         self._store = BatchStore(store)
         self._sender = sender
-        self._kept = kept
+        self._persistent = persistent
         self._lock = threading.Lock()
         self._rows: dict[str, BatchRow] = {}
         self._refusals: dict[str, list[str]] = {}
         self._scanned: dict[str, tuple[int, int]] = {}
-        self._loose: dict[str, tuple[Path, int]] = {}
-        """Where replies to requests stand that were not asked so far, by key."""
+        self._unmatched: dict[str, tuple[Path, int]] = {}
+        """Replies to requests that were not made so far: file and position of the line, by key."""
 
     # --- rounds -------------------------------------------------------------------------------------
 
     @contextmanager
     def round(self) -> Iterator[Round]:
-        """Take in what came, run the block, and write what it asked.
+        """Import new replies, run the block, and write its requests.
 
         Raises:
-            RequestsWaiting: after the block, if anything waits.
+            RequestsWaiting: after the block, if a request waits.
             BudgetReached: after the block, if a cap kept requests from being written.
         """
-        self.take_in()
+        self.import_replies()
         current = Round()
         try:
             try:
@@ -184,38 +186,38 @@ class Batch:
                 if not current.waits:
                     raise
             if current.waits:
-                # Also if somebody took a request that waits for an answer: nobody asked for what comes of that.
+                # Even if the caller handled RequestsWaiting: later steps depend on the missing replies.
                 self._publish(current)
             if current.used:
-                # What made use of them is finished: from now on they are known replies like others.
-                self._store.used(current.used)
+                # The command that used them has finished: from now on they are cached replies.
+                self._store.mark_used(current.used)
         finally:
             current.close()
 
     def ask(
         self, current: Round, model: Any, request: ChatRequest, key: str, line: Attempt, writes: int
     ) -> None:
-        """Draft a request that has no stored reply; come back only if its reply lay there all the same, and is stored.
+        """Draft a request that has no stored reply. Return only if an unmatched reply to it was found and stored.
 
         Raises:
-            RequestsWaiting: if it is not there; it is written at the end of the round.
-            UnusableReply: if only errors came for it.
-            BadInput: if the model's requests cannot be written down.
+            RequestsWaiting: otherwise; the request is written at the end of the round.
+            UnusableReply: if all its attempts ended with errors.
+            BadInput: if the requests of this model cannot be written to a file.
         """
         with self._lock:
             row = self._rows.get(key)
             if row is not None and row.state == "refused":
                 raise UnusableReply(row.problem)
             if row is not None and row.state == "failed" and row.tries >= self.options.tries:
-                raise UnusableReply(f"only errors came in {row.tries} batches, the last: {row.problem}")
+                raise UnusableReply(f"it failed in {row.tries} batches, the last time with: {row.problem}")
             if row is not None and row.state == "sent":
                 current.earlier[key] = row.file
                 raise RequestsWaiting
             known = current.drafted.get(key)
             if known is not None:
-                # Two methods ask the same: whichever thread was first, it counts for the first by name.
-                whose = min((known.row.stage, known.row.method), (line.stage, line.method))
-                known.row = replace(known.row, stage=whose[0], method=whose[1])
+                # Two methods make the same request: it is recorded for the first by name, whichever thread came first.
+                owner = min((known.row.stage, known.row.method), (line.stage, line.method))
+                known.row = replace(known.row, stage=owner[0], method=owner[1])
                 raise RequestsWaiting
             fresh = BatchRow(
                 key=key,
@@ -226,7 +228,7 @@ class Batch:
                 prompt_tokens=prompt_tokens(request),
                 tries=row.tries if row is not None else 0,
             )
-            if self._find_loose(fresh):
+            if self._import_unmatched(fresh):
                 return
             if key in current.held:
                 raise RequestsWaiting
@@ -236,11 +238,13 @@ class Batch:
         self, current: Round, model: Any, request: ChatRequest, row: BatchRow, writes: int
     ) -> NoReturn:
         if not isinstance(model, Batchable):
-            raise BadInput(f"the model {model.name!r} cannot be asked by batch. Go without --batch")
-        if not self._kept:
             raise BadInput(
-                "the folder of the index cannot be written, so the replies of a batch would have no place. Name "
-                "another one with --index, or go without --batch"
+                f"the model {model.name!r} cannot be called by batch. Run the command without --batch"
+            )
+        if not self._persistent:
+            raise BadInput(
+                "the folder of the index cannot be written, so the replies of a batch could not be stored. Name "
+                "another folder with --index, or run the command without --batch"
             )
         body = model.batch_body(request, self._refusals.get(row.model, ()))
         try:
@@ -252,26 +256,26 @@ class Batch:
         raise RequestsWaiting
 
     def _publish(self, current: Round) -> NoReturn:
-        """Write what a round asked, and say so."""
-        with self._alone():
-            # Another process may have written some of it meanwhile.
+        """Write the requests of a round, and raise the error that says so."""
+        with self._folder_lock():
+            # Another process may have written some of them in the meantime.
             for key, row in self._store.rows().items():
                 if row.state == "sent" and key in current.drafted:
                     del current.drafted[key]
                     current.earlier[key] = row.file
             written = self._write(current)
         n, earlier = len(current.drafted), len(current.earlier)
-        told = self._told(current, written) if n or earlier else ""
+        message = self._waiting_message(current, written) if n or earlier else ""
         if current.held:
-            stopped = f"{told}; " if told else ""
+            stopped = f"{message}; " if message else ""
             raise BudgetReached(
-                f"{stopped}{len(current.held):,} more requests would pass the cap and were not written. The same "
+                f"{stopped}{len(current.held):,} more requests would exceed the cap and were not written. The same "
                 "command with a higher --max-cost or --max-spend-tokens writes them"
             ) from None
-        raise RequestsWaiting(told, files=written, written=n, earlier=earlier) from None
+        raise RequestsWaiting(message, files=written, written=n, earlier=earlier) from None
 
     def _write(self, current: Round) -> list[Path]:
-        """Write new files, by stage, method and key, and record what is in them; those that are there stay."""
+        """Write new files, ordered by stage, method and key, and record their requests; existing files stay."""
         ordered = sorted(current.drafted.values(), key=lambda d: (d.row.stage, d.row.method, d.row.key))
         files: list[Path] = []
         at = 0
@@ -290,7 +294,7 @@ class Batch:
                         file.write(current.line(drafted))
                     file.flush()
                     os.fsync(file.fileno())
-                # First the record, then the name: a file that can be seen is known, whenever this is stopped.
+                # Record first, rename then: a visible file is always recorded, whenever this is interrupted.
                 self._store.put(replace(d.row, state="sent", file=str(path)) for d in ordered[at:end])
                 temporary.replace(path)
             except OSError as error:
@@ -303,67 +307,73 @@ class Batch:
         return files
 
     def _next_path(self) -> Path:
-        """A name that was never used in this folder, also if its file was moved away: scripts keep lists of names."""
+        """Return a file name that was never used in this folder, even by a file that was moved: scripts list names."""
         last = self._folder / _LAST
-        noted = last.read_text(encoding="ascii", errors="replace").strip() if last.is_file() else ""
+        recorded = last.read_text(encoding="ascii", errors="replace").strip() if last.is_file() else ""
         names = [path.name for path in self._folder.iterdir()]
-        numbers = [int(found[1]) for name in names if (found := _OURS.fullmatch(name))]
-        n = max([*numbers, int(noted) if noted.isascii() and noted.isdigit() and len(noted) < 10 else 0]) + 1
+        numbers = [int(found[1]) for name in names if (found := _REQUEST_FILE.fullmatch(name))]
+        n = (
+            max(
+                [
+                    *numbers,
+                    int(recorded) if recorded.isascii() and recorded.isdigit() and len(recorded) < 10 else 0,
+                ]
+            )
+            + 1
+        )
         last.write_text(f"{n}\n", encoding="ascii")
         return self._folder / f"requests-{n:04d}.jsonl"
 
-    def _told(self, current: Round, written: Sequence[Path]) -> str:
+    def _waiting_message(self, current: Round, written: Sequence[Path]) -> str:
         n, m = len(current.drafted), len(current.earlier)
         total = f"{_n(n + m, 'request')} waiting in"
-        go_on = "Put the replies there, in files of any name, and run the same command again"
-        before = self._named(Path(file) for file in current.earlier.values())
+        resume = "Put the replies there, in files of any name, and run the same command again"
+        before = self._file_names(Path(file) for file in current.earlier.values())
         if not n:
             again = "polygraph batch --again"
-            return (
-                f"{total} {before}. {go_on}; or, if there will be none, have them written again with: {again}"
-            )
-        size = f"about {sum(d.row.prompt_tokens for d in current.drafted.values()):,} tokens to be read"
+            return f"{total} {before}. {resume}; or, if there will be none, write the requests again with: {again}"
+        size = f"about {sum(d.row.prompt_tokens for d in current.drafted.values()):,} input tokens"
         costs = [d.cost for d in current.drafted.values()]
         if None not in costs:
             cost = sum(each or 0.0 for each in costs)
             size += f", about ${cost:.{2 if cost >= 1 else 4}f}"
         earlier = f"; {m:,} of them already in {before}" if m else ""
-        return f"{total} {self._named(written)} ({size}){earlier}. {go_on}"
+        return f"{total} {self._file_names(written)} ({size}){earlier}. {resume}"
 
-    def _named(self, files: Iterable[Path]) -> str:
-        """Some files in a line; those of this folder as the user calls it."""
+    def _file_names(self, files: Iterable[Path]) -> str:
+        """Return some file names for a message, in the folder as the user named it."""
         listed = sorted(set(files))
         shown = [
             str(self.options.folder / file.name if file.parent == self._folder else file) for file in listed
         ]
-        more = f" and {len(shown) - _SHOWN} more" if len(shown) > _SHOWN else ""
-        return ", ".join(shown[:_SHOWN]) + more
+        more = f" and {len(shown) - _MAX_NAMED} more" if len(shown) > _MAX_NAMED else ""
+        return ", ".join(shown[:_MAX_NAMED]) + more
 
     # --- replies ------------------------------------------------------------------------------------
 
-    def take_in(self) -> Taken:
-        """Take in the replies that lie in the folder, each once, and tell what there was."""
-        taken = Taken()
+    def import_replies(self) -> ImportedReplies:
+        """Import the replies in the folder, each once, and return a summary."""
+        imported = ImportedReplies()
         with self._lock:
             self._rows = self._store.rows()
             if not self._folder.is_dir():
-                return taken
-            self._mend()
+                return imported
+            self._rename_recorded()
             try:
                 for path in sorted(self._folder.iterdir()):
-                    self._take_file(path, taken)
+                    self._import_file(path, imported)
             except OSError as error:
                 raise StorageFailed(
                     f"cannot read {self.options.folder}: {error.strerror or error}"
                 ) from error
-            if taken:
+            if imported:
                 self._rows = self._store.rows()
             self._refusals = self._store.refusals()
-        return taken
+        return imported
 
-    def _take_file(self, path: Path, taken: Taken) -> None:
+    def _import_file(self, path: Path, imported: ImportedReplies) -> None:
         if (
-            _OURS.fullmatch(path.name)
+            _REQUEST_FILE.fullmatch(path.name)
             or path.name.startswith(".")
             or path.name == _LOCK
             or not path.is_file()
@@ -373,45 +383,45 @@ class Batch:
         now = (state.st_size, state.st_mtime_ns)
         if self._scanned.get(path.name) == now:
             return
-        before = (taken.replies, taken.failed, taken.unknown, taken.odd)
+        before = (imported.replies, imported.failed, imported.unknown, imported.invalid)
         for piece in scan(path):
-            taken.odd += piece.odd
+            imported.invalid += piece.invalid
             new = self._store.unseen([line.digest for _, line in piece.lines])
-            known: list[Came] = []
+            known: list[LineResult] = []
             for begin, line in piece.lines:
                 if line.digest not in new:
                     continue
                 if line.key in self._rows:
-                    known.append(self._came(line, self._rows[line.key]))
+                    known.append(self._result_of(line, self._rows[line.key]))
                 elif line.completion is not None:
-                    self._loose[line.key] = (path, begin)
-                    # What the store has already was asked over the wire, or by another index's file.
-                    taken.unknown += self._calls.reply(line.key) is None
-            for came in self._store.take(known):
-                if came.reply is not None:
-                    taken.replies += 1
+                    self._unmatched[line.key] = (path, begin)
+                    # A reply that is stored already was requested directly, or by another index.
+                    imported.unknown += self._calls.reply(line.key) is None
+            for result in self._store.commit(known):
+                if result.reply is not None:
+                    imported.replies += 1
                 else:
-                    taken.failed += 1
-                    taken.problems[came.problem] += 1
+                    imported.failed += 1
+                    imported.problems[result.problem] += 1
         self._scanned[path.name] = now
-        taken.files += before != (taken.replies, taken.failed, taken.unknown, taken.odd)
+        imported.files += before != (imported.replies, imported.failed, imported.unknown, imported.invalid)
 
-    def _came(self, line: ReplyLine, row: BatchRow) -> Came:
-        """What a line brings for a request."""
+    def _result_of(self, line: ReplyLine, row: BatchRow) -> LineResult:
+        """Return the result of a line for its request."""
         if line.completion is None:
             rejected = is_rejected(line.status, line.problem)
-            return Came(
+            return LineResult(
                 key=row.key,
                 digest=line.digest,
                 reply=None,
                 problem=line.problem,
-                again=not rejected,
+                retryable=not rejected,
                 refusal=line.status in {400, 422} and not rejected,
             )
         try:
             reply = read_completion(line.completion, row.prompt_tokens)
         except TransportError as error:
-            return Came(
+            return LineResult(
                 key=row.key,
                 digest=line.digest,
                 reply=None,
@@ -419,23 +429,23 @@ class Batch:
                 prompt_tokens=error.prompt_tokens,
                 completion_tokens=error.completion_tokens,
                 cost=self._cost(row.model, error.prompt_tokens, error.completion_tokens),
-                again=error.retryable,
+                retryable=error.retryable,
             )
         cost = self._cost(row.model, reply.prompt_tokens, reply.completion_tokens)
-        return Came(key=row.key, digest=line.digest, reply=reply, cost=cost)
+        return LineResult(key=row.key, digest=line.digest, reply=reply, cost=cost)
 
-    def _find_loose(self, row: BatchRow) -> bool:
-        """Take in a reply to what another index wrote, or this one before it lost its store of calls."""
-        place = self._loose.pop(row.key, None)
-        line = read_at(*place) if place is not None else None
+    def _import_unmatched(self, row: BatchRow) -> bool:
+        """Import a reply to a request of another index, or of this one before its store of calls was lost."""
+        position = self._unmatched.pop(row.key, None)
+        line = read_at(*position) if position is not None else None
         if line is None or line.key != row.key or line.completion is None:
             return False
-        came = self._came(line, row)
-        if came.reply is None:
+        result = self._result_of(line, row)
+        if result.reply is None:
             return False
         self._store.put([row])
-        self._store.take([came])
-        self._rows[row.key] = replace(row, state="came", cost=came.cost)
+        self._store.commit([result])
+        self._rows[row.key] = replace(row, state="came", cost=result.cost)
         return True
 
     def _cost(self, model: str, reads: int, writes: int) -> float | None:
@@ -445,7 +455,7 @@ class Batch:
     # --- use ----------------------------------------------------------------------------------------
 
     def first_use(self, current: Round, key: str) -> BatchRow | None:
-        """The request of a stored reply that no finished command has made use of yet, so that it counts as paid now."""
+        """Return the request of a batch reply that no finished command has used yet and that counts as paid now."""
         with self._lock:
             row = self._rows.get(key)
             if row is None or row.state != "came" or key in current.used:
@@ -456,8 +466,8 @@ class Batch:
     # --- the folder ---------------------------------------------------------------------------------
 
     @contextmanager
-    def _alone(self) -> Iterator[None]:
-        """Keep other processes from writing requests in the folder."""
+    def _folder_lock(self) -> Iterator[None]:
+        """Keep other processes from writing to the folder."""
         from filelock import FileLock, Timeout
 
         try:
@@ -466,18 +476,18 @@ class Batch:
                 yield
         except Timeout as error:
             raise StorageFailed(
-                f"another process has been writing in {self.options.folder} for a minute"
+                f"another process has been writing to {self.options.folder} for a minute. Wait until it ends"
             ) from error
         except OSError as error:
             raise StorageFailed(f"cannot write {self.options.folder}: {error.strerror or error}") from error
 
-    def _mend(self) -> None:
-        """Give their names to files that a process had recorded when it was stopped."""
+    def _rename_recorded(self) -> None:
+        """Rename temporary files that an interrupted process had recorded."""
         if any(self._folder.glob("requests-*.jsonl.tmp")):
-            with self._alone():
+            with self._folder_lock():
                 recorded = {row.file for row in self._store.rows().values()}
                 for temporary in sorted(self._folder.glob("requests-*.jsonl.tmp")):
-                    # One that is not recorded may be another index's; its requests will be asked again.
+                    # A file that is not recorded may belong to another index; its requests will be written again.
                     if str(temporary.with_suffix("")) in recorded:
                         temporary.replace(temporary.with_suffix(""))
 

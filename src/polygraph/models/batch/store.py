@@ -1,4 +1,4 @@
-"""What became of the requests of batches, in `calls.sqlite`: each is written once, and each reply counts once."""
+"""State of batch requests in `calls.sqlite`: each request is written once, and each reply counts once."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
@@ -8,66 +8,66 @@ from polygraph.models.cache import Attempt, CallStore, Outcome
 from polygraph.models.protocols import ChatReply
 
 State: TypeAlias = Literal["sent", "failed", "refused", "came"]
-"""`sent`: in a file, without a reply. `failed`: an error came instead of one, and it may be asked again. `refused`: it
-need not be asked again. `came`: its reply is stored, and no finished command has made use of it yet."""
+"""`sent`: written to a file, no reply yet. `failed`: an error, may be sent again. `refused`: an error, sending it again
+is pointless. `came`: the reply is stored, and no finished command has used it yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchRow:
-    """A request of a batch."""
+    """A batch request."""
 
     key: str
     stage: str
     method: str
     model: str
     outcome: Outcome
-    """`repaired`: it asks for an unusable reply to be written again."""
+    """`repaired`: the repair round after an unusable reply."""
     prompt_tokens: int
-    """As counted when it was written."""
+    """Counted when the request was written."""
     state: State = "sent"
     file: str = ""
-    """Path of the file that it was last written to."""
+    """File that it was last written to."""
     tries: int = 0
-    """Errors that came for it."""
+    """Number of errors received for it."""
     problem: str = ""
-    """The last of them."""
+    """The last error."""
     cost: float | None = None
-    """Of its reply, in US dollars; None if the price is not known."""
+    """Cost of the reply in US dollars; None if the price is not known."""
 
     def attempt(self, **more: object) -> Attempt:
-        """Its line in the ledger."""
+        """Return its ledger entry."""
         line = {"stage": self.stage, "method": self.method, "model": self.model, "outcome": self.outcome}
         return Attempt(**{**line, **more})  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Came:
-    """What a line brought for a request."""
+class LineResult:
+    """The result of a reply line for its request."""
 
     key: str
     digest: bytes
-    """Of the line."""
+    """Identifies the line."""
     reply: ChatReply | None
-    """None: an error."""
+    """None for an error."""
     cost: float | None = 0.0
     problem: str = ""
     prompt_tokens: int = 0
     completion_tokens: int = 0
-    again: bool = True
-    """Whether a request that got an error may be asked again."""
+    retryable: bool = True
+    """False if sending the request again is pointless."""
     refusal: bool = False
-    """Whether the endpoint minds the form of the request."""
+    """True if the endpoint refuses a feature of the request."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FileState:
-    """How far a file of requests is answered."""
+    """Open requests of a request file."""
 
     file: str
     waiting: int
     """Requests without a reply."""
     failed: int
-    """Requests that got an error and are not written again yet."""
+    """Requests that failed and are not written again yet."""
 
 
 _COLUMNS = "key, stage, method, model, outcome, prompt_tokens, state, file, tries, problem, cost"
@@ -75,20 +75,20 @@ _WAITS = "state = 'sent' AND key NOT IN (SELECT key FROM reply)"
 
 
 class BatchStore:
-    """The tables of batches in a store of calls."""
+    """The batch tables of a store of calls."""
 
     def __init__(self, store: CallStore) -> None:
         self._store = store
 
     def rows(self) -> dict[str, BatchRow]:
-        """All requests, by key."""
+        """Return all requests by key."""
         with self._store.transaction() as run:
             found = run.execute(f"SELECT {_COLUMNS} FROM batch").fetchall()  # noqa: S608  names of columns
         names = _COLUMNS.split(", ")
         return {row[0]: BatchRow(**dict(zip(names, row, strict=True))) for row in found}
 
     def refusals(self) -> dict[str, list[str]]:
-        """What endpoints said against the form of requests, by model, in alphabetical order."""
+        """Return the messages with which endpoints refused features of requests, by model, in alphabetical order."""
         found: dict[str, list[str]] = {}
         with self._store.transaction() as run:
             for model, problem in run.execute("SELECT model, problem FROM batch_refusal ORDER BY 1, 2"):
@@ -96,7 +96,7 @@ class BatchStore:
         return found
 
     def files(self) -> list[FileState]:
-        """Files with requests that are not answered, by path."""
+        """Return the files with unanswered requests, by path."""
         query = f"SELECT file, sum({_WAITS}), sum(state = 'failed') FROM batch GROUP BY file ORDER BY file"  # noqa: S608
         with self._store.transaction() as run:
             found = run.execute(query).fetchall()
@@ -110,7 +110,7 @@ class BatchStore:
             run.executemany(f"INSERT OR REPLACE INTO batch VALUES ({marks})", values)  # noqa: S608  question marks
 
     def unseen(self, digests: Sequence[bytes]) -> set[bytes]:
-        """Those among some lines that were not taken in yet."""
+        """Return the lines that were not imported yet."""
         new = set(digests)
         with self._store.transaction() as run:
             for digest in digests:
@@ -118,15 +118,15 @@ class BatchStore:
                     new.discard(digest)
         return new
 
-    def take(self, came: Sequence[Came]) -> list[Came]:
-        """Commit what lines brought, with the ledger; a line that another process took in counts no more.
+    def commit(self, results: Sequence[LineResult]) -> list[LineResult]:
+        """Commit the results of lines with their ledger entries; a line that another process imported is skipped.
 
         Returns:
-            Those that were for a request of this store and were new.
+            The new results of requests of this store.
         """
-        taken: list[Came] = []
+        committed: list[LineResult] = []
         with self._store.transaction() as run:
-            for one in came:
+            for one in results:
                 found = run.execute(
                     f"SELECT {_COLUMNS} FROM batch WHERE key = ?",  # noqa: S608
                     (one.key,),
@@ -136,7 +136,7 @@ class BatchStore:
                 if not run.execute("INSERT OR IGNORE INTO batch_line VALUES (?)", (one.digest,)).rowcount:
                     continue
                 row = BatchRow(**dict(zip(_COLUMNS.split(", "), found, strict=True)))
-                taken.append(one)
+                committed.append(one)
                 if one.reply is not None:
                     tokens = {
                         "prompt_tokens": one.reply.prompt_tokens,
@@ -160,14 +160,14 @@ class BatchStore:
                 if row.state == "sent":
                     run.execute(
                         "UPDATE batch SET state = ?, tries = tries + 1, problem = ? WHERE key = ?",
-                        ("failed" if one.again else "refused", one.problem, one.key),
+                        ("failed" if one.retryable else "refused", one.problem, one.key),
                     )
                 if one.refusal:
                     run.execute("INSERT OR IGNORE INTO batch_refusal VALUES (?, ?)", (row.model, one.problem))
-        return taken
+        return committed
 
-    def used(self, keys: Collection[str]) -> None:
-        """Forget of replies that they came by a batch, now that a finished command made use of them."""
+    def mark_used(self, keys: Collection[str]) -> None:
+        """Mark batch replies as used by a finished command: from now on they are cached replies."""
         with self._store.transaction() as run:
             run.executemany(
                 "DELETE FROM batch WHERE key = ? AND state = 'came'", [(key,) for key in sorted(keys)]

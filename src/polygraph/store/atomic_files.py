@@ -10,6 +10,7 @@ from pathlib import Path
 SEAL = "seal.json"
 """In a sealed folder: size and checksum of every other file."""
 _BLOCK = 1 << 20
+_ALLOCATE: Callable[[int, int, int], None] | None = getattr(os, "posix_fallocate", None)
 
 
 def write_folder(target: Path, fill: Callable[[Path], None], *, sealed: bool = False) -> None:
@@ -79,6 +80,19 @@ def _checksum(path: Path) -> int:
         while block := file.read(_BLOCK):
             found = zlib.crc32(block, found)
     return found
+
+
+def reserve_space(path: Path) -> None:
+    """Have the operating system allocate the blocks of a file that is about to be mapped and written.
+
+    A file that was only made longer gets its blocks when they are written, and on a full disk that ends the process.
+
+    Raises:
+        OSError: if the disk is full.
+    """
+    if _ALLOCATE is not None:
+        with path.open("r+b") as file:
+            _ALLOCATE(file.fileno(), 0, path.stat().st_size)
 
 
 def sync(path: Path) -> None:

@@ -15,9 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.columnar import claim
 from polygraph.models.protocols import Vectors
-from polygraph.store.atomic_files import damage, write_folder
+from polygraph.store.atomic_files import damage, reserve_space, write_folder
 
 MATRIX = "matrix.npy"
 """Name of the file in the folder of its layer."""
@@ -194,8 +193,7 @@ class _MappedFiles:
         np.lib.format.open_memmap(folder / MATRIX, mode="w+", dtype=np.float32, shape=shape)
         np.memmap(folder / HASHES, mode="w+", dtype=np.uint64, shape=(shape[0], 2))
         for path in (folder / MATRIX, folder / HASHES):
-            with path.open("r+b") as file:
-                claim(file, path.stat().st_size)
+            reserve_space(path)
         return cls(folder, "r+")
 
     def map(self) -> None:

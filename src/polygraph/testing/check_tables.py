@@ -115,6 +115,9 @@ def check_chunks(store: Store) -> None:
         (0, "Title of a", TEXT[:18]),
         "texts of chunks come by row with titles",
     )
+    counts = documents.passage_tokens(["b:0", "none", "a:0"])
+    expect(list(counts), ["b:0", "a:0"], "tokens of chunks come in the order asked for, without unknown ids")
+    expect(all(n > 4 for n in counts.values()), True, "tokens of a chunk include the title of its document")
     expect(documents.texts_of(["a:0", "none"]), {"a:0": TEXT[:18]}, "texts leave out unknown ids")
     many = [f"none {n}" for n in range(_MANY)] + ids
     expect([c.id for c in documents.chunks_by_id(many)], ids, "any number of ids can be asked for")

@@ -10,7 +10,6 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from polygraph.columnar.memory import give_back
 from polygraph.indexing.chunk_layers import embed_chunks, index_words, number_chunks
 from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.edge_layers import find_shared_names, link_facts, link_mentions, link_synonyms
@@ -20,6 +19,7 @@ from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.indexing.report_layers import find_communities, report_communities
 from polygraph.indexing.status import count_records
 from polygraph.indexing.vector_layers import embed_graph
+from polygraph.memory import trim_heap
 from polygraph.models import Models
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import storage_errors_explained
@@ -124,7 +124,7 @@ def build(
             is_intact.cache_clear()
             report.built[name] = seconds
             # Otherwise the memory of the next layers would add to the peak of this one.
-            give_back(thorough=seconds > _LONG_S)
+            trim_heap(collect=seconds > _LONG_S)
         with store.transaction():
             store.set_manifest(manifest)
         report.notes = store.notes()

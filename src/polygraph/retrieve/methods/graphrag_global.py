@@ -33,7 +33,7 @@ class GraphRAGGlobal:
     """Map batches of reports to points, drop points that do not help, pack the best."""
 
     level: int = 2
-    """Deepest level of communities that is read (code: 2)."""
+    """Deepest level of communities that is read; 0 is the coarsest (code: 2)."""
     rollup: Literal["entity", "none"] = "entity"
     """`entity`: for each entity the deepest of its communities; `none`: all, parents as well as children."""
     preselect: Literal["", "rating", "embedding"] = ""

@@ -37,7 +37,7 @@ class Rograg:
 
     needs: ClassVar[frozenset[str]] = LOGIC_NEEDS | DUAL_NEEDS
     calls: ClassVar[str] = (
-        "5 + s, for s steps that ask the model; 6 + s if the check fails, of which one is stored"
+        "5 + s, for s steps that ask the model; 6 + s if the check fails, one of them cached"
     )
 
     verify: Verify = "pre"

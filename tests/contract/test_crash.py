@@ -15,8 +15,6 @@ from threading import Timer
 
 import pytest
 
-from polygraph.models import Calls, Models
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import readable
 from polygraph.store.database import SAVED_STATE, SqliteStore
@@ -27,7 +25,7 @@ from polygraph.store.layers import FILE_LAYERS
 from polygraph.store.lock import writing
 from polygraph.store.report_tables import ReportTables
 from polygraph.store.snapshot import Snapshot
-from polygraph.testing import scripted_chat
+from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
 
 QUESTION = "Who refused to pay for the lamp of the Skerry Light?"
@@ -42,15 +40,10 @@ def benchmark(name):
     return module
 
 
-def models():
-    embedder = HashEmbedder()
-    return Models(
-        chat=scripted_chat(), embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None)
-    )
-
-
 def opened(folder, **more):
-    return Index.open(folder, models=models(), chunk_tokens=32, window_tokens=64, **more)
+    return Index.open(
+        folder, models=hashed_models(scripted_chat()), chunk_tokens=32, window_tokens=64, **more
+    )
 
 
 @pytest.fixture(scope="module")
@@ -230,7 +223,7 @@ def test_a_reader_in_the_midst_of_a_change_sees_the_state_before(index):
     with store.transaction():
         for document in list(store.documents.hashes()):
             store.documents.remove(document)
-    with Index.open(index, models=models()) as reader:
+    with Index.open(index, models=hashed_models(scripted_chat())) as reader:
         assert reader.ask(QUESTION, "hybrid").citations
     (index / SAVED_STATE).write_bytes(b"damaged")
     state = open_finished(index)

@@ -8,14 +8,12 @@ from importlib.resources import as_file, files
 import pytest
 
 from polygraph.config import Settings
-from polygraph.models import Calls, Models
 from polygraph.models.providers.openai import OpenAIChat
 from polygraph.models.providers.scripted_server import ScriptedServer
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.base import with_budget
-from polygraph.testing import scripted_chat
+from polygraph.testing import hashed_models, scripted_chat
 from polygraph.testing.check_retrieval import expected_calls, faults_of_answer, faults_of_retrieval
 from polygraph.workspace.index import Index
 
@@ -38,11 +36,6 @@ MOST_CALLS = {"rq-rag": 25, "graphrag-drift": 67, "fg-rag": 22, "graph-cot": 30}
 """Bounds of METHODS, section 15."""
 
 
-def hashed(chat=None):
-    embedder = HashEmbedder()
-    return Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
-
-
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory, shared_data):
     """An index of each corpus, made without a model when it is first asked for."""
@@ -55,7 +48,7 @@ def folders(tmp_path_factory, shared_data):
         if corpus == "imported":
             # The form of nano-graphrag needs no library of its own.
             source = shared_data("graph-christmas-carol/nano-graphrag")
-            with Index.open(folder, settings=Settings(), models=hashed()) as index:
+            with Index.open(folder, settings=Settings(), models=hashed_models()) as index:
                 index.import_(source)
             return folder
         with as_file(files("polygraph") / "sample") as sample, ExitStack() as stack:
@@ -67,7 +60,7 @@ def folders(tmp_path_factory, shared_data):
                 part.write_text(text[at : at + 60_000])
                 source = str(part)
             index = stack.enter_context(
-                Index.open(folder, settings=Settings(extractor="nlp"), models=hashed())
+                Index.open(folder, settings=Settings(extractor="nlp"), models=hashed_models())
             )
             index.add(source)
         return folder
@@ -91,12 +84,12 @@ def test_every_method_answers_or_says_why_not_within_its_budget_and_for_the_call
 ):
     chat = OpenAIChat("scripted", base_url=server.base_url, api_key="any") if model == "over HTTP" else None
     faults, answered = [], set()
-    with Index.open(folders(corpus), settings=Settings(), models=hashed(chat)) as index:
+    with Index.open(folders(corpus), settings=Settings(), models=hashed_models(chat)) as index:
         snapshot = index.snapshot()
         for name in OURS:
             for question in QUESTIONS[corpus]:
                 # A cache of its own for each question: what is counted is what a first user pays.
-                index.models = hashed(chat)
+                index.models = hashed_models(chat)
                 before = server.calls
                 given = index.ask(question, name)
                 found = given.retrieval
@@ -128,7 +121,7 @@ def test_every_method_answers_or_says_why_not_within_its_budget_and_for_the_call
 @pytest.mark.parametrize("budget", [60, 900])
 def test_every_method_keeps_a_smaller_budget_on_real_documents(budget, folders):
     question = QUESTIONS["sample"][0]
-    with Index.open(folders("sample"), settings=Settings(), models=hashed()) as index:
+    with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:
         snapshot = index.snapshot()
         for name in OURS:
             found = with_budget(METHODS[name], budget)(question, snapshot, index.models)
@@ -136,7 +129,7 @@ def test_every_method_keeps_a_smaller_budget_on_real_documents(budget, folders):
 
 
 def test_a_broken_answer_is_told_by_its_faults(folders):
-    with Index.open(folders("sample"), settings=Settings(), models=hashed()) as index:
+    with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:
         snapshot = index.snapshot()
         given = index.ask(QUESTIONS["sample"][0], "bm25")
         found = given.retrieval
@@ -157,7 +150,7 @@ def test_a_broken_answer_is_told_by_its_faults(folders):
 
 def test_statements_on_the_whole_are_listed_and_results_of_steps_are_not(folders):
     question = "Which disputes keep coming back in the papers of the town?"
-    with Index.open(folders("sample"), settings=Settings(), models=hashed()) as index:
+    with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:
         found = index.retrieve(question, "graphrag-global")
         assert answer(question, found, index.snapshot(), index.models).text.startswith("- ")
         steps = replace(found, answer_form="prose")

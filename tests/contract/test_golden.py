@@ -16,11 +16,9 @@ from pathlib import Path
 import pytest
 
 from polygraph.config import Settings
-from polygraph.models import Calls, Models
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.store.snapshot import Snapshot
-from polygraph.testing import scripted_chat
+from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
 
 GOLDEN = Path(__file__).parents[1] / "golden"
@@ -38,18 +36,11 @@ _TOLERANCE = 1e-4
 @pytest.fixture(scope="module")
 def index(tmp_path_factory):
     folder = tmp_path_factory.mktemp("golden") / "index"
-    with Index.open(folder, settings=_SETTINGS, models=models()) as made:
+    with Index.open(folder, settings=_SETTINGS, models=hashed_models(scripted_chat())) as made:
         made.add(GOLDEN / "corpus")
     snapshot = Snapshot(folder)
     yield snapshot
     snapshot.close()
-
-
-def models():
-    embedder = HashEmbedder()
-    return Models(
-        chat=scripted_chat(), embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None)
-    )
 
 
 def golden_of(name):
@@ -58,7 +49,7 @@ def golden_of(name):
 
 def traced(question, method, index):
     """What a method did, as plain JSON."""
-    given = models()
+    given = hashed_models(scripted_chat())
     found = method(question, index, given)
     return json.loads(
         json.dumps(

@@ -15,11 +15,9 @@ from polygraph.evaluate.judging.pairwise import LIGHTRAG, JudgingDesign
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.study_report import html_report
-from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted_server import ScriptedServer
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.tasks.judge import ASPECTS
-from polygraph.testing import scripted_chat
+from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
 
 CONCURRENCY = 4
@@ -48,9 +46,7 @@ def sound(tmp_path_factory, papers_texts, write_files):
 
 
 def opened(folder, chat):
-    embedder = HashEmbedder()
-    models = Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
-    return Index.open(folder, models=models)
+    return Index.open(folder, models=hashed_models(chat))
 
 
 # --- kills ----------------------------------------------------------------------------------------------

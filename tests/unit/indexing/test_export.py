@@ -13,21 +13,19 @@ import pytest
 
 from polygraph import Index
 from polygraph.errors import BadInput, IndexUnreadable, StorageFailed
-from polygraph.indexing.progress import BuildReport
 from polygraph.indexing.build_settings import choose_manifest
 from polygraph.indexing.exchange.exporters.graphml import xml_text
 from polygraph.indexing.exchange.exporters.neo4j import LIST_SEPARATOR, NODES, RELATIONSHIPS
 from polygraph.indexing.exchange.exporters.records import KINDS
 from polygraph.indexing.exchange.importers import jsonl as reading
+from polygraph.indexing.progress import BuildReport
 from polygraph.ingest.chunk import windows
-from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted import ScriptedChat
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk, Document, digest
 from polygraph.store.database import SqliteStore
 from polygraph.store.layers import dependents
 from polygraph.store.lock import writing
-from polygraph.testing import scripted_chat
+from polygraph.testing import hashed_models, scripted_chat
 from polygraph.testing.scripted_model import REPLIES
 from polygraph.testing.scripts.indexing import scripted_report
 
@@ -282,14 +280,9 @@ def test_an_index_without_all_layers_comes_back_without_them(base, tmp_path):
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
 
-def models_with(chat):
-    embedder = HashEmbedder()
-    return Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
-
-
 def test_what_a_model_wrote_comes_back_and_no_model_is_asked(base, tmp_path):
     chat = scripted_chat([("Halcyon left", "I would rather not say.")])
-    with opened(tmp_path / "llm.index", models=models_with(chat)) as index:
+    with opened(tmp_path / "llm.index", models=hashed_models(chat)) as index:
         index.add(base / "papers")
         states = index.status()["counts"]
         assert states["windows failed"] == 1
@@ -306,7 +299,7 @@ def test_what_a_model_wrote_comes_back_and_no_model_is_asked(base, tmp_path):
     assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
 
     again = scripted_chat()
-    with opened(tmp_path / "with.index", models=models_with(again)) as imported:
+    with opened(tmp_path / "with.index", models=hashed_models(again)) as imported:
         imported.import_(tmp_path / "one")
         assert again.requests == []
         imported.export(tmp_path / "three")
@@ -325,10 +318,10 @@ def test_texts_written_for_earlier_states_do_not_make_equal_indexes_differ(
         return ScriptedChat(replies={**REPLIES, "report": tell})
 
     folder = write_files(tmp_path / "papers", papers_texts)
-    with opened(tmp_path / "a.index", models=models_with(chat())) as index:
+    with opened(tmp_path / "a.index", models=hashed_models(chat())) as index:
         index.add(folder)
         index.export(tmp_path / "a")
-    with opened(tmp_path / "b.index", models=models_with(chat())) as index:
+    with opened(tmp_path / "b.index", models=hashed_models(chat())) as index:
         write_files(
             folder, {"more.txt": "Old Tobin met Mara Quill at the Grey Reef. Tobias Wren saw Old Tobin."}
         )

@@ -5,15 +5,13 @@ import json
 import pytest
 
 from polygraph.errors import UnusableReply
-from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted import ScriptedChat
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.methods.graphcot import GraphCoT
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import AgentAction, parse_step
-from polygraph.testing import scripted_chat
+from polygraph.testing import hashed_models, scripted_chat
 from polygraph.testing.scripted_model import REPLIES
 from polygraph.testing.scripts.prompt_reading import fenced, last_turn
 from polygraph.workspace.index import Index
@@ -32,7 +30,7 @@ QUESTION = "What does Bela repair, whom Ada funds?"
 def folder(tmp_path_factory, write_files):
     base = tmp_path_factory.mktemp("cot")
     papers = write_files(base / "papers", {f"{name}.txt": text for name, text in TEXTS.items()})
-    with Index.open(base / "index", models=models(scripted_chat())) as made:
+    with Index.open(base / "index", models=hashed_models(scripted_chat())) as made:
         made.add(papers, methods=["graph-cot"])
     return base / "index"
 
@@ -44,14 +42,9 @@ def index(folder):
     snapshot.close()
 
 
-def models(chat):
-    embedder = HashEmbedder()
-    return Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
-
-
 def tools(index, **changes):
     options = {"k": 1, "exact_names": True, "neighbours": 50, "sources": 3, "max_tokens": 1_000, **changes}
-    return GraphTools(QUESTION, index, models(None), **options)
+    return GraphTools(QUESTION, index, hashed_models(None), **options)
 
 
 def agent(*steps):
@@ -73,7 +66,7 @@ def agent(*steps):
 
 
 def walk(index, chat, **parameters):
-    given = models(chat)
+    given = hashed_models(chat)
     found = GraphCoT(**parameters)(QUESTION, index, given)
     return found, {step.name: step.value for step in found.trace}, given
 

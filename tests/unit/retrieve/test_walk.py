@@ -8,11 +8,10 @@ import pytest
 from polygraph.graph.csr import Graph
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, pagerank
 from polygraph.graph.title_graph import TitleGraph
-from polygraph.models import Calls, Models
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve.methods.walk import NameWalk, best_hops, match_passages, match_weights, mix_with_start
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
+from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
 
 TEXTS = {
@@ -24,17 +23,12 @@ TEXTS = {
 QUESTION = "Where was the director of Lantern Street born?"
 
 
-def models():
-    embedder = HashEmbedder()
-    return Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
-
-
 @pytest.fixture(scope="module")
 def index(tmp_path_factory, write_files):
     base = tmp_path_factory.mktemp("walk")
     files = {name: f"# {title}\n\n{text}" for name, (title, text) in TEXTS.items()}
     papers = write_files(base / "papers", {name.replace("txt", "md"): text for name, text in files.items()})
-    with Index.open(base / "index", models=models()) as made:
+    with Index.open(base / "index", models=hashed_models()) as made:
         made.add(papers, methods=["walk"])
     snapshot = Snapshot(base / "index")
     yield snapshot
@@ -46,7 +40,7 @@ def steps(found):
 
 
 def test_a_passage_that_another_one_names_comes_before_one_that_matches_by_words(index):
-    found = NameWalk()(QUESTION, index, models())
+    found = NameWalk()(QUESTION, index, hashed_models())
     assert found.ranking[:2] == ("1.md:0", "2.md:0")
     assert "Mara Quill" in found.evidence[1].why
     assert steps(found)["names"] == [["Lantern Street", 1]]
@@ -56,7 +50,7 @@ def test_the_score_is_that_of_the_walk_when_nothing_else_counts(index):
     method = NameWalk(
         seeds=1, name_weight=0.0, word_weight=0.0, own_share=0.0, relevance=0.0, damping=0.5, tolerance=1e-12
     )
-    found = method("directed by Mara Quill", index, models())
+    found = method("directed by Mara Quill", index, hashed_models())
     graph = index.names
     network = Network(
         (
@@ -67,7 +61,9 @@ def test_the_score_is_that_of_the_walk_when_nothing_else_counts(index):
     )
     (start,) = [
         hit.n
-        for hit in index.search_chunks(models().embedder.embed(["directed by Mara Quill"], "query")[0], 1)
+        for hit in index.search_chunks(
+            hashed_models().embedder.embed(["directed by Mara Quill"], "query")[0], 1
+        )
     ]
     expected = pagerank(network, [start], [1.0], damping=0.5)
     ranked = {e.id: e.score for e in found.evidence}
@@ -76,7 +72,7 @@ def test_the_score_is_that_of_the_walk_when_nothing_else_counts(index):
 
 
 def test_passages_that_match_keep_their_order_when_only_their_own_share_counts(index):
-    found = NameWalk(own_share=1.0, relevance=0.0)(QUESTION, index, models())
+    found = NameWalk(own_share=1.0, relevance=0.0)(QUESTION, index, hashed_models())
     seeds = [i for i, _ in steps(found)["seeds"]]
     # The last of the seeds weighs nothing.
     assert list(found.ranking)[: len(seeds) - 1] == seeds[:-1]
@@ -87,18 +83,18 @@ def test_a_name_that_is_no_title_is_no_seed(write_files, tmp_path):
     papers = write_files(
         tmp_path / "papers", {f"{n}.md": f"# {n.upper()} 1\n\n{t}" for n, t in texts.items()}
     )
-    with Index.open(tmp_path / "index", models=models()) as made:
+    with Index.open(tmp_path / "index", models=hashed_models()) as made:
         made.add(papers, methods=["walk"])
     snapshot = Snapshot(tmp_path / "index")
     try:
-        found = NameWalk()("What does A 1 say of Ravensby?", snapshot, models())
+        found = NameWalk()("What does A 1 say of Ravensby?", snapshot, hashed_models())
     finally:
         snapshot.close()
     assert steps(found)["names"] == [["A 1", 1]]
 
 
 def test_nothing_outside_the_filter_leads_anywhere(index):
-    found = NameWalk()(QUESTION, index.where({"id": "[134].md"}), models())
+    found = NameWalk()(QUESTION, index.where({"id": "[134].md"}), hashed_models())
     assert "2.md:0" not in found.ranking
     assert "Mara" not in "".join(e.why for e in found.evidence)
 
@@ -113,7 +109,7 @@ def test_seeds_share_a_weight_by_how_far_they_are_above_the_lowest():
 
 
 def test_a_passage_matches_by_its_cosine_and_its_points_of_words(index):
-    vector = models().embedder.embed([QUESTION], "query")[0]
+    vector = hashed_models().embedder.embed([QUESTION], "query")[0]
     cosines = index.chunk_similarities(vector, [0, 2]).tolist()
     # Passage 0 has 8 points, passage 2 is found by vectors alone.
     first, second = match_passages([Hit(0, 8.0)], [Hit(2, 0.1)], vector, index, 0.25)

@@ -5,11 +5,10 @@ import json
 import pytest
 
 from polygraph.errors import UnusableReply
-from polygraph.models import Calls, Models
 from polygraph.models.providers.scripted import ScriptedChat
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Finding, Report
 from polygraph.tasks.map_reports import find_points
+from polygraph.testing import hashed_models
 
 REPORTS = [
     Report(
@@ -30,8 +29,7 @@ QUESTION = "Why was the oil not paid for?"
 def models(*replies):
     said = iter(replies)
     chat = ScriptedChat(replies={"points": lambda _: next(said)}) if replies else None
-    embedder = HashEmbedder()
-    return Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
+    return hashed_models(chat)
 
 
 def reply(*points):

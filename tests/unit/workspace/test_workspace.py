@@ -5,41 +5,34 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from polygraph.errors import BadInput, IndexUnreadable, MissingExtra, MissingLayer, UnknownMethod
-from polygraph.models import Calls, Models
 from polygraph.models.open import has_local, has_static
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import method as find_method
 from polygraph.retrieve.methods.lexical import BM25
-from polygraph.testing import scripted_chat
+from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
 
 METHODS = ("naive", "bm25", "hybrid", "graphrag-local", "graphrag-global")
 QUESTION = "Who refused to pay for the lamp of the Skerry Light?"
 
 
-def models(chat=None):
-    embedder = HashEmbedder()
-    return Models(chat=chat, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory, papers_texts, write_files):
     base = tmp_path_factory.mktemp("workspace")
-    with Index.open(base / "index", models=models()) as index:
+    with Index.open(base / "index", models=hashed_models()) as index:
         index.add(write_files(base / "papers", papers_texts))
     return base / "index"
 
 
 @pytest.fixture
 def index(folder):
-    with Index.open(folder, models=models()) as opened:
+    with Index.open(folder, models=hashed_models()) as opened:
         yield opened
 
 
 @pytest.fixture
 def answered(folder):
     """The same index with a chat model."""
-    with Index.open(folder, models=models(scripted_chat())) as opened:
+    with Index.open(folder, models=hashed_models(scripted_chat())) as opened:
         yield opened
 
 
@@ -131,22 +124,22 @@ def test_a_state_that_was_taken_stays_and_the_next_question_sees_the_new_one(
 ):
     folder = write_files(tmp_path / "papers", papers_texts)
     with (
-        Index.open(tmp_path / "index", models=models()) as writer,
-        Index.open(tmp_path / "index", models=models()) as reader,
+        Index.open(tmp_path / "index", models=hashed_models()) as writer,
+        Index.open(tmp_path / "index", models=hashed_models()) as reader,
     ):
         writer.add(folder)
         taken = reader.snapshot()
-        before = find_method("graphrag-local")(QUESTION, taken, models())
+        before = find_method("graphrag-local")(QUESTION, taken, hashed_models())
         write_files(folder, {"letter.txt": "Mara Quill sold the lamp of the Skerry Light to Ezra Pike."})
         writer.add(folder)
-        assert find_method("graphrag-local")(QUESTION, taken, models()).context == before.context
+        assert find_method("graphrag-local")(QUESTION, taken, hashed_models()).context == before.context
         assert "Ezra Pike" in reader.ask("Who was the lamp sold to?", "hybrid").text
-        with Index.open(tmp_path / "index", models=models()) as late:
+        with Index.open(tmp_path / "index", models=hashed_models()) as late:
             assert "Ezra Pike" in late.ask("Who was the lamp sold to?", "hybrid").text
 
 
 def test_a_missing_layer_names_the_command(tmp_path, papers):
-    with Index.open(tmp_path / "index", models=models()) as index:
+    with Index.open(tmp_path / "index", models=hashed_models()) as index:
         index.add(papers, methods=["bm25"])
         with pytest.raises(MissingLayer, match="--for graphrag-global"):
             index.ask(QUESTION, "graphrag-global")
@@ -155,8 +148,8 @@ def test_a_missing_layer_names_the_command(tmp_path, papers):
 def test_a_path_that_is_no_folder_is_no_index(tmp_path):
     (tmp_path / "file").write_text("x", encoding="utf-8")
     with pytest.raises(IndexUnreadable):
-        Index.open(tmp_path / "file", models=models())
-    with pytest.raises(IndexUnreadable), Index.open(tmp_path / "none", models=models()) as index:
+        Index.open(tmp_path / "file", models=hashed_models())
+    with pytest.raises(IndexUnreadable), Index.open(tmp_path / "none", models=hashed_models()) as index:
         index.ask(QUESTION)
 
 

@@ -1,12 +1,13 @@
 """Extractive answers: which sentences are chosen, and when an answer is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 
-from polygraph.models import Calls, Models
-from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Chunk
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
+from polygraph.testing import hashed_models
 
 
 class Judge:
@@ -24,8 +25,7 @@ class Judge:
 
 
 def models(reranker=None):
-    embedder = HashEmbedder()
-    return Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=reranker, calls=Calls(None))
+    return replace(hashed_models(), reranker=reranker)
 
 
 def passages(*texts, start=0):

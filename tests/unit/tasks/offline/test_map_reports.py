@@ -1,14 +1,14 @@
 """Statements of reports, ranked without a language model."""
 
-from polygraph.models import Calls, Models
-from polygraph.models.providers.static import HashEmbedder
+from dataclasses import replace
+
 from polygraph.records import Finding, Report
 from polygraph.tasks.offline.map_reports import rank_statements
+from polygraph.testing import hashed_models
 
 
 def models(reranker=None):
-    embedder = HashEmbedder()
-    return Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=reranker, calls=Calls(None))
+    return replace(hashed_models(), reranker=reranker)
 
 
 def report(n, *findings, rating=5.0):

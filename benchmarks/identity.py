@@ -1,0 +1,244 @@
+"""Entity resolution on adversarial cases: pairwise precision and recall and B-cubed, beside three simple baselines.
+
+    python benchmarks/identity.py [--part open|held-out|all] [--by-tag] [--errors]
+
+The cases are in `benchmarks/identity/*.json`: a few short documents each, the extraction rows that a good model would
+write for them, and the gold entity of every row. Each case is a corpus of its own. There are two paths:
+
+model   the rows of the file, as a language model would extract them
+parser  the rows of our extractor without a model, read from the texts; a row counts if its name is that of a gold row
+        of the same document, or differs from only one in titles
+
+Every second case is held out: rules are changed by looking at the open cases only, and `--errors` shows no others.
+Intervals are 95% by bootstrap over cases.
+
+same name         one entity for each normalised name
+same name, type   one entity for each normalised name and type
+cosine > .9       names whose vectors of the static name embedder have a cosine above .9, and names linked by such names
+resolver          polygraph.extract.resolution with the name embedder, as in a build
+"""
+
+import argparse
+import json
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.extract.nlp.extractor import extract
+from polygraph.extract.resolution.name_parts import split_name
+from polygraph.extract.resolution.records import Mention
+from polygraph.extract.resolution.resolve import resolve
+from polygraph.models.providers.static import WordLlamaEmbedder
+from polygraph.records import Chunk, Window
+from polygraph.text.normalize import normalize_name
+
+CASES = Path(__file__).parent / "identity"
+RESAMPLES = 2_000
+MIN_COSINE = 0.9
+COLUMNS = ("pair P", "pair R", "pair F1", "B3 P", "B3 R", "B3 F1")
+
+
+@dataclass(frozen=True)
+class Scored:
+    """The mentions of a case with their gold entities."""
+
+    case: dict[str, Any]
+    mentions: list[Mention]
+    gold: list[str]
+
+
+Clustering = Callable[[list[Mention]], list[str]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--part", choices=["open", "held-out", "all"], default="all")
+    parser.add_argument(
+        "--by-tag", action="store_true", help="a row of the resolver for each tag of the cases"
+    )
+    parser.add_argument("--errors", action="store_true", help="wrong pairs of the resolver in open cases")
+    options = parser.parse_args()
+    cases = list(read_cases(options.part))
+    systems = clusterings(WordLlamaEmbedder())
+    n_gold = sum(len(document["entities"]) for case in cases for document in case["documents"])
+    for path, read in (("model", model_path), ("parser", parser_path)):
+        rows = [read(case) for case in cases]
+        n_mentions = sum(map(bool, (gold for row in rows for gold in row.gold)))
+        print(f"\n{path} path: {len(cases)} cases, {n_mentions} of {n_gold} mentions")
+        print("| | " + " | ".join(COLUMNS) + " |\n|" + "---|" * (len(COLUMNS) + 1))
+        for name, cluster in systems.items():
+            print(table_row(name, counts(rows, cluster)))
+        if options.by_tag:
+            for tag, n in sorted(Counter(tag for case in cases for tag in case["tags"]).items()):
+                some = [row for row in rows if tag in row.case["tags"]]
+                print(table_row(f"{tag} ({n})", counts(some, systems["resolver"])))
+        if options.errors:
+            print_errors([row for row in rows if not row.case["held_out"]], systems["resolver"])
+
+
+def read_cases(part: str) -> Iterator[dict[str, Any]]:
+    """Yield the cases of a part, in the order of the files."""
+    for path in sorted(CASES.glob("*.json")):
+        for case in json.loads(path.read_text(encoding="utf-8"))["cases"]:
+            if part == "all" or case["held_out"] == (part == "held-out"):
+                yield case
+
+
+def model_path(case: dict[str, Any]) -> Scored:
+    """Return the rows of the file as mentions."""
+    mentions, gold = [], []
+    for document in case["documents"]:
+        for row in document["entities"]:
+            mentions.append(
+                Mention(
+                    document=document["id"],
+                    window=f"{document['id']}@0",
+                    name=row["name"],
+                    type=row["type"],
+                    description=row["description"],
+                )
+            )
+            gold.append(row["entity"])
+    return Scored(case, mentions, gold)
+
+
+def parser_path(case: dict[str, Any]) -> Scored:
+    """Return the rows of the extractor without a model; rows that match no gold row are resolved but not scored."""
+    documents = case["documents"]
+    mentions, gold = [], []
+    for document, found in zip(documents, extract([window(d) for d in documents], processes=1), strict=True):
+        for row in found.entities:
+            mentions.append(
+                Mention(
+                    document=document["id"],
+                    window=found.window,
+                    name=row.name,
+                    type=row.type,
+                    description=row.description,
+                )
+            )
+            gold.append(gold_entity(row.name, document["entities"]))
+    return Scored(case, mentions, gold)
+
+
+def window(document: dict[str, Any]) -> Window:
+    """Return a document as one window."""
+    text = document["text"]
+    chunk = Chunk(
+        id=f"{document['id']}:0",
+        document=document["id"],
+        ordinal=0,
+        start=0,
+        end=len(text),
+        text=text,
+        n_tokens=len(text) // 4,
+    )
+    return Window(
+        id=f"{document['id']}@0", document=document["id"], ordinal=0, title="", chunks=(chunk,), text=text
+    )
+
+
+def gold_entity(name: str, rows: Sequence[dict[str, Any]]) -> str:
+    """Return the gold entity of a name in a document, or an empty string."""
+    by_key = {normalize_name(row["name"]): row["entity"] for row in rows}
+    if normalize_name(name) in by_key:
+        return str(by_key[normalize_name(name)])
+    base = split_name(name).base
+    fitting = {row["entity"] for row in rows if split_name(row["name"]).base == base}
+    return str(fitting.pop()) if len(fitting) == 1 else ""
+
+
+def clusterings(embedder: WordLlamaEmbedder) -> dict[str, Clustering]:
+    """Return the compared systems; each gives one label per mention."""
+
+    def embed(names: Sequence[str]) -> NDArray[np.float32]:
+        return embedder.embed(names, "name")
+
+    def by_cosine(mentions: list[Mention]) -> list[str]:
+        names = sorted({m.name for m in mentions})
+        vectors = embed(names)
+        label = list(range(len(names)))
+        for i, j in zip(*np.nonzero(np.triu(vectors @ vectors.T > MIN_COSINE, 1)), strict=True):
+            a, b = label[i], label[j]
+            label = [min(a, b) if x in (a, b) else x for x in label]
+        return [str(label[names.index(m.name)]) for m in mentions]
+
+    def by_resolver(mentions: list[Mention]) -> list[str]:
+        entity_of = resolve(mentions, embed=embed).entity_of
+        return [entity_of[m.window, m.name] for m in mentions]
+
+    return {
+        "same name": lambda mentions: [normalize_name(m.name) for m in mentions],
+        "same name, type": lambda mentions: [f"{normalize_name(m.name)}\n{m.type}" for m in mentions],
+        "cosine > .9": by_cosine,
+        "resolver": by_resolver,
+    }
+
+
+def counts(rows: Sequence[Scored], cluster: Clustering) -> NDArray[np.float64]:
+    """Return for each case: right pairs, predicted pairs, gold pairs, B-cubed sums of P and R, mentions."""
+    found = []
+    for row in rows:
+        labels = cluster(row.mentions)
+        pairs = [(p, g) for p, g in zip(labels, row.gold, strict=True) if g]
+        predicted, gold, both = (
+            Counter(p for p, _ in pairs),
+            Counter(g for _, g in pairs),
+            Counter(pairs),
+        )
+        found.append(
+            [
+                sum(n * (n - 1) / 2 for n in both.values()),
+                sum(n * (n - 1) / 2 for n in predicted.values()),
+                sum(n * (n - 1) / 2 for n in gold.values()),
+                sum(n * n / predicted[p] for (p, _), n in both.items()),
+                sum(n * n / gold[g] for (_, g), n in both.items()),
+                len(pairs),
+            ]
+        )
+    return np.array(found, dtype=np.float64)
+
+
+def scores(sums: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the columns of the table from sums over cases, shape ``(..., 6)``."""
+    right, predicted, gold, b3_precision, b3_recall, n = np.moveaxis(sums, -1, 0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        p, r = right / predicted, right / gold
+        bp, br = b3_precision / n, b3_recall / n
+        return np.stack([p, r, 2 * p * r / (p + r), bp, br, 2 * bp * br / (bp + br)], axis=-1)
+
+
+def table_row(name: str, found: NDArray[np.float64]) -> str:
+    """Return a row of the table: each score with its interval."""
+    rng = np.random.default_rng(0)
+    sample = rng.integers(len(found), size=(RESAMPLES, len(found)))
+    middle = scores(found.sum(axis=0))
+    low, high = np.nanpercentile(scores(found[sample].sum(axis=1)), [2.5, 97.5], axis=0)
+    cells = (f"{m:.2f} ({a:.2f} to {b:.2f})" for m, a, b in zip(middle, low, high, strict=True))
+    return f"| {name} | " + " | ".join(cells) + " |"
+
+
+def print_errors(rows: Sequence[Scored], cluster: Clustering) -> None:
+    """Print the wrongly merged and wrongly split names of each case."""
+    for row in rows:
+        labels = cluster(row.mentions)
+        wrong: dict[str, set[str]] = defaultdict(set)
+        mentions = [(m, p, g) for m, p, g in zip(row.mentions, labels, row.gold, strict=True) if g]
+        for (a, p, g), (b, q, h) in combinations(mentions, 2):
+            if (p == q) != (g == h):
+                ends = sorted([f"{a.name} @ {a.document}", f"{b.name} @ {b.document}"])
+                wrong["merged" if p == q else "split"].add(" | ".join(ends))
+        for kind, pairs in wrong.items():
+            print(f"{row.case['id']}: {kind}: {'; '.join(sorted(pairs))}")
+
+
+if __name__ == "__main__":
+    main()

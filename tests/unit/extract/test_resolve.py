@@ -28,6 +28,10 @@ def ids(found: Resolution) -> dict[tuple[str, str], str]:
     return dict(found.entity_of)
 
 
+def n_entities(found: Resolution) -> int:
+    return len(set(found.entity_of.values()))
+
+
 def same(found: Resolution, a: tuple[str, str], b: tuple[str, str]) -> bool:
     return found.entity_of[f"{a[0]}@0", a[1]] == found.entity_of[f"{b[0]}@0", b[1]]
 
@@ -35,19 +39,19 @@ def same(found: Resolution, a: tuple[str, str], b: tuple[str, str]) -> bool:
 # --- the same name
 
 
-def test_spellings_that_normalise_alike_meet():
+def test_names_with_one_normalised_form_are_one_entity():
     found = resolve([mention("The Halcyon", type="ship"), mention("Halcyon’s", "b.md", type="ship")])
     assert set(found.entity_of.values()) == {"halcyon"}
 
 
-def test_titles_are_set_aside_and_the_merge_is_recorded():
+def test_titles_do_not_count_and_the_merge_is_recorded():
     found = resolve([mention("Captain Thomas Quill"), mention("Thomas Quill", "b.md")])
     assert set(found.entity_of.values()) == {"thomas quill"}
     (merge,) = [m for m in found.merges if m.name == "Captain Thomas Quill"]
     assert (merge.rule, merge.score, merge.entity) == ("same name", 1.0, "thomas quill")
 
 
-def test_a_title_before_a_place_stays():
+def test_a_title_before_a_place_is_part_of_its_name():
     found = resolve([mention("King Street", type="place"), mention("Street", type="place")])
     assert set(found.entity_of.values()) == {"king street", "street"}
 
@@ -62,12 +66,12 @@ def test_a_surname_stands_for_the_only_full_name_of_its_document():
     assert {m.document for m in found.merges} == {"a.md"}
 
 
-def test_a_surname_with_two_bearers_stays_its_own():
+def test_a_surname_of_two_people_is_an_entity_of_its_own():
     found = resolve([mention("Thomas Quill"), mention("Edward Quill"), mention("Quill")])
     assert ids(found)["a.md@0", "Quill"] == "quill"
 
 
-def test_a_title_decides_between_a_man_and_a_woman():
+def test_a_title_selects_the_person_of_its_gender():
     found = resolve(
         [mention("Thomas Quill"), mention("Anna Quill"), mention("Mr. Quill"), mention("Miss Quill")]
     )
@@ -75,46 +79,46 @@ def test_a_title_decides_between_a_man_and_a_woman():
     assert same(found, ("a.md", "Miss Quill"), ("a.md", "Anna Quill"))
 
 
-def test_mrs_beside_her_husband_is_not_his_sister():
+def test_mrs_is_not_merged_if_several_people_have_the_surname():
     found = resolve([mention("Bob Cratchit"), mention("Martha Cratchit"), mention("Mrs. Cratchit")])
     assert ids(found)["a.md@0", "Mrs. Cratchit"] == "mrs cratchit"
 
 
-def test_a_bare_surname_beside_mr_and_mrs_is_neither():
+def test_a_bare_surname_in_a_document_with_mr_and_mrs_is_neither():
     found = resolve([mention("Mr. Vane"), mention("Mrs. Vane"), mention("Vane")])
-    assert len(set(found.entity_of.values())) == 3
+    assert n_entities(found) == 3
 
 
-def test_a_surname_elsewhere_meets_the_only_bearer_of_the_corpus():
+def test_a_bare_surname_merges_with_the_only_person_in_the_corpus_who_has_it():
     found = resolve([mention("Thomas Quill"), mention("Quill", "b.md")])
     assert same(found, ("a.md", "Thomas Quill"), ("b.md", "Quill"))
     found = resolve([mention("Thomas Quill"), mention("Edward Quill", "c.md"), mention("Quill", "b.md")])
     assert ids(found)["b.md@0", "Quill"] == "quill"
 
 
-def test_mrs_elsewhere_is_not_the_only_bearer_if_that_is_a_man():
+def test_mrs_does_not_merge_with_a_man_of_that_surname():
     found = resolve([mention("Thomas Quill"), mention("Mrs. Quill", "b.md")])
     assert ids(found)["b.md@0", "Mrs. Quill"] == "mrs quill"
 
 
-def test_initials_and_middle_names_meet_in_a_document():
+def test_initials_and_omitted_middle_names_merge_within_a_document():
     found = resolve(
         [mention("John Robert Vane"), mention("J. R. Vane"), mention("John Vane"), mention("J. Vane")]
     )
     assert set(found.entity_of.values()) == {"john robert vane"}
 
 
-def test_initials_that_fit_two_people_fit_nobody():
+def test_initials_that_fit_two_people_are_not_merged():
     found = resolve([mention("John Vane"), mention("James Vane"), mention("J. Vane")])
-    assert len(set(found.entity_of.values())) == 3
+    assert n_entities(found) == 3
 
 
 def test_a_title_of_a_work_has_no_surname():
     found = resolve([mention("Mark of the Renegade", type=""), mention("Renegade")])
-    assert len(set(found.entity_of.values())) == 2
+    assert n_entities(found) == 2
 
 
-def test_acronyms_meet_their_name_in_the_document():
+def test_an_acronym_merges_with_its_long_form_within_a_document():
     found = resolve(
         [
             mention("Bergen Tide Society", type="organization", text="The Bergen Tide Society (BTS) met."),
@@ -126,25 +130,25 @@ def test_acronyms_meet_their_name_in_the_document():
     assert ids(found)["b.md@0", "BTS"] == "bts"
 
 
-def test_two_letters_are_an_acronym_only_if_the_text_says_so():
-    said = [
+def test_two_letters_are_an_acronym_only_if_the_text_has_it_in_brackets():
+    in_brackets = [
         mention("Harbour Board", type="organization", text="The Harbour Board (HB) met."),
         mention("HB", type="organization"),
     ]
-    unsaid = [mention("Harbour Board", type="organization"), mention("HB", type="organization")]
-    assert len(set(resolve(said).entity_of.values())) == 1
-    assert len(set(resolve(unsaid).entity_of.values())) == 2
+    without = [mention("Harbour Board", type="organization"), mention("HB", type="organization")]
+    assert n_entities(resolve(in_brackets)) == 1
+    assert n_entities(resolve(without)) == 2
 
 
-# --- namesakes
+# --- disambiguation
 
 
-def namesakes(first: str, second: str, *more: Mention) -> Resolution:
+def one_name(first: str, second: str, *more: Mention) -> Resolution:
     return resolve([mention("Thomas Quill", "a.md", first), mention("Thomas Quill", "b.md", second), *more])
 
 
-def test_other_trades_in_other_company_are_other_people():
-    found = namesakes(
+def test_different_occupations_in_different_contexts_split_a_name():
+    found = one_name(
         "Thomas Quill, the harbour-master, signed.",
         "Thomas Quill, photographer, showed plates.",
         mention("Edda Lind", "a.md"),
@@ -156,8 +160,8 @@ def test_other_trades_in_other_company_are_other_people():
     assert "photographer" in kept.reason
 
 
-def test_other_trades_in_the_same_company_are_one_career():
-    found = namesakes(
+def test_different_occupations_in_one_context_do_not_split_a_name():
+    found = one_name(
         "Thomas Quill, the pilot, signed.",
         "Thomas Quill, the harbour-master, signed.",
         mention("Edda Lind", "a.md"),
@@ -167,20 +171,20 @@ def test_other_trades_in_the_same_company_are_one_career():
     assert same(found, ("a.md", "Thomas Quill"), ("b.md", "Thomas Quill"))
 
 
-def test_without_evidence_names_meet():
-    found = namesakes("Thomas Quill, the harbour-master, signed.", "They saw Thomas Quill.")
+def test_a_name_without_conflicting_attributes_is_one_entity():
+    found = one_name("Thomas Quill, the harbour-master, signed.", "They saw Thomas Quill.")
     assert set(found.entity_of.values()) == {"thomas quill"}
     assert found.splits == ()
 
 
-def test_years_of_birth_keep_people_apart():
-    found = namesakes("Thomas Quill (1801–1860) sailed.", "Thomas Quill (1845–1911) painted.")
+def test_different_years_of_birth_split_a_name():
+    found = one_name("Thomas Quill (1801–1860) sailed.", "Thomas Quill (1845–1911) painted.")
     assert set(found.entity_of.values()) == {"thomas quill (born 1801)", "thomas quill (born 1845)"}
 
 
 def test_the_elder_and_the_younger_are_two():
-    found = namesakes("Thomas Quill the elder died.", "Thomas Quill the younger wrote.")
-    assert len(set(found.entity_of.values())) == 2
+    found = one_name("Thomas Quill the elder died.", "Thomas Quill the younger wrote.")
+    assert n_entities(found) == 2
 
 
 def test_junior_and_senior_in_the_name_are_two():
@@ -190,7 +194,7 @@ def test_junior_and_senior_in_the_name_are_two():
 
 def test_a_captain_and_a_reverend_are_two():
     found = resolve([mention("Captain Thomas Quill"), mention("Reverend Thomas Quill", "b.md")])
-    assert len(set(found.entity_of.values())) == 2
+    assert n_entities(found) == 2
 
 
 def test_a_mayor_who_was_a_captain_is_one():
@@ -212,20 +216,20 @@ def test_a_ship_is_not_the_woman_it_is_named_after():
     )
 
 
-def test_namesakes_inside_one_document_are_parted_by_window():
+def test_a_name_is_split_within_one_document():
     found = resolve(
         [
             mention("Anna Vane", "a.md", "Anna Vane, the teacher, came."),
             mention("Anna Vane", "a.md", "The schooner Anna Vane left.", window=1),
         ]
     )
-    assert len(set(found.entity_of.values())) == 2
+    assert n_entities(found) == 2
 
 
-# --- spellings
+# --- spelling variants
 
 
-def test_hyphens_accents_and_plurals_meet():
+def test_hyphens_and_plurals_are_spelling_variants():
     found = resolve(
         [
             mention("counting-house", type="concept"),
@@ -234,11 +238,11 @@ def test_hyphens_accents_and_plurals_meet():
             mention("lighthouse", "b.md", type="concept"),
         ]
     )
-    assert len(set(found.entity_of.values())) == 2
+    assert n_entities(found) == 2
     assert {m.rule for m in found.merges} == {"spelling"}
 
 
-def test_numbers_that_differ_never_meet():
+def test_names_with_different_numbers_never_merge():
     rows = [
         ("Henry IV", "person"),
         ("Henry V", "person"),
@@ -247,24 +251,24 @@ def test_numbers_that_differ_never_meet():
     ]
     rows += [("Section 1-2", "concept"), ("Section 12", "concept"), ("1920s", "date"), ("1920", "date")]
     found = resolve([mention(name, type=kind) for name, kind in rows], embed=all_alike)
-    assert len(set(found.entity_of.values())) == len(rows)
+    assert n_entities(found) == len(rows)
 
 
-def test_a_slip_of_the_pen_meets_in_the_same_company():
-    together = [mention("Ebenezer Fezziwigg"), mention("Ebenezer Fezziwig", "b.md")]
-    company = [mention("Dick Wilkins"), mention("Dick Wilkins", "b.md")]
+def test_names_one_edit_apart_merge_only_with_a_shared_context_name():
+    variants = [mention("Ebenezer Fezziwigg"), mention("Ebenezer Fezziwig", "b.md")]
+    context = [mention("Dick Wilkins"), mention("Dick Wilkins", "b.md")]
     others = [mention(f"Other Person{c}", f"{c}.md") for c in "defghijklmnopqrstuvw"]
     assert same(
-        resolve(together + company + others), ("a.md", "Ebenezer Fezziwigg"), ("b.md", "Ebenezer Fezziwig")
+        resolve(variants + context + others), ("a.md", "Ebenezer Fezziwigg"), ("b.md", "Ebenezer Fezziwig")
     )
-    assert not same(resolve(together), ("a.md", "Ebenezer Fezziwigg"), ("b.md", "Ebenezer Fezziwig"))
+    assert not same(resolve(variants), ("a.md", "Ebenezer Fezziwigg"), ("b.md", "Ebenezer Fezziwig"))
 
 
 def all_alike(names):
     return np.ones((len(names), 1), dtype=np.float32)
 
 
-def test_vectors_and_letters_must_both_agree():
+def test_the_embedding_rule_needs_similar_spelling_and_similar_vectors():
     rows = [mention("Meridian Telegraph Company", type="organization")]
     rows += [mention("Meridian Telegraf Company", "b.md", type="organization")]
     rows += [
@@ -275,42 +279,45 @@ def test_vectors_and_letters_must_both_agree():
     assert same(found, ("a.md", "Meridian Telegraph Company"), ("b.md", "Meridian Telegraf Company"))
     assert not same(found, ("a.md", "Northern Bank"), ("b.md", "Southern Bank"))
     assert {m.rule for m in found.merges} == {"embedding"}
-    assert len(set(resolve(rows).entity_of.values())) == 4
+    assert n_entities(resolve(rows)) == 4
 
 
-def test_types_that_differ_do_not_meet_by_spelling():
+def test_names_of_different_types_are_not_spelling_variants():
     rows = [
         mention("Meridian Telegraph", type="organization"),
         mention("Meridian Telegraf", "b.md", type="place"),
     ]
-    assert len(set(resolve(rows, embed=all_alike).entity_of.values())) == 2
+    assert n_entities(resolve(rows, embed=all_alike)) == 2
 
 
-# --- the user decides
+# --- constraints
 
 
-def test_the_user_parts_namesakes_by_document():
+def test_a_cannot_link_constraint_splits_a_name_by_document():
     rows = [mention("Thomas Quill"), mention("Thomas Quill", "b.md"), mention("Thomas Quill", "c.md")]
     found = resolve(rows, cannot_link=frozenset({("Thomas Quill @ a.md", "Thomas Quill @ b.md")}))
-    assert len(set(found.entity_of.values())) == 2
+    assert n_entities(found) == 2
     assert found.splits[0].reason == "constraint of the user"
 
 
-def test_the_user_undoes_an_alias_and_a_spelling():
+def test_a_cannot_link_constraint_prevents_an_alias_and_a_spelling_variant():
     rows = [mention("Thomas Quill"), mention("Quill")]
-    assert len(set(resolve(rows, cannot_link=frozenset({("Quill", "Thomas Quill")})).entity_of.values())) == 2
+    assert n_entities(resolve(rows, cannot_link=frozenset({("Quill", "Thomas Quill")}))) == 2
     rows = [mention("lighthouse", type="concept"), mention("lighthouses", type="concept")]
-    assert len(set(resolve(rows, cannot_link=frozenset({("lighthouse", "lighthouses")})).entity_of.values())) == 2
+    assert (
+        len(set(resolve(rows, cannot_link=frozenset({("lighthouse", "lighthouses")})).entity_of.values()))
+        == 2
+    )
 
 
-def test_the_user_joins_names_and_namesakes_by_id():
+def test_a_must_link_constraint_merges_by_name_and_by_id():
     rows = [mention("Old Nick", type=""), mention("Thomas Quill", "b.md")]
     found = resolve(rows, must_link=frozenset({("Old Nick", "Thomas Quill")}))
-    assert len(set(found.entity_of.values())) == 1
+    assert n_entities(found) == 1
     assert {m.rule for m in found.merges} == {"user"}
     rows = [mention("Thomas Quill Jr."), mention("Thomas Quill Sr.", "b.md")]
     pair = ("thomas quill (the elder)", "thomas quill (the younger)")
-    assert len(set(resolve(rows, must_link=frozenset({pair})).entity_of.values())) == 1
+    assert n_entities(resolve(rows, must_link=frozenset({pair}))) == 1
 
 
 # --- properties
@@ -348,9 +355,12 @@ MENTIONS = st.builds(
 def test_the_order_of_mentions_does_not_matter(mentions: list[Mention], rng: random.Random):
     mixed = mentions[:]
     rng.shuffle(mixed)
-    decisions = {"cannot_link": frozenset({("Quill", "Thomas Quill")}), "must_link": frozenset({("BTS", "Halcyon")})}
+    constraints = {
+        "cannot_link": frozenset({("Quill", "Thomas Quill")}),
+        "must_link": frozenset({("BTS", "Halcyon")}),
+    }
     assert resolve(mentions) == resolve(mixed)
-    assert resolve(mentions, embed=all_alike, **decisions) == resolve(mixed, embed=all_alike, **decisions)
+    assert resolve(mentions, embed=all_alike, **constraints) == resolve(mixed, embed=all_alike, **constraints)
 
 
 @settings(max_examples=100, deadline=None)
@@ -364,7 +374,7 @@ def test_every_mention_has_an_entity_and_every_merge_is_of_one(mentions: list[Me
     assert all(set(a.entities) <= entities and len(a.entities) > 1 for a in found.splits)
 
 
-def test_nothing_gives_nothing():
+def test_no_mentions_give_no_entities():
     assert resolve([]) == Resolution(entity_of={}, merges=(), splits=())
 
 
@@ -389,7 +399,7 @@ def test_cost_grows_with_the_number_of_mentions():
 
 
 def test_a_widow_and_a_miss_of_one_name_are_two():
-    found = namesakes(
+    found = one_name(
         "I, Patience Orme, widow of Elias, set this down.".replace("Patience Orme", "Thomas Quill"), "x"
     )
     assert found.splits == ()
@@ -397,37 +407,37 @@ def test_a_widow_and_a_miss_of_one_name_are_two():
         mention("Patience Orme", "a.md", "I, Patience Orme, widow of Elias Orme, set this down."),
         mention("Miss Patience Orme", "b.md", "Miss Patience Orme was appointed."),
     ]
-    assert len(set(resolve(rows).entity_of.values())) == 2
+    assert n_entities(resolve(rows)) == 2
 
 
-def test_where_the_text_knows_of_namesakes_an_office_parts_them():
+def test_an_office_splits_a_name_where_the_text_mentions_a_namesake():
     keeper = mention("Silas Threave", "a.md", "The keeper Silas Threave saw it.")
     alderman = mention("Alderman Silas Threave", "b.md", "Alderman Silas Threave died.")
     letter = mention(
         "Silas Threave", "c.md", "It was meant for the other Silas Threave, the keeper of the light."
     )
-    assert len(set(resolve([keeper, alderman]).entity_of.values())) == 1
+    assert n_entities(resolve([keeper, alderman])) == 1
     found = resolve([keeper, alderman, letter])
     assert same(found, ("a.md", "Silas Threave"), ("c.md", "Silas Threave"))
     assert not same(found, ("a.md", "Silas Threave"), ("b.md", "Alderman Silas Threave"))
 
 
-def test_a_chairman_who_is_a_merchant_is_one():
-    found = namesakes("Thomas Quill, chairman of the Trust, spoke.", "Thomas Quill, merchant, signed.")
+def test_an_office_and_a_trade_do_not_split_a_name():
+    found = one_name("Thomas Quill, chairman of the Trust, spoke.", "Thomas Quill, merchant, signed.")
     assert set(found.entity_of.values()) == {"thomas quill"}
 
 
-def test_a_lower_case_junior_after_the_name_tells_the_younger():
-    found = namesakes("Thomas Quill junior, coxswain, rowed.", "Thomas Quill senior watched.")
-    assert len(set(found.entity_of.values())) == 2
+def test_a_lower_case_suffix_after_the_name_counts():
+    found = one_name("Thomas Quill junior, coxswain, rowed.", "Thomas Quill senior watched.")
+    assert n_entities(found) == 2
 
 
-def test_a_firm_or_an_office_is_no_bearer_of_a_surname():
+def test_a_firm_or_an_office_does_not_have_a_surname():
     rows = [mention("Messrs. Lodd"), mention("Lodd"), mention("Town Clerk"), mention("Clerk")]
     assert set(resolve(rows).entity_of.values()) >= {"lodd", "clerk"}
 
 
-def test_names_one_letter_apart_are_found_as_if_all_pairs_were_compared():
+def test_blocking_finds_all_pairs_one_edit_apart():
     chance = random.Random(7)
     names = set()
     for word in ("ebenezer", "fezziwig", "harbour", "skerrylight"):

@@ -19,13 +19,13 @@ from typing import Any
 import numpy as np
 
 from polygraph.arrays import Table, TableBuilder
-from polygraph.columnar import Qualities
 from polygraph.errors import IndexUnreadable
 from polygraph.extract.resolution import document_features
 from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.records import Mention
 from polygraph.graph.merge.rows import RowTables, read_rows
-from polygraph.graph.reports.sentence_quality import pieces, quality
+from polygraph.graph.reports.sentence_quality import quality, split_sentences
+from polygraph.graph.reports.sentence_table import Qualities
 from polygraph.records import Extraction, digest
 from polygraph.store.connection import Connection, Row
 from polygraph.store.database import ROWS
@@ -135,7 +135,7 @@ class RowCache:
 
     def _quality(self, text: str) -> float | None:
         """Return the quality of a text that is one tidy sentence; others are judged sentence by sentence."""
-        return quality(text, self._language) if pieces(text, self._language) == [text] else None
+        return quality(text, self._language) if split_sentences(text, self._language) == [text] else None
 
     def features(self) -> tuple[list[str], Table]:
         """Return the ids of all documents, ascending, and the features of their names."""
@@ -180,7 +180,7 @@ def known_qualities(store: Store, cannot_link: frozenset[tuple[str, str]], langu
         found = np.fromiter(cache.qualities(), dtype=[("hash", np.int64), ("quality", np.float64)])
     finally:
         cache.close()
-    return Qualities(found["hash"].view(np.uint64), found["quality"])
+    return found["hash"], found["quality"]
 
 
 def _mentions(document: str, extractions: Sequence[Extraction]) -> Iterator[Mention]:

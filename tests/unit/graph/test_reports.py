@@ -10,14 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polygraph.columnar import Qualities, text_hash
+from polygraph.arrays import text_hash
 from polygraph.errors import BudgetReached, RequestsWaiting, UnusableReply
 from polygraph.graph.communities import communities
 from polygraph.graph.merge.view import GraphView
-from polygraph.graph.reports.context import Materials
-from polygraph.graph.reports.extractive import title_entities
+from polygraph.graph.reports.context import ContextBuilder
 from polygraph.graph.reports.members import Members
-from polygraph.graph.reports.sentence_quality import LEGAL_NOTICE, pieces, quality
+from polygraph.graph.reports.sentence_quality import LEGAL_NOTICE, quality, split_sentences
+from polygraph.graph.reports.titles import title_entities
 from polygraph.graph.reports.write import write_reports
 from polygraph.models import Calls, Models
 from polygraph.models.batch.jobs import BatchOptions
@@ -158,7 +158,7 @@ def test_a_report_rests_only_on_the_chunks_of_its_sentences():
     assert found.chunks == ("d:0",)
 
 
-def test_repetitions_are_told_once():
+def test_a_repetition_is_left_out():
     texts = [
         "The barque Constancy struck the Harrow rocks on the morning of the 14th.",
         "On the morning of the 14th the barque Constancy struck the Harrow rocks.",
@@ -170,7 +170,7 @@ def test_repetitions_are_told_once():
     assert "inquiry" in found.text
 
 
-def test_a_legal_notice_neither_speaks_for_a_group_nor_is_rated_high():
+def test_a_legal_notice_is_no_summary_and_not_rated_high():
     notice = "Vane Press and Orme Press reserve copyright; all rights reserved under the licence."
     view = view_of(
         [entity("Vane", "d:0"), entity("Orme", "d:0"), entity("X", "d:5"), entity("Y", "d:5")],
@@ -219,7 +219,7 @@ def test_length_is_bounded_whatever_the_descriptions():
     assert found.summary.endswith("…")
 
 
-def test_where_nothing_is_described_the_passages_speak():
+def test_where_nothing_is_described_sentences_come_from_the_passages():
     view = view_of(
         [entity("Vane", "d:0"), entity("Orme", "d:0", "d:1")], [relation("Vane", "Orme", chunks=("d:0",))]
     )
@@ -234,7 +234,7 @@ def test_where_nothing_is_described_the_passages_speak():
     assert found.chunks == ("d:0",)
 
 
-def test_where_there_is_no_sentence_at_all_the_names_are_told():
+def test_where_there_is_no_sentence_at_all_the_names_are_listed():
     view = view_of(
         [entity("Vane", "d:0"), entity("Orme", "d:0")], [relation("Vane", "Orme", chunks=("d:0",))]
     )
@@ -252,9 +252,9 @@ def test_text_in_other_scripts_is_reported_too():
 
 def test_titles_prefer_names_and_do_not_repeat_themselves():
     members = [entity(name, "d:0") for name in ("old friend", "Orme", "Miss Orme", "Vane", "Sallowmouth")]
-    worth = {"old friend": 5.0, "orme": 4.0, "miss orme": 3.5, "vane": 3.0, "sallowmouth": 0.5}
-    assert [e.name for e in title_entities(members, worth)] == ["Orme", "Vane", "old friend"]
-    assert [e.name for e in title_entities([members[1], members[4]], worth)] == ["Orme", "Sallowmouth"]
+    importance = {"old friend": 5.0, "orme": 4.0, "miss orme": 3.5, "vane": 3.0, "sallowmouth": 0.5}
+    assert [e.name for e in title_entities(members, importance)] == ["Orme", "Vane", "old friend"]
+    assert [e.name for e in title_entities([members[1], members[4]], importance)] == ["Orme", "Sallowmouth"]
     assert title_entities([], {}) == []
 
 
@@ -311,25 +311,25 @@ def test_weight_is_the_share_of_the_largest_number_of_chunks():
         ),
     ],
 )
-def test_what_reads_badly_is_judged_worse(better, worse):
+def test_what_reads_badly_has_a_lower_quality(better, worse):
     assert quality(better) > quality(worse)
 
 
-def test_only_legal_notices_fall_below_their_mark():
+def test_only_legal_notices_fall_below_their_bound():
     for text in ("x", "1 2 3", "A", "(“", "the licence of the inn was renewed"):
         assert quality(text) >= LEGAL_NOTICE
     assert quality("This work is provided under a licence without warranty.") < LEGAL_NOTICE
 
 
-# --- what a model is given ----------------------------------------------------------------------
+# --- the context of a model's report ----------------------------------------------------------------------
 
 
-def material(tokens=5000, view=HARBOUR, tree=(ALL,), reports=None):
-    return Materials(Members(tree, view), no_chunks, tokens).of(tree[0], reports or {})
+def context(tokens=5000, view=HARBOUR, tree=(ALL,), reports=None):
+    return ContextBuilder(Members(tree, view), no_chunks, tokens).build(tree[0], reports or {})
 
 
-def test_the_material_holds_every_relation_with_its_ends_and_sources():
-    found = material()
+def test_the_context_holds_every_relation_with_its_ends_and_sources():
+    found = context()
     lines = found.text.splitlines()
     assert sum(line.startswith("Relation") for line in lines) == 3
     assert sum(line.startswith("Entity") for line in lines) == 4
@@ -348,18 +348,18 @@ def test_an_end_stands_before_its_relation_and_the_best_connected_come_first():
         [entity("A", "d:0", degree=1), entity("B", "d:0", degree=9), entity("C", "d:0", degree=5)],
         [relation("A", "B", ("A knew B.", "d:0")), relation("B", "C", ("B knew C.", "d:0"))],
     )
-    lines = material(view=view, tree=(community("0-x", "A", "B", "C"),)).text.splitlines()
+    lines = context(view=view, tree=(community("0-x", "A", "B", "C"),)).text.splitlines()
     assert [line.split(":")[0] for line in lines] == [
         "Entity B (person)", "Entity C (person)", "Relation B – C", "Entity A (person)", "Relation A – B",
     ]  # fmt: skip
 
 
-def test_a_sentence_is_given_once_and_brackets_of_the_text_do_not_pass_for_ours():
+def test_a_sentence_is_shown_once_and_brackets_in_the_text_are_not_taken_for_sources():
     said = ("Both met in Riga [12] that year.", "d:0")
     view = view_of(
         [entity("A", "d:0", said=[said]), entity("B", "d:0", said=[said])], [relation("A", "B", said)]
     )
-    text = material(view=view, tree=(community("0-x", "A", "B"),)).text
+    text = context(view=view, tree=(community("0-x", "A", "B"),)).text
     assert text.count("Both met in Riga (12) that year. [1]") == 1
 
 
@@ -385,13 +385,13 @@ def big_world():
     return view, (top, *parts)
 
 
-def test_the_largest_part_is_replaced_by_its_report_when_there_is_no_room():
+def test_the_largest_part_is_replaced_by_its_report_when_the_context_is_too_long():
     view, tree = big_world()
     done = {r.community: r for r in write_reports(tree[1:], view, no_chunks, None)}
-    whole = material(view=view, tree=tree)
+    whole = context(view=view, tree=tree)
     assert "Briefing" not in whole.text
     assert whole.text.count("Relation") == 49
-    less = material(tokens=700, view=view, tree=tree, reports=done)
+    less = context(tokens=700, view=view, tree=tree, reports=done)
     assert count_tokens(less.text) <= 700
     assert less.text.count("Briefing on a part of the group") == 1
     assert done["1-l"].title in less.text
@@ -401,9 +401,9 @@ def test_the_largest_part_is_replaced_by_its_report_when_there_is_no_room():
     assert less.n_left_out == 0
 
 
-def test_what_finds_no_room_is_left_out_from_the_end_and_counted():
+def test_what_does_not_fit_is_left_out_from_the_end_and_counted():
     view, tree = big_world()
-    found = material(tokens=300, view=view, tree=tree)
+    found = context(tokens=300, view=view, tree=tree)
     assert count_tokens(found.text) <= 300
     shown = sum(line.startswith(("Entity", "Relation")) for line in found.text.splitlines())
     assert found.n_left_out == 50 + 49 - shown
@@ -416,7 +416,7 @@ def test_what_finds_no_room_is_left_out_from_the_end_and_counted():
 def test_a_models_report_carries_the_chunks_that_it_names():
     models = models_of(reply())
     (found,) = write_reports([ALL], HARBOUR, no_chunks, models)
-    numbered = material().sources
+    numbered = context().sources
     assert found.title == "The Observatory"
     assert found.summary == "Vane governed it and Orme computed there."
     assert found.findings[0].summary == "Orme came in 1879."
@@ -478,7 +478,7 @@ def test_parts_are_reported_before_the_whole():
 
 
 @pytest.mark.parametrize(("tokens", "rounds"), [(1300, [2, 1]), (8000, [3])])
-def test_by_batch_only_a_report_that_is_told_by_others_waits_for_them(tmp_path, tokens, rounds):
+def test_by_batch_only_a_report_that_shows_others_waits_for_them(tmp_path, tokens, rounds):
     view, tree = big_world()
     written = []
 
@@ -580,7 +580,7 @@ def test_what_was_kept_before_the_budget_ran_out_is_kept():
 
 
 @pytest.mark.parametrize("with_model", [True, False])
-def test_progress_is_told_for_every_community(with_model):
+def test_progress_is_reported_for_every_community(with_model):
     view, tree = big_world()
     seen = []
     write_reports(tree, view, no_chunks, models_of(reply()) if with_model else None, on_done=seen.append)
@@ -651,7 +651,7 @@ def test_replies_that_differ_in_form_are_read(text, findings, rating):
 @pytest.mark.parametrize(
     "text", ["", "No.", "[]", "{}", '{"title": "T"}', '{"points": [{"description": "x"}]}', "7"]
 )
-def test_what_is_no_report_is_refused_with_a_reason(text):
+def test_a_reply_that_is_no_report_is_refused_with_a_reason(text):
     with pytest.raises(UnusableReply, match=r"must be one JSON object|lacks"):
         task.parse_report(text)
 
@@ -736,7 +736,7 @@ def test_reports_do_not_depend_on_the_order_of_the_communities(carol):
     assert forward == backward
 
 
-def test_what_is_known_of_texts_changes_no_report():
+def test_known_qualities_change_no_report():
     """Quality is read once with a document; reports that judge texts themselves must be the same."""
 
     texts = ["The Halcyon struck the Grey Reef in March.", "* a list of  lamps", "One. Two men left the bay."]
@@ -748,10 +748,10 @@ def test_what_is_known_of_texts_changes_no_report():
     )
     found = [Community(id="0-x", level=0, parent="", entities=("a", "b", "c"), chunks=("a:0",))]
     view = GraphView(entities=entities, relations=())
-    (text,) = (t for t in texts if pieces(t, "en") == [t])
-    hashes = np.array([text_hash(text)], dtype=np.uint64)
+    (text,) = (t for t in texts if split_sentences(t, "en") == [t])
+    hashes = np.array([text_hash(text)])
     plain = write_reports(found, view, lambda _: {}, None)
-    known = Qualities(hashes, np.array([quality(text, "en")]))
+    known = (hashes, np.array([quality(text, "en")]))
     assert write_reports(found, view, lambda _: {}, None, qualities=known) == plain
-    worse = write_reports(found, view, lambda _: {}, None, qualities=Qualities(hashes, np.array([0.001])))
+    worse = write_reports(found, view, lambda _: {}, None, qualities=(hashes, np.array([0.001])))
     assert worse != plain

@@ -1,4 +1,4 @@
-"""Members and sentences weighed by arrays, against the same reckoned one by one."""
+"""Members and sentences scored by arrays, compared with the same computed one by one."""
 
 import random
 from itertools import pairwise
@@ -7,16 +7,14 @@ from math import sqrt
 import numpy as np
 import pytest
 
-from polygraph.columnar import gather as aside
 from polygraph.graph.merge.view import GraphView
-from polygraph.graph.reports import extractive as extracts
-from polygraph.graph.reports import members as members_module
-from polygraph.graph.reports import scoring as weighing
-from polygraph.graph.reports.extractive import Extracts, _repeats, _telling_words
+from polygraph.graph.reports import extractive, members, scoring
+from polygraph.graph.reports.extractive import ExtractiveWriter
 from polygraph.graph.reports.members import Members
-from polygraph.graph.reports.scoring import weigh
-from polygraph.graph.reports.sentence_quality import LEGAL_NOTICE, quality, shown
-from polygraph.graph.reports.sentence_table import Told
+from polygraph.graph.reports.scoring import score_communities
+from polygraph.graph.reports.selection import repeats, salient_words
+from polygraph.graph.reports.sentence_quality import LEGAL_NOTICE, end_sentence, quality
+from polygraph.graph.reports.sentence_table import SentenceTable
 from polygraph.graph.reports.write import extractive_reports, write_reports
 from polygraph.records import Community, Description, Entity, Relation
 
@@ -37,7 +35,7 @@ VERBS = ("met", "paid", "blamed", "wrote to", "and", "saw")
 
 
 def world(seed):
-    """A small graph with sentences that name several, repeat each other or read badly."""
+    """A small graph with sentences that name several entities, repeat each other or read badly."""
     chance = random.Random(seed)
     names = [f"n{i:02}" for i in range(chance.randint(2, 14))]
     texts = []
@@ -88,11 +86,16 @@ def world(seed):
     return GraphView(entities=entities, relations=relations), found
 
 
+def table_of(view, found):
+    graph = Members(found, view)
+    return graph, SentenceTable(view, graph.sources, graph.targets, language="en")
+
+
 def inside(view, community):
     return [r for r in view.relations if {r.source, r.target} <= set(community.entities)]
 
 
-def worths(view, community):
+def importance_of(view, community):
     by_id = {entity.id: entity for entity in view.entities}
     joined = inside(view, community)
     if not joined:
@@ -113,19 +116,19 @@ def sentences(view):
     return first, names
 
 
-def chosen(view, community, told):
-    """The sentences of a report as its definition has them: the best first, each time of all."""
+def chosen(view, community, table):
+    """The sentences of a report by its definition: each time the best of all."""
     first, names = sentences(view)
-    number = {told.text(i): i for i in range(len(told.quality))}
-    worth = worths(view, community)
-    members = [e for e in view.entities if e.id in community.entities]
-    texts = {d.text for item in (*members, *inside(view, community)) for d in item.descriptions}
-    picked, spoken = [], set()
+    number = {table.text(i): i for i in range(len(table))}
+    importance = importance_of(view, community)
+    entities = [e for e in view.entities if e.id in community.entities]
+    texts = {d.text for item in (*entities, *inside(view, community)) for d in item.descriptions}
+    picked, named_before = [], set()
 
     def score(text):
-        value = told.quality[number[text]]
-        its = names[text] & worth.keys()
-        best = sorted(worth[e] * (0.25 if e in spoken else 1.0) for e in its)[-3:]
+        value = table.quality[number[text]]
+        its = names[text] & importance.keys()
+        best = sorted(importance[e] * (0.25 if e in named_before else 1.0) for e in its)[-3:]
         focus = 0.5 + 0.5 * len(its) / len(names[text])
         return value * sqrt(value) * focus * (1.25 if len(its) > 1 else 1.0) * sum(best)
 
@@ -137,115 +140,82 @@ def chosen(view, community, told):
         best = min(texts, key=lambda text: (-score(text), place(text)))
         texts.remove(best)
         if picked:
-            least = 0.25 if told.quality[number[picked[0]]] >= LEGAL_NOTICE else 0.0
-            words = _telling_words(best)
-            if told.quality[number[best]] < least or _repeats(words, [_telling_words(t) for t in picked]):
+            least = 0.25 if table.quality[number[picked[0]]] >= LEGAL_NOTICE else 0.0
+            words = salient_words(best)
+            if table.quality[number[best]] < least or repeats(words, [salient_words(t) for t in picked]):
                 continue
         picked.append(best)
-        spoken |= names[best]
+        named_before |= names[best]
     return picked
 
 
-@pytest.mark.parametrize("seeds", [range(50), pytest.param(range(50, 1000), marks=pytest.mark.slow)])
-def test_reports_say_what_their_definition_chooses(seeds):
+@pytest.mark.parametrize("seeds", [range(150), pytest.param(range(150, 1000), marks=pytest.mark.slow)])
+def test_reports_consist_of_the_sentences_that_their_definition_chooses(seeds):
     for seed in seeds:
         view, found = world(seed)
-        told, members = Told(view, "en"), Members(found, view)
-        extracts = list(Extracts(members, told, lambda _: {}, "en").of(found))
-        for community, extract in zip(found, extracts, strict=True):
-            wanted = chosen(view, community, told)
-            text = [extract.summary, *(f.summary for f in extract.findings)]
+        graph, table = table_of(view, found)
+        reports = list(ExtractiveWriter(graph, table, lambda _: {}, "en").write(found))
+        for community, report in zip(found, reports, strict=True):
+            wanted = chosen(view, community, table)
+            text = [report.summary, *(f.summary for f in report.findings)]
             if not wanted:
-                assert extract.summary.startswith("Mentioned"), seed
+                assert report.summary.startswith("Mentioned"), seed
                 continue
-            assert sum(len(part) for part in text) == sum(len(shown(t)) for t in wanted) + (
+            assert sum(len(part) for part in text) == sum(len(end_sentence(t)) for t in wanted) + (
                 len(wanted) - len(text)
             ), (seed, community.id)
             for sentence in wanted:
-                assert any(shown(sentence) in part for part in text), (seed, sentence)
+                assert any(end_sentence(sentence) in part for part in text), (seed, sentence)
 
 
 @pytest.mark.parametrize("seed", range(40))
-def test_members_weigh_what_their_relations_inside_weigh(seed):
+def test_members_are_as_important_as_their_relations_inside(seed):
     view, found = world(seed)
-    told, members = Told(view, "en"), Members(found, view)
+    graph, table = table_of(view, found)
     ids = [entity.id for entity in view.entities]
-    rows = [members.rows(community) for community in found]
-    together = list(weigh(rows, members, told))
-    assert together == [next(weigh([one], members, told)) for one in rows]
-    for community, weighed in zip(found, together, strict=True):
-        wanted = worths(view, community)
-        assert [ids[row] for row in weighed.rows] == list(community.entities)
-        assert weighed.worth == pytest.approx([wanted[e] for e in community.entities])
-        assert members.relations(community) == inside(view, community)
-        assert [e.id for e in members.entities(community)] == list(community.entities)
+    rows = [graph.rows(community) for community in found]
+    together = list(score_communities(rows, graph, table))
+    assert together == [next(score_communities([one], graph, table)) for one in rows]
+    for community, scored in zip(found, together, strict=True):
+        wanted = importance_of(view, community)
+        assert [ids[row] for row in scored.rows] == list(community.entities)
+        assert scored.importance == pytest.approx([wanted[e] for e in community.entities])
+        assert graph.relations(community) == inside(view, community)
+        assert [e.id for e in graph.entities(community)] == list(community.entities)
         volume = sum(
             r.weight * ((r.source in community.entities) + (r.target in community.entities))
             for r in view.relations
         )
-        assert members.volume(community) == pytest.approx(volume + len(community.entities))
-        scores = weighed.candidates.score
-        assert all(a >= b for a, b in pairwise(scores))
+        assert graph.volume(community) == pytest.approx(volume + len(community.entities))
+        assert all(a >= b for a, b in pairwise(scored.candidates.score))
 
 
-def unlike():
-    """Many sentences of which none repeats another."""
-    entities = tuple(
-        Entity(
-            id=f"n{i:02}",
-            name=f"N{i}",
-            type="",
-            aliases=(),
-            descriptions=(Description(f"Harbour{i} was lit by lamp{i} in March{i}.", f"a:{i}"),),
-            chunks=(f"a:{i}",),
-        )
-        for i in range(30)
-    )
-    ids = tuple(entity.id for entity in entities)
-    return GraphView(entities=entities, relations=()), [Community(id="0-x", level=0, parent="", entities=ids)]
-
-
-@pytest.mark.parametrize(("candidates", "enough"), [(3, False), (9, True)])
-def test_reports_do_not_depend_on_how_much_is_looked_at_at_once(candidates, enough, monkeypatch):
-    """Communities are weighed alone and in parts; with few candidates those left out are needed."""
-    worlds = [*(world(seed) for seed in range(60)), unlike()]
+def test_reports_do_not_depend_on_how_much_is_scored_at_once(monkeypatch):
+    worlds = [world(seed) for seed in range(60)]
 
     def reports():
         return [list(extractive_reports(found, view, lambda _: {})) for view, found in worlds]
 
     whole = reports()
-    for module, sizes in (
-        (aside, {"_WINDOW": 16, "_BLOCK": 2}),
-        (members_module, {"_BLOCK": 3}),
-        (weighing, {"_BLOCK": 2, "_SENTENCES": 3}),
-        (extracts, {"_BLOCK": 1, "_CANDIDATES": candidates}),
-    ):
-        for name, size in sizes.items():
-            monkeypatch.setattr(module, name, size)
-    choose, outcomes = extracts._choose, set()
-
-    def noted(candidates, *arguments):
-        picked = choose(candidates, *arguments)
-        outcomes.add((candidates.n_left_out > 0, picked is not None))
-        return picked
-
-    monkeypatch.setattr(extracts, "_choose", noted)
+    monkeypatch.setattr(extractive, "_BATCH", 1)
+    monkeypatch.setattr(scoring, "_SENTENCES", 3)
+    batches = members.batches
+    monkeypatch.setattr(members, "batches", lambda ends: batches(ends, 2))
     assert reports() == whole
-    assert outcomes == {(False, True), (True, False), *([(True, True)] if enough else [])}
 
 
-def test_members_that_the_graph_lacks_are_passed_over():
+def test_members_that_the_graph_lacks_are_left_out():
     view, _ = world(3)
     found = [Community(id="0-x", level=0, parent="", entities=("n00", "nobody"))]
-    members = Members(found, view)
-    assert members.rows(found[0]).tolist() == [0]
-    assert members.volume(found[0]) == members.strength[0] + 2.0
+    graph = Members(found, view)
+    assert graph.rows(found[0]).tolist() == [0]
+    assert graph.volume(found[0]) == graph.strength[0] + 2.0
     (report,) = write_reports(found, view, lambda _: {}, None)
     assert report.title
 
 
-class Once:
-    """A graph of which nothing but what is told can be read, and no record."""
+class WithoutRecords:
+    """A graph whose records cannot be read, only its edges and descriptions."""
 
     def __init__(self, view):
         self._view = view
@@ -263,7 +233,7 @@ def test_reports_without_a_model_read_no_record_and_come_one_after_the_other():
         Community(id="1-b", level=1, parent="0-0", entities=found[0].entities[1:]),
     ]
     seen = []
-    reports = extractive_reports([*found, *parts], Once(view), lambda _: {}, on_done=seen.append)
+    reports = extractive_reports([*found, *parts], WithoutRecords(view), lambda _: {}, on_done=seen.append)
     first = next(reports)
     assert seen == []
     rest = list(reports)
@@ -276,10 +246,10 @@ def test_reports_without_a_model_read_no_record_and_come_one_after_the_other():
 
 
 def test_the_texts_of_the_small_worlds_are_one_sentence_each():
-    """The reckoning above takes every text for one sentence."""
+    """The computation above takes every text for one sentence."""
     for seed in range(20):
-        view, _ = world(seed)
-        told = Told(view, "en")
-        texts = {told.text(i) for i in range(len(told.quality))}
-        assert texts == set(sentences(view)[0])
-        assert np.all(told.quality <= [quality(told.text(i)) for i in range(len(told.quality))])
+        view, found = world(seed)
+        _, table = table_of(view, found)
+        texts = [table.text(i) for i in range(len(table))]
+        assert set(texts) == set(sentences(view)[0])
+        assert np.all(table.quality <= [quality(text) for text in texts])

@@ -1,4 +1,4 @@
-"""What is told of entities and relations: each sentence once, with where it stands and whom it names."""
+"""The sentence table: each sentence once, with its chunk and the entities it is about."""
 
 import random
 from itertools import pairwise
@@ -6,12 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from polygraph.columnar import Qualities, text_hash
-from polygraph.columnar import gather as aside
+from polygraph.arrays import text_hash
 from polygraph.graph.merge.view import GraphView
-from polygraph.graph.reports import sentence_table as module
+from polygraph.graph.reports.members import Members
 from polygraph.graph.reports.sentence_quality import LEGAL_SHARE, quality
-from polygraph.graph.reports.sentence_table import Told
+from polygraph.graph.reports.sentence_table import SentenceTable
 from polygraph.records import Description, Entity, Relation
 from polygraph.store.database import SqliteStore
 
@@ -57,35 +56,50 @@ VIEW = GraphView(
 )
 
 
+def table_of(graph, qualities=None):
+    edges = Members([], graph)
+    return SentenceTable(graph, edges.sources, edges.targets, language="en", qualities=qualities)
+
+
+def texts_of(table):
+    return [table.text(i) for i in range(len(table))]
+
+
 def lists(ends, values):
     return [values[a:b].tolist() for a, b in pairwise(ends)]
 
 
-def test_a_sentence_is_one_however_often_it_is_told():
-    told = Told(VIEW, "en")
-    assert [told.text(i) for i in range(len(told.quality))] == [PILOT, REEF]
-    assert lists(told.entity_ends, told.said_of_entities) == [[0], [1, 0, 1], []]
-    assert lists(told.relation_ends, told.said_of_relations) == [[0], [1]]
-    assert told.quality.tolist() == [quality(PILOT), quality(REEF)]
+def test_a_sentence_is_one_however_many_descriptions_hold_it():
+    table = table_of(VIEW)
+    assert texts_of(table) == [PILOT, REEF]
+    assert lists(table.entity_offsets, table.entity_sentences) == [[0], [1, 0, 1], []]
+    assert lists(table.relation_offsets, table.relation_sentences) == [[0], [1]]
+    assert table.quality.tolist() == [quality(PILOT), quality(REEF)]
 
 
-def test_a_sentence_names_whom_it_is_told_of_and_stands_where_it_was_read_first():
-    told = Told(VIEW, "en")
-    assert list(told.chunks) == ["a:0", "a:10", "b:0", "b:1"]
-    assert [told.chunks[place] for place in told.chunk] == ["b:1", "a:10"]
+def test_a_sentence_is_about_the_items_it_describes_and_stands_where_it_was_read_first():
+    table = table_of(VIEW)
+    assert table.chunks == ["a:0", "a:9", "a:10", "b:0", "b:1"]
+    assert [table.chunks[chunk] for chunk in table.chunk] == ["b:1", "a:10"]
     # The pilot: the board and the Halcyon by themselves, the board and Tobin as ends of a relation.
-    assert lists(told.name_ends, told.named) == [[0, 1, 2], [1, 2]]
-    assert [told.chunks.named(told.chunks_of(i)) for i in range(3)] == [["b:1"], ["a:10", "b:0"], ["a:0"]]
-    assert told.n_chunks.tolist() == [1, 2, 1]
-    assert told.namely.tolist() == [1.0, 1.0, 0.4]
+    assert lists(table.name_offsets, table.named) == [[0, 1, 2], [1, 2]]
+    assert [[table.chunks[c] for c in table.chunks_of(i)] for i in range(3)] == [
+        ["b:1"],
+        ["a:10", "b:0"],
+        ["a:0"],
+    ]
+    assert table.n_chunks.tolist() == [1, 2, 1]
+    assert table.name_likeness.tolist() == [1.0, 1.0, 0.4]
 
 
-def test_what_is_known_of_a_description_is_not_judged_again_and_that_it_is_one_sentence_is_believed():
-    known = Qualities(np.array([text_hash(BOTH), 7], dtype=np.uint64), np.array([0.123, np.nan]))
-    told = Told(VIEW, "en", known)
-    assert [told.text(i) for i in range(len(told.quality))] == [PILOT, BOTH, REEF]
-    assert told.quality.tolist() == [quality(PILOT), 0.123, quality(REEF)]
-    assert np.isnan(known.of([7])).all()
+def test_a_description_of_known_quality_is_taken_for_one_sentence():
+    hashes = np.sort(np.array([text_hash(BOTH), 7]))
+    known = np.where(hashes == 7, 0.5, 0.123)
+    table = table_of(VIEW, (hashes, known))
+    assert texts_of(table) == [PILOT, BOTH, REEF]
+    assert table.quality.tolist() == [quality(PILOT), 0.123, quality(REEF)]
+    nothing_known = table_of(VIEW, (hashes[:0], known[:0]))
+    assert texts_of(nothing_known) == texts_of(table_of(VIEW))
 
 
 def test_sentences_among_legal_notices_count_as_such():
@@ -93,21 +107,19 @@ def test_sentences_among_legal_notices_count_as_such():
     view = GraphView(
         entities=(entity("x", *((text, "a:0") for text in (*legal, REEF)), (PILOT, "a:1")),), relations=()
     )
-    told = Told(view, "en")
-    assert told.quality.tolist() == pytest.approx(
+    assert table_of(view).quality.tolist() == pytest.approx(
         [quality(legal[0]), quality(legal[1]), quality(REEF) * LEGAL_SHARE, quality(PILOT)]
     )
     one = GraphView(entities=(entity("x", (legal[0], "a:0"), (REEF, "a:0")),), relations=())
-    assert Told(one, "en").quality.tolist() == [quality(legal[0]), quality(REEF)]
+    assert table_of(one).quality.tolist() == [quality(legal[0]), quality(REEF)]
 
 
-def test_an_empty_graph_tells_nothing():
-    told = Told(GraphView(entities=(), relations=()), "en")
-    assert len(told.quality) == len(told.named) == len(told.chunks) == 0
+def test_an_empty_graph_has_no_sentences():
+    table = table_of(GraphView(entities=(), relations=()))
+    assert len(table) == len(table.named) == len(table.chunks) == 0
 
 
-def test_what_is_told_does_not_depend_on_how_much_is_held_at_once(monkeypatch):
-    """Many texts, of one sentence or two, that come again and again; against what dictionaries say."""
+def test_many_descriptions_of_one_sentence_or_two_are_indexed_as_dictionaries_would():
     chance = random.Random(4)
     sentences = [f"Sentence number {i} tells of the harbour and its lamp." for i in range(60)]
     texts = [*sentences, *(f"{a} {b}" for a, b in zip(sentences[::2], sentences[3:], strict=False))]
@@ -121,46 +133,46 @@ def test_what_is_told_does_not_depend_on_how_much_is_held_at_once(monkeypatch):
     pairs = sorted({tuple(sorted(chance.sample(range(40), 2))) for _ in range(150)})
     relations = tuple(relation(f"e{a:02}", f"e{b:02}", *said()) for a, b in pairs)
     view = GraphView(entities=entities, relations=relations)
-    whole = Told(view, "en")
-    for name, size in (("_RECENT", 2), ("_GROWTH", 2), ("_DESCRIPTIONS", 3), ("_PAIRS", 5), ("_HELD", 3)):
-        monkeypatch.setattr(module, name, size)
-    for name, size in (("_WINDOW", 16), ("_BLOCK", 3)):
-        monkeypatch.setattr(aside, name, size)
-    parts = Told(view, "en")
-    # Known of some sentences, most of which are read first as parts of a longer text.
-    hashes = np.array([text_hash(text) for text in sentences[::2]], dtype=np.uint64)
-    known = Told(view, "en", Qualities(hashes, np.array([quality(text) for text in sentences[::2]])))
-    named = {}
+    table = table_of(view)
+    named, first = {}, {}
     for item in (*entities, *relations):
         ends = {int(end[1:]) for end in item.id.split(" | ")}
-        for sentence in (s for d in item.descriptions for s in sentences if s in d.text):
-            named.setdefault(sentence, set()).update(ends)
-    for told in (whole, parts, known):
-        spoken = [told.text(i) for i in range(len(told.quality))]
-        assert len(set(spoken)) == len(spoken)
-        found = zip(spoken, lists(told.name_ends, told.named), strict=True)
-        assert {text: tuple(own) for text, own in found} == {t: tuple(sorted(n)) for t, n in named.items()}
-    for name, value in vars(whole).items():
+        for description in item.descriptions:
+            for sentence in (s for s in sentences if s in description.text):
+                named.setdefault(sentence, set()).update(ends)
+                first.setdefault(sentence, description.chunk)
+    spoken = texts_of(table)
+    assert len(set(spoken)) == len(spoken)
+    found = zip(spoken, lists(table.name_offsets, table.named), strict=True)
+    assert {text: tuple(own) for text, own in found} == {t: tuple(sorted(n)) for t, n in named.items()}
+    assert {text: table.chunks[c] for text, c in zip(spoken, table.chunk, strict=True)} == first
+    # Qualities of some sentences, most of which are read first as parts of a longer text.
+    known = {text_hash(text): quality(text) for text in sentences[::2]}
+    hashes = np.array(sorted(known))
+    other = table_of(view, (hashes, np.array([known[key] for key in hashes.tolist()])))
+    assert texts_of(other) == spoken
+    for name, value in vars(table).items():
         if isinstance(value, np.ndarray):
-            assert np.array_equal(getattr(parts, name), value), name
-            assert np.array_equal(getattr(known, name), value), name
+            assert np.array_equal(getattr(other, name), value), name
 
 
-def test_the_tables_tell_what_the_records_tell(tmp_path):
+def test_a_stored_graph_has_the_sentences_of_its_records(tmp_path):
     store = SqliteStore(tmp_path / "index", mode="write")
     with store.transaction():
         store.graph.put(VIEW.entities, VIEW.relations, (), ())
-    rows, told, wanted = store.graph, Told(store.graph, "en"), Told(VIEW, "en")
+    rows, table, wanted = store.graph, table_of(store.graph), table_of(VIEW)
     for name, value in vars(wanted).items():
         if isinstance(value, np.ndarray):
-            assert np.array_equal(getattr(told, name), value), name
-    assert list(told.chunks) == list(wanted.chunks)
-    assert told.names == wanted.names
+            assert np.array_equal(getattr(table, name), value), name
+    assert table.chunks == wanted.chunks
+    assert table.names == wanted.names
     for i in range(3):
-        assert told.chunks_of(i).tolist() == wanted.chunks_of(i).tolist()
-    assert [told.text(i) for i in range(2)] == [wanted.text(i) for i in range(2)] == [PILOT, REEF]
+        assert table.chunks_of(i).tolist() == wanted.chunks_of(i).tolist()
+    assert texts_of(table) == texts_of(wanted) == [PILOT, REEF]
     assert rows.entity_ids() == VIEW.entity_ids()
     assert list(rows.edges()) == list(VIEW.edges()) == [(0, 2, 1.0), (1, 2, 2.5)]
-    assert rows.entities_by_row([2, 0]) == VIEW.entities_by_row([2, 0]) == [VIEW.entities[2], VIEW.entities[0]]
+    assert (
+        rows.entities_by_row([2, 0]) == VIEW.entities_by_row([2, 0]) == [VIEW.entities[2], VIEW.entities[0]]
+    )
     assert rows.relations_by_row([1]) == VIEW.relations_by_row([1]) == [VIEW.relations[1]]
     store.close()

@@ -1,38 +1,44 @@
-"""What a model is given to write a report from."""
+"""The context that a model is given to write a report from."""
 
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
-from polygraph.graph.merge.view import spread
 from polygraph.graph.reports.members import Members
-from polygraph.graph.reports.sentence_quality import cut
+from polygraph.graph.reports.sentence_quality import shorten
 from polygraph.records import Community, Description, Entity, Relation, Report
 from polygraph.text.tokens import count_tokens
 
+T = TypeVar("T")
+
 _BRACKET = re.compile(r"\[(\d[\d\s,;–-]{0,40})\]")
-_MAX_SAID = 8
-"""Descriptions of one entity or relation; an entity that is everywhere would fill the material alone."""
-_MAX_TEXT = 1_200  # characters of one description
-_MAX_PASSAGE = 4_000  # characters of one passage
-_MAX_PREDICATES = 3  # of one relation
-_NOTE = 24  # tokens for the last line
+_MAX_DESCRIPTIONS = 8
+"""Descriptions of one entity or relation; an entity that is everywhere would fill the context alone."""
+_MAX_DESCRIPTION = 1_200
+"""Characters of one description."""
+_MAX_PASSAGE = 4_000
+"""Characters of one passage."""
+_MAX_PREDICATES = 3
+"""Predicates of one relation."""
+_LAST_LINE = 24
+"""Tokens of the line that counts what is left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class ReportContext:
     """A text with numbered sources."""
 
     text: str
     sources: tuple[tuple[str, ...], ...]
-    """Chunks behind ``[n]`` at index ``n - 1``; a briefing on a part of the community rests on several."""
+    """Chunks behind ``[n]`` at index ``n - 1``; a report on a part of the community rests on several."""
     n_left_out: int = 0
-    """Entities, relations and passages for which there was no room."""
+    """Entities, relations and passages that did not fit."""
 
 
-class Materials:
-    """Writes down what is known of communities."""
+class ContextBuilder:
+    """Writes the contexts of communities."""
 
     def __init__(
         self, members: Members, chunk_text: Callable[[Sequence[str]], Mapping[str, str]], max_tokens: int
@@ -41,18 +47,18 @@ class Materials:
         self._chunk_text = chunk_text
         self._max_tokens = max_tokens
 
-    def of(self, community: Community, reports: Mapping[str, Report]) -> Material:
-        """Return the material for one report.
+    def build(self, community: Community, reports: Mapping[str, Report]) -> ReportContext:
+        """Return the context of one report.
 
-        Relations come by the sum of the degrees of their ends, descending, each after the descriptions of
-        its ends; then entities without a relation inside, by number of chunks; ties by id. Nothing is said
-        twice. If that is too long, the largest parts of the community are replaced by their reports, one
-        after the other, until it fits; what still finds no room is left out and counted. Where nothing is
-        described at all, passages stand in: the chunks that mention most members.
+        Relations come by the sum of the degrees of their ends, descending, each after the descriptions of its ends;
+        then entities without a relation inside, by number of chunks; ties by id. No description is shown twice. If that
+        is too long, the largest parts of the community are replaced by their reports, one after the other, until it
+        fits; what still does not fit is left out and counted. Where nothing is described, passages stand in: the
+        chunks that mention most members.
 
         Args:
             community: of the communities that `Members` was built from.
-            reports: by community; those of the parts must be there if they are to be used.
+            reports: by community; those on the parts must be there if they are to be used.
         """
         entities = self._members.entities(community)
         relations = self._members.relations(community)
@@ -60,13 +66,13 @@ class Materials:
             return self._passages(entities, relations)
         names = {entity.id: entity.name for entity in entities}
         shared = _shared_chunks(entities)
-        whole = _Page(None, names, shared)
         owner = self._members.owners(community)
+        whole = _Page(None, names, shared)
         cost: Counter[str] = Counter()
         for item, part in _in_order(entities, relations, owner):
-            cost[part] += whole.put(item)
+            cost[part] += whole.add(item)
         if whole.n_tokens <= self._max_tokens:
-            return whole.material()
+            return whole.context()
 
         replaced: list[Report] = []
         rest = whole.n_tokens
@@ -77,57 +83,58 @@ class Materials:
             if gain > 0:
                 replaced.append(reports[part])
                 rest -= gain
-        page = _Page(self._max_tokens - _NOTE, names, shared)
+        page = _Page(self._max_tokens - _LAST_LINE, names, shared)
         for report in replaced:
-            page.put(report)
-        gone = {report.community for report in replaced}
+            page.add(report)
+        replaced_ids = {report.community for report in replaced}
         for item, part in _in_order(entities, relations, owner):
-            if part not in gone:
-                page.put(item)
-        return page.material()
+            if part not in replaced_ids:
+                page.add(item)
+        return page.context()
 
-    def _passages(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> Material:
+    def _passages(self, entities: Sequence[Entity], relations: Sequence[Relation]) -> ReportContext:
         names = {entity.id: entity.name for entity in entities}
-        page = _Page(self._max_tokens - _NOTE, names, frozenset())
+        page = _Page(self._max_tokens - _LAST_LINE, names, frozenset())
         for item, _ in _in_order(entities, relations, {}):
-            page.put(item)
+            page.add(item)
         mentions = Counter(chunk for entity in entities for chunk in entity.chunks)
         # Far more than the budget can hold need not be read.
         likely = sorted(mentions, key=lambda chunk: (-mentions[chunk], chunk))[: self._max_tokens // 20]
         texts = self._chunk_text(likely)
         for chunk in likely:
             if chunk in texts:
-                page.put(Description(texts[chunk], chunk))
+                page.add(Description(texts[chunk], chunk))
         page.n_left_out += len(mentions) - len(likely)
-        return page.material()
+        return page.context()
 
 
 def _in_order(
     entities: Sequence[Entity], relations: Sequence[Relation], owner: Mapping[str, str]
 ) -> list[tuple[Entity | Relation, str]]:
-    """Items of a material and the part of the community that each belongs to (empty: to none alone)."""
+    """Return the items of a context, each with the part of the community that it belongs to (empty: to none alone)."""
     by_id = {entity.id: entity for entity in entities}
-    found: dict[str, tuple[Entity | Relation, str]] = {}
+    items: dict[str, tuple[Entity | Relation, str]] = {}
     degree = {
         relation.id: by_id[relation.source].degree + by_id[relation.target].degree for relation in relations
     }
     for relation in sorted(relations, key=lambda relation: (-degree[relation.id], relation.id)):
         for end in (relation.source, relation.target):
-            found.setdefault(f"entity {end}", (by_id[end], owner.get(end, "")))
+            items.setdefault(f"entity {end}", (by_id[end], owner.get(end, "")))
         same = owner.get(relation.source) == owner.get(relation.target)
-        found[f"relation {relation.id}"] = (relation, owner.get(relation.source, "") if same else "")
+        items[f"relation {relation.id}"] = (relation, owner.get(relation.source, "") if same else "")
     for entity in sorted(entities, key=lambda entity: (-len(entity.chunks), entity.id)):
-        found.setdefault(f"entity {entity.id}", (entity, owner.get(entity.id, "")))
-    return list(found.values())
+        items.setdefault(f"entity {entity.id}", (entity, owner.get(entity.id, "")))
+    return list(items.values())
 
 
 def _shared_chunks(entities: Sequence[Entity]) -> frozenset[str]:
+    """Return the chunks that mention more than one entity."""
     mentions = Counter(chunk for entity in entities for chunk in entity.chunks)
     return frozenset(chunk for chunk, n in mentions.items() if n > 1)
 
 
 class _Page:
-    """Collects lines up to a number of tokens and numbers their sources as they come."""
+    """Lines up to a number of tokens, with their sources numbered as they come."""
 
     def __init__(self, max_tokens: int | None, names: Mapping[str, str], shared: frozenset[str]) -> None:
         self._max_tokens = max_tokens
@@ -135,34 +142,37 @@ class _Page:
         self._shared = shared
         self._lines: list[str] = []
         self._numbers: dict[tuple[str, ...], int] = {}
-        self._said: set[str] = set()
+        self._shown: set[str] = set()
+        """Descriptions that are on the page."""
         self.n_tokens = 0
         self.n_left_out = 0
 
-    def put(self, item: Entity | Relation | Description | Report) -> int:
-        """Add a line if there is room; return its tokens, 0 if there is none."""
+    def add(self, item: Entity | Relation | Description | Report) -> int:
+        """Add a line if it fits; return its tokens, 0 if it does not."""
         numbers: dict[tuple[str, ...], int] = {}
-        said: set[str] = set()
-        line = self._line(item, numbers, said)
+        shown: set[str] = set()
+        line = self._line(item, numbers, shown)
         n_tokens = count_tokens(line) + 1
         if self._max_tokens is not None and self.n_tokens + n_tokens > self._max_tokens:
             self.n_left_out += 1
             return 0
         self._lines.append(line)
         self._numbers.update(numbers)
-        self._said |= said
+        self._shown |= shown
         self.n_tokens += n_tokens
         return n_tokens
 
-    def material(self) -> Material:
+    def context(self) -> ReportContext:
         lines = self._lines
         if self.n_left_out:
             lines = [*lines, f"({self.n_left_out} more entities, relations or passages are not shown.)"]
-        return Material(text="\n".join(lines), sources=tuple(self._numbers), n_left_out=self.n_left_out)
+        return ReportContext(text="\n".join(lines), sources=tuple(self._numbers), n_left_out=self.n_left_out)
 
     def _line(
-        self, item: Entity | Relation | Description | Report, new: dict[tuple[str, ...], int], said: set[str]
+        self, item: Entity | Relation | Description | Report, new: dict[tuple[str, ...], int], shown: set[str]
     ) -> str:
+        """Return a line; new numbers of sources are added to `new`, descriptions in it to `shown`."""
+
         def source(*chunks: str) -> str:
             number = self._numbers.get(chunks)
             if number is None:
@@ -172,18 +182,19 @@ class _Page:
         if isinstance(item, Report):
             return f"Briefing on a part of the group: {_one_line(item.text)} {source(*item.chunks)}"
         if isinstance(item, Description):
-            return f"Passage: {cut(_one_line(item.text), _MAX_PASSAGE)} {source(item.chunk)}"
+            return f"Passage: {shorten(_one_line(item.text), _MAX_PASSAGE)} {source(item.chunk)}"
         parts = []
-        unsaid = [d for d in item.descriptions if d.text not in self._said]
-        # What is said of an entity beside other members tells more of the group than its other affairs.
-        near = [d for d in unsaid if d.chunk in self._shared] or unsaid
-        for description in spread(near, _MAX_SAID):
-            said.add(description.text)
-            parts.append(f"{cut(_one_line(description.text), _MAX_TEXT)} {source(description.chunk)}")
+        new_descriptions = [d for d in item.descriptions if d.text not in self._shown]
+        # What is said of an entity beside other members tells more about the group than its other affairs.
+        near = [d for d in new_descriptions if d.chunk in self._shared] or new_descriptions
+        for description in spread(near, _MAX_DESCRIPTIONS):
+            shown.add(description.text)
+            text = shorten(_one_line(description.text), _MAX_DESCRIPTION)
+            parts.append(f"{text} {source(description.chunk)}")
         if not parts and item.chunks:
-            # Even a bare name comes from somewhere, and a filter on documents must see it.
-            at_hand = (chunk for chunk in item.chunks if (chunk,) in self._numbers)
-            parts.append(source(next(at_hand, item.chunks[0])))
+            # Even a bare name has a source, and a filter on documents must see it.
+            numbered = (chunk for chunk in item.chunks if (chunk,) in self._numbers)
+            parts.append(source(next(numbered, item.chunks[0])))
         if isinstance(item, Entity):
             # No aliases: which chunk each comes from is not known.
             head = f"Entity {item.name}" + (f" ({item.type})" if item.type else "")
@@ -195,15 +206,29 @@ class _Page:
         source, target = (self._names.get(end, end) for end in (item.source, item.target))
         if not item.predicates:
             return f"Relation {source} – {target}"
-        said = [
+        statements = [
             f"{target} – {predicate[2:]} – {source}"
             if predicate.startswith("<-")
             else f"{source} – {predicate} – {target}"
             for predicate in item.predicates[:_MAX_PREDICATES]
         ]
-        return f"Relation {'; '.join(said)}"
+        return f"Relation {'; '.join(statements)}"
+
+
+def spread(items: Sequence[T], most: int) -> list[T]:
+    """Return at most `most` items, evenly spaced, the first and the last included.
+
+    >>> spread("abcdefghi", 3)
+    ['a', 'e', 'i']
+    """
+    n = len(items)
+    if n <= most:
+        return list(items)
+    if most == 1:
+        return [items[0]]
+    return [items[i * (n - 1) // (most - 1)] for i in range(most)]
 
 
 def _one_line(text: str) -> str:
-    # Numbers in brackets are ours: they name sources.
+    # Numbers in brackets name our sources.
     return _BRACKET.sub(r"(\1)", " ".join(text.split()))

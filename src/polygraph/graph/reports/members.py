@@ -1,55 +1,47 @@
-"""What each community holds: entities, the relations among them, and its parts."""
+"""Members and relations of each community, as arrays over the whole graph."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
-from pathlib import Path
 from typing import Protocol, TypeAlias
 
 import numpy as np
 
-from polygraph.columnar import Array
-from polygraph.columnar.gather import listed, taken
-from polygraph.columnar.group_sort import by_group
-from polygraph.columnar.memmap import Column
-from polygraph.columnar.memory import let_go
+from polygraph.arrays import Array, batches, group_order, members, offsets
+from polygraph.memory import trim_heap
 from polygraph.records import Community, CountedCommunity, Entity, Relation
 
 Descriptions: TypeAlias = Iterable[Sequence[str]]
 """Each as text and chunk id."""
 
+_EDGE = np.dtype([("source", np.int32), ("target", np.int32), ("weight", np.float64)])
+
 
 class GraphRows(Protocol):
-    """Where the rows of a graph are read from: a few at a time, or one after the other."""
+    """A graph whose records are read a few at a time, or one after the other."""
 
     def entity_ids(self) -> list[str]:
-        """Ids of all entities, ascending; their places are the numbers of the rows."""
+        """Return the ids of all entities, ascending; an entity's row is its position here."""
 
     def edges(self) -> Iterable[tuple[int, int, float]]:
-        """Every relation as ``(source row, target row, weight)``, by id."""
+        """Yield every relation as ``(source row, target row, weight)``, by id; its row is its position here."""
 
     def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
-        """Entities by number, in the order asked for."""
+        """Return entities by row, in the order asked for."""
 
     def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
-        """Relations by number, in the order asked for."""
+        """Return relations by row, in the order asked for."""
 
     def entity_descriptions(self) -> Iterator[tuple[str, Sequence[str], Descriptions]]:
-        """Name, chunk ids and descriptions of every entity, by number."""
+        """Yield name, chunk ids and descriptions of every entity, by row."""
 
     def relation_descriptions(self) -> Iterator[Descriptions]:
-        """Descriptions of every relation, by number."""
-
-
-_BLOCK = 1 << 16
-"""Relations that are gone through together."""
-_NONE = np.zeros(0, dtype=np.int32)
+        """Yield the descriptions of every relation, by row."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """A community without its lists, which for all communities together are longer than what they are lists of."""
+    """A community without its lists, which for all communities together are longer than the graph."""
 
     id: str
     level: int
@@ -59,38 +51,34 @@ class Outline:
 
 
 @dataclass(frozen=True, slots=True)
-class Within:
-    """Relations inside some communities, by community, then number; all int32."""
+class InnerRelations:
+    """Relations with both ends in one community, by community, then row; arrays of equal length."""
 
     community: Array
     """Position of the community."""
     relation: Array
+    """Row of the relation."""
     source: Array
-    """Place of the source among the members that were given."""
+    """Position of the source among the members given."""
     target: Array
-    """The same of the target."""
+    """Position of the target among the members given."""
 
 
 class Members:
-    """The graph as seen from its communities, as arrays; records are read where they are asked for.
+    """The graph as seen from its communities; records are read only when they are asked for."""
 
-    Of relations all lies in files.
-    """
-
-    def __init__(
-        self, communities: Iterable[Community | CountedCommunity], graph: GraphRows, *, folder: Path | None = None
-    ) -> None:
-        """Read the communities, then the relations, each once; `folder`: for files, as in `Spill`."""
+    def __init__(self, communities: Iterable[Community | CountedCommunity], graph: GraphRows) -> None:
+        """Read the communities and the relations, each once."""
         self._graph = graph
         self.ids: list[str] = graph.entity_ids()
-        """Of the entities, by number."""
-        number = {entity: n for n, entity in enumerate(self.ids)}
+        """Of the entities, by row."""
+        row = {entity: n for n, entity in enumerate(self.ids)}
         self.outlines: dict[str, Outline] = {}
         """Of the communities, by id, in the order given."""
         self._rows: dict[str, Array] = {}
         self._parts: dict[str, list[str]] = defaultdict(list)
         for community in communities:
-            known = [number[entity] for entity in community.entities if entity in number]
+            known = [row[entity] for entity in community.entities if entity in row]
             self._rows[community.id] = np.array(known, dtype=np.int32)
             self.outlines[community.id] = Outline(
                 community.id,
@@ -101,108 +89,72 @@ class Members:
             )
             if community.parent:
                 self._parts[community.parent].append(community.id)
-        del number
-        self.edges = self._sources, self._targets, self.weights = edges_of(graph, folder)
-        """Sources, targets and weights of all relations."""
-        n = len(self.ids)
-        self._by_source = by_group(self._each_source, n, np.int32, folder)
-        """Where the relations of each source begin, and the last ones end; and the relations."""
-        self.strength: Array = np.zeros(n)
-        """Sum of the weights of each entity's relations, by number."""
-        for begin in range(0, len(self.weights), _BLOCK):
-            some = slice(begin, begin + _BLOCK)
-            # Both ends of a relation, then those of the next: each sum has its terms in the order of relations.
-            ends = np.stack((self._sources[some], self._targets[some]), axis=1).reshape(-1)
-            np.add.at(self.strength, ends, np.repeat(self.weights[some], 2))
-            let_go(self._sources, self._targets, self.weights)
-
-    def _each_source(self) -> Iterator[tuple[Array, Array]]:
-        """Sources of relations, some at a time, and the relations."""
-        for begin in range(0, len(self._sources), _BLOCK):
-            some = self._sources[begin : begin + _BLOCK]
-            yield some, np.arange(begin, begin + len(some))
-            let_go(self._sources)
+        edges = np.fromiter(graph.edges(), dtype=_EDGE)
+        self.sources, self.targets, self.weights = (np.ascontiguousarray(edges[c]) for c in _EDGE.names or ())
+        """Source rows, target rows and weights of all relations, by row."""
+        del row, edges
+        self._source_offsets, self._by_source = group_order(self.sources, len(self.ids))
+        self.strength: Array = np.zeros(len(self.ids))
+        """Sum of the weights of each entity's relations, by row."""
+        add_weights(self.strength, self.sources, self.targets, self.weights)
+        trim_heap()
 
     def rows(self, community: Community | Outline) -> Array:
-        """Numbers of the members of a community, ascending."""
+        """Return the rows of a community's members, ascending."""
         return self._rows[community.id]
 
     def entities(self, community: Community | Outline) -> list[Entity]:
-        """Members of a community, sorted by id."""
+        """Return the members of a community, sorted by id."""
         return self._graph.entities_by_row(self.rows(community).tolist())
 
     def relations(self, community: Community | Outline) -> list[Relation]:
-        """Every relation of which both ends are members, sorted by id."""
+        """Return the relations with both ends in a community, sorted by id."""
         rows = self.rows(community)
-        found = self.within(np.zeros(len(rows), dtype=np.int64), rows)
-        return self._graph.relations_by_row(found.relation.tolist())
+        inner = self.inner_relations(np.zeros(len(rows), dtype=np.int64), rows)
+        return self._graph.relations_by_row(inner.relation.tolist())
 
     def owners(self, community: Community | Outline) -> dict[str, str]:
-        """The part of a community that each member belongs to, by the ids of both; empty if it was not divided."""
+        """Return the part of a community that each member belongs to, by the ids of both; empty if it has no parts."""
         return {self.ids[row]: part for part in self._parts.get(community.id, ()) for row in self._rows[part]}
 
-    def within(self, community: Array, rows: Array) -> Within:
-        """Find the relations inside of some communities.
+    def inner_relations(self, community: Array, rows: Array) -> InnerRelations:
+        """Find the relations inside some communities.
 
         Args:
             community: position of the community of each member, ascending.
-            rows: number of each member, ascending within a community.
+            rows: row of each member, ascending within a community.
         """
         width = max(len(self.ids), 1)
         keys = community * width + rows
-        found: list[tuple[Array, ...]] = [(_NONE, _NONE, _NONE, _NONE)]
-        for some in self._stretches(rows):
-            relation, source = listed(*self._by_source, rows[some])
-            source += some.start
-            wanted = community[source] * width + taken(self._targets, relation)
+        found = [np.zeros((4, 0), dtype=np.int32)]
+        for begin, end in batches(offsets(self.n_relations()[rows])):
+            positions, source = members(self._source_offsets, rows[begin:end])
+            source += begin
+            relation = self._by_source[positions]
+            wanted = community[source] * width + self.targets[relation]
             target = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
             inside = np.flatnonzero(keys[target] == wanted)
             source = source[inside]
-            parts = (community[source], relation[inside], source, target[inside])
-            found.append(tuple([part.astype(np.int32) for part in parts]))
-        columns = [np.concatenate(parts) for parts in zip(*found, strict=True)]
-        of, relation = columns[:2]
-        # As a rule they are in order already, for relations are so by their sources.
-        if not ((of[1:] > of[:-1]) | (relation[1:] > relation[:-1])).all():
-            order = np.lexsort((relation, of))
-            columns = [column[order] for column in columns]
-        return Within(*columns)
+            found.append(
+                np.stack((community[source], relation[inside], source, target[inside])).astype(np.int32)
+            )
+        inner = np.concatenate(found, axis=1)
+        return InnerRelations(*inner[:, np.lexsort((inner[1], inner[0]))])
 
     def n_relations(self) -> Array:
-        """How many relations begin at each entity, by number."""
-        return np.diff(self._by_source[0])
-
-    def _stretches(self, rows: Array) -> Iterator[slice]:
-        """Divide some entities, so that not too many relations begin at those of each part."""
-        which = np.cumsum(self.n_relations()[rows]) // _BLOCK
-        cuts = [0, *(np.flatnonzero(np.diff(which)) + 1).tolist(), len(rows)]
-        return (slice(begin, end) for begin, end in pairwise(cuts) if begin < end)
+        """Return how many relations begin at each entity, by row."""
+        return np.diff(self._source_offsets)
 
     def volume(self, community: Community | Outline) -> float:
-        """Weighted degree of the members, and one for each of them."""
+        """Return the sum of the members' strengths and of one for each of them."""
         rows = self.rows(community)
         # Summed one after the other, so that every machine finds the same.
         known: list[float] = (self.strength[rows] + 1.0).tolist()
         return sum(known) + self.outlines[community.id].n_entities - len(rows)
 
 
-def edges_of(graph: GraphRows, folder: Path | None = None) -> tuple[Array, Array, Array]:
-    """Sources, targets (int32) and weights of all relations, in files; see `Spill` for `folder`."""
-    sources, targets, weights = Column("i", folder), Column("i", folder), Column("d", folder)
-    for n, (source, target, weight) in enumerate(graph.edges(), 1):
-        sources.append(source)
-        targets.append(target)
-        weights.append(weight)
-        if n % _BLOCK == 0:
-            for column in (sources, targets, weights):
-                column.settle()
-    return sources.mapped(), targets.mapped(), weights.mapped()
-
-
-def inner_strength(relations: Sequence[Relation]) -> dict[str, float]:
-    """Sum of the weights of each entity's relations among the given ones."""
-    strength: dict[str, float] = defaultdict(float)
-    for relation in relations:
-        strength[relation.source] += relation.weight
-        strength[relation.target] += relation.weight
-    return strength
+def add_weights(strength: Array, sources: Array, targets: Array, weights: Array) -> None:
+    """Add the weight of each relation to the strength of both its ends, in place."""
+    # Both ends of a relation, then those of the next: each sum has its terms in the order of relations.
+    ends = np.stack((sources, targets), axis=1).reshape(-1)
+    np.add.at(strength, ends, np.repeat(weights, 2))

@@ -1,367 +1,289 @@
-"""The sentences that are told of entities and relations, as arrays.
+"""Distinct sentences of all descriptions, indexed by entity and relation."""
 
-Sentences are those of the descriptions; one that stands in several is one. What there is for each lies in files, and
-the records that sentences come from are read one after the other.
-"""
-
-import sys
+import tempfile
+import weakref
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
-from itertools import accumulate
-from math import isnan, nan
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, compress, count
+from math import isnan
 from pathlib import Path
-from struct import Struct
+from typing import TypeAlias
 
 import numpy as np
 
-from polygraph.columnar import Array, Qualities, text_hash
-from polygraph.columnar.gather import ByHash, parts
-from polygraph.columnar.group_sort import by_group
-from polygraph.columnar.groupby import distinct
-from polygraph.columnar.memmap import Column, Spill, room
-from polygraph.columnar.memory import let_go
-from polygraph.graph.chunk_numbers import ChunkIds, ChunkOrder
-from polygraph.graph.reports.members import Descriptions, GraphRows, edges_of
-from polygraph.graph.reports.sentence_quality import LEGAL_NOTICE, LEGAL_SHARE, namely, pieces, quality
+from polygraph.arrays import BATCH, Array, members, offsets, text_hash
+from polygraph.graph.chunk_numbers import chunk_key
+from polygraph.graph.reports.members import Descriptions, GraphRows
+from polygraph.graph.reports.sentence_quality import (
+    LEGAL_NOTICE,
+    LEGAL_SHARE,
+    name_likeness,
+    quality,
+    split_sentences,
+)
+from polygraph.memory import trim_heap
 
-_RECENT = 1 << 14
-"""Hashes that are held in a dictionary."""
-_GROWTH = 8
-"""Sorted hashes so many times as long as those that come after are not merged with them yet."""
-_DESCRIPTIONS = 1 << 12
-"""Descriptions that are looked up together."""
-_HELD = 1 << 10
-"""Sentences that are held in memory before they are written away."""
-_PAIRS = 1 << 16
-"""Pairs of a sentence and a name that are sorted together."""
-_ENDS = Struct("=qq")
-"""Where a text ends, and the next one."""
+Qualities: TypeAlias = tuple[Array, Array]
+"""Hashes of texts, ascending, and how well each reads; see `text_hash` and `quality`."""
 
 
-class Told:
-    """Read once; then only looked at. Entities and relations are told by their numbers, as in `GraphRows`.
+class SentenceTable:
+    """What the descriptions of a graph say, each sentence once.
 
-    Of sentences and relations all lies in files, and whoever has looked at it lets it go.
+    Sentences are numbered in the order in which they are first read: descriptions of entities, then those of
+    relations. Entities and relations are given by their rows, as in `GraphRows`; chunks by their position in the order
+    of documents. Texts lie in a temporary file, all else in memory.
     """
 
     def __init__(
         self,
         graph: GraphRows,
-        language: str,
-        known: Qualities | None = None,
+        sources: Array,
+        targets: Array,
         *,
-        edges: tuple[Array, Array, Array] | None = None,
+        language: str,
+        qualities: Qualities | None = None,
         folder: Path | None = None,
     ) -> None:
-        """Read all descriptions: those of entities, then those of relations.
+        """Read all descriptions.
 
         Args:
-            graph: whose.
+            graph: read twice: first each text is hashed, then each distinct text is cut in sentences.
+            sources: source row of each relation.
+            targets: target row of each relation.
             language: of the documents.
-            known: how well descriptions read that are one sentence each.
-            edges: of the graph, as `edges_of` gives them; read if not given.
-            folder: for the files that hold texts and lists while this is in use; None: as in `Spill`.
+            qualities: of descriptions that are known to be one sentence each.
+            folder: for the temporary file; None: where the system has them.
         """
-        self.folder = folder
-        """For files that are in use for a moment, as for these."""
-        self._texts = Spill(folder)
-        read = _Reading(language, known, self._texts, folder)
-        self.names: list[str] = []
-        """Of the entities."""
-        mentioning, mentions = Column("q", folder), array("q", [0])
-        said_of_entities, said_of_relations = _Said(folder), _Said(folder)
-        of_entities = self._of_entities(graph, read.ids, mentioning, mentions)
-        for sentences in read.sentences(of_entities):
-            said_of_entities.add(sentences)
-        for sentences in read.sentences(graph.relation_descriptions()):
-            said_of_relations.add(sentences)
-        read.forget()
-
-        self.chunks = ChunkOrder(read.ids, (mentioning, read.chunk), folder)
-        """Ids of all chunks, in the order of documents; elsewhere a chunk is its place here."""
-        self._mentioning, self._mentions = Column("i", folder), np.asarray(mentions)
-        for places in self.chunks.places(mentioning):
-            self._mentioning.put(places)
-        del mentioning
-        self.namely: Array = np.array([namely(name) for name in self.names])
+        read = _read_descriptions(graph)
+        trim_heap()  # arrays that grow side by side leave holes
+        self.names: list[str] = read.names
+        """Names of the entities."""
+        self.name_likeness: Array = np.array([name_likeness(name) for name in self.names])
         """How much each name looks like one."""
-        self.n_chunks: Array = np.diff(self._mentions)
+        self.chunks: list[str] = read.chunk_ids
+        """Ids of all chunks, in the order of documents."""
+        self.n_chunks: Array = read.n_mentions
         """How many chunks mention each entity."""
-        self.entity_ends, self.said_of_entities = said_of_entities.arrays()
-        """Where the sentences of each entity begin, and the last ones end; and the sentences."""
-        self.relation_ends, self.said_of_relations = said_of_relations.arrays()
-        """The same for relations."""
-        chunk = Column("i", folder)
-        for places in self.chunks.places(read.chunk):
-            chunk.put(places)
-        self.chunk: Array = chunk.mapped()
-        """Where each sentence was read first."""
-        self.quality: Array = _without_legal_chunks(read.quality, self.chunk, len(self.chunks), folder)
-        """How well each sentence reads by itself."""
-        self._text_ends = read.text_ends
-        del read
-        self.name_ends, self.named = self._names(edges or edges_of(graph, folder))
-        """Where the names of each sentence begin, and the last ones end; and whom it is known to name, ascending."""
+        self._mention_offsets, self._mentions = offsets(read.n_mentions), read.mentions
 
-    def _of_entities(
-        self, graph: GraphRows, ids: ChunkIds, mentioning: Column, mentions: "array[int]"
-    ) -> Iterator[Descriptions]:
-        """Note the name and the chunks of each entity, and give its descriptions."""
-        for name, own, descriptions in graph.entity_descriptions():
-            self.names.append(name)
-            mentioning.extend(ids.codes(own))
-            mentions.append(len(mentioning))
-            yield descriptions
+        first, text = _number(read.hashes)
+        chunk_of_text = read.chunks[first]
+        parts = _split(graph, read.hashes, first, language, qualities, folder)
+        self._texts = parts.texts
+        self._text_number, sentence = _number(parts.hashes)
+        self.quality: Array = parts.qualities[self._text_number]
+        """How well each sentence reads by itself."""
+        self.chunk: Array = np.repeat(chunk_of_text, parts.counts)[self._text_number]
+        """Chunk of each sentence, where it was first read."""
+        lower_legal_chunks(self.quality, self.chunk, len(self.chunks))
+
+        ends = offsets(parts.counts[text])[offsets(read.counts)]
+        sentences = _concatenated(sentence, offsets(parts.counts), text)
+        n = len(self.names)
+        self.entity_offsets, self.entity_sentences = ends[: n + 1], sentences[: ends[n]]
+        """Sentences of the entities' descriptions: offsets by entity, and the sentences."""
+        self.relation_offsets, self.relation_sentences = ends[n:] - ends[n], sentences[ends[n] :]
+        """The same for relations."""
+        del read, parts, first, text, chunk_of_text, sentence
+        trim_heap()
+        self.name_offsets, self.named = self._named(sources, targets)
+        """Entities that each sentence is about, ascending: offsets by sentence, and the entities."""
+        trim_heap()
+
+    def __len__(self) -> int:
+        return len(self.chunk)
 
     def text(self, sentence: int) -> str:
-        """What a sentence says."""
-        place = sentence * _ENDS.size // 2
-        begin, end = _ENDS.unpack(self._text_ends.read(place, place + _ENDS.size))
-        found = self._texts.read(begin, end)
-        return found.decode("utf-8", "surrogatepass")
+        """Return the text of a sentence."""
+        return self._texts.read(int(self._text_number[sentence]))
 
     def chunks_of(self, entity: int) -> Array:
-        """The chunks that mention an entity, in its own order."""
-        return self._mentioning.part(int(self._mentions[entity]), int(self._mentions[entity + 1]))
+        """Return the chunks that mention an entity, in its own order."""
+        return self._mentions[self._mention_offsets[entity] : self._mention_offsets[entity + 1]]
 
-    def _names(self, edges: tuple[Array, Array, Array]) -> tuple[Array, Array]:
-        """The entities that a sentence is told of, and both ends of the relations that it is told of."""
-        width, n = max(len(self.names), 1), len(self.quality)
-        n_pairs = len(self.said_of_entities) + 2 * len(self.said_of_relations)
-        n_parts = n_pairs // _PAIRS + 1
-        step = -(-n // n_parts) or 1
-        blocks = partial(self._pairs, edges, width, step)
-        ends = room(n + 1, np.int32 if n_pairs < 1 << 31 else np.int64, self.folder)
-        named = Column("i", self.folder)
-        for i, part in enumerate(parts(*by_group(blocks, n_parts, np.int64, self.folder))):
-            begin, keys = i * step, distinct(part)
-            counts = np.bincount(keys // width - begin, minlength=max(min(step, n - begin), 0))
-            ends[begin + 1 : begin + 1 + len(counts)] = len(named) + np.cumsum(counts)
-            keys %= width
-            named.put(keys)
-            let_go(ends)
-        return ends, named.mapped()
-
-    def _pairs(
-        self, edges: tuple[Array, Array, Array], width: int, step: int
-    ) -> Iterator[tuple[Array, Array]]:
-        """Some pairs of a sentence and an entity, each as one number, and which part of the sentences it is of."""
-        sources, targets, _ = edges
-        for sentence, entity in _said(self.said_of_entities, self.entity_ends):
-            yield sentence // step, sentence * width + entity
-        for sentence, relation in _said(self.said_of_relations, self.relation_ends):
-            for end in (sources, targets):
-                yield sentence // step, sentence * width + end[relation]
-                let_go(end)
+    def _named(self, sources: Array, targets: Array) -> tuple[Array, Array]:
+        """Return the entities that have each sentence in a description, and both ends of such relations."""
+        width = max(len(self.names), 1)
+        entity = np.repeat(np.arange(len(self.names), dtype=np.int32), np.diff(self.entity_offsets))
+        relation = np.repeat(np.arange(len(sources), dtype=np.int32), np.diff(self.relation_offsets))
+        # One number for each pair; changed in place, since there are some for each sentence.
+        pairs = np.concatenate((self.entity_sentences, self.relation_sentences, self.relation_sentences))
+        pairs = pairs.astype(np.int64)
+        pairs *= width
+        pairs += np.concatenate((entity, sources[relation], targets[relation]))
+        pairs.sort()
+        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
+        return offsets(np.bincount(pairs // width, minlength=len(self))), (pairs % width).astype(np.int32)
 
 
-class _Reading:
-    """What is known while descriptions are read."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Descriptions:
+    """All descriptions without their texts: those of entities, then those of relations."""
 
-    def __init__(self, language: str, known: Qualities | None, texts: Spill, folder: Path | None) -> None:
-        self._language, self._known, self._texts = language, known, texts
-        self.ids = ChunkIds()
-        self.quality, self.chunk = Column("d", folder), Column("q", folder)
-        self.text_ends = Spill(folder)
-        self.text_ends.add(array("q", [0]).tobytes())
-        self._n = 0
-        self._held: list[tuple[bytes, str]] = []
-        """The last sentences, each with its chunk."""
-        self._marks = _Numbers(folder)
-        """Of each sentence, by its hash: twice its number, and one more if a description of this text is known to be no
-        more than this sentence."""
-        self._places, self._lists = _Numbers(folder), Spill(folder)
-        """Of each other description, by its hash: where it is listed how many sentences it has, and which."""
-        self._cut: dict[int, list[tuple[int, str]]] = {}
-        """Sentences of new descriptions, each with its hash, by the hash of the description."""
-        self._marks_of_cut: dict[int, int] = {}
-
-    def sentences(self, rows: Iterable[Descriptions]) -> Iterator[list[int]]:
-        """Numbers of the sentences of each row's descriptions, those of new ones included."""
-        marks, places = self._marks.recent, self._places.recent
-        for batch in _batches(rows):
-            known = self._looked_up([text for row in batch for text, _ in row])
-            for row in batch:
-                found: list[int] = []
-                for text, chunk in row:
-                    code, mark, place, value = next(known)
-                    if mark < 0:
-                        mark = marks.get(code, -1)
-                    if mark >= 0 and mark & 1:
-                        found.append(mark >> 1)
-                        continue
-                    if place < 0:
-                        place = places.get(code, -1)
-                    if place >= 0:
-                        found += self._listed(place)
-                    else:
-                        found += self._read(text, code, mark, value, chunk)
-                yield found
-            self._marks.settle()
-            self._places.settle()
-
-    def settle(self) -> None:
-        """Write away what was read last."""
-        ends = accumulate([len(text) for text, _ in self._held], initial=len(self._texts))
-        self.text_ends.add(array("q", ends)[1:].tobytes())
-        self._texts.add(b"".join([text for text, _ in self._held]))
-        self.chunk.extend(self.ids.codes([chunk for _, chunk in self._held]))
-        self.quality.settle()
-        self._held.clear()
-
-    def forget(self) -> None:
-        """Drop what is needed for reading alone."""
-        self.settle()
-        self._marks, self._places, self._known = _Numbers(None), _Numbers(None), None
-        self._cut, self._marks_of_cut = {}, {}
-
-    def _looked_up(self, texts: Sequence[str]) -> Iterator[tuple[int, int, int, float]]:
-        """Hash, mark, place and quality of descriptions, as far as they are known; new ones are cut in sentences."""
-        codes = list(map(text_hash, texts))
-        hashes = np.array(codes, dtype=np.uint64)
-        marks, places, values = (
-            self._marks.before(hashes),
-            self._places.before(hashes),
-            np.full(len(codes), nan),
-        )
-        new = np.flatnonzero((places < 0) & ((marks < 0) | (marks & 1 == 0)))
-        if self._known is not None:
-            values[new] = self._known.of(hashes[new])
-        self._cut = {}
-        for i in new[np.isnan(values[new])].tolist():
-            code = codes[i]
-            if not (code in self._cut or code in self._places.recent or self._marks.recent.get(code, 0) & 1):
-                self._cut[code] = [(text_hash(part), part) for part in pieces(texts[i], self._language)]
-        parts = list({code for cut in self._cut.values() for code, _ in cut})
-        before = self._marks.before(np.array(parts, dtype=np.uint64)).tolist()
-        self._marks_of_cut = dict(zip(parts, before, strict=True))
-        return zip(codes, marks.tolist(), places.tolist(), values.tolist(), strict=True)
-
-    def _read(self, text: str, code: int, mark: int, value: float, chunk: str) -> list[int]:
-        cut = self._cut[code] if isnan(value) else [(code, text)]
-        if len(cut) == 1 and cut[0][0] == code:
-            if mark < 0:
-                return [self._sentence(*cut[0], chunk, value, whole=True)]
-            found = [mark >> 1]
-        else:
-            found = [self._part(*part, chunk) for part in cut]
-        listed = array("i", (len(found), *found)).tobytes()
-        self._places.recent[code] = self._lists.add(listed) - len(listed)
-        return found
-
-    def _listed(self, place: int) -> "array[int]":
-        found, size = array("i"), array("i").itemsize
-        n = int.from_bytes(self._lists.read(place, place + size), sys.byteorder)
-        found.frombytes(self._lists.read(place + size, place + (1 + n) * size))
-        return found
-
-    def _part(self, code: int, text: str, chunk: str) -> int:
-        mark = self._marks.recent.get(code, -1)
-        if mark < 0:
-            mark = self._marks_of_cut.get(code, -1)
-        return self._sentence(code, text, chunk, nan, whole=False) if mark < 0 else mark >> 1
-
-    def _sentence(self, code: int, text: str, chunk: str, value: float, *, whole: bool) -> int:
-        number = self._n
-        self._n += 1
-        self._marks.recent[code] = 2 * number + whole
-        self.quality.append(quality(text, self._language) if isnan(value) else value)
-        self._held.append((text.encode("utf-8", "surrogatepass"), chunk))
-        if len(self._held) >= _HELD:
-            self.settle()
-        return number
+    names: list[str]
+    chunk_ids: list[str]
+    """Ids of all chunks, in the order of documents; elsewhere a chunk is its position here."""
+    mentions: Array
+    """Chunks that mention each entity, one entity after the other."""
+    n_mentions: Array
+    hashes: Array
+    chunks: Array
+    counts: Array
+    """How many descriptions each entity or relation has."""
 
 
-class _Numbers:
-    """A number for each hash: of the last ones in a dictionary, of those before in files, a few of growing length."""
+def _read_descriptions(graph: GraphRows) -> _Descriptions:
+    numbers: dict[str, int] = defaultdict(count().__next__)
+    names: list[str] = []
+    mentions, n_mentions = array("i"), array("i")
+    hashes, chunks, counts = array("q"), array("i"), array("i")
+
+    def add(descriptions: Descriptions) -> None:
+        before = len(hashes)
+        for text, chunk in descriptions:
+            hashes.append(text_hash(text))
+            chunks.append(numbers[chunk])
+        counts.append(len(hashes) - before)
+
+    for name, own, descriptions in graph.entity_descriptions():
+        names.append(name)
+        mentions.extend([numbers[chunk] for chunk in own])
+        n_mentions.append(len(own))
+        add(descriptions)
+    for descriptions in graph.relation_descriptions():
+        add(descriptions)
+    chunk_ids = sorted(numbers, key=lambda chunk: (chunk_key(chunk), chunk))
+    position = np.empty(len(chunk_ids), dtype=np.int32)
+    position[[numbers[chunk] for chunk in chunk_ids]] = np.arange(len(chunk_ids))
+    return _Descriptions(
+        names,
+        chunk_ids,
+        position[np.asarray(mentions)],
+        np.asarray(n_mentions),
+        np.asarray(hashes),
+        position[np.asarray(chunks)],
+        np.asarray(counts),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """The sentences of each distinct description, one description after the other; some may be equal."""
+
+    texts: "_TextFile"
+    hashes: Array
+    qualities: Array
+    counts: Array
+    """How many sentences each distinct description has."""
+
+
+def _split(
+    graph: GraphRows,
+    description_hashes: Array,
+    first: Array,
+    language: str,
+    qualities: Qualities | None,
+    folder: Path | None,
+) -> _Parts:
+    """Read the descriptions again, and split those at some positions in sentences."""
+    is_first = np.zeros(len(description_hashes), dtype=np.bool_)
+    is_first[first] = True
+    keys = description_hashes[first]
+    known = _look_up(keys, qualities)
+    texts, hashes, values, counts = _TextFile(folder), array("q"), array("d"), array("i")
+    # Views of arrays, since a list of so many numbers takes forty bytes for each.
+    distinct_texts = compress(_texts(graph), is_first.data)
+    for text, key, value in zip(distinct_texts, keys.data, known.data, strict=True):
+        parts = split_sentences(text, language) if isnan(value) else [text]
+        for part in parts:
+            texts.add(part)
+            hashes.append(key if part == text else text_hash(part))
+            values.append(quality(part, language) if isnan(value) else value)
+        counts.append(len(parts))
+    return _Parts(texts, np.asarray(hashes), np.asarray(values), np.asarray(counts))
+
+
+class _TextFile:
+    """Texts by number, in a temporary file: first all are added, then they are read."""
 
     def __init__(self, folder: Path | None) -> None:
-        self.recent: dict[int, int] = {}
-        """The last ones; to give a hash a number, put it here."""
-        self._folder = folder
-        self._before: list[ByHash] = []
+        self._file = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115 - closed when this is gone
+        weakref.finalize(self, self._file.close)
+        self._ends = array("q", [0])
 
-    def before(self, hashes: Array) -> Array:
-        """The numbers of some hashes among those before the last; -1 for one that has none there."""
-        found = np.full(len(hashes), -1, dtype=np.int64)
-        for some in self._before:
-            np.maximum(found, some.of(hashes, -1), out=found)
-        return found
+    def add(self, text: str) -> None:
+        """Append a text."""
+        self._ends.append(self._ends[-1] + self._file.write(text.encode("utf-8", "surrogatepass")))
 
-    def settle(self) -> None:
-        """Move the last ones to those before, if they are many."""
-        n = len(self.recent)
-        if n < _RECENT:
-            return
-        hashes = np.fromiter(self.recent.keys(), dtype=np.uint64, count=n)
-        numbers = np.fromiter(self.recent.values(), dtype=np.int64, count=n)
-        self.recent.clear()
-        order = np.argsort(hashes)
-        last = ByHash(hashes[order], numbers[order])
-        # All in one would be copied more and more often.
-        while self._before and len(self._before[-1]) < _GROWTH * len(last):
-            last = self._before.pop().merged(last, self._folder)
-        self._before.append(last)
+    def read(self, number: int) -> str:
+        """Return a text."""
+        begin, end = self._ends[number], self._ends[number + 1]
+        self._file.seek(begin)
+        return self._file.read(end - begin).decode("utf-8", "surrogatepass")
 
 
-class _Said:
-    """Lists of sentences, one after the other."""
-
-    def __init__(self, folder: Path | None) -> None:
-        self._ends, self._sentences = Column("i", folder), Column("i", folder)
-        self._ends.append(0)
-
-    def add(self, sentences: Sequence[int]) -> None:
-        self._sentences.extend(sentences)
-        self._ends.append(len(self._sentences))
-
-    def arrays(self) -> tuple[Array, Array]:
-        """Where each list begins, and the last one ends; and the sentences."""
-        return self._ends.mapped(), self._sentences.mapped()
+def _texts(graph: GraphRows) -> Iterator[str]:
+    """Yield all descriptions, in the order in which they are numbered."""
+    of_entities = (descriptions for _, _, descriptions in graph.entity_descriptions())
+    for descriptions in chain(of_entities, graph.relation_descriptions()):
+        for text, _ in descriptions:
+            yield text
 
 
-def _batches(rows: Iterable[Descriptions]) -> Iterator[list[list[Sequence[str]]]]:
-    """Rows with some thousand descriptions together."""
-    batch: list[list[Sequence[str]]] = []
-    n = 0
-    for row in rows:
-        batch.append(list(row))
-        n += len(batch[-1])
-        if n >= _DESCRIPTIONS:
-            yield batch
-            batch, n = [], 0
-    yield batch
+def _number(hashes: Array) -> tuple[Array, Array]:
+    """Number distinct hashes by first occurrence.
+
+    Returns:
+        Position where each first occurs, ascending, and the number of each hash (int32).
+    """
+    order = np.argsort(hashes, kind="stable")
+    in_order = hashes[order]
+    starts = np.flatnonzero(
+        np.concatenate((np.ones(min(1, len(order)), np.bool_), in_order[1:] != in_order[:-1]))
+    )
+    del in_order
+    first = order[starts]
+    by_position = np.argsort(first)
+    number = np.empty(len(first), dtype=np.int32)
+    number[by_position] = np.arange(len(first))
+    numbers = np.empty(len(hashes), dtype=np.int32)
+    numbers[order] = np.repeat(number, np.diff(starts, append=len(order)))
+    return first[by_position], numbers
 
 
-def _said(said: Array, ends: Array) -> Iterator[tuple[Array, Array]]:
-    """Sentences, some at a time, each with the number of what it is told of."""
-    for begin in range(0, len(said), _PAIRS):
-        some = said[begin : begin + _PAIRS].astype(np.int64)
-        # Of the same type as `ends`, which would be copied otherwise.
-        places = np.arange(begin, begin + len(some), dtype=ends.dtype)
-        of = np.searchsorted(ends, places, side="right") - 1
-        let_go(said, ends)
-        yield some, of
+def _concatenated(values: Array, ends: Array, groups: Array) -> Array:
+    """Return the values of some groups, one group after the other.
+
+    Args:
+        values: group by group.
+        ends: offsets of the groups, shape ``(n + 1,)``.
+        groups: in any order, repeated or not; looked at some at a time, since each takes dozens of bytes.
+    """
+    some = np.array_split(groups, len(groups) // BATCH + 1)
+    return np.concatenate([values[members(ends, part)[0]] for part in some])
 
 
-def _without_legal_chunks(values: Column, chunk: Array, n_chunks: int, folder: Path | None) -> Array:
-    """Extend the verdict on legal notices to the sentences that stand among them."""
-    n_all, n_legal = room(n_chunks, np.int32, folder), room(n_chunks, np.int32, folder)
-    at = 0
-    for some in values.blocks():
-        chunks = chunk[at : at + len(some)]
-        at += len(some)
-        np.add.at(n_all, chunks, 1)
-        np.add.at(n_legal, chunks[some < LEGAL_NOTICE], 1)
-        let_go(chunk, n_all, n_legal)
-    found = Column("d", folder)
-    at = 0
-    for some in values.blocks():
-        chunks = chunk[at : at + len(some)]
-        at += len(some)
-        n = n_legal[chunks]
-        among = (n > 1) & (n > 0.25 * n_all[chunks])
-        found.put(np.where(among & (some >= LEGAL_NOTICE), some * LEGAL_SHARE, some))
-        let_go(chunk, n_all, n_legal)
-    return found.mapped()
+def _look_up(hashes: Array, qualities: Qualities | None) -> Array:
+    """Return the known quality of each text, NaN where it is not known."""
+    if qualities is None or not len(qualities[0]):
+        return np.full(len(hashes), np.nan)
+    known, values = qualities
+    position = np.minimum(np.searchsorted(known, hashes), len(known) - 1)
+    return np.where(known[position] == hashes, values[position], np.nan)
+
+
+def lower_legal_chunks(qualities: Array, chunk: Array, n_chunks: int) -> None:
+    """Lower the quality of sentences that stand among legal notices, as if they were some, in place.
+
+    Args:
+        qualities: of the sentences.
+        chunk: of each sentence.
+        n_chunks: in all.
+    """
+    legal = qualities < LEGAL_NOTICE
+    n_legal = np.bincount(chunk[legal], minlength=n_chunks)
+    among = (n_legal > 1) & (n_legal > 0.25 * np.bincount(chunk, minlength=n_chunks))
+    qualities[among[chunk] & ~legal] *= LEGAL_SHARE

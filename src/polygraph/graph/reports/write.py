@@ -3,18 +3,18 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, partial
+from functools import cached_property, partial
 from math import log1p
 from pathlib import Path
 
-from polygraph.columnar import Qualities
 from polygraph.errors import RequestsWaiting, UnusableReply
 from polygraph.graph.chunk_numbers import chunk_key
-from polygraph.graph.reports.context import Material, Materials
-from polygraph.graph.reports.extractive import Extract, Extracts, title_of
+from polygraph.graph.reports.context import ContextBuilder, ReportContext
+from polygraph.graph.reports.extractive import ExtractiveReport, ExtractiveWriter
 from polygraph.graph.reports.members import GraphRows, Members, Outline
-from polygraph.graph.reports.sentence_table import Told
-from polygraph.models import Models
+from polygraph.graph.reports.sentence_table import Qualities, SentenceTable
+from polygraph.graph.reports.titles import title_of
+from polygraph.models import ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.records import Community, CountedCommunity, Finding, Report, digest
 from polygraph.tasks import report as task
@@ -24,16 +24,18 @@ MAX_INPUT_TOKENS = 8_000
 """Length of a request, instructions included (GraphRAG: 8,000)."""
 MAX_WORDS = 500
 """Length that a model is asked to keep to (GraphRAG: 2,000)."""
-_BLOCK = 256
-"""Communities whose material is held in memory together."""
-_LEAST_ROOM = 200
-"""Tokens of material without which a report cannot be asked for."""
+_BATCH = 256
+"""Communities whose contexts are held in memory together."""
+_MIN_CONTEXT = 200
+"""Tokens of context without which a report cannot be asked for."""
+
+ChunkTexts = Callable[[Sequence[str]], Mapping[str, str]]
 
 
 def write_reports(
     communities: Sequence[Community],
     graph: GraphRows,
-    chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
+    chunk_text: ChunkTexts,
     models: Models | None,
     *,
     max_input_tokens: int = MAX_INPUT_TOKENS,
@@ -49,91 +51,89 @@ def write_reports(
 ) -> list[Report]:
     """Write one report for each community.
 
-    After Microsoft GraphRAG (Edge et al., 2024, https://arxiv.org/abs/2404.16130), with the whole context of
-    edges instead of at most one for each entity, and with every statement tied to its chunks. With a chat
-    model one call is made for each community, level by level from the finest, so that a community too large
-    for the model's input can be told by the reports on its parts. A reply that cannot be used, also after
-    the repair round, is replaced by an extractive report, which `Report.written_by` shows. Without a model
-    all reports are extractive.
+    After Microsoft GraphRAG (Edge et al., 2024, https://arxiv.org/abs/2404.16130), with the whole context of edges
+    instead of at most one for each entity, and with every statement tied to its chunks. With a chat model one call is
+    made for each community, level by level from the finest, so that in a community too large for the model's input
+    the reports on its parts can stand for them. A reply that is unusable, also after the repair round, is replaced by
+    an extractive report, which `Report.written_by` shows. Without a model all reports are extractive.
 
     Args:
         communities: of all levels.
-        graph: what they divide; its records are read a few at a time.
+        graph: that they divide; its records are read a few at a time.
         chunk_text: texts of chunks by id; asked only for communities of which nothing is described.
         models: with a chat model, or None.
         max_input_tokens: length of a request, instructions included (GraphRAG: 8,000).
         max_words: length that the model is asked to keep to (GraphRAG: 2,000).
         min_size: communities with fewer entities get no report.
         language: of the documents, ISO 639-1.
-        qualities: what is known of texts; see `Told`.
-        folder: see `Told`.
-        known: finds a report that was written for an input, by the hash of it. A report by another model
-            than the one in use is not taken; without a model in use any is.
-        keep: keeps a report that a model wrote, under the hash of its input. `known` and `keep` are
-            called from the caller's thread.
-        on_done: told how many communities are done so far.
-        on_problem: told the id of a community and why the model's reply about it could not be used.
+        qualities: see `SentenceTable`.
+        folder: for temporary files; see `SentenceTable`.
+        known: finds a report that was written for an input, by the hash of the input. A report by another model than
+            the one in use is not taken; without a model in use any is.
+        keep: stores a report that a model wrote, under the hash of its input. `known` and `keep` are called from the
+            caller's thread.
+        on_done: called with the number of communities that are done.
+        on_problem: called with the id of a community and why the model's reply about it is unusable.
 
     Returns:
         Reports in the order of `communities`.
 
     Raises:
-        ValueError: if `max_input_tokens` leaves no room for material.
+        ValueError: if `max_input_tokens` leaves no tokens for the context.
         BudgetReached, ModelUnavailable, ModelRefused: as the model's calls do; what `keep` was given is kept.
-        RequestsWaiting: with a batch, after all reports were asked for that can be without those that are not there.
+        RequestsWaiting: with a batch, after all reports were asked for that do not depend on one that is waiting.
     """
     wanted = [community for community in communities if len(community.entities) >= min_size]
     if not wanted:
         return []
     chat = models.chat if models is not None else None
-    reports = _Reports()
-    progress = on_done or (lambda _: None)
     if chat is None and known is None:
-        extracted = extractive_reports(
+        extractive = extractive_reports(
             wanted, graph, chunk_text, language=language, qualities=qualities, folder=folder, on_done=on_done
         )
-        reports.update((report.community, report) for report in extracted)
-        return [reports[community.id] for community in wanted]
+        by_community = {report.community: report for report in extractive}
+        return [by_community[community.id] for community in wanted]
 
-    members = Members(communities, graph, folder=folder)
-    # Read when a report is first made of sentences.
-    extracts = cache(lambda: _extracts(members, graph, chunk_text, language, qualities, folder))
-    writer = _Writer([members.outlines[community.id] for community in wanted], members, extracts)
-    materials = Materials(members, chunk_text, _room(max_input_tokens, max_words))
-    for block in _blocks(wanted):
-        missing: list[tuple[Community, Material, str]] = []
-        for community in block:
+    members = Members(communities, graph)
+    writer = partial(_extractive_writer, members, graph, chunk_text, language, qualities, folder)
+    records = _Records([members.outlines[c.id] for c in wanted], members, writer)
+    contexts = ContextBuilder(members, chunk_text, _max_context(max_input_tokens, max_words))
+    reports = _Reports()
+    for batch in _batches(wanted):
+        missing: list[tuple[Community, ReportContext, str]] = []
+        for community in batch:
             try:
-                material = materials.of(community, reports)
+                context = contexts.build(community, reports)
             except RequestsWaiting as error:
                 reports.wait(community, error)
                 continue
-            key = _key(material, max_words)
-            found = known(key) if known is not None else None
-            if found is not None and (chat is None or found.written_by == chat.name):
-                reports[community.id] = writer.renewed(found, community)
+            key = _key(context, max_words)
+            stored = known(key) if known is not None else None
+            if stored is not None and (chat is None or stored.written_by == chat.name):
+                reports[community.id] = records.of_stored(stored, community)
             elif chat is None:
-                (reports[community.id],) = writer.extractive([community])
+                (reports[community.id],) = records.extractive([community])
             else:
-                missing.append((community, material, key))
+                missing.append((community, context, key))
         n_before = len(reports)
-        progress(n_before)
+        if on_done is not None:
+            on_done(n_before)
         if models is None or chat is None or not missing:
             continue
-        drafts = models.calls.map(
-            partial(_draft, models, max_words),
-            [material.text for _, material, _ in missing],
-            on_done=partial(_onwards, progress, n_before),
+        written = models.calls.map(
+            partial(_ask, models, max_words),
+            [context.text for _, context, _ in missing],
+            on_done=None if on_done is None else partial(_add_done, on_done, n_before),
         )
-        for (community, material, key), draft in zip(missing, drafts, strict=True):
-            if isinstance(draft, RequestsWaiting):
-                reports.wait(community, draft)
-            elif isinstance(draft, UnusableReply):
-                (reports[community.id],) = writer.extractive([community])
+        for (community, context, key), reply in zip(missing, written, strict=True):
+            if isinstance(reply, RequestsWaiting):
+                reports.wait(community, reply)
+            elif isinstance(reply, UnusableReply):
+                (reports[community.id],) = records.extractive([community])
                 if on_problem is not None:
-                    on_problem(community.id, draft.problem)
+                    on_problem(community.id, reply.problem)
             else:
-                report = reports[community.id] = writer.written(community, draft, material, chat.name)
+                report = reports[community.id] = records.of_reply(reply, community, context, chat)
                 if keep is not None:
                     keep(key, report)
     if reports.waiting is not None:
@@ -144,7 +144,7 @@ def write_reports(
 def extractive_reports(
     communities: Iterable[Community | CountedCommunity],
     graph: GraphRows,
-    chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
+    chunk_text: ChunkTexts,
     *,
     language: str = "en",
     qualities: Qualities | None = None,
@@ -154,56 +154,65 @@ def extractive_reports(
     """Write one report for each community without a model, one after the other.
 
     Args:
-        communities: as for `write_reports`, which gives the same reports; gone through once.
-        graph: the same.
-        chunk_text: the same.
-        language: the same.
-        qualities: the same.
-        folder: the same.
-        on_done: the same.
+        communities: as for `write_reports`, which returns the same reports; read once.
+        graph: see `write_reports`.
+        chunk_text: see `write_reports`.
+        language: see `write_reports`.
+        qualities: see `write_reports`.
+        folder: see `write_reports`.
+        on_done: see `write_reports`.
 
     Yields:
         A report on each community, followed by those on its parts.
     """
-    members = Members(communities, graph, folder=folder)
+    members = Members(communities, graph)
     outlines = list(members.outlines.values())
     if not outlines:
         return
-    extracts = _extracts(members, graph, chunk_text, language, qualities, folder)
-    writer = _Writer(outlines, members, lambda: extracts)
-    for n, report in enumerate(writer.extractive(_with_parts(outlines)), 1):
+    writer = partial(_extractive_writer, members, graph, chunk_text, language, qualities, folder)
+    records = _Records(outlines, members, writer)
+    for n, report in enumerate(records.extractive(_with_parts(outlines)), 1):
         yield report
         if on_done is not None:
             on_done(n)
 
 
-def _extracts(
+def _extractive_writer(
     members: Members,
     graph: GraphRows,
-    chunk_text: Callable[[Sequence[str]], Mapping[str, str]],
+    chunk_text: ChunkTexts,
     language: str,
     qualities: Qualities | None,
     folder: Path | None,
-) -> Extracts:
-    told = Told(graph, language, qualities, edges=members.edges, folder=folder)
-    return Extracts(members, told, chunk_text, language)
+) -> ExtractiveWriter:
+    table = SentenceTable(
+        graph, members.sources, members.targets, language=language, qualities=qualities, folder=folder
+    )
+    return ExtractiveWriter(members, table, chunk_text, language)
 
 
-class _Writer:
-    """Makes the records."""
+class _Records:
+    """Reports as records, with ratings and weights."""
 
     def __init__(
-        self, communities: Sequence[Outline], members: Members, extracts: Callable[[], Extracts]
+        self,
+        communities: Sequence[Outline],
+        members: Members,
+        extractive_writer: Callable[[], ExtractiveWriter],
     ) -> None:
-        self._members, self._extracts = members, extracts
+        self._members, self._extractive_writer = members, extractive_writer
         self._largest = max(members.volume(community) for community in communities)
         self._most_chunks = max(1, *(community.n_chunks for community in communities))
 
     def extractive(self, communities: Sequence[Community | Outline]) -> Iterator[Report]:
-        for community, extract in zip(communities, self._extracts().of(communities), strict=True):
-            yield self._extractive(community, extract)
+        for community, extract in zip(communities, self._writer.write(communities), strict=True):
+            yield self._of_extract(extract, community)
 
-    def _extractive(self, community: Community | Outline, extract: Extract) -> Report:
+    @cached_property
+    def _writer(self) -> ExtractiveWriter:
+        return self._extractive_writer()  # descriptions are read when the first report is extractive
+
+    def _of_extract(self, extract: ExtractiveReport, community: Community | Outline) -> Report:
         return Report(
             community=community.id,
             level=community.level,
@@ -216,38 +225,42 @@ class _Writer:
             weight=self._weight(community),
         )
 
-    def written(self, community: Community, draft: task.ParsedReport, material: Material, model: str) -> Report:
-        everything = _in_order(chunk for source in material.sources for chunk in source) or community.chunks
+    def of_reply(
+        self, reply: task.ParsedReport, community: Community, context: ReportContext, chat: ChatModel
+    ) -> Report:
+        everything = _in_order(chunk for source in context.sources for chunk in source) or community.chunks
 
-        def rests_on(*statements: task.SourcedText) -> tuple[str, ...]:
+        def sources_of(*statements: task.SourcedText) -> tuple[str, ...]:
             numbers = {n for statement in statements for n in statement.sources}
-            valid = [n for n in numbers if 1 <= n <= len(material.sources)]
-            return _in_order(chunk for n in valid for chunk in material.sources[n - 1]) or everything
+            valid = [n for n in numbers if 1 <= n <= len(context.sources)]
+            return _in_order(chunk for n in valid for chunk in context.sources[n - 1]) or everything
 
+        members = self._members
         return Report(
             community=community.id,
             level=community.level,
-            title=draft.title
-            or title_of(self._members.entities(community), self._members.relations(community)),
-            summary=draft.summary.text,
+            title=reply.title or title_of(members.entities(community), members.relations(community)),
+            summary=reply.summary.text,
             findings=tuple(
                 Finding(
-                    summary=summary.text, explanation=explanation.text, chunks=rests_on(summary, explanation)
+                    summary=summary.text,
+                    explanation=explanation.text,
+                    chunks=sources_of(summary, explanation),
                 )
-                for summary, explanation in draft.findings
+                for summary, explanation in reply.findings
             ),
-            rating=self._rating(community) if draft.rating is None else draft.rating,
+            rating=self._rating(community) if reply.rating is None else reply.rating,
             chunks=everything,
             weight=self._weight(community),
-            written_by=model,
+            written_by=chat.name,
         )
 
-    def renewed(self, report: Report, community: Community) -> Report:
+    def of_stored(self, report: Report, community: Community) -> Report:
         weight = self._weight(community)
         return replace(report, community=community.id, level=community.level, weight=weight)
 
     def _rating(self, community: Community | Outline, share: float = 1.0) -> float:
-        """From 0 to 10 by the logarithm of the community's volume; the largest has 10."""
+        """Return the rating, from 0 to 10, by the logarithm of the community's volume; the largest has 10."""
         return round(10.0 * share * log1p(self._members.volume(community)) / log1p(self._largest), 1)
 
     def _weight(self, community: Community | Outline) -> float:
@@ -255,67 +268,67 @@ class _Writer:
 
 
 class _Reports(dict[str, Report]):
-    """Reports by community; to look for one that waits in a batch makes the community that looks wait, too."""
+    """Reports by community; whoever looks up one that waits in a batch has to wait, too."""
 
     def __init__(self) -> None:
         super().__init__()
         self.waiting: RequestsWaiting | None = None
         """The first that waits."""
-        self._wait: set[str] = set()
+        self._waiting: set[str] = set()
 
     def wait(self, community: Community, error: RequestsWaiting) -> None:
         """Note that the report on a community is not there yet."""
-        self._wait.add(community.id)
+        self._waiting.add(community.id)
         self.waiting = self.waiting or error
 
     def __contains__(self, community: object) -> bool:
-        if community in self._wait:
+        if community in self._waiting:
             raise RequestsWaiting
         return super().__contains__(community)
 
 
-def _draft(models: Models, max_words: int, material: str) -> task.ParsedReport | UnusableReply | RequestsWaiting:
+def _ask(models: Models, max_words: int, context: str) -> task.ParsedReport | UnusableReply | RequestsWaiting:
     try:
-        return task.write_report(models, material, max_words=max_words)
+        return task.write_report(models, context, max_words=max_words)
     except (UnusableReply, RequestsWaiting) as error:
         return error
 
 
-def _onwards(progress: Callable[[int], None], n_before: int, n: int) -> None:
-    progress(n_before + n)
+def _add_done(on_done: Callable[[int], None], n_before: int, n: int) -> None:
+    on_done(n_before + n)
 
 
-def _room(max_input_tokens: int, max_words: int) -> int:
-    """Tokens that the instructions leave for the material."""
+def _max_context(max_input_tokens: int, max_words: int) -> int:
+    """Return the tokens that the instructions leave for the context."""
     empty = task.report_request("", max_words=max_words)
     instructions = sum(count_tokens(message.content) for message in empty.messages)
-    if max_input_tokens - instructions < _LEAST_ROOM:
+    if max_input_tokens - instructions < _MIN_CONTEXT:
         raise ValueError(
-            f"max_input_tokens must be at least {instructions + _LEAST_ROOM}, not {max_input_tokens}"
+            f"max_input_tokens must be at least {instructions + _MIN_CONTEXT}, not {max_input_tokens}"
         )
     return max_input_tokens - instructions
 
 
-def _key(material: Material, max_words: int) -> str:
-    # The chunks belong to the key, because a kept report says which chunks it rests on.
-    sources = [chunk for source in material.sources for chunk in ("", *source)]
-    return digest("report", prompt("report").hash, str(max_words), material.text, *sources)
+def _key(context: ReportContext, max_words: int) -> str:
+    # The chunks belong to the key, because a stored report names the chunks it rests on.
+    sources = [chunk for source in context.sources for chunk in ("", *source)]
+    return digest("report", prompt("report").hash, str(max_words), context.text, *sources)
 
 
-def _blocks(communities: Sequence[Community]) -> list[list[Community]]:
-    """Finest level first, so that a community's parts are done before it."""
+def _batches(communities: Sequence[Community]) -> list[list[Community]]:
+    """Return batches of one level, the finest first, so that a community's parts are done before it."""
     levels: dict[int, list[Community]] = defaultdict(list)
     for community in communities:
         levels[community.level].append(community)
     return [
-        levels[level][i : i + _BLOCK]
+        levels[level][i : i + _BATCH]
         for level in sorted(levels, reverse=True)
-        for i in range(0, len(levels[level]), _BLOCK)
+        for i in range(0, len(levels[level]), _BATCH)
     ]
 
 
 def _with_parts(communities: Sequence[Outline]) -> list[Outline]:
-    """Each community followed by its parts, so that what was read of it is still at hand."""
+    """Return each community followed by its parts, so that what was read of it is still cached."""
     known = {community.id for community in communities}
     parts: dict[str, list[Outline]] = defaultdict(list)
     for community in communities:

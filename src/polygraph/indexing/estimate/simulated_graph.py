@@ -13,7 +13,7 @@ from polygraph.extract.resolution.records import Mention
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.graph.communities import communities
 from polygraph.graph.merge.view import GraphView, merge
-from polygraph.graph.reports.context import Material, Materials
+from polygraph.graph.reports.context import ContextBuilder, ReportContext
 from polygraph.graph.reports.members import Members
 from polygraph.indexing.estimate.model_profile import ReportLength
 from polygraph.models.protocols import Vectors
@@ -26,7 +26,7 @@ class SimulatedGraph:
 
     view: GraphView
     communities: tuple[Community, ...]
-    contexts: tuple[Material, ...]
+    contexts: tuple[ReportContext, ...]
     """The context of each community's report."""
     embedded: tuple[str, ...]
     """Names whose vectors resolution asks for."""
@@ -101,15 +101,15 @@ def _contexts(
     texts: Mapping[str, str],
     max_context: int,
     length: ReportLength,
-) -> dict[str, Material]:
+) -> dict[str, ReportContext]:
     """Write the context of every report, the finest level first, with stand-ins for the reports on parts."""
-    builder = Materials(
+    builder = ContextBuilder(
         Members(divided, view), lambda ids: {i: texts[i] for i in ids if i in texts}, max_context
     )
-    contexts: dict[str, Material] = {}
+    contexts: dict[str, ReportContext] = {}
     reports: dict[str, Report] = {}
     for community in sorted(divided, key=lambda c: -c.level):
-        context = contexts[community.id] = builder.of(community, reports)
+        context = contexts[community.id] = builder.build(community, reports)
         # The length is what matters: it decides how many parts of a larger community fit.
         n_words = round(length.tokens(len(context.text) / 4))
         reports[community.id] = Report(

@@ -11,7 +11,7 @@ from hashlib import blake2b
 import numpy as np
 
 from polygraph.arrays import Array
-from polygraph.extract.titles.find_titles import DocumentTitles, TitleFinder, read_document, title_key
+from polygraph.extract.titles.find_titles import DocumentTitles, TitleFinder, find_document_titles, title_key
 from polygraph.extract.titles.title_table import Keys, TitleTable
 from polygraph.records import digest
 from polygraph.revisions import TITLES
@@ -39,7 +39,7 @@ def refresh_titles(store: Store, chunker: str, previous: TitleTable | None) -> T
         for (document, _, title), fingerprint, place in documents:
             if place < 0:
                 texts = [chunk.text for chunk in store.documents.chunks_of(document)]
-                yield fingerprint, title_key(title), read_document(texts, titles)
+                yield fingerprint, title_key(title), find_document_titles(texts, titles)
 
     found = TitleTable.of(read())
     if previous is None:

@@ -4,7 +4,12 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.extract.titles.find_titles import TitleFinder, names_in, read_document, title_key
+from polygraph.extract.titles.find_titles import (
+    TitleFinder,
+    find_known_names,
+    find_document_titles,
+    title_key,
+)
 from polygraph.extract.titles.title_table import TitleTable
 from polygraph.graph.title_graph import TitleGraph
 
@@ -19,7 +24,9 @@ ROWS = [
 
 def title_table(rows):
     titles = TitleFinder(title for _, title, _ in rows)
-    return TitleTable.of((n + 1, title_key(title), read_document([text], titles)) for n, title, text in rows)
+    return TitleTable.of(
+        (n + 1, title_key(title), find_document_titles([text], titles)) for n, title, text in rows
+    )
 
 
 def found(rows):
@@ -32,7 +39,7 @@ def graph_of(rows):
 
 
 def number(graph, name):
-    (named,) = names_in(name, lambda keys: np.ones(len(keys), dtype=bool))
+    (named,) = find_known_names(name, lambda keys: np.ones(len(keys), dtype=bool))
     return int(graph.numbers(np.array([named.key], dtype=np.uint64))[0])
 
 
@@ -97,13 +104,13 @@ def test_names_of_a_question_are_the_longest_that_are_known():
     def known(keys):
         return graph.numbers(keys) >= 0
 
-    assert [n.text for n in names_in("Was Tobin's Halcyon lost on the Grey Reef?", known)] == [
+    assert [n.text for n in find_known_names("Was Tobin's Halcyon lost on the Grey Reef?", known)] == [
         "Tobin",
         "Halcyon",
         "Grey Reef",
     ]
-    assert [n.text for n in names_in("who saw the halcyon on the grey reef", known)] == ["grey reef"]
-    assert names_in("Did the halcyon of Ovid sing?", known) == []
+    assert [n.text for n in find_known_names("who saw the halcyon on the grey reef", known)] == ["grey reef"]
+    assert find_known_names("Did the halcyon of Ovid sing?", known) == []
 
 
 def test_saved_and_loaded_it_is_the_same(tmp_path):
@@ -127,4 +134,4 @@ def test_any_text_can_be_read(texts):
     n = found(rows)
     assert all(len(np.unique(p, axis=0)) == len(p) for p in (n.titles, n.links, n.shared))
     for _, title, text in rows:
-        names_in(f"{title} {text}", lambda keys: np.ones(len(keys), dtype=bool))
+        find_known_names(f"{title} {text}", lambda keys: np.ones(len(keys), dtype=bool))

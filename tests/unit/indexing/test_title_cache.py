@@ -74,13 +74,13 @@ def test_after_any_changes_it_is_the_same_as_read_for_the_first_time(store, tmp_
 
 
 def test_only_documents_that_may_say_something_else_are_read_again(store, monkeypatch):
-    read, real = [], title_cache.read_document
+    read, real = [], title_cache.find_document_titles
 
     def watched(texts, titles):
         read.append(texts[0])
         return real(texts, titles)
 
-    monkeypatch.setattr(title_cache, "read_document", watched)
+    monkeypatch.setattr(title_cache, "find_document_titles", watched)
     put(store, "a", "Log", ["He saw the Grey Reef."])
     put(store, "b", "Letter", ["He saw a reef, all Grey."])
     put(store, "c", "Diary", ["He saw nothing."])

@@ -1,9 +1,9 @@
-"""Find the titles of documents, and other names, in passages and questions: no model, no parser.
+"""Titles of documents and other names in passages and questions, found without a model or parser.
 
 A title that occurs in a passage of another document is a link that the author made; a capitalised name that several
-passages share is a weaker one. Reading a passage takes about a third of a millisecond. A document is read by itself
-(`read_document`), given the titles of all documents; `title_table` keeps the result and matches names across documents.
-Raise `revisions.TITLES` whenever other names may be found.
+passages share is a weaker one. It takes about a third of a millisecond per passage.
+`find_document_titles` processes one document, given the titles of all documents; `title_table` stores the result and
+matches names across documents. Increment `revisions.TITLES` whenever the same text may give different names.
 """
 
 import re
@@ -23,9 +23,9 @@ _POSSESSIVE = re.compile(r"[’']s?$")
 _GENITIVE = ("'s", "’s")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+")
 _MAX_WORDS = 8
-"""Longer titles are sentences, which no other text repeats."""
+"""Longest title in words; longer ones are sentences that other texts do not repeat."""
 _SHORT = 3
-"""Least number of characters of a title of one word."""
+"""Shortest title of one word, in characters."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class TitleFinder:
     """Finds the titles of documents in texts.
 
     Args:
-        titles: as written; those that do not look like a name are left out.
+        titles: as written; titles that do not look like a name are ignored.
     """
 
     def __init__(self, titles: Iterable[str]) -> None:
@@ -63,23 +63,23 @@ class TitleFinder:
         self._lengths = lengths_of(self._known)
 
     def find(self, words: Sequence[str], plain: Sequence[str]) -> set[int]:
-        """Return the hashes of the titles in a text; the longest where several begin at one word.
+        """Return the hashes of the titles in a text; the longest if several start at one word.
 
         Args:
             words: of the text, in order.
-            plain: the same in the form in which they are compared.
+            plain: the same words in comparable form, see `_comparable`.
         """
         if not self._known:
             return set()
         return {_hash(some) for some in _titles_in(words, plain, self._known, self._lengths)}
 
 
-def read_document(texts: Sequence[str], titles: TitleFinder) -> DocumentTitles:
+def find_document_titles(texts: Sequence[str], titles: TitleFinder) -> DocumentTitles:
     """Find names in the passages of a document.
 
     Two names are the same if their words are, ignoring case and a possessive ending. Brackets at the end of a title
-    distinguish namesakes and are no part of the name. The longest title wins where several begin at one word, and
-    its first or last word needs a capital or a digit, so that `The Rain` is not found in every shower.
+    distinguish documents of one name and are not part of the name. The longest title wins if several start at one
+    word. Its first or last word needs a capital or a digit, so that the title `The Rain` does not match ``the rain``.
 
     Args:
         texts: of the passages, in order.
@@ -88,7 +88,7 @@ def read_document(texts: Sequence[str], titles: TitleFinder) -> DocumentTitles:
     found, words = [], set[str]()
     for text in texts:
         written = _WORD.findall(text)
-        plain = [_plain(word) for word in written]
+        plain = [_comparable(word) for word in written]
         found.append(sorted(titles.find(written, plain)))
         words.update(plain)
     return DocumentTitles(
@@ -105,29 +105,31 @@ def title_key(title: str) -> int:
 
 
 def word_hashes(words: Iterable[str]) -> set[int]:
-    """Return hashes of 32 bits of some words, given in the form in which they are compared."""
+    """Return 32-bit hashes of words in comparable form."""
     return {crc32(word.encode("utf-8", "surrogatepass")) for word in words}
 
 
-def names_in(text: str, is_known: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]) -> list[TextMention]:
-    """Return the known names in a question, in the order of the text, each once; the longest where they overlap.
+def find_known_names(
+    text: str, is_known: Callable[[NDArray[np.uint64]], NDArray[np.bool_]]
+) -> list[TextMention]:
+    """Return the known names in a question, in the order of the text, each once; the longest if they overlap.
 
     A name has a capital or a digit in its first or last word. In a text without a capital after its first letter a name
     has at least two words, since a single one is usually a common word.
 
     Args:
         text: the question.
-        is_known: returns for hashes, shape ``(k,)``, which of them are names.
+        is_known: for hashes of shape ``(k,)``, returns which of them are known names.
     """
     words = list(_WORD.finditer(text))[:200]
-    plain = [_plain(w.group()) for w in words]
+    plain = [_comparable(w.group()) for w in words]
     casual = text[1:] == text[1:].lower()
     spans = [
         (i, j)
         for i in range(len(words))
         for j in range(i + 1, min(i + _MAX_WORDS, len(words)) + 1)
         if _is_name(tuple(plain[i:j]))
-        and ((casual and j - i > 1) or _shows(words[i].group(), words[j - 1].group()))
+        and ((casual and j - i > 1) or _looks_like_name(words[i].group(), words[j - 1].group()))
     ]
     hashes = [_hash(tuple(plain[i:j])) for i, j in spans]
     known = is_known(np.array(hashes, dtype=np.uint64))
@@ -144,18 +146,18 @@ def names_in(text: str, is_known: Callable[[NDArray[np.uint64]], NDArray[np.bool
 
 
 def title_words(title: str) -> tuple[str, ...]:
-    """Return the words by which other texts may name the document; none if the title does not look like a name.
+    """Return the words by which other texts may name the document; empty if the title does not look like a name.
 
     >>> title_words("Payment on Demand (film)"), title_words("notes"), title_words("minutes-1871.md")
     (('payment', 'on', 'demand'), (), ())
     """
     name = title.split("(", 1)[0].strip()
-    words = tuple(_plain(w) for w in _WORD.findall(name)[: _MAX_WORDS + 1])
+    words = tuple(_comparable(w) for w in _WORD.findall(name)[: _MAX_WORDS + 1])
     return words if name != name.lower() and len(words) <= _MAX_WORDS and _is_name(words) else ()
 
 
 def lengths_of(titles: Collection[tuple[str, ...]]) -> dict[str, list[int]]:
-    """Return how many words names have by their first word, the most first.
+    """Return the lengths of titles in words, descending, by their first word.
 
     >>> lengths_of([("grey", "reef"), ("grey",)])
     {'grey': [2, 1]}
@@ -178,7 +180,7 @@ def _titles_in(
         step = 1
         for length in lengths.get(plain[i], ()):
             some = tuple(plain[i : i + length])
-            if len(some) == length and some in titles and _shows(words[i], words[i + length - 1]):
+            if len(some) == length and some in titles and _looks_like_name(words[i], words[i + length - 1]):
                 yield some
                 step = length
                 break
@@ -189,15 +191,15 @@ def _capitals_in(text: str) -> Iterator[tuple[str, ...]]:
     """Yield names recognised by their capitals, without dates and lone first words of sentences."""
     for sentence in _SENTENCE.split(text):
         for span in capitalized_spans(sentence):
-            words = tuple(_plain(w) for w in _WORD.findall(sentence[span.start : span.end]))
+            words = tuple(_comparable(w) for w in _WORD.findall(sentence[span.start : span.end]))
             if not span.date and not span.doubtful and len(words) <= _MAX_WORDS and _is_name(words):
                 yield words
 
 
-def _plain(word: str) -> str:
-    """Return the form of a word in which it is compared: case folded, without a possessive ending.
+def _comparable(word: str) -> str:
+    """Return a word in comparable form: case-folded, without a possessive ending.
 
-    >>> _plain("Reef's")
+    >>> _comparable("Reef's")
     'reef'
     """
     plain = word.casefold()
@@ -205,11 +207,11 @@ def _plain(word: str) -> str:
 
 
 def _is_name(words: tuple[str, ...]) -> bool:
-    """Return whether words can be a name: not a single short or very common word."""
+    """Return whether words may be a name: several words, or one that is neither short nor a stop word."""
     return bool(words) and (len(words) > 1 or (len(words[0]) >= _SHORT and words[0] not in STOP_WORDS))
 
 
-def _shows(first: str, last: str) -> bool:
+def _looks_like_name(first: str, last: str) -> bool:
     """Return whether a run of words looks like a name by its first or its last word."""
     return not first[0].islower() or not last[0].islower()
 

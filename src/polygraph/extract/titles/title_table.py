@@ -1,4 +1,4 @@
-"""Names found in the passages of many documents, as arrays that are kept, and the names that passages share.
+"""Names found in the passages of all documents, stored as arrays, and the matches between passages.
 
 ```
 documents  fingerprint of id and content, hash of the title, number of passages
@@ -71,12 +71,12 @@ class TitleTable:
 
     @property
     def fingerprints(self) -> Keys:
-        """By which documents are recognised."""
+        """Fingerprint of each document."""
         return self.tables["documents"]["fingerprint"]
 
     @property
     def titles(self) -> Keys:
-        """Hash of the title of each document, 0 for one that is no name."""
+        """Hash of the title of each document, 0 if it does not look like a name."""
         return self.tables["documents"]["title"]
 
     def select(self, other: "TitleTable", documents: Array) -> "TitleTable":
@@ -84,7 +84,7 @@ class TitleTable:
 
         Args:
             other: the other table.
-            documents: numbers of documents; those of the other table follow on those of this one.
+            documents: numbers of documents; those of the other table are counted after those of this one.
         """
         tables = {}
         for name, table in self.tables.items():
@@ -96,7 +96,7 @@ class TitleTable:
         return TitleTable(tables)
 
     def matches(self) -> TitleMatches:
-        """Match the names that passages share."""
+        """Return the names that connect passages."""
         sizes = self.tables["documents"]["passages"]
         first = np.cumsum(sizes) - sizes
         own = np.repeat(self.titles, sizes)
@@ -119,7 +119,7 @@ class TitleTable:
         """Return which documents may contain other titles than before.
 
         Args:
-            gone: hashes of titles that are no more.
+            gone: hashes of removed titles.
             new: words of each new title.
         """
         found: NDArray[np.bool_] = np.zeros(len(self), dtype=np.bool_)

@@ -16,7 +16,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.extract.titles.find_titles import TextMention, names_in
+from polygraph.extract.titles.find_titles import TextMention, find_known_names
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, paths, walk
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.models import Models
@@ -110,7 +110,7 @@ class NameWalk:
         why: list[str] = []
         if start:
             # 2. Walk over titles and names.
-            network = self._network(graph)
+            network = self.network(graph)
             walked = walk(
                 network,
                 list(start),
@@ -148,7 +148,8 @@ class NameWalk:
             empty_because="the index holds no passages",
         )
 
-    def _network(self, graph: TitleGraph) -> Network:
+    def network(self, graph: TitleGraph) -> Network:
+        """Build the network of the walk: passages and names, with the edge weights of the parameters."""
         kinds = [(graph.titles, self.title_edges), (graph.links, 1.0), (graph.shared, self.shared_edges)]
         return Network(tuple(EdgeKind(edges, factor) for edges, factor in kinds if factor))
 
@@ -215,7 +216,7 @@ def titles_in_question(question: str, graph: TitleGraph) -> list[tuple[TextMenti
 
     Names that title no document are left out: the passages that mention them already match by words and vectors.
     """
-    names = names_in(question, lambda keys: graph.numbers(keys) >= 0)
+    names = find_known_names(question, lambda keys: graph.numbers(keys) >= 0)
     numbers = graph.numbers(np.array([name.key for name in names], dtype=np.uint64))
     counts, vertices = graph.n_passages(numbers).tolist(), numbers + graph.n_chunks
     is_title = Network((EdgeKind(graph.titles),)).degrees(vertices) > 0
@@ -349,6 +350,6 @@ def _labels(routes: Sequence[Sequence[int]], asked: dict[int, str], index: Snaps
                 is_this_name = graph.keys[[v - graph.n_chunks]].__eq__
                 # The title first: it is much shorter, and usually it is the name.
                 for text in (titles.get(chunk.document, ""), chunk.text):
-                    if v not in labels and (written := names_in(text, is_this_name)):
+                    if v not in labels and (written := find_known_names(text, is_this_name)):
                         labels[v] = written[0].text
     return {v: labels.get(v, "a name") for v in vertices}

@@ -7,12 +7,13 @@ from dataclasses import asdict
 import pytest
 
 from polygraph.errors import BadInput, IndexUnreadable, NothingExtracted
-from polygraph.graph.embedding_texts import entity_text
+from polygraph.graph.embedding_texts import RECIPES, entity_text
+from polygraph.indexing.build import LAYERS
 from polygraph.indexing.chunk_layers import embedded_text
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.records import Description, Entity
-from polygraph.store.layers import DEPENDENCIES
+from polygraph.store.layers import DEPENDENCIES, NAME_VECTOR_LAYERS
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
@@ -92,6 +93,11 @@ def whole(kind, tmp_path_factory, papers_texts, write_files):
         report = index.add(folder)
         assert set(report.built) == set(DEPENDENCIES)
         return base / "index", folder, rows(base / "index"), files(base / "index"), answers(index)
+
+
+def test_every_layer_that_readers_know_is_built_after_those_it_rests_on():
+    assert [(layer.name, layer.rests_on) for layer in LAYERS] == list(DEPENDENCIES.items())
+    assert frozenset(RECIPES) == NAME_VECTOR_LAYERS
 
 
 def test_two_builds_of_one_folder_are_identical(whole, kind, tmp_path):

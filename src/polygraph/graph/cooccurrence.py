@@ -1,12 +1,12 @@
-"""Edges between phrases that stand together, weighted and pruned: the graph of Microsoft GraphRAG's fast indexing.
+"""The pruned co-occurrence graph of noun phrases, as in Microsoft GraphRAG's fast indexing.
 
-METHODS 5.2. Every two phrases of one chunk are joined, with the weight ``p(x,y) log2(p(x,y) / (p(x) p(y)))``, their
-pointwise mutual information (Church and Hanks, 1990) times how often they meet. ``p`` is the share of all chunks
-that hold a phrase, or both. Then are cut off, in this order: phrases in too few chunks; phrases with too few
+METHODS 5.2. Every two phrases of one chunk are joined with the weight ``p(x,y) log2(p(x,y) / (p(x) p(y)))``, their
+pointwise mutual information (Church and Hanks, 1990) times the frequency of the pair. ``p`` is the share of all chunks
+that contain a phrase, or both. Then these are pruned, in this order: phrases in too few chunks; phrases with too few
 neighbours; the one phrase with the most neighbours, since everything is near it; edges of little weight.
 
-Two things are ours. An edge whose weight is not positive is always cut off: such phrases meet no more often than chance
-has it, and a graph needs positive weights. And a phrase that loses its last edge stays, so that it can be found.
+Two things differ. An edge whose weight is not positive is always pruned: such phrases co-occur no more often than by
+chance, and a graph needs positive weights. And a phrase that loses its last edge stays, so that it can be found.
 """
 
 from dataclasses import dataclass, replace
@@ -23,20 +23,20 @@ _DIGITS = 9
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pruning:
-    """What is cut off; the defaults are those of METHODS 5.2, step 3."""
+    """What is pruned; the defaults are those of METHODS 5.2, step 3."""
 
     min_frequency: int = 2
-    """Chunks that a phrase must stand in."""
+    """Least number of chunks of a phrase."""
     min_degree: int = 1
-    """Neighbours that a phrase must have, counted among those that are frequent enough."""
+    """Least number of neighbours of a phrase, counted among those that are frequent enough."""
     drop_ego: bool = True
-    """Whether the phrase with the most neighbours goes; of several, the first by id."""
+    """Whether the phrase with the most neighbours is pruned; of several, the first by id."""
     min_weight_percentile: float = 40.0
-    """Edges below this percentile of the weights go, in [0, 100]; interpolated linearly between two weights."""
+    """Edges below this percentile of the weights are pruned, in [0, 100]; interpolated linearly between two weights."""
 
     @property
     def identity(self) -> str:
-        """Names the settings, for the name of the extractor.
+        """The settings as part of the name of the extractor.
 
         >>> Pruning().identity
         'f2-d1-ego-p40'
@@ -46,35 +46,35 @@ class Pruning:
 
 
 def join_and_prune(view: GraphView, n_chunks: int, pruning: Pruning) -> GraphView:
-    """Make the graph of phrases that stand together.
+    """Build the co-occurrence graph of phrases.
 
     Args:
-        view: phrases with the chunks that they stand in; its relations are not looked at.
-        n_chunks: chunks of the whole index, with phrases or without.
-        pruning: what is cut off.
+        view: phrases with their chunks; its relations are ignored.
+        n_chunks: number of chunks of the whole index, with phrases or without.
+        pruning: what is pruned.
 
     Returns:
-        The phrases that are left and their edges, without descriptions; weights sum to no particular number.
+        The remaining phrases and their edges, without descriptions; the weights are not normalised.
 
     Raises:
         ValueError: if `n_chunks` is below 1 while there are phrases.
     """
     if n_chunks < 1 and view.entities:
-        raise ValueError(f"phrases stand in chunks, and n_chunks is {n_chunks}")
+        raise ValueError(f"n_chunks must be positive if there are phrases, not {n_chunks}")
     kept = [e for e in view.entities if len(e.chunks) >= pruning.min_frequency]
     chunks = list(dict.fromkeys(chunk for entity in kept for chunk in entity.chunks))
     edges = _pairs(kept, chunks)
     left = _degrees(edges, len(kept)) >= pruning.min_degree
     edges = edges.among(left)
     if pruning.drop_ego and len(edges.counts):
-        # The first of the largest, and rows stand in the order of ids.
+        # argmax returns the first of the largest, and rows are in the order of ids.
         left[int(np.argmax(_degrees(edges, len(kept))))] = False
         edges = edges.among(left)
     frequency = np.array([len(entity.chunks) for entity in kept], dtype=np.float64)
     weights = _weights(edges, frequency, n_chunks)
     if len(weights):
         heavy = weights >= np.percentile(weights, pruning.min_weight_percentile)
-        edges, weights = edges.only(heavy & (weights > 0)), weights[heavy & (weights > 0)]
+        edges, weights = edges.select(heavy & (weights > 0)), weights[heavy & (weights > 0)]
     degrees = _degrees(edges, len(kept)).tolist()
     return replace(
         view,
@@ -86,7 +86,7 @@ def join_and_prune(view: GraphView, n_chunks: int, pruning: Pruning) -> GraphVie
 
 @dataclass(frozen=True, slots=True)
 class _Edges:
-    """Pairs of rows, ``a < b``, sorted; pair `i` meets in ``chunks[starts[i] : starts[i] + counts[i]]``."""
+    """Pairs of rows, ``a < b``, sorted; pair `i` co-occurs in ``chunks[starts[i] : starts[i] + counts[i]]``."""
 
     a: NDArray[np.int64]
     b: NDArray[np.int64]
@@ -94,16 +94,16 @@ class _Edges:
     counts: NDArray[np.int64]
     chunks: NDArray[np.int64]
 
-    def only(self, mask: NDArray[np.bool_]) -> "_Edges":
+    def select(self, mask: NDArray[np.bool_]) -> "_Edges":
         return _Edges(self.a[mask], self.b[mask], self.starts[mask], self.counts[mask], self.chunks)
 
     def among(self, rows: NDArray[np.bool_]) -> "_Edges":
-        """Those with both ends among some rows."""
-        return self.only(rows[self.a] & rows[self.b])
+        """Return the pairs with both ends among some rows."""
+        return self.select(rows[self.a] & rows[self.b])
 
 
 def _pairs(entities: list[Entity], chunks: list[str]) -> _Edges:
-    """Every two phrases that share a chunk; chunks of a pair in the order of the documents, as entities have them."""
+    """Return every two phrases that share a chunk, with these chunks in the order of the documents."""
     n = len(entities)
     number = {chunk: i for i, chunk in enumerate(chunks)}
     members: list[list[int]] = [[] for _ in chunks]
@@ -132,7 +132,7 @@ def _degrees(edges: _Edges, n: int) -> NDArray[np.int64]:
 
 
 def _weights(edges: _Edges, frequency: NDArray[np.float64], n_chunks: int) -> NDArray[np.float64]:
-    """The weight times the number of chunks, so that it can be rounded whatever that is.
+    """Return the weights times the number of chunks, so that they can be rounded whatever that is.
 
     With ``p(x) = f(x) / n`` it is ``f(x,y) log2(f(x,y) n / (f(x) f(y)))``.
     """
@@ -165,7 +165,7 @@ def _relations(
                 keywords=(),
                 descriptions=(),
                 weight=weight,
-                # The order of the documents is that in which the entity has its chunks.
+                # The chunks of an entity are in the order of the documents.
                 chunks=tuple(chunk for chunk in entities[a].chunks if order[chunk] in places),
             )
         )

@@ -1,6 +1,6 @@
-"""What is embedded of the graph: one text for each row of a layer of vectors.
+"""The texts that are embedded of the graph: one for each row of a layer of vectors.
 
-Raise `revisions.EMBEDDING_TEXTS` whenever a text changes, so that vectors of former texts are made again.
+Raise `revisions.EMBEDDING_TEXTS` whenever a text changes, so that vectors of earlier texts are computed again.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,35 +9,35 @@ from typing import Any, Literal, TypeAlias
 from polygraph.records import Entity, Relation, Report, Triple
 
 _CHARACTERS = 600
-"""Of a text so much is embedded: about what an embedder of names reads."""
+"""Characters of a text that are embedded: about as much as an embedder of names reads."""
 _REPORT_CHARACTERS = 2_000
-"""Of a report; the static embedder reads it as fast as a name."""
+"""Characters of a report; the static embedder reads them as fast as a name."""
 
 
 def entity_text(entity: Entity) -> str:
-    """Name, type, then what is said of it (as in GraphRAG, LightRAG and FastGraphRAG)."""
+    """Return name, type and description (as in GraphRAG, LightRAG and FastGraphRAG)."""
     kind = f" ({entity.type})" if entity.type else ""
     return f"{entity.name}{kind}: {entity.description}"[:_CHARACTERS]
 
 
 def description_text(entity: Entity) -> str:
-    """What is said of an entity, without its name (as in FG-RAG); the name if nothing is said."""
+    """Return the description without the name (as in FG-RAG); the name if there is none."""
     return (entity.description or entity.name)[:_CHARACTERS]
 
 
 def relation_text(relation: Relation) -> str:
-    """Keywords or predicates, both ends, then what is said (as in LightRAG)."""
-    said = ", ".join(relation.keywords or [p.removeprefix("<-") for p in relation.predicates])
-    return f"{said} {relation.source} {relation.target} {relation.description}".strip()[:_CHARACTERS]
+    """Return keywords or predicates, both ends, and the description (as in LightRAG)."""
+    topics = ", ".join(relation.keywords or [p.removeprefix("<-") for p in relation.predicates])
+    return f"{topics} {relation.source} {relation.target} {relation.description}".strip()[:_CHARACTERS]
 
 
 def triple_text(triple: Triple) -> str:
-    """Subject, predicate and object as a sentence (as in HippoRAG 2)."""
+    """Return subject, predicate and object as a sentence (as in HippoRAG 2)."""
     return f"{triple.source} {triple.predicate} {triple.target}"[:_CHARACTERS]
 
 
 def report_text(report: Report) -> str:
-    """Title, summary and the first findings."""
+    """Return title, summary and the first findings."""
     return report.text[:_REPORT_CHARACTERS]
 
 
@@ -52,4 +52,4 @@ RECIPES: Mapping[str, tuple[Rows, Callable[[Any], str]]] = {
     "predicate_vectors": ("predicates", lambda predicate: predicate[:_CHARACTERS]),
     "report_vectors": ("reports", report_text),
 }
-"""For each layer of vectors by the embedder of names: the rows that it follows, and the text of one."""
+"""Rows of each layer that the embedder of names computes, and the text of one row."""

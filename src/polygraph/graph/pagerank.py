@@ -1,8 +1,8 @@
 """Random walks with restart over a graph: personalised PageRank, by pushing mass and by power iteration.
 
-A walk starts at a vertex drawn by the restart weights. At every step it goes on with the chance `damping` to a
-neighbour, drawn by the weights of the edges, and else begins anew. From a vertex without edges it always begins
-anew. How often it stands at a vertex is the score of the vertex.
+A walk starts at a vertex drawn by the restart weights. At every step it moves with probability `damping` to a
+neighbour, drawn by the weights of the edges, and otherwise restarts. From a vertex without edges it always restarts.
+The score of a vertex is the share of steps at which the walk is there.
 """
 
 from collections.abc import Sequence
@@ -18,26 +18,26 @@ Numbers = NDArray[np.int64]
 _SORTED = 16
 """Sorting this many vertices costs about as much as one pass over an array of their number times this."""
 _ITERATIONS = 1_000
-"""Power iteration ends after so many rounds at the latest."""
+"""Most rounds of power iteration."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class EdgeKind:
-    """Edges of one kind, and what an edge of it counts."""
+    """Edges of one kind, and how much each counts."""
 
     graph: Graph
-    """May have fewer vertices than the network: those beyond have no edges of this kind."""
+    """May have fewer vertices than the network: the others have no edges of this kind."""
     factor: float = 1.0
-    """Weights are multiplied by it; positive."""
+    """Positive factor of the weights."""
     weighted: bool = True
-    """If not, every edge has weight 1, times the factor."""
+    """False: every edge weighs 1 times the factor."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Network:
     """Edges of several kinds over one numbering of vertices; between two vertices their weights add up.
 
-    The kinds are not merged, so that putting a network together costs nothing.
+    The kinds are not merged, so making a network costs nothing.
     """
 
     kinds: tuple[EdgeKind, ...]
@@ -48,7 +48,7 @@ class Network:
         return max((kind.graph.n for kind in self.kinds), default=0)
 
     def degrees(self, vertices: Numbers) -> Numbers:
-        """Number of edges at some vertices; those of two kinds to one neighbour are two."""
+        """Return the number of edges at some vertices; two kinds of edge to one neighbour count twice."""
         found = np.zeros(len(vertices), dtype=np.int64)
         for kind in self.kinds:
             inside = vertices < kind.graph.n
@@ -58,10 +58,10 @@ class Network:
         return found
 
     def edges_at(self, vertices: Numbers) -> tuple[Numbers, Numbers, Floats]:
-        """Edges at some vertices, kind by kind, in the order of `vertices`, then of the neighbours.
+        """Return the edges at some vertices, kind by kind, in the order of `vertices`, then of the neighbours.
 
         Returns:
-            For each edge the position in `vertices` of the end that was asked for, the other end, the weight.
+            For each edge the position in `vertices` of its first end, its other end, its weight.
         """
         owners: list[Numbers] = []
         others: list[Numbers] = []
@@ -90,17 +90,17 @@ class Network:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Walk:
-    """Where a walk stands, as far as it was followed."""
+    """The scores of a walk, as far as it was followed."""
 
     vertices: Numbers
-    """Those that were reached, ascending."""
+    """The vertices that were reached, ascending."""
     scores: Floats
     """Their scores, positive, in the same order."""
     missing: float
-    """What the scores lack to their sum of 1: an upper bound of the error of any of them."""
+    """1 minus the sum of the scores: an upper bound of the error of each."""
 
     def at(self, vertices: ArrayLike) -> Floats:
-        """Scores of some vertices; 0 for those that were not reached."""
+        """Return the scores of some vertices; 0 for those that were not reached."""
         wanted = np.asarray(vertices, dtype=np.int64)
         if not len(self.vertices):
             return np.zeros(len(wanted))
@@ -108,9 +108,9 @@ class Walk:
         return np.where(self.vertices[places] == wanted, self.scores[places], 0.0)
 
     def top(self, k: int, *, first: int = 0, last: int | None = None) -> list[tuple[int, float]]:
-        """The best vertices in ``[first, last)`` with their scores, ties by vertex.
+        """Return the best vertices in ``[first, last)`` with their scores, ties by vertex.
 
-        Scores are rounded to 12 digits before they are compared, so that the last bits of sums decide nothing.
+        Scores are rounded to 12 digits before they are compared, so that the last bits of sums do not matter.
         """
         begin = np.searchsorted(self.vertices, first)
         end = len(self.vertices) if last is None else np.searchsorted(self.vertices, last)
@@ -129,24 +129,24 @@ def walk(
 ) -> Walk:
     """Rank the vertices near some vertices by personalised PageRank, without looking at the others.
 
-    Forward push (Andersen, Chung and Lang 2006, section 3), for whole fronts of vertices at once: each vertex holds
-    mass that still has to walk; while some vertex holds more than `tolerance` for each of its edges, a share
-    ``1 - damping`` of its mass is settled there and the rest passed on to its neighbours.
+    Forward push (Andersen, Chung and Lang 2006, section 3), for whole fronts of vertices at once: each vertex has
+    residual mass; while some vertex has more than `tolerance` for each of its edges, a share ``1 - damping`` of it
+    becomes score and the rest is pushed to its neighbours.
 
-    At most ``1 / (tolerance * (1 - damping))`` edges are followed, however large the graph is. In a network in
-    which all edges weigh the same, the score of a vertex of degree `d` is too low by at most ``tolerance * d``, and
-    never too high; in general by at most ``tolerance * s / w``, where `s` is the sum of the weights at the vertex and
-    `w` the least mean weight of the edges at one vertex. Either way all scores together lack `Walk.missing`.
+    At most ``1 / (tolerance * (1 - damping))`` edges are followed, however large the graph is. If all edges weigh the
+    same, the score of a vertex of degree `d` is too low by at most ``tolerance * d``, and never too high; in general
+    by at most ``tolerance * s / w``, where `s` is the sum of the weights at the vertex and `w` the least mean weight
+    of the edges at one vertex. In both cases all scores together lack `Walk.missing`.
 
     Args:
         network: what to walk on.
-        vertices: where the walk begins anew, distinct, shape ``(k,)``.
-        weights: how often at each, not negative, not all zero; any sum. Shape ``(k,)``.
-        damping: chance of going on instead of beginning anew, in ``[0, 1)``.
-        tolerance: mass per edge that is left where it is, positive.
+        vertices: where the walk restarts, distinct, shape ``(k,)``.
+        weights: restart weight of each, not negative, not all zero, of any sum. Shape ``(k,)``.
+        damping: probability of following an edge instead of restarting, in ``[0, 1)``.
+        tolerance: residual mass per edge that is not pushed further, positive.
 
     Raises:
-        ValueError: if there is nowhere to begin, or an argument is out of its range.
+        ValueError: if no vertex is given, or an argument is out of range.
 
     >>> path = Network((EdgeKind(Graph.from_edges(3, [0, 1], [1, 2], [1.0, 1.0])),))
     >>> [(v, round(score, 4)) for v, score in walk(path, [0], [1.0], damping=0.5, tolerance=1e-9).top(3)]
@@ -156,11 +156,11 @@ def walk(
     if tolerance <= 0:
         raise ValueError(f"tolerance must be positive, not {tolerance}")
     n = network.n
-    # Large arrays of zeros cost only the pages of them that are touched.
+    # Of large arrays of zeros, only the pages that are touched take memory.
     settled, waiting = np.zeros(n), np.zeros(n)
     degrees = network.degrees(start)
-    # Mass that vertices without edges send back to the start multiplies all scores alike (Langville and Meyer 2004,
-    # section 8.4), so it is left out of the walk and put back by this factor.
+    # Mass that vertices without edges send back to the start multiplies all scores by one factor (Langville and Meyer
+    # 2004, section 8.4), so it is left out of the walk and restored by this factor.
     leak = 1.0 - damping * float(mass[degrees == 0].sum())
     limit = tolerance * leak
     waiting[start] = mass
@@ -178,7 +178,7 @@ def walk(
         reached.append(found)
         front = found[waiting[found] > limit * network.degrees(found)]
     everywhere, _ = _gather(np.concatenate(reached), np.ones(sum(map(len, reached))), n)
-    # Of what still waits, so much would be settled at once where it is.
+    # The share of the residual mass that would become score without another push.
     rest = waiting[everywhere]
     scores = (settled[everywhere] + (1.0 - damping) * rest) / leak
     kept = scores > 0
@@ -195,15 +195,15 @@ def pagerank(
 ) -> Floats:
     """Rank all vertices by personalised PageRank, by power iteration over the whole network.
 
-    Haveliwala (2002), eq. 5; a vertex without edges sends all it has to where the walk begins. For small graphs and
-    for checking `walk`; the cost grows with the number of edges.
+    Haveliwala (2002), eq. 5; a vertex without edges sends its mass to the restart vertices. For small graphs and
+    for checking `walk`: the cost grows with the number of edges.
 
     Args:
         network: what to walk on.
         vertices: as for `walk`.
         weights: as for `walk`.
         damping: as for `walk`.
-        tolerance: ends when a round moves less than this in all.
+        tolerance: iteration stops when a round moves less than this in total.
 
     Returns:
         Score per vertex, shape ``(n,)``, summing to 1.
@@ -233,23 +233,23 @@ def pagerank(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Inflow:
-    """Where the scores of some vertices come from; one entry for each of them."""
+    """Where the scores of some vertices come from; one entry for each vertex."""
 
-    most: Numbers
-    """The neighbour that brings most, ties by vertex; -1 if none brings anything."""
-    brought: Floats
-    """What it brings."""
-    begins: Floats
-    """What no neighbour brings: the share of walks that begin at the vertex, and what the walk has missed."""
+    strongest: Numbers
+    """The neighbour that contributes most, ties by vertex; -1 if none contributes anything."""
+    contribution: Floats
+    """What this neighbour contributes."""
+    restart: Floats
+    """What no neighbour contributes: the share of walks that restart at the vertex, and what the walk missed."""
 
 
 def inflow(network: Network, walked: Walk, vertices: ArrayLike, *, damping: float) -> Inflow:
-    """Divide the scores of some vertices by where they come from.
+    """Split the scores of some vertices by the neighbours that contribute them.
 
-    A neighbour with score `p` brings `damping` times `p` times the share of its edges that lead here.
+    A neighbour with score `p` contributes `damping` times `p` times the share of its edges that lead here.
 
     Args:
-        network: that was walked on.
+        network: of the walk.
         walked: the walk.
         vertices: whose scores are explained.
         damping: of the walk.
@@ -276,18 +276,23 @@ def inflow(network: Network, walked: Walk, vertices: ArrayLike, *, damping: floa
 def paths(
     network: Network, walked: Walk, vertices: Sequence[int], *, damping: float, most: int = 6
 ) -> list[list[int]]:
-    """For each of some vertices the way by which most of its score came to it, as vertices from the start to it.
+    """Return for each vertex the path by which most of its score arrived, from its start to the vertex.
 
-    Followed backwards: each time to the neighbour that brings most, until more begins at a vertex than any neighbour
-    brings, a vertex comes up again, or there are `most` vertices. All ways are followed together, which costs little
+    A path is followed backwards to the neighbour that contributes most, until restarts contribute more than any
+    neighbour, a vertex repeats, or the path has `most` vertices. All paths are followed together, which costs little
     more than one.
     """
     found = [[int(vertex)] for vertex in vertices]
     going = found
     for _ in range(most - 1):
-        came = inflow(network, walked, [way[-1] for way in going], damping=damping)
+        found_inflow = inflow(network, walked, [way[-1] for way in going], damping=damping)
         further: list[list[int]] = []
-        for way, ahead, most_of_it in zip(going, came.most.tolist(), came.brought > came.begins, strict=True):
+        for way, ahead, most_of_it in zip(
+            going,
+            found_inflow.strongest.tolist(),
+            found_inflow.contribution > found_inflow.restart,
+            strict=True,
+        ):
             if ahead >= 0 and most_of_it and ahead not in way:
                 way.append(ahead)
                 further.append(way)
@@ -296,9 +301,9 @@ def paths(
 
 
 def _gather(vertices: Numbers, amounts: Floats, n: int) -> tuple[Numbers, Floats]:
-    """Sum positive amounts by vertex: those that get some, ascending, and what they get.
+    """Sum positive amounts by vertex: the vertices, ascending, and their sums.
 
-    The sums are the same either way: many are counted in an array of all vertices, few are sorted.
+    Many amounts are counted in an array of all vertices, few are sorted; the sums are the same either way.
     """
     if _SORTED * len(vertices) > n:
         sums = np.asarray(np.bincount(vertices, weights=amounts, minlength=n), dtype=np.float64)
@@ -311,7 +316,7 @@ def _gather(vertices: Numbers, amounts: Floats, n: int) -> tuple[Numbers, Floats
 def _restart(
     network: Network, vertices: ArrayLike, weights: ArrayLike, damping: float
 ) -> tuple[Numbers, Floats]:
-    """Where a walk begins, ascending, without weights of zero, summing to 1."""
+    """Return the restart vertices, ascending, and their weights, summing to 1; zero weights are left out."""
     start = np.asarray(vertices, dtype=np.int64).reshape(-1)
     mass = np.asarray(weights, dtype=np.float64).reshape(-1)
     if not 0 <= damping < 1:
@@ -319,7 +324,7 @@ def _restart(
     if start.shape != mass.shape:
         raise ValueError(f"{len(start)} vertices need as many weights, not {len(mass)}")
     if len(np.unique(start)) != len(start):
-        raise ValueError("a vertex is named twice as a start")
+        raise ValueError("a restart vertex is given twice")
     if len(start) and not 0 <= start.min() <= start.max() < network.n:
         raise ValueError(f"a start lies outside the {network.n} vertices of the network")
     if not np.isfinite(mass).all() or (mass < 0).any() or not mass.sum() > 0:

@@ -7,14 +7,14 @@ import numpy as np
 from polygraph.graph.csr import Graph
 
 MOST = 1_000
-"""Paths that are listed between two vertices; hubs have many more in common than anybody reads."""
+"""Most paths listed between two vertices; hubs have many more neighbours in common than anybody reads."""
 
 
 def paths(graph: Graph, a: int, b: int, max_hops: int = 2, *, most: int = MOST) -> list[tuple[int, ...]]:
     """List the simple paths between two vertices.
 
-    ROGRAG (arXiv:2503.06474) and KAG join two known entities so, with one hop or two. The last two hops are
-    found as the common neighbours of two vertices, so that they cost as much as reading two lists of neighbours.
+    ROGRAG (arXiv:2503.06474) and KAG join two known entities in this way, with one hop or two. The last two hops are
+    found as the common neighbours of two vertices, which costs as much as reading two lists of neighbours.
 
     Args:
         graph: undirected.
@@ -22,10 +22,10 @@ def paths(graph: Graph, a: int, b: int, max_hops: int = 2, *, most: int = MOST) 
         b: where they end, another vertex.
         max_hops: edges of the longest path, at least 1. The cost grows with the number of paths of
             ``max_hops - 2`` edges that begin at `a`.
-        most: so many paths are listed, the first in order.
+        most: number of paths that are listed, the first in order.
 
     Returns:
-        Vertices of each path from `a` to `b`; by number of edges, then by vertices. None if ``a == b``.
+        Vertices of each path from `a` to `b`, by number of edges, then by vertices; empty if ``a == b``.
 
     >>> graph = Graph.from_edges(4, [0, 0, 1, 2], [1, 2, 3, 3], [1.0] * 4)
     >>> paths(graph, 0, 3), paths(graph, 0, 1, 3)
@@ -43,7 +43,7 @@ def paths(graph: Graph, a: int, b: int, max_hops: int = 2, *, most: int = MOST) 
 
 
 def _exactly(graph: Graph, begun: tuple[int, ...], b: int, hops: int) -> Iterator[tuple[int, ...]]:
-    """Ways to go on to `b` by exactly so many edges, in the order of vertices."""
+    """Yield the continuations of a path to `b` by exactly `hops` edges, in the order of vertices."""
     near = graph.neighbours(begun[-1])
     if hops == 1:
         at = int(np.searchsorted(near, b))

@@ -136,9 +136,9 @@ def test_inflow_divides_a_score_by_where_it_comes_from():
     net = network(3, [(0, 1, 1.0), (1, 2, 1.0)])
     found = walk(net, [0], [1.0], damping=0.5, tolerance=1e-12)
     came = inflow(net, found, [0, 1, 2], damping=0.5)
-    assert came.most.tolist() == [1, 0, 1]
-    assert came.brought == pytest.approx([0.5 * (1 / 3) / 2, 0.5 * (7 / 12), 0.5 * (1 / 3) / 2])
-    assert came.begins == pytest.approx([0.5, 0.0, 0.0], abs=1e-9)
+    assert came.strongest.tolist() == [1, 0, 1]
+    assert came.contribution == pytest.approx([0.5 * (1 / 3) / 2, 0.5 * (7 / 12), 0.5 * (1 / 3) / 2])
+    assert came.restart == pytest.approx([0.5, 0.0, 0.0], abs=1e-9)
 
 
 def test_a_path_leads_from_the_start_to_the_vertex():

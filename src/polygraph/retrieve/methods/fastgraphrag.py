@@ -102,7 +102,7 @@ class FastGraphRAG:
                 question, "fast-graphrag", "no entity of the graph matches the question", index, tuple(trace)
             )
         # 3. Walk, then select entities, relations and passages.
-        network = self._network(index)
+        network = self.network(index)
         rows = sorted(reset)
         walked = walk(network, rows, [reset[n] for n in rows], damping=self.damping, tolerance=self.tolerance)
         ranked = select_top(
@@ -172,8 +172,8 @@ class FastGraphRAG:
         hits = [(hit.n, (1 + hit.score) / 2) for hit in nearest]
         return _Match(text, tuple((n, round(s, 6)) for n, s in hits if s >= min_similarity))
 
-    def _network(self, index: Snapshot) -> Network:
-        """Build the network: relations and identities as edges of equal weight."""
+    def network(self, index: Snapshot) -> Network:
+        """Build the network of the walk: relations and identities as edges of equal weight."""
         relations = index.edges("graph")
         name = f"identities {self.identities}"
         identities = index.derived(name, lambda: strongest(index.edges("synonyms"), self.identities))
@@ -232,7 +232,7 @@ class FastGraphRAG:
         rows = [n for n, _ in ranked]
         came = inflow(network, walked, rows, damping=self.damping)
         # The entity from which a score came need not be selected itself.
-        before = sorted({int(n) for n in came.most if n >= 0})
+        before = sorted({int(n) for n in came.strongest if n >= 0})
         names = {n: e.name for n, e in zip(before, index.entities(before), strict=True)}
         seeded: dict[int, str] = {}
         for match in matches:
@@ -241,8 +241,8 @@ class FastGraphRAG:
         found = []
         for i, (n, score) in enumerate(ranked):
             why = [f"walk {score:.4f}", *([seeded[n]] if n in seeded else [])]
-            if came.brought[i] > came.begins[i]:
-                why.append(f"most of it came by {names[int(came.most[i])]}")
+            if came.contribution[i] > came.restart[i]:
+                why.append(f"most of it came by {names[int(came.strongest[i])]}")
             found.append(entity_evidence(entities[n], round(score, 6), "; ".join(why), index))
         return tuple(found)
 

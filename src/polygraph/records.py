@@ -1,7 +1,7 @@
-"""What the stages hand to each other: plain, frozen records.
+"""The plain, frozen records that stages exchange.
 
-Offsets are always characters of the document's text, ``start`` inclusive, ``end`` exclusive, so that
-``document.text[start:end]`` is the thing itself. Collections in records are tuples in a defined order.
+Offsets count characters of the document's text, ``start`` inclusive, ``end`` exclusive: ``document.text[start:end]``
+is the text that a record is about. Collections in records are tuples in a defined order.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ Metadata: TypeAlias = Mapping[str, Json]
 
 
 def digest(*parts: str) -> str:
-    """Hash strings so that neither order nor boundaries between them can be confused.
+    """Hash strings; their order and the boundaries between them matter.
 
     >>> digest("ab", "c") == digest("a", "bc")
     False
@@ -26,7 +26,7 @@ def digest(*parts: str) -> str:
 
 
 def digest_of(parts: Iterable[str]) -> str:
-    """Hash strings as `digest` does, one by one: they need not all be in memory."""
+    """Hash strings as `digest` does, one at a time, so that they need not all be in memory."""
     sha = hashlib.sha256()
     for part in parts:
         data = part.encode("utf-8", "surrogatepass")
@@ -40,29 +40,29 @@ def digest_of(parts: Iterable[str]) -> str:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
-    """One text that was read: a file, a record of a file, or a row."""
+    """One text that was read: a file, or a record or row of a file."""
 
     id: str
     """Unique in the index: the path relative to the indexed folder (POSIX separators), plus ``#`` and the
-    record's own id where one file holds several documents; or the record's ``id`` for a corpus file."""
+    record's own id if a file holds several documents; or the record's ``id`` for a corpus file."""
     title: str
-    """What a reader would call it; the file's name where nothing better is known."""
+    """Name for readers; the file name if nothing better is known."""
     text: str
-    """The whole text as indexed; all offsets refer to it."""
+    """The whole text; all offsets refer to it."""
     metadata: Metadata = field(default_factory=dict)
     """Fields of the source (csv/json columns, ``path``, ``format``); page starts under ``pages``."""
     source: str = ""
-    """Absolute path of the file that it was read from, or empty."""
+    """Absolute path of the file that it was read from; empty if there is none."""
 
     @property
     def hash(self) -> str:
-        """Content hash over title, text and metadata: equal hashes need no work."""
+        """Hash of title, text and metadata; a document whose hash is unchanged is not indexed again."""
         return digest(self.title, self.text, json.dumps(self.metadata, sort_keys=True, default=str))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Chunk:
-    """A piece of a document that retrieval returns."""
+    """A part of a document; the unit that retrieval returns."""
 
     id: str
     """``<document id>:<ordinal>``."""
@@ -75,36 +75,36 @@ class Chunk:
     text: str
     """``document.text[start:end]``."""
     n_tokens: int
-    """Length by the embedder's own tokenizer."""
+    """Length in tokens of the embedder."""
     metadata: Metadata = field(default_factory=dict)
-    """What is true of this chunk alone (``page``, ``section``); document fields are not repeated."""
+    """Fields of this chunk (``page``, ``section``); those of the document are not repeated."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
-    """Whole neighbouring chunks of one document that are read together by an extractor."""
+    """Consecutive chunks of one document that an extractor reads together."""
 
     id: str
     """``<document id>@<ordinal>``."""
     document: str
     ordinal: int
     title: str
-    """Title of the document, for the extractor's context."""
+    """Title of the document, as context for the extractor."""
     chunks: tuple[Chunk, ...]
     """At least one, in document order, without gaps."""
     text: str
-    """The chunks' texts with white space of the right length between them: offsets are those of the
-    document less `start`."""
+    """The texts of the chunks with white space between them, so that its offsets are those of the document minus
+    `start`."""
 
     @property
     def start(self) -> int:
-        """Where the window begins in the document."""
+        """Offset of the window in the document."""
         return self.chunks[0].start
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A stretch of a document."""
+    """A range of characters of a document."""
 
     document: str
     chunk: str
@@ -112,26 +112,26 @@ class Span:
     end: int
 
 
-# --- extraction: rows as written, the truth of the graph -----------------------------------------
+# --- extraction: rows as extracted, the source of truth -----------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EntityRow:
-    """One entity as an extractor wrote it for one window."""
+    """One entity as it was extracted from one window."""
 
     name: str
     """As written in the text or by the model."""
     type: str = ""
     """Lower case, empty if unknown: person, organization, place, event, date, concept..."""
     description: str = ""
-    """A sentence of the text (no model) or what the model wrote about it."""
+    """A sentence of the text, or what a model wrote about the entity."""
     spans: tuple[Span, ...] = ()
-    """Where its name stands, located in the chunks of the window; first occurrence first."""
+    """Occurrences of its name in the chunks of the window, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RelationRow:
-    """One relation as an extractor wrote it for one window."""
+    """One relation as it was extracted from one window."""
 
     source: str
     """Name of an entity, as written in an `EntityRow` of the same window."""
@@ -141,24 +141,24 @@ class RelationRow:
     keywords: tuple[str, ...] = ()
     description: str = ""
     strength: float = 1.0
-    """Positive. Model: 1 to 10 as it says. No model: 1 for a parsed triple, less for co-occurrence."""
+    """Positive. From a model: 1 to 10, as it says. Without a model: 1 for a parsed triple, less for co-occurrence."""
     chunks: tuple[str, ...] = ()
-    """Ids of the chunks that it was read from, in order."""
+    """Ids of the chunks that it was extracted from, in order."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extraction:
-    """What came out of one window."""
+    """What was extracted from one window."""
 
     window: str
     entities: tuple[EntityRow, ...] = ()
     relations: tuple[RelationRow, ...] = ()
     status: Literal["ok", "repaired", "failed"] = "ok"
-    """`repaired`: usable after the repair round or with parts dropped. `failed`: nothing usable."""
+    """`repaired`: usable after the repair round, or after parts were dropped. `failed`: nothing usable."""
     problem: str = ""
-    """Why it is not simply ok."""
+    """Why the status is not ``ok``."""
     raw: str = ""
-    """The model's text, kept when the status is not ok."""
+    """Reply of the model, if the status is not ``ok``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +185,7 @@ class WindowState:
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """What one window says of an entity or relation."""
+    """What one window says about an entity or relation."""
 
     text: str
     chunk: str
@@ -194,10 +194,10 @@ class Description:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entity:
-    """An entity after resolution."""
+    """An entity after entity resolution."""
 
     id: str
-    """Normalised name; namesakes that were kept apart carry a suffix that says where they come from."""
+    """Normalised name; entities that share a name have a suffix that tells them apart."""
     name: str
     """The most frequent spelling (ties: longest, then first in code point order)."""
     type: str
@@ -218,15 +218,15 @@ class Entity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Relation:
-    """All rows that join two entities, merged; undirected, ``source < target`` by id."""
+    """All relation rows between two entities, merged; undirected, ``source < target`` by id."""
 
     id: str
     """``<source id> | <target id>``."""
     source: str
     target: str
     predicates: tuple[str, ...]
-    """Distinct, most frequent first; written from source to target where the row ran that way, else with
-    a leading ``<-``."""
+    """Distinct, most frequent first, read from source to target; those of rows in the other direction begin with
+    ``<-``."""
     keywords: tuple[str, ...]
     descriptions: tuple[Description, ...]
     weight: float
@@ -241,7 +241,7 @@ class Relation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Triple:
-    """One statement of the graph, with its direction: subject, predicate, object."""
+    """One directed statement of the graph: subject, predicate, object."""
 
     id: str
     """``<source id> | <predicate> | <target id>``."""
@@ -250,7 +250,7 @@ class Triple:
     target: str
     """Id of the object."""
     predicate: str
-    """As written; the row's keywords where it has no predicate, ``related to`` where it has neither."""
+    """As extracted; the keywords of rows without a predicate, and ``related to`` for rows with neither."""
     weight: float
     """Number of rows that state it."""
     chunks: tuple[str, ...]
@@ -262,11 +262,11 @@ class Community:
     """Entities that belong together, at one level of the hierarchy."""
 
     id: str
-    """``<level>-<hash of the member ids>``: unchanged as long as the members are."""
+    """``<level>-<hash of the member ids>``: it changes only if the members change."""
     level: int
     """0 is the coarsest."""
     parent: str
-    """Id of the community that holds it at the level above, or empty."""
+    """Id of the community that contains it, one level coarser; empty at level 0."""
     entities: tuple[str, ...]
     """Ids, sorted."""
     chunks: tuple[str, ...] = ()
@@ -300,7 +300,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What a community is about."""
+    """A report on a community."""
 
     community: str
     level: int
@@ -310,7 +310,7 @@ class Report:
     rating: float
     """Importance in [0, 10]."""
     chunks: tuple[str, ...] = ()
-    """Every chunk that the text rests on: a filter on documents withholds the report if one is excluded."""
+    """Every chunk that the text rests on; a filter on documents hides the report if it excludes one of them."""
     weight: float = 0.0
     """Number of distinct chunks of the members, divided by the largest such number in the index."""
     written_by: str = "extractive"
@@ -318,7 +318,7 @@ class Report:
 
     @property
     def text(self) -> str:
-        """Title, summary and findings as they go into a context."""
+        """Title, summary and findings, as they are put into a context."""
         lines = [f"# {self.title}", self.summary]
         lines += [f"- {f.summary} {f.explanation}".rstrip() for f in self.findings]
         return "\n".join(line for line in lines if line)
@@ -329,22 +329,22 @@ class Report:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Usage:
-    """What something cost."""
+    """Calls, tokens, time and cost of some work."""
 
     calls: int = 0
-    """Calls of a language model that went out (repairs and retries included)."""
+    """Calls that were sent to a language model, including repairs and retries."""
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cached_calls: int = 0
-    """Calls answered from `calls.sqlite`, at no cost."""
+    """Calls that were answered from `calls.sqlite`, at no cost."""
     cached_tokens: int = 0
-    """Tokens of these calls, read and written, as if they had been paid: what methods are compared by."""
+    """Tokens of the cached calls, read and written; added to the others when methods are compared."""
     seconds: float = 0.0
     cost: float | None = 0.0
     """In US dollars; None when a price is not known."""
 
     def __add__(self, other: "Usage") -> "Usage":
-        """Sum; an unknown cost stays unknown."""
+        """Add two usages; an unknown cost makes the sum unknown."""
         known = self.cost is not None and other.cost is not None
         return Usage(
             calls=self.calls + other.calls,
@@ -359,25 +359,25 @@ class Usage:
 
 EvidenceKind: TypeAlias = Literal["chunk", "entity", "relation", "report", "summary"]
 AnswerForm: TypeAlias = Literal["prose", "points", "word"]
-"""`prose`: cited statements, as long as the question needs. `points`: the same, of evidence that consists of statements
-on the whole, best first, which without a model are listed. `word`: one name, number, date, yes or no, cited."""
+"""`prose`: cited statements, as long as the question needs. `points`: the same, from evidence that consists of ranked
+statements about all documents; without a model these are listed. `word`: one name, number, date, yes or no, cited."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """One ranked thing that a method found."""
+    """One ranked result of a method."""
 
     kind: EvidenceKind
     id: str
-    """Id of the chunk, entity, relation or report; summaries carry the id of what they summarise."""
+    """Id of the chunk, entity, relation or report; for a summary, the id of what it summarises."""
     text: str
-    """As it goes into the context."""
+    """The text that is put into the context."""
     score: float
-    """By the method; higher is better, comparable within one retrieval and kind only."""
+    """Score by the method; higher is better. Comparable only within one retrieval and kind."""
     spans: tuple[Span, ...]
-    """Where it comes from: at least one."""
+    """Sources of the text: at least one."""
     why: str = ""
-    """How the method came to it, for `explain`: seed, path, score, budget."""
+    """How the method found it, for `explain`: seed, path, score, budget."""
 
     @property
     def document(self) -> str:
@@ -387,13 +387,13 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cut:
-    """Something that the token budget kept out of the context."""
+    """Evidence that was left out of the context to fit the token budget."""
 
     kind: EvidenceKind
     n_items: int
     n_tokens: int
     budget: int
-    """The budget of its block, in tokens."""
+    """Token budget of its block."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -406,36 +406,36 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Retrieval:
-    """What a method found for a question."""
+    """The result of a method for a question."""
 
     question: str
     method: str
     evidence: tuple[Evidence, ...]
-    """What fits the budget, in the order of the context."""
+    """The evidence that fits the token budget, in the order of the context."""
     context: str
     """The packed text; block `n` of it, counted from 1, is ``evidence[n - 1]``."""
     n_tokens: int = 0
-    """Length of the context."""
+    """Length of the context in tokens."""
     ranking: tuple[str, ...] = ()
-    """Chunk ids, best first, also those that the budget cut: what retrieval metrics read."""
+    """Chunk ids, best first, including those beyond the token budget; retrieval metrics use it."""
     cuts: tuple[Cut, ...] = ()
     trace: tuple[Step, ...] = ()
     usage: Usage = field(default_factory=Usage)
     empty_because: str = ""
-    """Set when there is no evidence: no seeds, filtered out, cut by the budget."""
+    """Why there is no evidence: no seeds, filtered out, beyond the token budget; empty if there is some."""
     draft: str = ""
-    """An answer that the method itself had a model write from this evidence, cited as ``[n]``, or a refusal that
-    begins as `tasks.answer.NO_ANSWER`: it is checked and given instead of asking once more."""
+    """An answer that the method had a model write from this evidence, with citations ``[n]``, or a refusal that begins
+    with `tasks.answer.NO_ANSWER`. It is checked and returned instead of asking the model again."""
     answer_form: AnswerForm = "prose"
     """The form of answer that the method is meant for; a model is asked for it, an extractive answer is prose."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
-    """A passage that supports a part of an answer; checked to stand in the document."""
+    """A passage that supports part of an answer; it was checked that the quote is in the document."""
 
     n: int
-    """The number in the answer's text: that of the evidence, from 1. Several passages may share one."""
+    """Number in the text of the answer: that of the evidence, from 1. Several passages may have the same number."""
     document: str
     chunk: str
     start: int
@@ -447,12 +447,12 @@ class Citation:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """What a reader gets."""
+    """The answer to a question."""
 
     question: str
     method: str
     text: str
-    """With citations as ``[n]``."""
+    """Text with citations ``[n]``."""
     refused: bool
     """True if the evidence does not support an answer; the text says why."""
     citations: tuple[Citation, ...]
@@ -461,4 +461,4 @@ class Answer:
     extractive: bool = False
     """True if no language model wrote it: the text consists of sentences of the documents."""
     notes: tuple[str, ...] = ()
-    """What a reader should know, such as citations that were removed because they did not resolve."""
+    """Remarks for readers, such as citations that were removed because they did not resolve."""

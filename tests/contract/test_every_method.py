@@ -33,7 +33,7 @@ QUESTIONS = {
 }
 QUESTIONS["imported"] = QUESTIONS["carol"][:2]
 MOST_CALLS = {"rq-rag": 25, "graphrag-drift": 67, "fg-rag": 22, "graph-cot": 30}
-"""Bounds of METHODS, section 15."""
+"""Most calls per question, for methods whose number of calls depends on the question."""
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +128,7 @@ def test_every_method_keeps_a_smaller_budget_on_real_documents(budget, folders):
             assert not list(faults_of_retrieval(found, snapshot, max_tokens=budget)), name
 
 
-def test_a_broken_answer_is_told_by_its_faults(folders):
+def test_a_broken_answer_is_reported_with_its_faults(folders):
     with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:
         snapshot = index.snapshot()
         given = index.ask(QUESTIONS["sample"][0], "bm25")
@@ -148,7 +148,7 @@ def test_a_broken_answer_is_told_by_its_faults(folders):
         )
 
 
-def test_statements_on_the_whole_are_listed_and_results_of_steps_are_not(folders):
+def test_points_about_the_whole_collection_are_listed_and_results_of_steps_are_not(folders):
     question = "Which disputes keep coming back in the papers of the town?"
     with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:
         found = index.retrieve(question, "graphrag-global")

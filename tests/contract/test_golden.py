@@ -128,7 +128,7 @@ def test_every_golden_belongs_to_a_method():
     assert {path.name for path in GOLDEN.glob("*.json")} <= {golden_of(name).name for name in METHODS}
 
 
-def test_the_golden_corpus_makes_a_graph_worth_tracing(index):
+def test_the_golden_corpus_has_several_chunks_shared_names_and_communities(index):
     # Several chunks a document, names that recur across documents, and communities to choose from.
     assert index.n_chunks > len(list((GOLDEN / "corpus").iterdir()))
     (dole,) = index.entities(index.entities_named(["Caspar Dole"])["Caspar Dole"])
@@ -136,7 +136,7 @@ def test_the_golden_corpus_makes_a_graph_worth_tracing(index):
     assert len(index.communities()) >= 2
 
 
-def test_a_change_in_a_trace_is_told_with_its_place():
+def test_a_difference_between_traces_is_reported_with_its_path():
     was = {"trace": {"seeds": [["a", 0.5]]}, "ranking": ["x"]}
     assert difference(was, {"trace": {"seeds": [["a", 0.50000001]]}, "ranking": ["x"]}) == ""
     assert difference(was, {"trace": {"seeds": [["a", 0.6]]}, "ranking": ["x"]}).startswith(

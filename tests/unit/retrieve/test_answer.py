@@ -66,7 +66,7 @@ def test_a_citation_is_resolved_to_the_sentence_that_supports_it(retrieval, inde
     assert not found.refused
 
 
-def test_a_citation_of_evidence_that_is_not_there_is_removed_and_noted(retrieval, index):
+def test_a_citation_of_missing_evidence_is_removed_and_noted(retrieval, index):
     found = written("Mara Quill built the light [1][9]. It was granite [0].", retrieval, index)
     assert found.text == "Mara Quill built the light [1]. It was granite."
     assert [c.n for c in found.citations] == [1]
@@ -74,7 +74,7 @@ def test_a_citation_of_evidence_that_is_not_there_is_removed_and_noted(retrieval
     assert [note for note in found.notes if "[0]" in note]
 
 
-def test_a_citation_that_supports_nothing_of_the_claim_is_removed_and_noted(retrieval, index):
+def test_a_citation_that_does_not_support_the_claim_is_removed_and_noted(retrieval, index):
     found = written("Mara Quill built the light [3].", retrieval, index)
     assert found.text == "Mara Quill built the light."
     assert found.citations == ()
@@ -98,14 +98,14 @@ def test_an_answer_without_any_citation_is_noted(retrieval, index):
         ("[2][1]", "[2][1]"),
     ],
 )
-def test_several_numbers_are_read_in_any_of_the_usual_forms(marks, kept, retrieval, index):
+def test_several_numbers_are_read_in_all_common_formats(marks, kept, retrieval, index):
     claim = "Mara Quill built the light and Tobias Wren bought the fog horn"
     found = written(f"{claim} {marks}.", retrieval, index)
     assert found.text == f"{claim} {kept}."
     assert {c.n for c in found.citations} == {int(d) for d in kept if d.isdigit()}
 
 
-def test_brackets_that_are_no_citations_stay(retrieval, index):
+def test_brackets_that_are_not_citations_are_kept(retrieval, index):
     found = written("The light [sic] was built in 1871 [1]. See array[12345] and [note].", retrieval, index)
     assert found.text == "The light [sic] was built in 1871 [1]. See array[12345] and [note]."
 
@@ -128,7 +128,7 @@ def test_no_answer_is_a_refusal_that_says_why(reply, retrieval, index):
     "reply", ["NO ANSWER: who sold it.", "**NO ANSWER:** who sold it, and when, and for how much money.", "No [1].",
               "Mara Quill built the light [1]. Tobias Wren bought the fog horn [2]."],
 )  # fmt: skip
-def test_a_streamed_refusal_is_shown_in_our_words_and_an_answer_as_it_comes(reply, retrieval, index):
+def test_a_streamed_refusal_is_rewritten_and_an_answer_is_passed_on(reply, retrieval, index):
     pieces = []
     found = written(reply, retrieval, index, on_text=pieces.append)
     assert "".join(pieces) == (found.text if found.refused else reply)
@@ -137,7 +137,7 @@ def test_a_streamed_refusal_is_shown_in_our_words_and_an_answer_as_it_comes(repl
         assert len(pieces) > 3
 
 
-def test_nothing_found_is_refused_without_a_call(index):
+def test_an_empty_retrieval_is_refused_without_a_call(index):
     chat = ScriptedChat()
     empty = Retrieval(question="q", method="m", evidence=(), context="", empty_because="no seeds were found")
     told = []
@@ -160,14 +160,14 @@ def test_the_same_sentence_cited_twice_is_listed_once(retrieval, index):
     assert len(found.citations) == 1
 
 
-def test_evidence_that_rests_on_several_chunks_is_cited_where_the_claim_stands(retrieval, index):
+def test_evidence_of_several_chunks_is_cited_from_the_chunk_with_the_claim(retrieval, index):
     both = tuple(span for e in retrieval.evidence for span in e.spans)
     summary = Evidence(kind="summary", id="s", text="light and horn", score=1.0, spans=both)
     found = written("The honey was sold to the crew [1].", replace(retrieval, evidence=(summary,)), index)
     assert [c.document for c in found.citations] == ["c.txt"]
 
 
-def test_the_prompt_holds_the_context_the_history_and_the_question(retrieval, index):
+def test_the_prompt_contains_context_history_and_question(retrieval, index):
     chat = ScriptedChat(replies={"answer": lambda _: "Mara Quill built the light [1]."})
     answer(QUESTION, retrieval, index, hashed_models(chat), history=[("Before?", "Yes. [1]")])
     system, user = chat.requests[-1].messages
@@ -194,7 +194,7 @@ def test_without_a_model_the_answer_is_sentences_of_the_documents(retrieval, ind
         assert f"{citation.quote} [{citation.n}]" in found.text
 
 
-def test_without_a_model_a_name_that_stands_nowhere_is_refused_by_name(retrieval, index):
+def test_without_a_model_a_question_about_an_unknown_name_is_refused_with_the_name(retrieval, index):
     found = answer("Who was Balthazar Ozim?", retrieval, index, hashed_models())
     assert found.refused
     assert "Balthazar" in found.text
@@ -209,7 +209,7 @@ def test_a_very_long_reply_with_many_brackets_is_read_in_bounded_time(retrieval,
     assert time.monotonic() - began < 20
 
 
-def test_a_draft_is_checked_like_an_answer_and_nobody_is_asked_again(retrieval, index):
+def test_a_draft_is_checked_like_an_answer_without_another_call(retrieval, index):
     given = hashed_models(ScriptedChat())
     drafted = replace(retrieval, draft="Mara Quill built the light [1]. So did Tobias Wren [7].")
     pieces = []
@@ -226,7 +226,7 @@ def test_a_draft_is_checked_like_an_answer_and_nobody_is_asked_again(retrieval, 
     assert refused.text == "The documents do not answer this: the walk was halted."
 
 
-def test_a_draft_counts_for_nothing_without_evidence_or_without_a_model(retrieval, index):
+def test_a_draft_is_ignored_without_evidence_or_without_a_model(retrieval, index):
     empty = replace(retrieval, evidence=(), context="", empty_because="nothing fits", draft="Mara [1].")
     assert "nothing fits" in answer(QUESTION, empty, index, hashed_models(ScriptedChat())).text
     without = answer(QUESTION, replace(retrieval, draft="Mara [1]."), index, hashed_models())
@@ -235,7 +235,7 @@ def test_a_draft_counts_for_nothing_without_evidence_or_without_a_model(retrieva
 
 
 @pytest.mark.parametrize("heading", ["**Smoke.**", "_The bees._", "***Smoke.***", "* Smoke."])
-def test_a_quote_begins_behind_the_marks_that_close_a_bold_heading(heading, tmp_path, write_files):
+def test_a_quote_begins_after_the_markup_that_closes_a_bold_heading(heading, tmp_path, write_files):
     text = f"{heading} A memorial was read about the boilers in the yard."
     papers = write_files(tmp_path / "papers", {"minutes.md": text})
     with Index.open(tmp_path / "index", models=hashed_models()) as opened:

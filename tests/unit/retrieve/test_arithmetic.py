@@ -42,7 +42,7 @@ def test_a_tree_of_operations_has_the_value_that_it_was_built_with(tree):
 
 @given(st.text(max_size=80))
 @settings(max_examples=300, deadline=None)
-def test_any_text_has_a_finite_value_or_is_refused(text):
+def test_any_text_has_a_finite_value_or_raises(text):
     try:
         value = evaluate(text, {"a": 2.0})
     except ExpressionError:
@@ -52,7 +52,7 @@ def test_any_text_has_a_finite_value_or_is_refused(text):
 
 @given(st.text(alphabet="0123456789+-*/%^(), maxsqrtroundab@.", max_size=120))
 @settings(max_examples=400, deadline=None)
-def test_nothing_that_looks_like_arithmetic_breaks_the_reader(text):
+def test_text_that_looks_like_arithmetic_never_breaks_the_parser(text):
     with contextlib.suppress(ExpressionError):
         assert math.isfinite(evaluate(text, {"a": 2.0, "b": -0.5}))
 
@@ -74,7 +74,7 @@ def test_nothing_that_looks_like_arithmetic_breaks_the_reader(text):
         ("1.5e2", 150.0),
     ],
 )
-def test_expressions_are_worked_out_by_the_usual_rules(text, value):
+def test_expressions_follow_the_usual_rules(text, value):
     assert evaluate(text, {"a.day": 5.0, "b.day": 15.0}) == pytest.approx(value)
 
 
@@ -101,7 +101,7 @@ def test_expressions_are_worked_out_by_the_usual_rules(text, value):
         ("1+" * 400 + "1", "characters"),
     ],
 )
-def test_what_is_no_expression_is_refused_with_the_reason(text, why):
+def test_malformed_expressions_raise_with_the_reason(text, why):
     with pytest.raises(ExpressionError, match=why):
         evaluate(text, {"a": 1.0})
 

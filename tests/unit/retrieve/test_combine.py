@@ -115,7 +115,7 @@ def test_a_reply_that_cannot_be_read_counts_as_fact_and_is_recorded(index):
     assert [q.stage for q in given.calls.quarantined()] == ["route"]
 
 
-def test_a_router_and_arms_of_ones_own(index):
+def test_a_custom_router_and_custom_arms(index):
     mine = select(
         lambda question, models: Route(kind="reasoning", why="always"),
         [
@@ -150,7 +150,7 @@ def test_labels_are_read_strictly():
         ("the a " * 20_000, "fact"),
     ],
 )
-def test_rules_sort_a_question_without_a_model(question, kind):
+def test_rules_classify_a_question_without_a_model(question, kind):
     assert route_by_rules(question).kind == kind
 
 
@@ -184,7 +184,7 @@ def test_calls_follow_from_the_arms():
 # --- integration --------------------------------------------------------------------------------------
 
 
-def test_contexts_stand_one_after_the_other_and_what_both_found_counts_for_the_first(index):
+def test_contexts_are_concatenated_and_shared_evidence_belongs_to_the_first_arm(index):
     found = integrate(arms("ab", "bc"))("Who?", index, models(None))
     assert [e.id for e in found.evidence] == ["a:0", "b:0", "c:0"]
     assert [e.why for e in found.evidence] == ["x: w", "x: w | y: w", "y: w"]
@@ -205,7 +205,7 @@ def test_the_first_arm_leaves_the_second_its_share_of_the_budget(index):
     assert [cut.n_items for cut in found.cuts] == [2, 2]
 
 
-def test_one_empty_arm_is_told_and_two_are_a_refusal_with_both_reasons(index):
+def test_one_empty_arm_is_reported_and_two_are_a_refusal_with_both_reasons(index):
     found = integrate(arms("", "a"))("Who?", index, models(None))
     assert [e.id for e in found.evidence] == ["a:0"]
     assert found.trace[0].value[0] == {"arm": "x", "evidence": 0, "empty_because": "told so"}
@@ -216,7 +216,7 @@ def test_one_empty_arm_is_told_and_two_are_a_refusal_with_both_reasons(index):
 # --- side by side -------------------------------------------------------------------------------------
 
 
-def test_passages_of_several_methods_are_shared_or_of_one(index):
+def test_overlap_lists_shared_passages_first(index):
     x, y = (arm.method("Who?", index, models(None)) for arm in arms("ab", "bc"))
     assert passages(x) == {"a:0": 1, "b:0": 2}
     assert [(h.chunk, h.positions, h.n) for h in overlap([x, y])] == [
@@ -224,7 +224,7 @@ def test_passages_of_several_methods_are_shared_or_of_one(index):
     ]  # fmt: skip
 
 
-def test_what_methods_ask_in_common_is_asked_once_and_told_apart_in_the_ledger(folder):
+def test_shared_requests_are_made_once_and_the_ledger_keeps_the_methods_apart(folder):
     given = models(scripted_chat(), Slow())
     with Index.open(folder, models=given) as opened:
         names = ["lightrag-local", "lightrag-hybrid", "naive", "naive:graft", "integrate"]
@@ -248,7 +248,7 @@ def test_what_methods_ask_in_common_is_asked_once_and_told_apart_in_the_ledger(f
     assert questions["naive"].calls == 1
 
 
-def test_quick_vectors_and_scores_are_shared_inside_a_comparison_only():
+def test_fast_vectors_and_scores_are_shared_only_within_a_comparison():
     class Counting(HashEmbedder):
         n = 0
 

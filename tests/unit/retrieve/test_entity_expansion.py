@@ -83,14 +83,14 @@ def test_each_edge_is_crossed_once_and_each_entity_visited_once():
     assert [v[1] for v in visits] == ["a", "b", "c", "d", "e"]
 
 
-def test_the_papers_second_walk_collects_again_and_duplicates_are_removed_at_the_end():
+def test_the_papers_second_pass_collects_again_and_duplicates_are_removed_at_the_end():
     # 6 from A as above. The second pass starts anew at D: d1, bd, then B has room for one of 9: b1 once more.
     texts, visits = walked(FIVE, [A], [D], first=6, total=9)
     assert visits[2:] == [("s", "d", 0, 1, 1), ("s", "b", 1, 1, 0)]
     assert texts == ["a1", "a2", "ab1", "ab2", "ac", "b1", "d1", "bd"]
 
 
-def test_our_second_walk_spends_nothing_on_what_the_first_has_met():
+def test_our_second_pass_skips_what_the_first_has_visited():
     again, _ = walked(FIVE, [A], [A, D], first=6, total=9)
     assert len(again) == 6  # a1, a2 and one of three edges a second time
     shared, visits = walked(FIVE, [A], [A, D], first=6, total=9, share_visited=True)
@@ -106,7 +106,7 @@ def hub(n_own, n_edges):
     )
 
 
-def test_without_a_cap_a_hub_uses_up_the_walk_and_with_one_every_seed_contributes():
+def test_without_a_limit_a_hub_fills_the_expansion_and_with_one_every_seed_contributes():
     index = hub(10, 20)
     texts, visits = walked(index, [0, 1], [], first=15, total=15)
     assert "other" not in texts
@@ -116,14 +116,14 @@ def test_without_a_cap_a_hub_uses_up_the_walk_and_with_one_every_seed_contribute
     assert visits[:2] == [("w", "hub", 0, 4, 4), ("w", "other", 0, 1, 0)]
 
 
-def test_half_of_the_cap_is_for_relations_where_there_are_so_many():
+def test_up_to_half_of_the_limit_is_for_relations():
     assert walked(hub(10, 20), [0], [], per_entity=8)[1][0] == ("w", "hub", 0, 4, 4)
     assert walked(hub(2, 20), [0], [], per_entity=8)[1][0] == ("w", "hub", 0, 2, 6)
     assert walked(hub(10, 1), [0], [], per_entity=8)[1][0] == ("w", "hub", 0, 7, 1)
     assert walked(hub(10, 0), [0], [], per_entity=8)[1][0] == ("w", "hub", 0, 8, 0)
 
 
-def test_samples_are_made_by_seed_and_keep_their_order():
+def test_samples_are_seeded_and_keep_their_order():
     first, _ = walked(hub(30, 0), [0], [], first=5, total=5)
     assert first == walked(hub(30, 0), [0], [], first=5, total=5)[0]
     assert first == sorted(first, key=lambda text: int(text.split()[1]))
@@ -138,7 +138,7 @@ def test_without_edges_only_the_seeds_are_read():
     assert visits == [("w", "a", 0, 2, 0), ("w", "d", 0, 1, 0)]
 
 
-def test_a_text_that_is_known_still_leads_on():
+def test_a_repeated_text_is_still_followed():
     # Without a model the description of an entity and of its relation are the same sentence.
     index = Tiny({"A": ["s"], "B": ["t"], "C": ["u"]}, [("A", "B", ["s"]), ("B", "C", ["t"])])
     texts, visits = walked(index, [0], [], share_visited=True)
@@ -146,7 +146,7 @@ def test_a_text_that_is_known_still_leads_on():
     assert visits == [("w", "a", 0, 1, 0), ("w", "b", 1, 1, 0), ("w", "c", 2, 1, 0)]
 
 
-def test_a_walk_in_which_nothing_is_new_ends():
+def test_an_expansion_without_new_texts_ends():
     names = [f"N{i:03}" for i in range(300)]
     chain = Tiny({name: ["same"] for name in names}, [(a, b, ["same"]) for a, b in pairwise(names)])
     texts, visits = walked(chain, [0], [], first=20, total=20, share_visited=True)
@@ -154,7 +154,7 @@ def test_a_walk_in_which_nothing_is_new_ends():
     assert len(visits) == 21
 
 
-def test_each_description_tells_its_path_and_place():
+def test_each_description_has_its_path_and_pass():
     found, _ = expand_entities(
         {"weak": [A], "strong": []}, EntityReader(FIVE), ExpansionLimits(first=50, total=50)
     )
@@ -165,7 +165,7 @@ def test_each_description_tells_its_path_and_place():
     assert by_text["a1"].note == "A: a1"
 
 
-def test_relations_without_description_say_their_predicate_and_silent_ones_are_not_crossed():
+def test_relations_without_description_use_their_predicate_and_empty_ones_are_not_followed():
     index = Tiny({"A": [], "B": ["b"], "C": ["c"]}, [("A", "B", []), ("A", "C", [])])
     index.all_relations[0] = Relation(
         id="A|B", source="a", target="b", predicates=("built", "<-paid"), keywords=(), descriptions=(),

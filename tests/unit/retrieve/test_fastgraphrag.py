@@ -95,7 +95,7 @@ def test_relations_score_the_sum_of_their_ends_and_passages_that_of_their_relati
     assert found.ranking == tuple(sorted(passages, key=lambda c: -passages[c]))
 
 
-def test_an_entity_below_the_threshold_counts_nothing_for_its_relations(index):
+def test_an_entity_below_the_threshold_adds_nothing_to_its_relations(index):
     _, trace = ask(index, tolerance=1e-10, threshold=0.15)
     _ada, _bela, cyra, dora, _ezra = solved(list(RESET.values()), [1, 1, 1, 1])
     kept = {"ada", "bela", "ezra", "cyra"}
@@ -131,7 +131,7 @@ def test_a_named_entity_is_found_by_its_name_or_else_by_its_vector(index):
     assert [text for text, _ in trace["matches"]] == ["the whole question"]
 
 
-def test_parallel_relations_are_one_edge_or_as_many_as_rows_state_one(tmp_path, write_files):
+def test_parallel_relations_are_one_edge_or_one_edge_per_row(tmp_path, write_files):
     papers = write_files(
         tmp_path / "papers",
         {"a.txt": "Ada funds Bela.", "b.txt": "Ada praises Bela.", "c.txt": "Ada visits Ezra."},
@@ -140,15 +140,15 @@ def test_parallel_relations_are_one_edge_or_as_many_as_rows_state_one(tmp_path, 
         made.add(papers)
     with Index.open(tmp_path / "index", models=models()) as opened:
         snapshot = opened.snapshot()
-        (one,) = FastGraphRAG()._network(snapshot).kinds
-        many, _ = METHODS["fast-graphrag:circlemind"]._network(snapshot).kinds
+        (one,) = FastGraphRAG().network(snapshot).kinds
+        many, _ = METHODS["fast-graphrag:circlemind"].network(snapshot).kinds
         assert not one.weighted
         assert one.graph.n_edges == many.graph.n_edges == 2
         assert many.weighted
         assert many.graph.edges()[2].tolist() == [2.0, 1.0]
 
 
-def test_entities_without_relations_bring_the_passages_that_mention_them(tmp_path, write_files):
+def test_entities_without_relations_lead_to_the_passages_that_mention_them(tmp_path, write_files):
     papers = write_files(
         tmp_path / "papers", {"a.txt": "In peace sleeps Ada.", "b.txt": "At dawn wakes Ezra."}
     )
@@ -171,7 +171,7 @@ def test_a_threshold_that_nothing_reaches_is_named(index):
     assert "0.99" in found.empty_because
 
 
-def test_evidence_says_what_seeded_it_and_where_the_walk_came_from(index):
+def test_evidence_names_its_seed_and_the_path_of_the_walk(index):
     found, _ = ask(index)
     why = {e.id: e.why for e in found.evidence}
     assert "seeded by 'Ada' (similarity 1.00)" in why["ada"]
@@ -179,7 +179,7 @@ def test_evidence_says_what_seeded_it_and_where_the_walk_came_from(index):
     assert "1 of the relations, best ada — bela" in why["d1.txt:0"]
 
 
-def test_a_filter_takes_relations_out_of_the_walk(index):
+def test_a_filter_removes_relations_from_the_walk(index):
     found, trace = ask(index.where({"id": "d[12]*"}))
     assert "ezra" not in repr(found)
     assert "dora" not in repr(found)

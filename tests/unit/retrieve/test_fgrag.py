@@ -45,7 +45,7 @@ def by_cosine(text, index, n):
     return {entities[i].id: round(float(scores[i]), 4) for i in order[:n]}, scores
 
 
-def test_weak_context_is_the_name_against_descriptions_and_strong_the_joined_names_once_more(index, models):
+def test_weak_context_matches_the_name_and_strong_context_the_joined_names(index, models):
     found = FGRAG(n=3)(QUESTION, index, models(scripted_chat()))
     steps = trace(found)
     assert steps["question_entities"] == PARTS
@@ -60,7 +60,7 @@ def test_weak_context_is_the_name_against_descriptions_and_strong_the_joined_nam
         assert [score for _, score in strong] == pytest.approx(best, abs=2e-3)
 
 
-def test_a_search_for_each_weak_name_is_merged_in_turn(index, models):
+def test_searches_for_each_weak_name_are_interleaved(index, models):
     joint = trace(FGRAG(n=3)(QUESTION, index, models()))["strong"]
     each = trace(FGRAG(n=3, strong="each")(QUESTION, index, models()))
     assert each["strong"] != joint
@@ -143,13 +143,13 @@ def test_a_summary_rests_on_the_notes_that_it_cites(index, models):
     }  # fmt: skip
 
 
-def test_if_no_summary_helps_nothing_is_found_and_it_is_said_why(index, models):
+def test_if_no_summary_helps_the_retrieval_is_empty_with_the_reason(index, models):
     found = FGRAG()(QUESTION, index, models(scripted_chat([("Task: summarise", "NOTHING.")])))
     assert (found.evidence, found.ranking) == ((), ())
     assert "helps" in found.empty_because
 
 
-def test_what_the_cap_on_tokens_leaves_out_is_reported(index, models):
+def test_descriptions_beyond_the_token_limit_are_reported(index, models):
     found = FGRAG(entity_tokens=60)(QUESTION, index, models(scripted_chat()))
     counts = {label: (n, n_cut) for label, n, n_cut in trace(found)["descriptions"]}
     whole = {label: n for label, n, _ in trace(FGRAG()(QUESTION, index, models()))["descriptions"]}
@@ -159,7 +159,7 @@ def test_what_the_cap_on_tokens_leaves_out_is_reported(index, models):
     assert all("more cut at 60 tokens" in item.why for item in found.evidence)
 
 
-def test_without_expansion_only_what_is_said_of_the_matched_entities_is_read(index, models):
+def test_without_expansion_only_descriptions_of_the_matched_entities_are_read(index, models):
     found = FGRAG(without="expansion", n=2)(QUESTION, index, models(scripted_chat()))
     steps = trace(found)
     assert all(not strong for _, strong in steps["strong"])
@@ -198,7 +198,7 @@ def test_the_whole_question_is_an_entity_only_if_wanted(index, models):
     assert [label for label, _ in steps["weak"]] == PARTS
 
 
-def test_multi_hop_answers_are_one_word_with_its_evidence(index, models):
+def test_multi_hop_answers_are_one_word_with_evidence(index, models):
     given = models(scripted_chat([("Task: answer_word", "Tobias Wren [1]")]))
     found = METHODS["fg-rag:multi-hop"]("Who refused to pay for the oil?", index, given)
     assert found.answer_form == "word"
@@ -215,14 +215,14 @@ def test_a_multi_hop_question_without_sufficient_evidence_is_refused(index, mode
     assert "insufficient evidence" in said.text
 
 
-def test_the_ranking_begins_with_what_the_summaries_rest_on(index, models):
+def test_the_ranking_begins_with_the_passages_of_the_summaries(index, models):
     found = FGRAG()(QUESTION, index, models(scripted_chat()))
     rests_on = {span.chunk for item in found.evidence for span in item.spans}
     assert set(found.ranking[: len(rests_on)]) == rests_on
     assert found.ranking[0] == found.evidence[0].spans[0].chunk
 
 
-def test_without_a_model_summaries_are_sentences_and_none_stands_in_two(index, models):
+def test_without_a_model_summaries_are_sentences_without_repeats(index, models):
     found = FGRAG()(QUESTION, index, models())
     spans = [span for item in found.evidence for span in item.spans]
     assert len(spans) == len(set(spans))
@@ -247,7 +247,7 @@ def test_the_papers_settings_are_those_of_its_code():
     assert np.inf > paper.entity_tokens >= 1_000_000
 
 
-def test_an_entity_without_questions_is_summarised_all_the_same(index, models):
+def test_an_entity_without_questions_is_still_summarized(index, models):
     given = models(scripted_chat([("Task: aspects", "I have no questions.")]))
     found = FGRAG()(QUESTION, index, given)
     assert all(not asked for _, asked in trace(found)["questions"])

@@ -74,7 +74,7 @@ def walk(index, chat, **parameters):
 # --- tools --------------------------------------------------------------------------------------------
 
 
-def test_a_search_shows_the_node_that_bears_the_name_and_numbers_it(index):
+def test_a_search_shows_and_numbers_the_node_with_the_name(index):
     found = tools(index)
     assert found.run(AgentAction(tool="RetrieveNode", argument="bela"), 1).startswith(
         "node 'bela': [1] Bela (concept): "
@@ -83,7 +83,7 @@ def test_a_search_shows_the_node_that_bears_the_name_and_numbers_it(index):
     assert found.run(AgentAction(tool="RetrieveNode", argument="Bela"), 2) == "node 'bela': [1] as above"
 
 
-def test_neighbours_are_statements_of_all_kinds_or_one(index):
+def test_neighbours_are_triples_of_all_edge_types_or_one(index):
     found = tools(index)
     everything = found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     assert everything.splitlines() == [
@@ -123,13 +123,13 @@ def test_features_are_description_type_aliases_and_sources(index):
         (AgentAction(tool="NeighbourCheck", node="ada", argument="marries"), "it has: funds, visits"),
     ],
 )
-def test_whatever_is_wrong_with_an_action_comes_back_as_an_observation(index, act, said):
+def test_errors_in_an_action_come_back_as_observations(index, act, said):
     seen = tools(index).run(act, 1)
     assert seen.startswith("error: ")
     assert said in seen
 
 
-def test_what_the_budget_has_no_room_for_is_not_shown(index):
+def test_evidence_beyond_the_budget_is_not_shown(index):
     found = tools(index, max_tokens=25)
     seen = found.run(AgentAction(tool="NeighbourCheck", node="ada"), 1)
     assert "more are not shown" in seen
@@ -139,7 +139,7 @@ def test_what_the_budget_has_no_room_for_is_not_shown(index):
 # --- the walk -----------------------------------------------------------------------------------------
 
 
-def test_a_walk_ends_with_finish_and_its_answer_is_the_draft(index):
+def test_a_run_ends_with_finish_and_its_answer_is_the_draft(index):
     chat = agent(
         [("RetrieveNode", "", "Bela")],
         [("NodeFeature", "bela", "sources")],
@@ -170,7 +170,7 @@ def test_two_calls_for_each_step_as_in_the_paper(index):
     assert found.draft == "Cyra [2]"
 
 
-def test_a_walk_without_an_end_is_halted_and_the_answer_says_so(index):
+def test_a_run_without_an_end_is_halted_and_the_answer_says_so(index):
     found, trace, given = walk(index, agent([("NodeFeature", "bela", "sources")]), max_steps=4)
     assert trace["calls"] == len(trace["steps"]) == 4
     assert trace["halted"] == "the search was halted after 4 steps without an answer"
@@ -180,7 +180,7 @@ def test_a_walk_without_an_end_is_halted_and_the_answer_says_so(index):
     assert found.evidence
 
 
-def test_a_prompt_that_has_grown_too_long_halts_the_walk(index):
+def test_a_prompt_that_grows_too_long_halts_the_run(index):
     long = [("NodeDegree", "x" * 280, "")] * 5
     found, trace, _ = walk(index, agent([("NodeFeature", "bela", "sources")], long), prompt_tokens=1_500)
     assert 1 < trace["calls"] < 15
@@ -188,14 +188,14 @@ def test_a_prompt_that_has_grown_too_long_halts_the_walk(index):
     assert found.draft.startswith("NO ANSWER: the search was halted before step")
 
 
-def test_a_reply_without_an_action_halts_the_walk_after_the_repair_round(index):
+def test_a_reply_without_an_action_halts_the_run_after_the_repair_round(index):
     found, trace, given = walk(index, agent([("NodeFeature", "bela", "sources")], "I am done."))
     assert trace["steps"][1] == {"n": 2, "problem": trace["steps"][1]["problem"]}
     assert "halted at step 2" in found.draft
     assert len(given.calls.quarantined()) == 1
 
 
-def test_an_answer_out_of_nothing_is_refused(index):
+def test_an_answer_without_evidence_is_refused(index):
     found, _, given = walk(index, agent([("Finish", "", "It is Cyra.")]))
     assert found.evidence == ()
     assert found.empty_because == "the agent looked at nothing before it answered"

@@ -7,7 +7,7 @@ import pytest
 
 from polygraph.models import Calls
 from polygraph.retrieve.answer import answer
-from polygraph.retrieve.methods.graphrag_drift import GraphRAGDrift, _folds
+from polygraph.retrieve.methods.graphrag_drift import GraphRAGDrift, split_into_folds
 from polygraph.testing import scripted_chat
 
 QUESTION = "What happened to the Skerry Light, and who paid for it?"
@@ -38,10 +38,10 @@ class Endless:
         return reply("The lamp was paid for [1].", 50, *(f"{hash(said) % 10**9}-{i}?" for i in range(10)))
 
 
-def test_folds_are_neighbouring_parts_of_nearly_equal_size():
-    assert [len(f) for f in _folds(list(range(20)), 5)] == [4, 4, 4, 4, 4]
-    assert [list(f) for f in _folds(list(range(7)), 5)] == [[0, 1], [2, 3], [4], [5], [6]]
-    assert [list(f) for f in _folds([0, 1], 5)] == [[0], [1]]
+def test_folds_are_consecutive_parts_of_nearly_equal_size():
+    assert [len(f) for f in split_into_folds(list(range(20)), 5)] == [4, 4, 4, 4, 4]
+    assert [list(f) for f in split_into_folds(list(range(7)), 5)] == [[0, 1], [2, 3], [4], [5], [6]]
+    assert [list(f) for f in split_into_folds([0, 1], 5)] == [[0], [1]]
 
 
 def test_calls_are_one_for_the_form_five_for_the_reports_sixty_that_follow_and_the_answer(
@@ -49,7 +49,7 @@ def test_calls_are_one_for_the_form_five_for_the_reports_sixty_that_follow_and_t
 ):
     endless = Endless()
     given = hashed_models(scripted_chat([("Task: primer", endless), ("Task: follow_up", endless)]))
-    n_folds = len(_folds(small_index.reports(), 5))
+    n_folds = len(split_into_folds(small_index.reports(), 5))
     found = GraphRAGDrift()(QUESTION, small_index, given)
     answer(QUESTION, found, small_index, given)
     assert n_folds == 5
@@ -59,7 +59,7 @@ def test_calls_are_one_for_the_form_five_for_the_reports_sixty_that_follow_and_t
     assert made(given) == 67
 
 
-def test_the_highest_rated_report_is_imitated(small_index, hashed_models):
+def test_the_hypothetical_answer_is_modelled_on_the_highest_rated_report(small_index, hashed_models):
     best = min(small_index.reports(), key=lambda r: (-r.rating, r.level, r.community))
     chat = scripted_chat()
     found = GraphRAGDrift()(QUESTION, small_index, hashed_models(chat))
@@ -68,7 +68,7 @@ def test_the_highest_rated_report_is_imitated(small_index, hashed_models):
     assert best.title in request.messages[1].content
 
 
-def test_what_was_made_up_is_what_reports_are_searched_for(small_index, hashed_models):
+def test_reports_are_searched_with_the_hypothetical_answer(small_index, hashed_models):
     tale = "Old Tobin and the Halcyon and the Grey Reef in the fog"
     told = GraphRAGDrift()(QUESTION, small_index, hashed_models(scripted_chat([("Task: hyde", tale)])))
     plain = GraphRAGDrift(hyde="none")(tale, small_index, hashed_models(scripted_chat()))
@@ -112,7 +112,7 @@ def test_a_question_is_followed_once_and_never_the_question_itself(small_index, 
     assert "round 2" not in trace(found)
 
 
-def test_random_order_and_form_are_by_seed(small_index, hashed_models):
+def test_random_order_and_random_report_are_seeded(small_index, hashed_models):
     def run(seed):
         endless = Endless()
         rules = [("Task: primer", reply("Paid [1].", 50, *"abcdefgh")), ("Task: follow_up", endless)]
@@ -124,7 +124,7 @@ def test_random_order_and_form_are_by_seed(small_index, hashed_models):
     assert len({run(seed)["hyde"][0] for seed in range(8)}) > 1
 
 
-def test_a_reply_that_cannot_be_used_costs_one_answer_and_not_the_question(small_index, hashed_models):
+def test_an_unusable_reply_loses_one_answer_and_not_the_question(small_index, hashed_models):
     rules = [
         ("Question: What is known about", "I would rather not say."),
         ("Task: follow_up", reply("x [1]", 1)),
@@ -136,7 +136,7 @@ def test_a_reply_that_cannot_be_used_costs_one_answer_and_not_the_question(small
     assert len(given.calls.quarantined()) == len(trace(found)["round 1"])
 
 
-def test_answers_stand_by_score_and_rest_on_what_they_cite(small_index, hashed_models):
+def test_answers_are_ranked_by_score_and_traced_to_their_citations(small_index, hashed_models):
     rules = [
         ("Task: primer", reply("Mara Quill built it [1].", 40, "Who paid?")),
         ("Task: follow_up", reply("Mara Quill paid [2].", 70)),
@@ -163,7 +163,7 @@ def test_without_a_model_titles_are_followed_and_answers_are_sentences(small_ind
 
 
 @pytest.mark.parametrize("chat", [None, scripted_chat()])
-def test_nothing_to_follow_still_gives_what_the_reports_say(small_index, hashed_models, chat):
+def test_without_follow_ups_the_reports_still_answer(small_index, hashed_models, chat):
     found = GraphRAGDrift(rounds=0)(QUESTION, small_index, hashed_models(chat))
     assert found.evidence
     assert all(item.id.startswith("reports ") for item in found.evidence)

@@ -68,7 +68,7 @@ def solved(reset, edges, damping):
     return (1 - damping) * np.linalg.solve(np.eye(9) - damping * flow.T, start)
 
 
-def test_the_layers_below_hold_what_the_texts_say(index):
+def test_the_layers_contain_the_facts_of_the_texts(index):
     assert [e.id for e in index.entities(range(5))] == ["ada", "bela", "cyra", "dora", "ezra"]
     facts, mentions = index.edges("facts"), index.edges("mentions")
     assert [tuple(map(int, e)) for e in zip(*facts.edges()[:2], strict=True)] == sorted(FACTS)
@@ -90,14 +90,14 @@ def test_facts_are_scaled_and_filtered_and_entities_weighted_by_hand(index):
     assert trace["phrases"] == [["ezra", 1.0, 1, 1], ["ada", 0.5, 2, 2], ["bela", 0.5, 2, 1]]
 
 
-def test_without_the_filter_facts_of_no_score_seed_nothing(index):
+def test_without_the_filter_facts_with_score_zero_seed_nothing(index):
     _, trace = ask(index, filter=False)
     assert len(trace["kept"]) == 4
     # Bela: (1 + 0) / two facts / two passages; Cyra and Dora have facts of score 0 only.
     assert trace["phrases"] == [["ezra", 1.0, 1, 1], ["ada", 0.5, 2, 2], ["bela", 0.25, 2, 2]]
 
 
-def test_passages_are_faint_seeds_and_the_walk_is_that_of_the_equations(index):
+def test_passages_are_weak_seeds_and_the_walk_solves_the_equations(index):
     # Cosines of the passages: 1/√2, 0, 0, 1/√2; scaled 1, 0, 0, 1; times 0.05.
     found, trace = ask(index, tolerance=1e-10)
     assert trace["passages"] == [["d1.txt:0", 0.05], ["d4.txt:0", 0.05], ["d2.txt:0", 0.0], ["d3.txt:0", 0.0]]
@@ -107,13 +107,13 @@ def test_passages_are_faint_seeds_and_the_walk_is_that_of_the_equations(index):
     assert found.ranking == ("d4.txt:0", "d1.txt:0", "d2.txt:0", "d3.txt:0")
 
 
-def test_entity_edges_count_by_their_factor(index):
+def test_entity_edges_are_multiplied_by_their_factor(index):
     _, trace = ask(index, tolerance=1e-10, entity_edges=2.0)
     expected = solved([0.5, 0.5, 0, 0, 1, 0.05, 0, 0, 0.05], FACTS * 2 + MENTIONS, 0.5)
     assert dict(trace["walk"])["d2.txt:0"] == pytest.approx(expected[D2], abs=1e-7)
 
 
-def test_at_most_so_many_entities_seed_the_walk(index):
+def test_at_most_phrases_entities_seed_the_walk(index):
     _, trace = ask(index, phrases=1)
     assert [row[0] for row in trace["phrases"]] == ["ezra"]
 
@@ -121,18 +121,18 @@ def test_at_most_so_many_entities_seed_the_walk(index):
 def test_synonyms_add_to_facts_or_replace_them(index):
     synonyms = Graph.from_edges(5, [ADA], [BELA], [0.9])
     own = Snapshot(index.folder)
-    own._edges["synonyms"] = synonyms
-    net = HippoRAG()._network(own)
+    own.derived("synonyms", lambda: synonyms)  # in place of the stored ones
+    net = HippoRAG().network(own)
     _, others, weights = net.edges_at(np.array([ADA]))
     assert weights[others == BELA].sum() == pytest.approx(1.9)
-    net = METHODS["hipporag:2"]._network(own)
+    net = METHODS["hipporag:2"].network(own)
     _, others, weights = net.edges_at(np.array([ADA]))
     assert weights[others == BELA].sum() == pytest.approx(2 * 0.9)
     assert weights[others == EZRA].sum() == pytest.approx(2 * 1.0)
     own.close()
 
 
-def test_facts_found_by_the_quick_embedder_alone_are_the_same_here(index):
+def test_the_fast_embedder_alone_finds_the_same_facts_here(index):
     assert ask(index, rescored=0)[1]["facts"] == ask(index)[1]["facts"]
 
 
@@ -141,7 +141,7 @@ def test_only_the_nearest_facts_are_compared_again(index):
     assert [fact for fact, _ in trace["facts"]] == ["ada | funds | bela", "ada | visits | ezra"]
 
 
-def test_with_no_fact_left_passages_are_ranked_by_similarity_and_the_trace_says_so(index):
+def test_without_facts_passages_are_ranked_by_similarity_and_the_trace_says_so(index):
     found, trace = ask(index, "Who mends the roof?")
     assert trace["kept"] == []
     assert trace["fallback"] == "the filter kept no fact"
@@ -152,14 +152,14 @@ def test_with_no_fact_left_passages_are_ranked_by_similarity_and_the_trace_says_
     assert "fallback" not in ask(index)[1]
 
 
-def test_evidence_says_from_which_fact_the_walk_came(index):
+def test_evidence_names_the_fact_from_which_the_walk_came(index):
     found, _ = ask(index)
     why = {e.id: e.why for e in found.evidence}
     assert "came by Ezra → d4.txt:0, from the fact (ada → visits → ezra)" in why["d4.txt:0"]
     assert "cosine 0.707" in why["d4.txt:0"]
 
 
-def test_a_filter_takes_entities_facts_and_passages_out_of_the_walk(index):
+def test_a_filter_removes_entities_facts_and_passages_from_the_walk(index):
     inside = index.where({"id": "d[12]*"})
     found, trace = ask(inside, tolerance=1e-10)
     assert set(found.ranking) == {"d1.txt:0", "d2.txt:0"}
@@ -204,7 +204,7 @@ SHOWN = ["ada, funds, bela", "bela, repairs, cyra", "cyra, guards, dora"]
         ('{"facts": [{"number": 3}, {"subject": "ada", "predicate": "funds", "object": "bela"}]}', (0, 2)),
     ],
 )
-def test_facts_are_chosen_by_number_or_else_by_their_words(reply, chosen):
+def test_facts_are_selected_by_number_or_else_by_their_words(reply, chosen):
     assert parse_fact_choice(reply, SHOWN) == chosen
 
 
@@ -216,7 +216,7 @@ def test_a_reply_that_names_no_fact_is_unusable(reply):
         parse_fact_choice(reply, SHOWN)
 
 
-def test_without_a_model_facts_that_touch_the_question_stay():
+def test_without_a_model_facts_that_share_a_word_with_the_question_are_kept():
     facts = [triple("mara quill", "built", "skerry light"), triple("old tobin", "sailed", "halcyon")]
     assert relevant_facts("Who paid for Skerry lights?", facts, models(), method="t") == (0,)
     assert relevant_facts("Who was sailing?", facts, models(), method="t") == ()

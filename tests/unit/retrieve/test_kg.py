@@ -59,7 +59,7 @@ def test_keywords_without_a_model_are_names_first():
     )  # fmt: skip
 
 
-def test_keywords_are_asked_of_a_model_once_and_at_most_ten(index):
+def test_a_model_gives_keywords_in_one_call_and_at_most_ten(index):
     given = models(scripted_chat())
     found = KnowledgeGraph()(QUESTION, index, given)
     assert [row.stage for row in given.calls.ledger() if row.model == "scripted"] == ["graph_keywords"]
@@ -75,7 +75,7 @@ def test_a_name_in_the_question_is_a_seed(index):
     assert trace["seeds"] == [["ada", "keyword 'Ada': its name"]]
 
 
-def test_a_name_spelt_otherwise_is_matched_by_the_nearest_name(index):
+def test_a_name_in_another_spelling_is_matched_by_the_nearest_name(index):
     _, trace = ask(index, "What did Lady Ada fund?", seed_names=False)
     assert trace["seeds"] == [["ada", "keyword 'Lady Ada': nearest name, cosine 1.000"]]
     # Without the cascade it is looked up word by word.
@@ -89,9 +89,9 @@ def test_a_name_spelt_otherwise_is_matched_by_the_nearest_name(index):
 
 def test_keywords_that_match_nothing_are_looked_up_word_by_word(index):
     method = KnowledgeGraph(seed_names=False, similar_triples=0)
-    seeds = method._seeds("", ["Ada", "old Bela of Cyra"], index, models())
+    seeds = method.find_seeds("", ["Ada", "old Bela of Cyra"], index, models())
     assert [s.entity.id for s in seeds] == ["ada", "bela", "cyra"]
-    always = METHODS["kg-triplets:rag-vs-graphrag"]._seeds("", ["Ada", "old Bela"], index, models())
+    always = METHODS["kg-triplets:rag-vs-graphrag"].find_seeds("", ["Ada", "old Bela"], index, models())
     assert [(s.entity.id, s.why) for s in always] == [
         ("ada", "keyword 'Ada': its name"),
         ("bela", "word 'Bela' of keyword 'old Bela': its name"),
@@ -101,7 +101,7 @@ def test_keywords_that_match_nothing_are_looked_up_word_by_word(index):
 # --- statements -------------------------------------------------------------------------------------------
 
 
-def test_statements_are_followed_two_hops(index):
+def test_triples_are_followed_two_hops(index):
     found, trace = ask(index)
     assert hops(trace) == {FUNDS: 1, VISITS: 1, REPAIRS: 2}
     why = next(e.why for e in found.evidence if e.id == REPAIRS)
@@ -112,14 +112,14 @@ def test_statements_are_followed_two_hops(index):
     assert hops(trace) == {FUNDS: 1, VISITS: 1, REPAIRS: 2, GUARDS: 3}
 
 
-def test_statements_are_followed_against_their_direction_too_unless_out(index):
+def test_triples_are_followed_in_both_directions_unless_out(index):
     _, trace = ask(index, "What of Cyra?")
     assert hops(trace) == {REPAIRS: 1, GUARDS: 1, FUNDS: 2}
     _, trace = ask(index, "What of Cyra?", direction="out")
     assert hops(trace) == {GUARDS: 1}
 
 
-def test_statements_are_ordered_by_cosine_with_the_question(index):
+def test_triples_are_ordered_by_cosine_with_the_question(index):
     # The question names Ada and Ezra: a statement of both has a cosine of 1, of one 1/2.
     _, trace = ask(index, "Did Ada meet Ezra?")
     assert [(t, round(c, 4)) for t, _, c in trace["triples"]] == [(VISITS, 1.0), (FUNDS, 0.5), (REPAIRS, 0.0)]
@@ -129,7 +129,7 @@ def test_statements_are_ordered_by_cosine_with_the_question(index):
     assert hops(trace) == {FUNDS: 1}
 
 
-def test_similar_statements_are_added_and_survive_the_cut(index):
+def test_similar_triples_are_added_and_never_truncated(index):
     _, trace = ask(index, "Did Ada meet Dora?", seed_names=False, match="exact", similar_triples=3, depth=1)
     assert hops(trace) == {GUARDS: 1, FUNDS: 1, VISITS: 1}
     _, trace = ask(index, "Who is there?", similar_triples=2)
@@ -141,7 +141,7 @@ def test_similar_statements_are_added_and_survive_the_cut(index):
     assert list(hops(trace)) == [FUNDS, VISITS]
 
 
-def test_nothing_is_said_to_be_found_where_no_name_matches(index):
+def test_without_a_matching_name_the_retrieval_is_empty_with_the_reason(index):
     found, _ = ask(index, "Where is Quill?")
     assert found.evidence == ()
     assert found.empty_because == "the graph has no entity by the name of “Quill”"
@@ -149,7 +149,7 @@ def test_nothing_is_said_to_be_found_where_no_name_matches(index):
     assert found.empty_because == "no statement of the graph leads from “Dora”"
 
 
-def test_a_statement_is_shown_with_the_names_as_they_are_written(index):
+def test_a_triple_is_shown_with_the_names_as_written(index):
     found, _ = ask(index, depth=1)
     assert [e.text for e in found.evidence] == ["Ada → funds → Bela", "Ada → visits → Ezra"]
     assert [e.kind for e in found.evidence] == ["relation", "relation"]
@@ -158,7 +158,7 @@ def test_a_statement_is_shown_with_the_names_as_they_are_written(index):
 # --- passages ---------------------------------------------------------------------------------------------
 
 
-def test_a_statement_shares_its_cosine_among_passages(index):
+def test_a_triple_divides_its_cosine_among_passages(index):
     found, trace = ask(index, text=True)
     # The question is Ada alone; the statements of Ada hold two names: c = 1/√2. Repairs has 0.
     # Ada's weight of 2c goes to d1 and d4, Bela's c to d1 and d2, Ezra's c to d4, Cyra's 0 to d2 and d3.
@@ -180,13 +180,13 @@ def test_the_index_of_the_paper_counts_ends_and_the_first_passages_of_names(inde
     assert weights(trace) == {"d1": 5, "d4": 4, "d2": 3, "d3": 1}
 
 
-def test_passages_stand_before_statements_and_only_so_many(index):
+def test_passages_come_before_triples_and_are_limited(index):
     found, _ = ask(index, text=True, chunks_top=2)
     assert [e.kind for e in found.evidence] == ["chunk", "chunk", "relation", "relation", "relation"]
     assert len(found.ranking) == 4
 
 
-def test_without_text_the_ranking_holds_only_passages_that_state_something_read(index):
+def test_without_text_only_passages_that_state_a_triple_are_ranked(index):
     found, trace = ask(index)
     assert list(weights(trace)) == ["d4", "d1", "d2"]
     assert found.ranking == ("d4.txt:0", "d1.txt:0", "d2.txt:0")
@@ -204,7 +204,7 @@ def walk(index, *names, scores=(0.0, 0.0, 0.0, 0.0), best_first=False, **options
     return [(index.triples([r.n])[r.n].id, r.hop, len(r.path)) for r in found]
 
 
-def test_a_walk_meets_every_statement_once_breadth_first(index):
+def test_the_traversal_reaches_every_triple_once_breadth_first(index):
     assert walk(index, "ada", "cyra", depth=5) == [
         (FUNDS, 1, 1), (VISITS, 1, 1), (REPAIRS, 1, 1), (GUARDS, 1, 1),
     ]  # fmt: skip
@@ -212,7 +212,7 @@ def test_a_walk_meets_every_statement_once_breadth_first(index):
     assert walk(index) == []
 
 
-def test_a_walk_follows_the_best_or_the_first_of_an_entity(index):
+def test_the_traversal_follows_the_best_or_the_first_triples_of_an_entity(index):
     # Rows in the order of (subject, object): funds, visits, repairs, guards.
     assert walk(index, "ada", per_node=1, depth=1) == [(FUNDS, 1, 1)]
     assert walk(index, "ada", per_node=1, depth=1, scores=(0.1, 0.2, 0, 0), best_first=True) == [
@@ -220,7 +220,7 @@ def test_a_walk_follows_the_best_or_the_first_of_an_entity(index):
     ]
 
 
-def test_a_walk_never_follows_what_is_hidden(index):
+def test_the_traversal_never_follows_hidden_triples(index):
     hidden = (-np.inf, 0.0, 0.0, 0.0)
     assert walk(index, "ada", depth=5, scores=hidden) == [(VISITS, 1, 1)]
     assert walk(index, "ada", per_node=1, depth=1, scores=hidden) == [(VISITS, 1, 1)]

@@ -48,7 +48,7 @@ def passages(found):
     return [chunk.partition(".")[0] for chunk in found.ranking]
 
 
-def test_details_find_entities_by_cosine_and_their_relations_by_neighbours(index):
+def test_low_level_keywords_find_entities_by_cosine_and_their_relations_by_degree(index):
     found, trace = ask(index, mode="local")
     assert trace["keywords"] == {"details": ["Ada"], "themes": ["guards", "hire"]}
     # Ezra's text holds three words, one of them Ada: 1/√3. Those of Ada and Bela hold five: 1/√5.
@@ -67,7 +67,7 @@ def test_details_find_entities_by_cosine_and_their_relations_by_neighbours(index
     assert ids(found, "entity") == ["ezra", "ada", "bela"]
 
 
-def test_themes_find_relations_by_cosine_and_their_ends_as_first_seen(index):
+def test_high_level_keywords_find_relations_by_cosine_and_their_ends_in_order_of_appearance(index):
     found, trace = ask(index, mode="global")
     assert trace["relations by themes"] == [["cyra | dora", pytest.approx(3**-0.5, abs=1e-5)]]
     assert trace["entities of these"] == ["cyra", "dora"]
@@ -75,14 +75,14 @@ def test_themes_find_relations_by_cosine_and_their_ends_as_first_seen(index):
     assert passages(found)[0] == "d3"
 
 
-def test_the_levels_are_merged_in_turn_the_details_first(index):
+def test_the_levels_are_interleaved_low_level_first(index):
     _, trace = ask(index, mode="hybrid")
     assert trace["entities"] == ["ezra", "cyra", "ada", "dora", "bela"]
     assert trace["relations"] == ["ada | bela", "cyra | dora", "bela | cyra", "ada | ezra"]
     assert trace["passages near the question"] == []
 
 
-def test_version_1_0_puts_the_themes_before_the_details(index):
+def test_version_1_0_puts_the_high_level_before_the_low_level(index):
     found = METHODS["lightrag-hybrid:unbiased-evaluation"](QUESTION, index, models())
     trace = {step.name: step.value for step in found.trace}
     assert trace["entities"] == ["cyra", "dora", "ezra", "ada", "bela"]
@@ -91,7 +91,7 @@ def test_version_1_0_puts_the_themes_before_the_details(index):
     assert passages(found) == ["d3", "d4", "d1", "d2"]
 
 
-def test_mix_weaves_in_passages_near_the_question(index):
+def test_mix_interleaves_passages_near_the_question(index):
     found, trace = ask(index, mode="mix")
     # The question holds two words of the texts; d1, d3 and d4 hold one of them and two others: 1/√6. d2 holds none.
     assert [c.partition(".")[0] for c in trace["passages near the question"]] == ["d1", "d3", "d4"]
@@ -110,14 +110,14 @@ def test_passages_by_quota_follow_the_rows(index):
     ]
 
 
-def test_a_threshold_keeps_what_is_far_out(index):
+def test_a_threshold_drops_distant_hits(index):
     _, trace = ask(index, mode="local", threshold=0.5)
     assert [e for e, _ in trace["entities by details"]] == ["ezra"]
     found, _ = ask(index, mode="local", threshold=0.99)
     assert "no entity is near" in found.empty_because
 
 
-def test_a_level_without_keywords_takes_those_of_the_other_unless_told_not_to(index):
+def test_a_level_without_keywords_uses_those_of_the_other_unless_switched_off(index):
     _, trace = ask(index, "Ada?", mode="global", threshold=0.1)
     assert trace["keywords"] == {"details": ["Ada"], "themes": ["Ada"]}
     assert [r for r, _ in trace["relations by themes"]] == ["ada | bela", "ada | ezra"]
@@ -126,14 +126,14 @@ def test_a_level_without_keywords_takes_those_of_the_other_unless_told_not_to(in
     assert "no relation is near" in found.empty_because
 
 
-def test_a_short_question_without_keywords_is_a_detail_itself(index):
+def test_a_short_question_without_keywords_is_its_own_low_level_keyword(index):
     _, trace = ask(index, "Who is it?", mode="local", fill_empty=False)
     assert trace["keywords"] == {"details": ["Who is it?"], "themes": []}
     _, trace = ask(index, "Who is it? " * 9, mode="local", fill_empty=False)
     assert trace["keywords"] == {"details": [], "themes": []}
 
 
-def test_tables_are_cut_to_their_budgets_and_what_was_cut_is_told(index):
+def test_tables_are_truncated_to_their_budgets_with_a_record(index):
     # "Ezra (concept): Ada visits Ezra." is a dozen tokens.
     found, trace = ask(index, mode="local", entity_tokens=30)
     assert trace["entities"] == ["ezra"]
@@ -158,7 +158,7 @@ def test_the_presets_of_version_1_0_never_shrink_their_budgets():
     assert LightRAG().tables_share * 30_000 >= 6_000 + 8_000
 
 
-def test_both_reasons_are_told_where_both_levels_find_a_row(index):
+def test_a_row_found_on_both_levels_gives_both_reasons(index):
     found, _ = ask(index, "Who funds Ada?", mode="hybrid", threshold=0.1)
     why = next(e.why for e in found.evidence if e.id == "ada | bela")
     assert (
@@ -199,7 +199,7 @@ def test_a_passage_belongs_to_the_first_row_that_cites_it():
     assert assign_to_first([["a"], ["b"]], exclude={"a"}) == [[], ["b"]]
 
 
-def test_quotas_fall_from_most_to_one_and_what_is_left_goes_round():
+def test_quotas_fall_linearly_to_one_and_unused_quotas_are_redistributed():
     rows = [[f"{row}{n}" for n in range(9)] for row in "abc"]
     # 5, 3 and 1.
     assert pick_by_quota(rows, 5) == ["a0", "a1", "a2", "a3", "a4", "b0", "b1", "b2", "c0"]

@@ -110,7 +110,7 @@ def run(index, *steps, chat=None, how=PAPER):
 # --- linking and statements -------------------------------------------------------------------------------
 
 
-def test_a_name_is_linked_as_it_is_spelt_or_to_the_nearest_above_the_threshold(index):
+def test_a_name_is_linked_exactly_or_to_the_nearest_above_the_threshold(index):
     assert link_name("ADA", index, models(), 0.2).rows == (row(index, "Ada"),)
     assert link_name("ADA", index, models(), 0.2).score == 1.0
     # Two words, one of which is Cyra: 1/√2.
@@ -120,7 +120,7 @@ def test_a_name_is_linked_as_it_is_spelt_or_to_the_nearest_above_the_threshold(i
     assert link_name("Nobody", index, models(), 0.2).rows == ()
 
 
-def test_with_one_end_known_its_statements_are_filtered_by_predicate_in_both_directions(index):
+def test_with_one_end_known_its_triples_are_filtered_by_predicate_in_both_directions(index):
     found = facts(index, "Ada", "built")
     assert ids(found) == ["ada | built | alder"]
     assert found[0].score == 1.0
@@ -128,14 +128,14 @@ def test_with_one_end_known_its_statements_are_filtered_by_predicate_in_both_dir
     assert ids(facts(index, "Ezra", "visits")) == ["ada | visits | ezra", "bela | visits | ezra"]
 
 
-def test_statements_below_the_threshold_are_dropped_unless_some_are_always_kept(index):
+def test_triples_below_the_threshold_are_dropped_except_the_minimum(index):
     assert facts(index, "Ada", "owns") == []
     kept = facts(index, "Ada", "owns", how=replace(PAPER, min_facts=2))
     # All score 0: the order is that of rows, which is that of ids.
     assert ids(kept) == ["ada | built | alder", "ada | married | cyra"]
 
 
-def test_with_both_ends_known_paths_of_two_hops_join_them(index):
+def test_with_both_ends_known_paths_of_two_hops_connect_them(index):
     found = facts(index, "Ada", "owns", "Dora")
     # The path holds one statement like the predicate: it is kept whole, by the better of the two.
     assert sorted(ids(found)) == ["ada | married | cyra", "cyra | owns | dora"]
@@ -145,12 +145,12 @@ def test_with_both_ends_known_paths_of_two_hops_join_them(index):
     assert facts(index, "Ada", "owns", "Gale") == []
 
 
-def test_with_a_predicate_alone_all_statements_of_the_nearest_are_found(index):
+def test_with_a_predicate_alone_all_triples_of_the_nearest_predicate_are_found(index):
     assert ids(facts(index, predicate="lent")) == ["fern | lent | gale", "hugo | lent | gale"]
     assert facts(index, predicate="sold") == []
 
 
-def test_a_whole_statement_may_resemble_the_question(index):
+def test_a_whole_triple_may_match_the_question(index):
     how = replace(PAPER, whole_facts=True)
     # The question holds two of the three words of the statement, and no others that count: 2/√(2·3).
     found = facts(index, "Ada", "", "", how)
@@ -173,7 +173,7 @@ def test_distinct_entities_are_counted_without_a_model(index):
     assert set(done["n"].chunks) == set(done["v"].chunks)
 
 
-def test_the_earlier_of_two_and_the_years_between_are_worked_out_from_their_passages(index):
+def test_the_earlier_of_two_and_the_years_between_are_computed_from_their_passages(index):
     done = run(
         index,
         look("a", "Ada", "built"),
@@ -215,18 +215,18 @@ def test_sums_sorting_and_filters_read_the_sentences_of_each_row(index):
     assert done["f"].text == done["g"].text == "Fern"
 
 
-def test_a_later_step_goes_on_from_what_an_earlier_one_found(index):
+def test_a_later_step_continues_from_the_result_of_an_earlier_one(index):
     done = run(index, look("x", "Ada", "married"), look("y", "@x", "owns"))
     assert [r.name for r in done["y"].rows] == ["Dora"]
     assert [item.text for item in done["y"].linked] == ["Cyra"]
 
 
-def test_a_condition_on_statements_keeps_those_whose_sentence_fulfils_it(index):
+def test_a_condition_keeps_the_triples_whose_sentence_fulfils_it(index):
     done = run(index, look("x", predicate="built", where="after 1880"))
     assert ids(done["x"].facts) == ["bela | built | brook"]
 
 
-def test_what_cannot_be_worked_out_says_why_and_stops_nothing(index):
+def test_a_step_that_cannot_be_computed_says_why_and_the_others_run(index):
     done = run(
         index,
         look("x", "Nobody", "built"),
@@ -255,7 +255,7 @@ def test_with_a_model_a_step_is_answered_and_narrowed_to_what_the_answer_names(i
     assert (done["n"].number, done["v"].calls, done["n"].calls) == (1.0, 1, 0)
 
 
-def test_rows_that_code_cannot_tell_are_judged_by_the_model_in_one_call(index):
+def test_rows_that_code_cannot_decide_are_judged_by_the_model_in_one_call(index):
     done = run(
         index,
         look("l", "", "lent", "Gale"),
@@ -265,7 +265,7 @@ def test_rows_that_code_cannot_tell_are_judged_by_the_model_in_one_call(index):
     assert ([r.name for r in done["g"].rows], done["g"].calls) == (["Hugo"], 1)
 
 
-def test_a_sub_answer_that_cannot_be_used_is_recorded(index):
+def test_an_unusable_sub_answer_is_recorded(index):
     done = run(index, look("v", "Ada", "built"), chat=saying(sub_answer="I cannot say."))
     assert "could not be used" in done["v"].problem
     assert done["v"].facts
@@ -290,7 +290,7 @@ def test_an_unknown_operator_drops_its_step_and_not_the_plan():
         ([{"operator": "count", "alias": "n", "of": []}], "no step with the operator retrieve"),
     ],
 )
-def test_a_plan_that_cannot_be_run_is_refused_with_the_reason(steps, problem):
+def test_an_invalid_plan_is_rejected_with_the_reason(steps, problem):
     with pytest.raises(UnusableReply, match=problem):
         parse_plan(steps_of(*steps))
 
@@ -310,7 +310,7 @@ def test_references_are_found_in_every_field():
     assert referenced_aliases(step) == ["a"]
 
 
-def test_a_refused_plan_is_asked_for_again_with_the_reason_at_most_three_times():
+def test_a_rejected_plan_is_requested_again_with_the_reason_at_most_three_times():
     bad, good = steps_of(look("a", "@zz")), steps_of(look("a", "Ada"))
     for replies, calls, n_steps in (([good], 1, 1), ([bad, "no", good], 3, 1), ([bad] * 4, 4, 0)):
         given = models(saying(plan=list(replies)))
@@ -344,7 +344,7 @@ def test_no_retries_mean_one_call():
         ("?", []),
     ],
 )
-def test_question_words_make_a_plan_without_a_model(question, operators):
+def test_rules_make_a_plan_without_a_model(question, operators):
     assert [s.operator for s in plan_by_rules(question).steps] == operators
 
 
@@ -363,7 +363,7 @@ def ask(index, question, chat=None, **parameters):
     return found, {step.name: step.value for step in found.trace}
 
 
-def test_results_statements_and_passages_are_evidence_with_their_step(index):
+def test_results_triples_and_passages_are_evidence_with_their_step(index):
     found, trace = ask(index, "Which is older, Alder or Brook?", min_facts=0)
     assert [s["result"] for s in trace["steps"]][2] == "Alder (Alder: 1871; Brook: 1889)"
     kinds = [e.kind for e in found.evidence]
@@ -389,14 +389,14 @@ def test_output_selects_what_goes_into_the_context(index):
     assert [c.partition(".")[0] for c in found.ranking] == ["d1", "d2"]
 
 
-def test_no_plan_and_no_statement_are_told_apart(index):
+def test_a_missing_plan_and_missing_triples_have_different_reasons(index):
     found, _ = ask(index, "q", saying(plan="no plan at all"))
     assert "no plan was made" in found.empty_because
     found, _ = ask(index, "q", saying(plan=steps_of(look("a", "Nobody"))))
     assert "no entity is near “Nobody”" in found.empty_because
 
 
-def test_a_plan_is_run_only_as_far_as_allowed(index):
+def test_a_plan_is_executed_only_up_to_the_maximum_of_steps(index):
     chat = saying(plan=steps_of(*(look(f"a{n}", "Ada", "built") for n in range(6))))
     _, trace = ask(index, "q", chat, max_steps=2)
     assert len(trace["steps"]) == 2

@@ -26,12 +26,12 @@ BROOK = row("brook", "Brook Mill was built in March 1889.", "Its price was £30 
 CROSS = row("cross", "Cross Mill is a ruin.")
 
 
-def test_things_are_counted_once_by_their_canonical_key():
+def test_rows_are_counted_once_per_key():
     assert count([ALDER, BROOK, ALDER, row("alder", "another spelling")]) == 2
     assert count([]) == 0
 
 
-def test_of_the_texts_that_which_shares_words_with_the_key_gives_the_value():
+def test_the_value_comes_from_the_text_that_shares_words_with_the_key():
     assert value_of(BROOK, "price").value == 30.0
     assert value_of(BROOK, "year built").first == (1889, 3, 1)
     assert value_of(BROOK, "year of the price").first == (1890, 1, 1)
@@ -54,7 +54,7 @@ def test_values_of_another_dimension_are_not_sorted_among_the_first():
     assert [r.key for r in sort(rows, "length", "max")] == ["b", "a", "c"]
 
 
-def test_sums_add_one_dimension_and_name_what_they_leave_out():
+def test_sums_add_one_dimension_and_name_the_rows_left_out():
     summed, left = total([ALDER, BROOK, CROSS, ALDER, row("far", "3 km")], "price")
     assert (summed.value, summed.dimension) == (42.0, "£")
     assert [r.key for r in left] == ["cross", "far"]
@@ -88,12 +88,12 @@ def test_conditions_are_decided_by_code_where_it_can(text, holds):
     assert satisfies(ALDER, condition(text), text) is holds
 
 
-def test_a_condition_without_a_value_is_not_for_code():
+def test_a_condition_without_a_value_is_not_parsed():
     assert condition("is a barque") is None
     assert satisfies(CROSS, condition("after 1870")) is None
 
 
-def test_a_year_holds_the_days_in_it():
+def test_a_year_contains_its_days():
     assert satisfies(BROOK, condition("in 1889"), "built") is True
     assert satisfies(BROOK, condition("in April 1889"), "built") is False
 
@@ -113,7 +113,7 @@ def test_differences_are_in_years_days_or_the_unit_read():
     assert compare([ALDER, BROOK], "diff", "price").text == "£18 (£12; £30)"
 
 
-def test_what_cannot_be_compared_is_not():
+def test_incomparable_values_have_no_order():
     assert compare([ALDER, CROSS], "earlier", "built").text == ""
     assert compare([row("a", "3 km"), row("b", "£3")], "max").text == ""
     assert compare([ALDER], "diff").text == ""
@@ -127,7 +127,7 @@ def test_equality_is_of_values_or_of_the_things_themselves():
     assert compare([row("a", "£3"), row("b", "£3")], "max").text.startswith("equal")
 
 
-def test_merged_rows_keep_what_each_says():
+def test_merged_rows_keep_the_texts_of_both():
     merged = operators.distinct([row("a", "one"), row("b"), row("a", "two", entity=3)])
     assert [(r.key, r.texts, r.entity) for r in merged] == [("a", ("one", "two"), 3), ("b", (), None)]
 

@@ -7,13 +7,13 @@ def item(name, text):
     return Evidence(kind="chunk", id=name, text=text, score=1.0, spans=(Span("d", name, 0, len(text)),))
 
 
-def test_numbers_in_the_context_are_places_in_the_evidence():
+def test_numbers_in_the_context_are_positions_in_the_evidence():
     packed = pack([Block(heading="", items=(item("a", "one"), item("b", "two")))], max_tokens=100)
     assert packed.context == "[1] one\n\n[2] two"
     assert [e.id for e in packed.evidence] == ["a", "b"]
 
 
-def test_the_context_never_exceeds_the_budget_and_what_is_cut_is_recorded():
+def test_the_context_never_exceeds_the_budget_and_truncation_is_recorded():
     items = tuple(item(str(n), "word " * 30) for n in range(20))
     packed = pack([Block(heading="## Sources", items=items)], max_tokens=200)
     assert count_tokens(packed.context) <= packed.n_tokens <= 200
@@ -22,7 +22,7 @@ def test_the_context_never_exceeds_the_budget_and_what_is_cut_is_recorded():
     assert cut.n_tokens >= cut.n_items * 30
 
 
-def test_what_a_block_leaves_over_goes_to_the_next():
+def test_the_unused_budget_of_a_block_goes_to_the_next():
     long = tuple(item(str(n), "word " * 40) for n in range(10))
     alone = pack([Block(heading="", items=long, share=0.5)], max_tokens=400)
     after = pack(
@@ -31,7 +31,7 @@ def test_what_a_block_leaves_over_goes_to_the_next():
     assert len(after.evidence) > len(alone.evidence)
 
 
-def test_a_good_long_item_is_shortened_rather_than_passed_over():
+def test_a_good_long_item_is_shortened_rather_than_skipped():
     packed = pack([Block(heading="", items=(item("a", "word " * 500), item("b", "short")))], max_tokens=60)
     assert [e.id for e in packed.evidence] == ["a"]
     assert "shortened" in packed.evidence[0].why

@@ -103,7 +103,7 @@ def test_units_scales_and_signs_are_read(text, expected):
     assert (pytest.approx(expected[0]), expected[1]) == found
 
 
-def test_what_is_no_number_is_not_read():
+def test_text_without_numbers_has_no_quantities():
     assert [q.value for q in quantities("one of them, x12, 1/0, a hundred")] == []
 
 

@@ -61,7 +61,7 @@ def chosen(hashed_models, ratings, *, hidden=(), **options):
     return [r.community for r in kept], [(r.community, r.rating) for r in rated], given
 
 
-def test_parts_of_what_is_relevant_are_rated_and_take_its_place(hashed_models):
+def test_children_of_a_relevant_community_are_rated_and_replace_it(hashed_models):
     kept, rated, _ = chosen(hashed_models, {"A": 3, "A1": 2, "B": 1})
     # A is replaced by A1; B stays, since none of its parts is relevant; A1x is rated and is not.
     assert kept == ["B", "A1"]
@@ -75,7 +75,7 @@ def test_nothing_below_an_irrelevant_report_is_rated(hashed_models):
     assert sum(r.attempts for r in given.calls.ledger() if r.stage == "rate") == 5
 
 
-def test_as_long_as_nothing_is_relevant_the_whole_next_level_is_rated(hashed_models):
+def test_while_nothing_is_relevant_the_whole_next_level_is_rated(hashed_models):
     kept, rated, _ = chosen(hashed_models, {"A1x": 1})
     assert kept == ["A1x"]
     assert [name for name, _ in rated] == ["A", "B", "C", "A1", "A2", "B1", "B2", "A1x"]
@@ -87,7 +87,7 @@ def test_no_level_below_the_deepest_is_rated(hashed_models):
     assert chosen(hashed_models, {"A": 3, "A1": 3, "A1x": 3}, level=0)[0] == ["A"]
 
 
-def test_the_parts_of_a_report_that_the_filter_withholds_are_rated_in_its_place(hashed_models):
+def test_if_the_filter_hides_a_report_its_children_are_rated(hashed_models):
     kept, rated, _ = chosen(hashed_models, {"C": 2, "A1": 3}, hidden=("A",))
     assert kept == ["C", "A1"]
     assert [name for name, _ in rated] == ["B", "C", "A1", "A2", "A1x"]
@@ -125,7 +125,7 @@ def test_without_a_model_words_rate(hashed_models):
     assert all(r.n_ratings == 0 for r in rated)
 
 
-def test_the_nearest_reports_down_to_a_level_are_found_behind_deeper_ones(hashed_models):
+def test_the_nearest_reports_to_a_level_are_found_behind_deeper_ones(hashed_models):
     found = nearest_reports("Why?", Tree(), hashed_models(), level=0, k=2)
     assert [r.community for r, _ in found] == ["A", "B"]
     assert [r.community for r, _ in nearest_reports("Why?", Tree(), hashed_models(), level=2, k=2)] == [
@@ -135,7 +135,7 @@ def test_the_nearest_reports_down_to_a_level_are_found_behind_deeper_ones(hashed
     assert len(nearest_reports("Why?", Tree(), hashed_models(), level=2, k=100)) == len(TREE)
 
 
-def test_down_to_a_level_each_entity_is_read_about_once_or_in_every_community():
+def test_to_a_level_each_entity_is_read_about_once_or_in_every_community():
     assert [r.community for r in reports_to_level(Tree(), 2, "entity")] == [
         "C",
         "A1",
@@ -148,13 +148,13 @@ def test_down_to_a_level_each_entity_is_read_about_once_or_in_every_community():
     assert len(reports_to_level(Tree(), 2, "none")) == len(TREE)
 
 
-def test_what_global_search_needs_and_costs_follows_from_how_it_chooses():
+def test_needs_and_calls_of_global_search_follow_from_the_selection():
     assert GraphRAGGlobal().needs == GraphRAGGlobal(preselect="rating").needs
     assert GraphRAGGlobal(preselect="embedding").needs - GraphRAGGlobal().needs == {"report_vectors"}
     assert GraphRAGGlobal(preselect="rating").calls.startswith("reports rated + ")
 
 
-def test_global_search_reads_what_was_chosen(small_index, hashed_models):
+def test_global_search_reads_the_selected_reports(small_index, hashed_models):
     question = "Who paid for the lamp of the Skerry Light?"
     found = GraphRAGGlobal(preselect="embedding", k_reports=1)(question, small_index, hashed_models())
     steps = {step.name: step.value for step in found.trace}

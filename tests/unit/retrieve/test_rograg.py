@@ -81,7 +81,7 @@ def test_expanded_keys_search_entities_by_both_levels_joined(index):
     )
 
 
-def test_without_expansion_details_alone_are_searched(index):
+def test_without_expansion_only_low_level_keywords_find_entities(index):
     _, trace = traced(RogragDual(seed_names=False, expand=False), index)
     assert trace["entities by details"] == cosines([("ezra", 3**-0.5), ("ada", 5**-0.5), ("bela", 5**-0.5)])
 
@@ -100,7 +100,7 @@ def test_limits_and_threshold_hold(index):
     assert [name for name, _ in trace["entities by details"]] == ["dora", "ezra"]
 
 
-def test_levels_are_merged_themes_first_and_names_before_both(index):
+def test_levels_are_merged_high_level_first_and_names_before_both(index):
     # Themes: the relation of Cyra and Dora, 1/√3.
     _, trace = traced(RogragDual(seed_names=False), index)
     assert trace["relations by themes"] == cosines([("cyra | dora", 3**-0.5)])
@@ -110,7 +110,7 @@ def test_levels_are_merged_themes_first_and_names_before_both(index):
     assert trace["entities"] == ["ada", "cyra", "dora", "ezra", "bela"]
 
 
-def test_in_the_order_of_the_code_passages_follow_the_relations_of_the_themes_then_the_entities(index):
+def test_in_the_order_of_the_code_passages_follow_the_high_level_relations_then_the_entities(index):
     found, _ = traced(RogragDual(seed_names=False, order="graph"), index)
     # d3 states the theme's relation; of the entities Dora adds nothing, Ezra d4, Ada d1, Bela d2.
     assert passages(found) == ["d3", "d4", "d1", "d2"]
@@ -141,7 +141,7 @@ def test_each_kind_keeps_to_its_own_budget(index):
     assert any(cut.kind == "entity" and cut.budget == 30 for cut in found.cuts)
 
 
-def test_a_question_like_nothing_in_the_graph_finds_nothing(index):
+def test_a_question_unlike_anything_in_the_graph_finds_nothing(index):
     found, _ = traced(RogragDual(), index, "What about xylophones?")
     assert "cosine of 0.2" in found.empty_because
 
@@ -159,7 +159,7 @@ def test_a_question_like_nothing_in_the_graph_finds_nothing(index):
         ("Thanks, bye", "greeting"),
     ],
 )
-def test_what_is_no_question_gets_no_retrieval_and_says_so(index, question, why):
+def test_text_that_is_not_a_question_gets_no_retrieval_and_says_so(index, question, why):
     for chat in (None, scripted_chat()):
         given = models(chat)
         found, trace = traced(Rograg(), index, question, given)
@@ -171,7 +171,7 @@ def test_what_is_no_question_gets_no_retrieval_and_says_so(index, question, why)
         assert why in told.text
 
 
-def test_greetings_are_looked_up_where_that_is_wished(index):
+def test_greetings_are_looked_up_without_the_check_of_intents(index):
     found, trace = traced(Rograg(intents=False), index, "Good morning, Ada!")
     assert "intent" not in trace
     assert found.evidence
@@ -191,7 +191,7 @@ def test_relevance_is_the_mean_of_the_best_entity_and_the_best_relation(index):
     assert relevance(Keywords(low=(), high=()), index, models()).score == 0.0
 
 
-def test_what_the_graph_knows_nothing_of_is_refused_with_the_figures(index):
+def test_a_question_far_from_the_graph_is_refused_with_the_figures(index):
     found, trace = traced(Rograg(refuse_below=0.9), index)
     assert found.empty_because.startswith(
         "nothing in the graph is near the question (relevance 0.577, below 0.9)"
@@ -209,7 +209,7 @@ def test_a_logic_form_that_passes_the_check_is_the_retrieval(index):
 
 
 @pytest.mark.parametrize("verdict", ["NO", "Perhaps.", "It says YES somewhere"])
-def test_one_that_fails_or_has_no_clear_verdict_falls_back_to_dual_level(index, verdict):
+def test_a_logic_form_that_fails_or_has_no_clear_verdict_falls_back_to_dual_level(index, verdict):
     given = models(saying(supports=verdict))
     found, trace = traced(Rograg(), index, given=given)
     assert trace["verified"]["holds"] is False
@@ -232,7 +232,7 @@ def test_result_checking_judges_an_answer_and_gives_it_without_another_call(inde
     assert (found.draft, trace["verified"]["holds"]) == ("", False)
 
 
-def test_without_a_check_the_logic_form_stands_if_it_found_anything(index):
+def test_without_a_check_any_logic_form_with_evidence_is_the_retrieval(index):
     _, trace = traced(Rograg(verify="none"), index, given=models(saying(supports="NO")))
     assert trace["verified"] == {"check": "none", "holds": True, "calls": 0}
     found, trace = traced(Rograg(verify="none"), index, given=models(saying(plan="no plan")))
@@ -240,7 +240,7 @@ def test_without_a_check_the_logic_form_stands_if_it_found_anything(index):
     assert found.evidence
 
 
-def test_a_question_about_the_whole_is_not_refused_for_naming_nothing(index):
+def test_a_question_about_the_whole_collection_is_not_refused_for_naming_nothing(index):
     _, trace = traced(Rograg(refuse_below=0.9), index, "What are the main themes of these documents?")
     assert "plan" in trace
 
@@ -256,7 +256,7 @@ def test_verdicts_are_read_from_the_first_word_only():
             parse_verdict(text)
 
 
-def test_intents_are_read_from_the_first_word_and_what_is_none_is_a_question():
+def test_intents_are_read_from_the_first_word_and_default_to_question():
     for intent in INTENTS:
         assert parse_intent(f"**{intent.upper()}**") == intent
     with pytest.raises(UnusableReply):
@@ -285,7 +285,7 @@ def brute_force(good, bad):
 
 
 @pytest.mark.parametrize("seed", range(30))
-def test_no_other_cut_has_more_precision_and_recall(seed):
+def test_no_other_threshold_has_more_precision_and_recall(seed):
     rng = np.random.default_rng(seed)
     good = (rng.integers(0, 20, 8) / 20 + 0.2).tolist()
     bad = (rng.integers(0, 20, 6) / 20).tolist()
@@ -296,7 +296,7 @@ def test_no_other_cut_has_more_precision_and_recall(seed):
     assert found.precision + found.recall == pytest.approx(brute_force(good, bad))
 
 
-def test_of_equal_cuts_the_one_that_refuses_least_is_chosen():
+def test_of_equal_thresholds_the_one_that_refuses_least_is_chosen():
     # 0.5: 1 + 1/2; 0.3: 2/3 + 1. The latter.
     assert fit_threshold([0.5, 0.3], [0.4]).threshold == 0.3
     assert fit_threshold([0.6], [0.2]).threshold == 0.4

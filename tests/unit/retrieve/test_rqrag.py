@@ -69,7 +69,7 @@ def made(given):
     return {row.stage: row.attempts + row.cached for row in given.calls.ledger() if row.model == "scripted"}
 
 
-def test_a_tree_of_depth_two_takes_13_answers_and_12_queries_and_the_answer_is_among_them(index):
+def test_a_tree_of_depth_two_makes_25_calls_the_answer_included(index):
     found, trace, given = ask(index, playing(fresh_query, lambda turn: says("Bela")))
     assert made(given) == {"rq_query": 12, "rq_answer": 13}
     assert [node["parent"] for node in trace["tree"]] == [None, 0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3]
@@ -88,7 +88,7 @@ def test_depth_three_takes_79_calls(index):
     assert METHODS["rq-rag:flashrag"].calls.startswith("79 = ")
 
 
-def test_what_exceeds_the_cap_on_calls_is_pruned_last_created_first_and_counted(index):
+def test_expansions_beyond_the_maximum_of_calls_are_pruned_last_first_and_counted(index):
     chat = playing(fresh_query, lambda turn: says("Bela"))
     _, trace, given = ask(index, chat, depth=3, max_calls=25)
     assert sum(made(given).values()) == 25
@@ -101,7 +101,7 @@ def test_what_exceeds_the_cap_on_calls_is_pruned_last_created_first_and_counted(
     assert sum(made(given).values()) == 9
 
 
-def test_a_query_that_stands_on_its_path_is_dropped_with_its_answer(index):
+def test_a_query_that_is_already_on_its_path_is_dropped_with_its_answer(index):
     chat = playing(lambda turn: '{"query": "the ADA"}', lambda turn: says("Bela"))
     _, trace, given = ask(index, chat)
     assert [node["state"] for node in trace["tree"]] == ["kept"] * 4 + ["repeated"] * 9
@@ -142,7 +142,7 @@ def test_a_tie_goes_to_the_shallowest_path_then_to_the_first_created(index):
     assert trace["chosen"].startswith("path 1: 1 of 4 votes")
 
 
-def test_what_the_model_knows_itself_votes_and_is_never_the_evidence(index):
+def test_the_answer_without_evidence_votes_and_is_never_chosen(index):
     def said(turn):
         return (
             says("Zed", "") if "There is no evidence yet" in turn else says("", "NO ANSWER: nothing of it.")
@@ -156,7 +156,7 @@ def test_what_the_model_knows_itself_votes_and_is_never_the_evidence(index):
     assert "nothing of it" in given_answer.text
 
 
-def test_a_refusal_is_no_vote(index):
+def test_a_refusal_does_not_vote(index):
     def said(turn):
         return (
             says("Bela", "Ada funds Bela. [1]") if "Ada funds" in turn else says("", "NO ANSWER: not there.")
@@ -172,7 +172,7 @@ def test_a_refusal_is_no_vote(index):
     assert [c.quote for c in given_answer.citations] == ["Ada funds Bela."]
 
 
-def test_a_reply_that_cannot_be_used_loses_its_path_and_is_recorded(index):
+def test_an_unusable_reply_loses_its_path_and_is_recorded(index):
     def query(turn):
         return "I cannot help." if "decompose" in turn[-20:] else fresh_query(turn)
 

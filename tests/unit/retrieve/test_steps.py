@@ -100,19 +100,19 @@ def test_the_longest_name_wins_where_names_overlap():
     assert found == [("Mara Quill", 1), ("light", 4), ("Skerry Light", 3)]
 
 
-def test_every_namesake_is_found_in_the_order_of_rows():
+def test_all_entities_of_one_name_are_found_in_row_order():
     assert entities_in_question("Who is Tobin?", Names("Tobin", "Mara", "Tobin")) == [
         ("Tobin", 0),
         ("Tobin", 2),
     ]
 
 
-def test_a_name_that_stands_twice_is_found_at_both_places():
+def test_a_name_that_occurs_twice_is_found_twice():
     found = entities_in_question("Is Tobin the Tobin of the log?", Names("Tobin"))
     assert found == [("Tobin", 0), ("Tobin", 0)]
 
 
-def test_names_do_not_begin_or_end_with_words_of_every_sentence():
+def test_names_do_not_begin_or_end_with_stop_words():
     assert entities_in_question("What is the Who?", Names("the Who", "What is", "is")) == []
     assert entities_in_question("", Names("a")) == entities_in_question("?!", Names("a")) == []
 
@@ -151,7 +151,7 @@ def test_spans_are_whole_chunks_each_once_in_the_order_given():
     ]  # fmt: skip
 
 
-def test_packed_chunks_keep_the_whole_ranking_and_say_why_there_are_none():
+def test_packed_chunks_keep_the_whole_ranking_and_an_empty_result_has_a_reason():
     index = Chunks(*(f"text number {n}" for n in range(6)))
     hits = [Hit(n, 1.0) for n in range(6)]
     found = pack_chunks("q", "m", index, hits, ["why"] * 6, k=2, max_tokens=1_000)

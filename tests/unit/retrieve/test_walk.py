@@ -39,7 +39,7 @@ def steps(found):
     return {step.name: step.value for step in found.trace}
 
 
-def test_a_passage_that_another_one_names_comes_before_one_that_matches_by_words(index):
+def test_a_passage_named_by_another_comes_before_one_that_matches_by_words(index):
     found = NameWalk()(QUESTION, index, hashed_models())
     assert found.ranking[:2] == ("1.md:0", "2.md:0")
     assert "Mara Quill" in found.evidence[1].why
@@ -93,13 +93,13 @@ def test_a_name_that_is_no_title_is_no_seed(write_files, tmp_path):
     assert steps(found)["names"] == [["A 1", 1]]
 
 
-def test_nothing_outside_the_filter_leads_anywhere(index):
+def test_passages_outside_the_filter_lead_nowhere(index):
     found = NameWalk()(QUESTION, index.where({"id": "[134].md"}), hashed_models())
     assert "2.md:0" not in found.ranking
     assert "Mara" not in "".join(e.why for e in found.evidence)
 
 
-def test_seeds_share_a_weight_by_how_far_they_are_above_the_lowest():
+def test_seeds_divide_a_weight_by_their_lead_over_the_lowest():
     # By hand: exp(1) - 1, exp(2) - 1 and nothing.
     weights = dict(match_weights([Hit(3, 0.6), Hit(1, 0.55), Hit(2, 0.5)], 20.0))
     whole = e**2 + e - 2
@@ -108,7 +108,7 @@ def test_seeds_share_a_weight_by_how_far_they_are_above_the_lowest():
     assert match_weights([], 20.0) == []
 
 
-def test_a_passage_matches_by_its_cosine_and_its_points_of_words(index):
+def test_a_passage_matches_by_cosine_plus_points_of_bm25(index):
     vector = hashed_models().embedder.embed([QUESTION], "query")[0]
     cosines = index.chunk_similarities(vector, [0, 2]).tolist()
     # Passage 0 has 8 points, passage 2 is found by vectors alone.
@@ -117,7 +117,7 @@ def test_a_passage_matches_by_its_cosine_and_its_points_of_words(index):
     assert [first.score, second.score] == pytest.approx([cosines[0] + 2.0, cosines[1]])
 
 
-def test_a_share_of_the_mass_is_the_weight_of_the_start():
+def test_a_share_of_the_mass_comes_from_the_start_weights():
     walked = Walk(np.array([1, 4]), np.array([0.5, 0.3]), 0.2)
     mixed = mix_with_start(walked, {4: 0.5, 9: 0.5}, 0.25)
     # Of the start half lies at 4: 0.75 * 0.3 + 0.25 * 0.5; nothing of it at 1.
@@ -125,7 +125,7 @@ def test_a_share_of_the_mass_is_the_weight_of_the_start():
     assert mixed.missing == pytest.approx(0.15)
 
 
-def test_a_hop_is_worth_the_sum_of_both_passages():
+def test_a_hop_scores_the_sum_of_both_passages():
     # Passage 0 says the name (number 0) that passage 1 bears; passage 2 is joined to nothing.
     none = Graph.from_edges(4, [], [], [])
     graph = TitleGraph(
@@ -153,7 +153,7 @@ def test_of_several_hops_the_best_counts_and_of_equals_the_first():
     assert after.tolist() == [1, 2, 1]
 
 
-def test_a_name_that_many_have_leads_only_to_its_bearer():
+def test_a_common_name_leads_only_to_the_document_it_titles():
     none = Graph.from_edges(4, [], [], [])
     links = Graph.from_edges(4, [0, 1], [3, 3], [1.0, 1.0])
     graph = TitleGraph(3, np.array([7], dtype=np.uint64), Graph.from_edges(4, [2], [3], [1.0]), links, none)

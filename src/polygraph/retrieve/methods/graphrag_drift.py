@@ -97,7 +97,7 @@ class GraphRAGDrift:
                 question, "graphrag-drift", "there is no report to begin with", index, tuple(trace)
             )
         # 2. Read them in folds: first answers and follow-up questions.
-        folds = _folds([report for report, _ in near], self.folds)
+        folds = split_into_folds([report for report, _ in near], self.folds)
         primed = models.calls.map(
             lambda fold: _or_nothing(lambda: run_primer(question, fold, models, method="graphrag-drift")),
             folds,
@@ -213,7 +213,7 @@ class GraphRAGDrift:
         return answered, read
 
 
-def _folds(reports: Sequence[Report], n: int) -> list[Sequence[Report]]:
+def split_into_folds(reports: Sequence[Report], n: int) -> list[Sequence[Report]]:
     """Split into consecutive parts of nearly equal size, the larger first; none is empty."""
     n = max(1, min(n, len(reports)))
     size, more = divmod(len(reports), n)

@@ -103,7 +103,7 @@ class HippoRAG:
         rows = np.flatnonzero(np.isfinite(dense))
         priors = self.passage_weight * _min_max(dense[rows])
         # 4. Walk; the ranking is that of the passage nodes.
-        network = self._network(index)
+        network = self.network(index)
         seeds = np.concatenate([[p.n for p in phrases], rows + index.n_entities]).astype(np.int64)
         weights = np.concatenate([[p.weight for p in phrases], priors])
         walked = walk(network, seeds, weights, damping=self.damping, tolerance=self.tolerance)
@@ -174,8 +174,8 @@ class HippoRAG:
         found = [phrase for phrase in found if phrase.weight > 0]
         return sorted(found, key=lambda p: (-round(p.weight, _DIGITS), p.n))[: self.phrases]
 
-    def _network(self, index: Snapshot) -> Network:
-        """Build the network: facts and synonyms between entities, and mentions between entities and passages."""
+    def network(self, index: Snapshot) -> Network:
+        """Build the network of the walk: facts and synonyms between entities, mentions to passages."""
         facts, synonyms = index.edges("facts"), index.edges("synonyms")
         if self.combine == "overwrite":
             between = [index.derived("hipporag overwrite", lambda: overwrite(facts, synonyms))]

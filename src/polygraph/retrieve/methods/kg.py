@@ -35,7 +35,7 @@ from polygraph.text.words import STOP_WORDS
 
 
 @dataclass(frozen=True, slots=True)
-class _Seed:
+class Seed:
     """An entity from which triples are followed."""
 
     n: int
@@ -105,7 +105,7 @@ class KnowledgeGraph:
         require(index, name, self.needs, models)
         # 1. Keywords, and the entities they match.
         keywords = graph_keywords(question, models, method=name)[: self.max_keywords]
-        seeds = self._seeds(question, keywords, index, models)
+        seeds = self.find_seeds(question, keywords, index, models)
         # 2. Triples around them; those that the filter hides score -inf.
         scores = index.fact_scores(embed_question(question, models, names=True))
         reached = traverse_triples(
@@ -162,7 +162,7 @@ class KnowledgeGraph:
             max_tokens=self.max_tokens,
         )
 
-    def _why_nothing(self, keywords: Sequence[str], seeds: Sequence[_Seed]) -> str:
+    def _why_nothing(self, keywords: Sequence[str], seeds: Sequence[Seed]) -> str:
         listed = [s.entity.name for s in seeds] or keywords
         asked = ", ".join(f"“{text}”" for text in listed[:5]) or "the question"
         if not seeds:
@@ -171,7 +171,9 @@ class KnowledgeGraph:
 
     # --- seeds --------------------------------------------------------------------------------------
 
-    def _seeds(self, question: str, keywords: Sequence[str], index: Snapshot, models: Models) -> list[_Seed]:
+    def find_seeds(
+        self, question: str, keywords: Sequence[str], index: Snapshot, models: Models
+    ) -> list[Seed]:
         """Find the seeds in the order of the keywords, each entity once, with how it was matched."""
         whys: dict[int, str] = {}
         if self.seed_names:
@@ -198,7 +200,7 @@ class KnowledgeGraph:
                 for n, how in by_word.get(word, ()):
                     whys.setdefault(n, f"word {word!r} of keyword {words[word]!r}: {how}")
         entities = index.entities(list(whys))
-        return [_Seed(n, e, whys[n]) for n, e in zip(whys, entities, strict=True) if e.chunks]
+        return [Seed(n, e, whys[n]) for n, e in zip(whys, entities, strict=True) if e.chunks]
 
     def _named(self, texts: Sequence[str], index: Snapshot) -> Mapping[str, Sequence[tuple[int, str]]]:
         """Look up entities by name, as row and manner: those with that name, or else those with that alias."""
@@ -231,7 +233,7 @@ class KnowledgeGraph:
     def _facts(
         self,
         reached: Sequence[ReachedTriple],
-        seeds: Sequence[_Seed],
+        seeds: Sequence[Seed],
         scores: NDArray[np.float32],
         index: Snapshot,
     ) -> list[_Fact]:
@@ -267,7 +269,7 @@ class KnowledgeGraph:
     # --- passages -----------------------------------------------------------------------------------
 
     def _count(
-        self, facts: Sequence[_Fact], seeds: Sequence[_Seed], entities: Mapping[str, Entity]
+        self, facts: Sequence[_Fact], seeds: Sequence[Seed], entities: Mapping[str, Entity]
     ) -> dict[str, float]:
         """Score passages by the triples they state and the ends they mention."""
         counts: dict[str, float] = defaultdict(float)

@@ -275,5 +275,7 @@ def _generate(experiment: Experiment, source: QuestionSource, seed: int, limit: 
             generated = summary_questions(experiment.snapshot(), experiment.models).questions
             experiment.import_questions(_sample(generated, limit, seed))
         else:
-            experiment.generate_questions("summary" if source == "summary" else "grounded", n=_per_level(limit), seed=seed)
+            experiment.generate_questions(
+                "summary" if source == "summary" else "grounded", n=_per_level(limit), seed=seed
+            )
     return experiment.questions()

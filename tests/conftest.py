@@ -73,11 +73,12 @@ def shared_data() -> Callable[[str], Path]:
 
 
 @pytest.fixture(autouse=True)
-def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Remove the settings of the machine's environment."""
+def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Remove the settings of the machine: its environment, and the user's own file."""
     for name in list(os.environ):
         if name.startswith(("POLYGRAPH_", "OPENAI_")):
             monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path_factory.getbasetemp() / "no settings"))
 
 
 PLAIN = {"POLYGRAPH_EMBEDDER": "hash", "POLYGRAPH_NAME_EMBEDDER": "hash", "POLYGRAPH_RERANKER": "none"}

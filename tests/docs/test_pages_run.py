@@ -192,11 +192,12 @@ def _python(block, namespace, server):
 
 
 def _toml(block, folder):
-    from polygraph.config import FILE_NAME, load_settings
+    from polygraph.config import load_settings
 
     folder.mkdir(exist_ok=True)
-    (folder / FILE_NAME).write_text(block.text, encoding="utf-8")
-    load_settings(environ={}, folder=folder)
+    file = folder / "config.toml"
+    file.write_text(block.text, encoding="utf-8")
+    load_settings(environ={"POLYGRAPH_CONFIG": str(file)}, folder=folder)
 
 
 def _same_keys(block):

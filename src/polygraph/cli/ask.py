@@ -149,12 +149,12 @@ def explain(
 
 
 def _stream(opened: "Index", question: str, method: str | None, options: dict[str, Any]) -> "Answer":
-    from polygraph.cli.render.answer import plain
+    from polygraph.cli.terminal import printable
 
     found: Answer | None = None
     for event in opened.stream(question, method, **options):
         if event.kind == "text":
-            print(plain(event.text), end="", flush=True)
+            print(printable(event.text), end="", flush=True)
         elif event.kind == "answer":
             found = event.answer
     print()

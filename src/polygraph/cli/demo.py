@@ -10,7 +10,7 @@ from typing import Any
 from rich.text import Text
 
 from polygraph.cli.progress import Bars
-from polygraph.cli.render.answer import err, out, plain, show_answer
+from polygraph.cli.render.answer import err, out, show_answer
 from polygraph.store.snapshot import Snapshot
 from polygraph.workspace.index import Index
 
@@ -49,14 +49,14 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
             )
         )
         for note in report.notes:
-            err.print(Text(f"note: {plain(note)}", style="yellow"))
+            err.print(Text(f"note: {note}", style="yellow"))
         for reason in report.unread[:5]:
-            err.print(Text(f"not read: {plain(reason[0])}: {plain(reason[1])}", style="yellow"))
+            err.print(Text(f"not read: {reason[0]}: {reason[1]}", style="yellow"))
         questions = SAMPLE_QUESTIONS if path is None else _questions(opened.snapshot())
         for question, method in questions:
             out.print()
             out.rule(style="dim")
-            out.print(Text(f"{plain(question)}  ", style="bold").append(f"[{method}]", style="magenta"))
+            out.print(Text(f"{question}  ", style="bold").append(f"[{method}]", style="magenta"))
             out.print()
             show_answer(opened.ask(question, method))
         _next_steps(where, questions[0][0], path is None, opened.models.chat is None)
@@ -66,7 +66,8 @@ def _questions(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     """Questions about whatever a folder is about: its most connected entities, and the whole."""
     # Names say more than common nouns; anything is better than nothing.
     ranked = sorted(
-        snapshot.store.graph.all_entities(), key=lambda e: (e.type in ("concept", "", "date"), -e.degree, e.id)
+        snapshot.store.graph.all_entities(),
+        key=lambda e: (e.type in ("concept", "", "date"), -e.degree, e.id),
     )
     found = [e.name for e in ranked[:2]] or ["this"]
     return (

@@ -51,11 +51,11 @@ def index(
     as_json: JsonOption = False,
 ) -> None:
     """Index documents; again: take in what changed and repeat nothing."""
-    from polygraph.ingest import find
+    from polygraph.ingest import find_files
 
     chosen = extractor_of(extractor)
     if paths:
-        find(paths)  # a path that is not there is reported before a folder is made for the index
+        find_files(paths)  # a path that is not there is reported before a folder is made for the index
     opened = open_index(index, new=bool(paths), **caps(max_cost, max_tokens, batch, offline))
     methods = split_names(for_methods or "")
     add = partial(opened.add, *(paths or []), methods=methods, extractor=chosen, wait_s=wait)
@@ -85,11 +85,11 @@ def estimate(
 ) -> None:
     """Tell what indexing will cost, and a question, before anything is paid."""
     from polygraph.cli.render import answer as show
-    from polygraph.ingest import find
+    from polygraph.ingest import find_files
 
     chosen = extractor_of(extractor)
     if paths:
-        find(paths)
+        find_files(paths)
     flags = caps(max_cost, max_tokens, None, offline)
     methods = split_names(for_methods or "")
     with open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
@@ -229,9 +229,9 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     if report.forgotten:
         show.out.print("no file of the index holds any trace of what was removed")
     for note in report.notes:
-        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+        show.err.print(f"note: {note}", style="yellow", markup=False)
     for path, reason in report.unread[:10]:
-        show.err.print(f"not read: {show.plain(path)}: {show.plain(reason)}", style="yellow", markup=False)
+        show.err.print(f"not read: {path}: {reason}", style="yellow", markup=False)
     if len(report.unread) > 10:
         show.err.print(f"and {len(report.unread) - 10} more; see: polygraph status --failed", style="yellow")
 
@@ -268,9 +268,9 @@ def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
         ]
         show.show_table(columns, rows, right=columns[1:])
     for each in (*found.lines, *found.questions):
-        show.out.print(f"{each.method or each.stage}: {show.plain(each.basis)}", style="dim", markup=False)
+        show.out.print(f"{each.method or each.stage}: {each.basis}", style="dim", markup=False)
     for note in found.notes:
-        show.err.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+        show.err.print(f"note: {note}", style="yellow", markup=False)
     total = found.total
     command = ["polygraph", "index", *paths, "--index", str(folder)]
     if total.cost is not None and total.cost.high > 0:

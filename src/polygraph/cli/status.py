@@ -60,13 +60,11 @@ def status(
         return
     if failed:
         for f in found["failures"]:
-            show.out.print(
-                f"{show.plain(f['window'])}: {f['status']}: {show.plain(f['problem'])}", markup=False
-            )
+            show.out.print(f"{f['window']}: {f['status']}: {f['problem']}", markup=False)
             if f["raw"]:
-                show.out.print(show.plain(f["raw"]), markup=False)
+                show.out.print(f["raw"], markup=False)
         for u in found["unread"]:
-            show.out.print(f"{show.plain(u['path'])}: {show.plain(u['reason'])}", markup=False)
+            show.out.print(f"{u['path']}: {u['reason']}", markup=False)
         if not found["failures"] and not found["unread"]:
             show.out.print("nothing failed: every file and every window was read")
         return
@@ -144,12 +142,19 @@ def export(
     show.out.print(f"written to {output}", style="dim", markup=False)
 
 
-@app.command()
+config_app = typer.Typer(invoke_without_command=True)
+app.add_typer(config_app, name="config")
+
+
+@config_app.callback()
 def config(
+    context: typer.Context,
     explain: Annotated[bool, typer.Option("--explain", help="Tell where each value came from.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show the settings in force."""
+    if context.invoked_subcommand is not None:
+        return
     from polygraph.cli.render import answer as show
     from polygraph.config import explain_settings, plain_value
 
@@ -159,10 +164,39 @@ def config(
     elif explain:
         show.show_table(
             ("setting", "value", "from", "meaning"),
-            [(r.name, show.setting(r.value), r.source, r.help) for r in rows],
+            [
+                (
+                    r.name,
+                    show.setting(r.value),
+                    f"{r.source} (ignored: {r.ignored}, not trusted)" if r.ignored else r.source,
+                    r.help,
+                )
+                for r in rows
+            ],
         )
     else:
         show.show_table(("setting", "value"), [(r.name, show.setting(r.value)) for r in rows])
+
+
+@config_app.command()
+def trust(
+    file: Annotated[
+        Optional[Path], typer.Argument(help="Default: the polygraph.toml that is found from here.")
+    ] = None,
+) -> None:
+    """Let a folder's settings file set endpoint, key, paths and cost, as long as it does not change."""
+    import os
+
+    from polygraph.cli.render import answer as show
+    from polygraph.config.files import FILE_NAME, find_file
+    from polygraph.config.files import trust as trust_file
+
+    chosen = file or find_file(Path.cwd())
+    if chosen is None:
+        raise BadInput(f"there is no {FILE_NAME} here or in a folder above. Name the file")
+    more = trust_file(chosen, os.environ)
+    names = ", ".join(sorted(more)) or "nothing that needs trust"
+    show.out.print(f"{chosen} is trusted as it is now; it sets {names}", markup=False)
 
 
 @app.command()
@@ -257,7 +291,7 @@ def _show_status(found: dict[str, Any]) -> None:
     if waiting:
         show.out.print(f"{waiting:,} requests wait in batch files; see: polygraph batch", style="yellow")
     for note in found["notes"]:
-        show.out.print(f"note: {show.plain(note)}", style="yellow", markup=False)
+        show.out.print(f"note: {note}", style="yellow", markup=False)
     if found["unread"]:
         show.out.print(
             f"{len(found['unread'])} files were not read; see: polygraph status --failed", style="yellow"

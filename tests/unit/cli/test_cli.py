@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from polygraph.cli.render.answer import plain
+from polygraph import __version__
+from polygraph.cli.terminal import printable
 from polygraph.retrieve import METHODS
 from polygraph.store.lock import writing
 
@@ -603,7 +604,7 @@ def test_control_characters_of_a_document_do_not_reach_the_terminal(call, index,
     shown = call("ask", "Who paid for the lamp?", "--index", index, "-m", "bm25")
     assert "\x1b" not in shown.out.replace("\x1b[0m", "")
     assert "\x07" not in shown.out
-    assert plain("a\x1b[2Jb") == "a [2Jb"
+    assert printable("a\x1b[2Jb") == "a [2Jb"
 
 
 def test_config_tells_where_each_value_came_from(call, tmp_path):
@@ -650,3 +651,88 @@ def test_an_index_can_be_copied_and_read_from_a_read_only_place(call, built, tmp
     finally:
         for path in [copy, *copy.rglob("*")]:
             path.chmod(path.stat().st_mode | stat.S_IWUSR)
+
+
+# --- what a terminal is shown -------------------------------------------------------------------------
+
+
+def test_the_version_is_printed(call):
+    ended = call("--version")
+    assert (ended.code, ended.out) == (0, f"polygraph {__version__}\n")
+
+
+def test_nothing_that_comes_from_outside_reaches_the_terminal_as_a_control_sequence(call, tmp_path):
+    escape = "\x1b]0;owned\x07\x1b[31m\x9b1m\u202e"
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / f"light{escape}.md").write_text(
+        f"---\ntitle: The Skerry{escape} Light\n---\nMara Quill built{escape} the Skerry Light in 1869.\n",
+        encoding="utf-8",
+    )
+    (folder / f"broken{escape}.json").write_text("{", encoding="utf-8")
+    index = tmp_path / "x.index"
+    commands = [
+        ("index", folder, "--index", index),
+        ("ask", "Who built the Skerry Light?", "--index", index, "-m", "bm25"),
+        ("ask", f"Who {escape} built the Skerry Light?", "--index", index, "-m", "bm25", "--json"),
+        ("explain", "Who built the Skerry Light?", "--index", index, "-m", "bm25"),
+        ("status", "--index", index),
+        ("status", "--index", index, "--json"),
+        ("ask", "x", "--index", f"{tmp_path}/none{escape}"),
+    ]
+    for command in commands:
+        ended = call(*map(str, command))
+        for text in (ended.out, ended.err):
+            assert not set(text) & {"\x1b", "\x07", "\x9b", "\u202e"}, command
+
+
+def test_ctrl_c_says_what_is_kept(built, tmp_path):
+    program = (
+        "import sys; from polygraph.workspace.index import Index; from polygraph.cli import main\n"
+        "def stopped(*_, **__): raise KeyboardInterrupt\n"
+        "Index.ask = stopped\n"
+        f"sys.argv = ['polygraph', 'ask', 'Who?', '--index', {str(built)!r}]\nmain()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 130
+    assert "What was finished is kept" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "fix"),
+    [
+        ('RuntimeError("can\'t start new thread")', "ulimit -u"),
+        ("OSError(24, 'Too many open files')", "ulimit -n"),
+        ("MemoryError()", "not enough memory"),
+    ],
+)
+def test_a_resource_that_runs_out_is_named_with_the_fix(built, error, fix):
+    program = (
+        "import sys; from polygraph.workspace.index import Index; from polygraph.cli import main\n"
+        f"def lacking(*_, **__): raise {error}\n"
+        "Index.ask = lacking\n"
+        f"sys.argv = ['polygraph', 'ask', 'Who?', '--index', {str(built)!r}]\nmain()"
+    )
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert ended.returncode == 2
+    assert fix in ended.stderr
+
+
+def test_a_settings_file_of_somebody_else_is_said_to_be_ignored_until_it_is_trusted(
+    call, built, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "home"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "polygraph.toml").write_text('base_url = "http://evil.example/v1"\n')
+    ended = call("status", "--index", built)
+    assert ended.code == 0, ended.err
+    assert "ignored base_url" in ended.err
+    assert "polygraph config trust" in ended.err
+    explained = call("config", "--json")
+    assert next(row for row in json.loads(explained.out) if row["name"] == "base_url")["from"] == "default"
+    assert "base_url" in call("config", "trust").out
+    assert "ignored" not in call("status", "--index", built).err
+    explained = call("config", "--json")
+    row = next(row for row in json.loads(explained.out) if row["name"] == "base_url")
+    assert row["value"] == "http://evil.example/v1"

@@ -2,36 +2,47 @@
 
 import json
 import math
+import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
+from polygraph.cli.terminal import printable
 from polygraph.records import Answer, Citation, Usage
 from polygraph.text.prose import count_noun
 
-# What is not read on a screen has no width: lines are left whole for grep and for files.
-out = Console(highlight=False, soft_wrap=not sys.stdout.isatty())
-err = Console(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
-_unbounded = Console(highlight=False, width=10_000)
 
+class SafeConsole(Console):
+    """A console on which documents, models and file names cannot write control characters."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        """Replace control characters in all text; the console's own control codes stay."""
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(printable(segment.text), segment.style)
+
+
+# What is not read on a screen has no width: lines are left whole for grep and for files.
+out = SafeConsole(highlight=False, soft_wrap=not sys.stdout.isatty())
+err = SafeConsole(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
+_unbounded = SafeConsole(highlight=False, width=10_000)
+
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters that JSON leaves as they are, changes of direction, and halves of surrogate pairs."""
 _QUOTE = 240
 """Characters of a quote that are shown."""
 
 
-def plain(text: str) -> str:
-    """Text of a document for a terminal: control characters could move the cursor or change colours."""
-    return "".join(c if c in "\n\t" or c.isprintable() else " " for c in text)
-
-
 def as_json(value: Any) -> None:
-    """Print one JSON value on standard output."""
-    print(json.dumps(value, ensure_ascii=False, indent=2, default=str))
+    """Print one JSON value on standard output; what a terminal could obey, or cannot show, is escaped."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=str)
+    print(_UNSAFE_IN_JSON.sub(lambda found: f"\\u{ord(found.group()):04x}", text))
 
 
 def setting(value: Any) -> Any:
@@ -62,25 +73,25 @@ def show_answer(found: Answer, *, streamed: bool = False) -> None:
     """Print an answer with its sources and what it cost."""
     if not streamed:
         style = "yellow" if found.refused else ""
-        out.print(Text(plain(found.text), style=style))
+        out.print(Text(found.text, style=style))
     if found.citations:
         out.print()
         for citation in found.citations:
             show_citation(citation)
     for note in found.notes:
-        err.print(Text(f"note: {plain(note)}", style="dim"))
+        err.print(Text(f"note: {note}", style="dim"))
     out.print(Text(f"{found.method} · {usage_line(found)}", style="dim"))
 
 
 def show_citation(citation: Citation) -> None:
     """Print where a statement comes from, and the passage itself."""
-    quote = " ".join(plain(citation.quote).split())
+    quote = " ".join(citation.quote.split())
     quote = quote if len(quote) <= _QUOTE else f"{quote[:_QUOTE].rsplit(' ', 1)[0]} …"
     out.print(
         Text.assemble(
             (f"[{citation.n}] ", "bold"),
-            (plain(citation.title), "cyan"),
-            (f"  {plain(citation.document)}, characters {citation.start}–{citation.end}", "dim"),
+            (citation.title, "cyan"),
+            (f"  {citation.document}, characters {citation.start}–{citation.end}", "dim"),
         )
     )
     out.print(Text(f"    “{quote}”"))
@@ -111,7 +122,7 @@ def show_table(
             column, justify="right" if column in right else "left", overflow="fold", no_wrap=n == 0
         )
     for row in rows:
-        table.add_row(*(escape(plain(str(cell))) for cell in row))
+        table.add_row(*(escape(str(cell)) for cell in row))
     (out if out.is_terminal else _unbounded).print(table)
 
 

@@ -8,7 +8,7 @@ from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from polygraph.cli.render.answer import answer_json, err, out, plain, show_table
+from polygraph.cli.render.answer import answer_json, err, out, show_table
 from polygraph.records import Answer
 from polygraph.retrieve.overlap import SharedPassage, overlap
 
@@ -48,7 +48,7 @@ def show_compared(found: Sequence[Answer]) -> None:
     _show_overlap(found, held)
     for a in found:
         for note in a.notes:
-            err.print(Text(f"note: {a.method}: {plain(note)}", style="dim"))
+            err.print(Text(f"note: {a.method}: {note}", style="dim"))
 
 
 def _show_costs(found: Sequence[Answer], names: Sequence[str], held: Sequence[SharedPassage]) -> None:
@@ -88,13 +88,13 @@ def _calls(a: Answer) -> str:
 
 
 def _answer(a: Answer, same_as: str) -> Text:
-    text = Text(plain(a.text), style="yellow" if a.refused else "")
+    text = Text(a.text, style="yellow" if a.refused else "")
     if same_as:
         text = Text(f"the same as {same_as}", style="dim")
     documents = list(dict.fromkeys(c.document for c in a.citations))
     for document in documents[:_SOURCES]:
         numbers = sorted({c.n for c in a.citations if c.document == document})
-        text.append(f"\n{''.join(f'[{n}]' for n in numbers)} {plain(document)}", style="cyan")
+        text.append(f"\n{''.join(f'[{n}]' for n in numbers)} {document}", style="cyan")
     if len(documents) > _SOURCES:
         text.append(f"\nand {len(documents) - _SOURCES} more documents", style="cyan")
     if a.extractive and not a.refused and not same_as:

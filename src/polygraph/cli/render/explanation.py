@@ -6,7 +6,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from polygraph.cli.render.answer import out, plain
+from polygraph.cli.render.answer import out
 from polygraph.records import Evidence, Json, Retrieval
 from polygraph.text.prose import count_noun
 
@@ -32,12 +32,12 @@ def show_retrieval(found: Retrieval) -> None:
         )
     )
     if found.empty_because:
-        out.print(Text(f"nothing, because {plain(found.empty_because)}", style="yellow"))
+        out.print(Text(f"nothing, because {found.empty_because}", style="yellow"))
     for n, item in enumerate(found.evidence, 1):
         _show_evidence(n, item)
     if found.draft:
         _head("the method's own answer")
-        out.print(Text(plain(found.draft)))
+        out.print(Text(found.draft))
     if found.cuts or found.evidence:
         _head("cut by the budget")
     for cut in found.cuts:
@@ -54,14 +54,14 @@ def show_retrieval(found: Retrieval) -> None:
         packed = {span.chunk for item in found.evidence for span in item.spans}
         for n, chunk in enumerate(found.ranking[:_RANKED], 1):
             away = "" if chunk in packed else "  (not in the context)"
-            out.print(Text(f"{n:>3}  {plain(chunk)}{away}"))
+            out.print(Text(f"{n:>3}  {chunk}{away}"))
         _more(len(found.ranking) - _RANKED)
     for step in found.trace:
-        _head(f"step: {plain(step.name)}")
+        _head(f"step: {step.name}")
         for line in readable(step.value):
             text = line.lstrip()
             # What does not fit goes on below where it began.
-            out.print(Padding(Text(plain(text)), (0, 0, 0, len(line) - len(text))))
+            out.print(Padding(Text(text), (0, 0, 0, len(line) - len(text))))
 
 
 def readable(value: Json, depth: int = 0) -> Iterator[str]:
@@ -122,17 +122,17 @@ def _show_evidence(n: int, item: Evidence) -> None:
         Text.assemble(
             (f"[{n}] ", "bold"),
             (f"{item.kind} ", "dim"),
-            (plain(item.id), "cyan"),
+            (item.id, "cyan"),
             (f"  {item.score:.4g}", "bold"),
         )
     )
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim")
     table.add_column(overflow="fold")
-    places = [f"{plain(s.chunk)} ({s.start}–{s.end})" for s in item.spans[:_SPANS]]
+    places = [f"{s.chunk} ({s.start}–{s.end})" for s in item.spans[:_SPANS]]
     more = f" and {len(item.spans) - _SPANS} more" if len(item.spans) > _SPANS else ""
-    text = " ".join(plain(item.text).split())
-    table.add_row("    why", Text(plain(item.why) or "–"))
+    text = " ".join(item.text.split())
+    table.add_row("    why", Text(item.why or "–"))
     table.add_row("    from", Text(f"{', '.join(places)}{more}", style="dim"))
     table.add_row(
         "    text", Text(text if len(text) <= _QUOTE else f"{text[:_QUOTE].rsplit(' ', 1)[0]} …", style="dim")

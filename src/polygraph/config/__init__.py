@@ -1,8 +1,8 @@
-"""Settings and their sources: flags, environment, ``polygraph.toml`` and defaults, the first that has a value."""
+"""Settings and their sources: flags, environment, settings files and defaults, the first that has a value."""
 
 import json
 import os
-import tomllib
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,12 +10,16 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from polygraph.config.files import SettingsFile, settings_files
 from polygraph.errors import BadInput
 
-FILE_NAME = "polygraph.toml"
 SECRET = "api_key"  # noqa: S105 - the name of a field, not a key
 OPENAI_VARIABLES = {"base_url": "OPENAI_BASE_URL", "api_key": "OPENAI_API_KEY"}
 """The usual variables of an OpenAI client, read where ``POLYGRAPH_BASE_URL`` and ``POLYGRAPH_API_KEY`` are not set."""
+
+
+class UntrustedSettings(UserWarning):
+    """A folder's settings file sets what only a trusted file may set."""
 
 
 class PriceSetting(BaseModel):
@@ -153,6 +157,8 @@ class SettingOrigin:
     source: str
     """``flag``, ``environment NAME``, the path of a file, or ``default``."""
     help: str
+    ignored: str = ""
+    """Path of a file that sets it too and is not trusted."""
 
 
 def load_settings(
@@ -169,10 +175,21 @@ def load_settings(
         folder: where the search for ``polygraph.toml`` starts (default: the current folder); it goes up to
             the file system's root, nearest file first.
 
+    Warns:
+        UntrustedSettings: if that file sets what only a trusted file may set; it is ignored.
+
     Raises:
         BadInput: for an unknown name or a value that does not fit, naming where it was set.
     """
-    values, sources = _gather(flags or {}, os.environ if environ is None else environ, folder or Path.cwd())
+    values, sources, files = _gather(flags, environ, folder)
+    for file in files:
+        if file.ignored:
+            warnings.warn(
+                f"ignored {', '.join(file.ignored)} in {file.path}, which you have not trusted. "
+                "If you know who wrote it: polygraph config trust",
+                UntrustedSettings,
+                stacklevel=2,
+            )
     try:
         return Settings(**values)
     except ValidationError as error:
@@ -195,13 +212,15 @@ def explain_settings(
 ) -> list[SettingOrigin]:
     """Tell for every setting its value and where it came from, in the order of `Settings`; keys are masked."""
     settings = load_settings(flags, environ=environ, folder=folder)
-    _, sources = _gather(flags or {}, os.environ if environ is None else environ, folder or Path.cwd())
+    _, sources, files = _gather(flags, environ, folder)
+    ignored = {name: str(file.path) for file in files for name in file.ignored}
     rows = []
     for name, field in Settings.model_fields.items():
         value = getattr(settings, name)
         if name == SECRET and value:
             value = f"{value[:3]}…{value[-2:]}" if len(value) > 12 else "…"
-        rows.append(SettingOrigin(name, value, sources.get(name, "default"), field.description or ""))
+        origin = sources.get(name, "default")
+        rows.append(SettingOrigin(name, value, origin, field.description or "", ignored.get(name, "")))
     return rows
 
 
@@ -213,32 +232,22 @@ def plain_value(value: Any) -> Any:
 
 
 def _gather(
-    flags: Mapping[str, Any], environ: Mapping[str, str], folder: Path
-) -> tuple[dict[str, Any], dict[str, str]]:
+    flags: Mapping[str, Any] | None, environ: Mapping[str, str] | None, folder: Path | None
+) -> tuple[dict[str, Any], dict[str, str], list[SettingsFile]]:
+    """Return values and their sources by name, the strongest source winning, and the files that were read."""
+    environ = os.environ if environ is None else environ
     values: dict[str, Any] = {}
     sources: dict[str, str] = {}
-    path = _find_file(folder)
-    if path is not None:
-        try:
-            table = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-            raise BadInput(f"{path} cannot be read: {error}") from error
-        for name, value in table.items():
-            values[name], sources[name] = value, str(path)
+    files = settings_files(environ, folder or Path.cwd(), Settings.model_fields)
+    for file in files:
+        for name, value in file.values.items():
+            values[name], sources[name] = value, str(file.path)
     for name in Settings.model_fields:
         for variable in (f"POLYGRAPH_{name.upper()}", OPENAI_VARIABLES.get(name, "")):
             if environ.get(variable):
                 values[name], sources[name] = environ[variable], f"environment {variable}"
                 break
-    for name, value in flags.items():
+    for name, value in (flags or {}).items():
         if value is not None:
             values[name], sources[name] = value, "flag"
-    return values, sources
-
-
-def _find_file(folder: Path) -> Path | None:
-    for place in (folder, *folder.parents):
-        candidate = place / FILE_NAME
-        if candidate.is_file():
-            return candidate
-    return None
+    return values, sources, files

@@ -1,7 +1,7 @@
 """What we ask a chat model: one module per task, each with its own prompt file.
 
 A task function builds the request from its prompt, sends it through `models.calls` and parses the reply with the
-tolerant parsers of `output_parsing`. Instructions come first, so that endpoints can reuse the prefix; document text
+tolerant parsers in `parsing`. Instructions come first, so that endpoints can reuse the prefix; document text
 comes last and is marked as data. The first line of the instructions names the task: ``Task: extract``.
 
 A reply that a parser cannot use raises `UnusableReply`. `models.calls` then asks once more with the reason; if the

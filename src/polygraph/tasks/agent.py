@@ -13,8 +13,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.output_parsing import printable, without_thinking
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import printable, without_thinking
 from polygraph.text.tokens import count_tokens
 
 _MAX_ACTIONS = 5

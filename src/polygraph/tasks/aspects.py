@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
-from polygraph.tasks.question import parse_text_lists, text_lists_schema
+from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 from polygraph.text.words import phrases
 
 _MAX_PARTS = 50

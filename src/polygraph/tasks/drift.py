@@ -14,13 +14,12 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report, Span
-from polygraph.tasks.citations import likely_sources, strip_citations
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.map_reports import supporting_chunks
 from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.offline.sentence_pool import SentencePool
-from polygraph.tasks.output_parsing import number, printable, without_thinking
+from polygraph.tasks.parsing.citations import likely_sources, strip_citations, supporting_chunks
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import number, printable, without_thinking
 from polygraph.text.tokens import truncate
 
 _MAX_REPLY_TOKENS = 1_200

@@ -13,7 +13,7 @@ from polygraph.errors import UnusableReply
 from polygraph.models import Calls
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import as_data, prompt
-from polygraph.tasks.output_parsing import printable, yes_no
+from polygraph.tasks.parsing.short_replies import printable, yes_no
 
 T = TypeVar("T")
 

@@ -13,8 +13,8 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Triple
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.output_parsing import integer
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import integer
 from polygraph.text.words import content_stems
 
 _MIN_RATIO = 0.6

@@ -15,8 +15,8 @@ from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.output_parsing import printable
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import printable
 
 Level: TypeAlias = Literal["node", "edge", "subgraph"]
 

@@ -12,7 +12,7 @@ from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
-from polygraph.tasks.output_parsing import without_thinking
+from polygraph.tasks.parsing.short_replies import without_thinking
 from polygraph.text.words import words
 
 Intent: TypeAlias = Literal["question", "greeting", "identity", "undefined"]

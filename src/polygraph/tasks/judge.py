@@ -14,8 +14,8 @@ from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.question import parse_text_lists, text_lists_schema
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 
 Scores: TypeAlias = Mapping[str, tuple[float, ...]]
 """For each aspect one score per answer, in the order shown."""

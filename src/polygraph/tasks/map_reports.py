@@ -13,10 +13,10 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
-from polygraph.tasks.json_repair import repair_json
 from polygraph.tasks.offline.map_reports import rank_statements
-from polygraph.tasks.output_parsing import integer, number
-from polygraph.text.words import content_stems
+from polygraph.tasks.parsing.citations import supporting_chunks
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import integer, number
 
 _MAX_POINTS = 12
 _MAX_REPLY_TOKENS = 1_500
@@ -106,21 +106,3 @@ def parse_points(text: str, reports: Sequence[Report]) -> list[Point]:
                 )
             )
     return points[:_MAX_POINTS]
-
-
-def supporting_chunks(statement: str, reports: Sequence[Report]) -> tuple[str, ...]:
-    """Return the chunks of the findings that share most words with a statement; all chunks if no finding shares any.
-
-    A finding counts if it shares at least half as many words as the best one.
-    """
-    wanted = set(content_stems(statement))
-    scored = [
-        (len(wanted & set(content_stems(f"{f.summary} {f.explanation}"))), f.chunks)
-        for report in reports
-        for f in report.findings
-        if f.chunks
-    ]
-    best = max((score for score, _ in scored), default=0)
-    if best == 0:
-        return tuple(dict.fromkeys(c for r in reports for c in r.chunks))
-    return tuple(dict.fromkeys(c for score, chunks in scored if 2 * score >= best for c in chunks))

@@ -16,8 +16,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
 from polygraph.records import Json
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.output_parsing import printable
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import printable
 from polygraph.text.words import phrases, stem, words
 
 OPERATORS = frozenset({"retrieve", "filter", "sort", "count", "sum", "compare", "math", "deduce", "output"})

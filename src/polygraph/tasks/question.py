@@ -5,16 +5,13 @@ as JSON; a reply without any of the lists raises `UnusableReply` after the repai
 phrases of the question.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import prompt
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.output_parsing import printable
+from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 from polygraph.text.words import phrases
 
 _MAX_ITEMS = 10
@@ -83,43 +80,6 @@ def graph_keywords(question: str, models: Models, *, method: str) -> tuple[str, 
     return found
 
 
-def parse_text_lists(
-    text: str, fields: Sequence[str], *, most: int = _MAX_ITEMS, characters: int = _MAX_CHARACTERS
-) -> tuple[tuple[str, ...], ...]:
-    """Parse a JSON reply that holds lists of texts.
-
-    Args:
-        text: the reply.
-        fields: names of the lists; a missing list counts as empty if another one is present.
-        most: maximum number of texts in a list.
-        characters: a text is cut to this length.
-
-    Returns:
-        For each field the texts in order, distinct apart from case.
-
-    Raises:
-        UnusableReply: if the reply holds none of the lists.
-
-    >>> parse_text_lists('{"themes": ["debt", "Debt"], "details": []}', ("themes", "details"))
-    (('debt',), ())
-    """
-    found = repair_json(text)
-    if not isinstance(found, dict) or not any(isinstance(found.get(field), list) for field in fields):
-        form = ", ".join(f'"{field}": [...]' for field in fields)
-        raise UnusableReply(f"the reply is not JSON of the form {{{form}}}", text)
-    return tuple(_texts(found.get(field), characters)[:most] for field in fields)
-
-
-def text_lists_schema(fields: Sequence[str]) -> Mapping[str, Any]:
-    """Return the JSON schema of a reply for `parse_text_lists`."""
-    return {
-        "type": "object",
-        "additionalProperties": False,
-        "required": list(fields),
-        "properties": {field: {"type": "array", "items": {"type": "string"}} for field in fields},
-    }
-
-
 def _split(question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     found = [(text[:_MAX_CHARACTERS], named) for text, named in phrases(question)]
     return (
@@ -138,17 +98,5 @@ def _ask(
         schema=text_lists_schema(fields),
     )
     return models.calls.ask(
-        chat, request, lambda text: parse_text_lists(text, fields), stage=task, method=method
+        chat, request, lambda text: parse_text_lists(text, fields, most=_MAX_ITEMS), stage=task, method=method
     )
-
-
-def _texts(value: object, characters: int) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        return ()
-    kept: dict[str, str] = {}
-    for item in value:
-        if isinstance(item, str | int | float) and not isinstance(item, bool):
-            one = " ".join(printable(str(item)).split())[:characters]
-            if one:
-                kept.setdefault(one.casefold(), one)
-    return tuple(kept.values())

@@ -11,8 +11,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Report
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.output_parsing import integer
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import integer
 from polygraph.text.words import content_stems
 
 HIGHEST = 5

@@ -15,8 +15,8 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.tasks.answer import NO_ANSWER
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.output_parsing import printable
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import printable
 from polygraph.text.words import STOP_WORDS, content_stems, phrases
 
 Action = Literal["rewrite", "decompose", "disambiguate"]

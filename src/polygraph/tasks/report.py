@@ -12,8 +12,8 @@ from polygraph.errors import UnusableReply
 from polygraph.models import ChatRequest, Message, Models
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Json
-from polygraph.tasks.json_repair import repair_json
-from polygraph.tasks.output_parsing import printable
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import printable
 
 MAX_FINDINGS = 20
 """Taken from a reply; the prompt asks for at most 10."""

@@ -13,10 +13,10 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Span
-from polygraph.tasks.json_repair import repair_json
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
-from polygraph.tasks.output_parsing import printable, without_thinking
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import printable, without_thinking
 from polygraph.text.tokens import truncate
 
 KINDS = ("judgement", "entailment", "extract", "choice", "multi_choice")

@@ -13,10 +13,10 @@ from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import as_data, prompt
 from polygraph.records import Span
-from polygraph.tasks.citations import likely_sources, strip_citations
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.offline.sentences import Passage
-from polygraph.tasks.output_parsing import printable, without_thinking
+from polygraph.tasks.parsing.citations import likely_sources, strip_citations
+from polygraph.tasks.parsing.short_replies import printable, without_thinking
 from polygraph.text.words import content_stems
 
 NOTHING = "NOTHING"

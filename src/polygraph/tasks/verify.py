@@ -13,10 +13,10 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.models.thread_pool import map_in_order
 from polygraph.prompts import as_data, prompt
-from polygraph.tasks.json_repair import repair_json
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
-from polygraph.tasks.output_parsing import without_thinking
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import without_thinking
 
 _VERDICT_TOKENS = 200
 _ROWS_PER_CALL = 40

@@ -14,7 +14,7 @@ from polygraph.errors import UnusableReply
 from polygraph.extract.llm.fields import MAX_NAME
 from polygraph.extract.llm.parsed_records import MAX_DESCRIPTION, MAX_DROPPED, ParsedExtraction
 from polygraph.extract.llm.parser import parse_extraction
-from polygraph.tasks.json_repair import repair_json
+from polygraph.tasks.parsing.json_repair import repair_json
 
 OUTPUTS = Path(__file__).parents[3].parent / "shared" / "data" / "graph-christmas-carol" / "llm_outputs.jsonl"
 TWO = {"Mara Quill", "Tobin"}

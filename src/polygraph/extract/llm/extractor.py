@@ -24,7 +24,7 @@ from polygraph.models import ChatModel, ChatRequest, Models
 from polygraph.prompts import prompt
 from polygraph.records import Chunk, EntityRow, Extraction, RelationRow, Span, Window, digest
 from polygraph.tasks import extract as task
-from polygraph.tasks.output_parsing import printable
+from polygraph.tasks.parsing.short_replies import printable
 from polygraph.text.words import content_stems
 
 Gleaning: TypeAlias = Literal["none", "base", "trial"]

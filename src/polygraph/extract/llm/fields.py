@@ -15,7 +15,7 @@ from polygraph.extract.llm.parsed_records import (
     RecordCollector,
     UnusableRecord,
 )
-from polygraph.tasks.output_parsing import unquote
+from polygraph.tasks.parsing.short_replies import unquote
 from polygraph.text.normalize import normalize_name
 
 MAX_NAME = 120

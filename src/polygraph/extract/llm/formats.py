@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from polygraph.records import Json
-from polygraph.tasks.json_repair import json_values
-from polygraph.tasks.output_parsing import unquote
+from polygraph.tasks.parsing.json_repair import json_values
+from polygraph.tasks.parsing.short_replies import unquote
 
 Kind: TypeAlias = Literal["entity", "relation"]
 

@@ -37,8 +37,8 @@ from polygraph.extract.llm.fields import (
 from polygraph.extract.llm.formats import JsonRecords, LineRecords, RawRecord, is_ending, is_json
 from polygraph.extract.llm.parsed_records import ParsedExtraction, RecordCollector, UnusableRecord
 from polygraph.records import Json
-from polygraph.tasks.json_repair import json_values
-from polygraph.tasks.output_parsing import printable, unquote, without_thinking
+from polygraph.tasks.parsing.json_repair import json_values
+from polygraph.tasks.parsing.short_replies import printable, unquote, without_thinking
 from polygraph.text.normalize import normalize_name
 
 MAX_CHARS = 200_000

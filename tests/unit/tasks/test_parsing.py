@@ -2,8 +2,8 @@
 
 import pytest
 
-from polygraph.tasks.json_repair import json_values, repair_json
-from polygraph.tasks.output_parsing import integer, yes_no
+from polygraph.tasks.parsing.json_repair import json_values, repair_json
+from polygraph.tasks.parsing.short_replies import integer, yes_no
 
 
 @pytest.mark.parametrize(

@@ -1,8 +1,9 @@
-"""Citation numbers in the replies to several tasks: `[2]` or `[1, 4]` after a statement."""
+"""The sources of a statement: its citations, or else the texts that share most words with it."""
 
 import re
 from collections.abc import Sequence
 
+from polygraph.records import Report
 from polygraph.text.words import content_stems
 
 _CITATIONS = re.compile(r"((?:\[\s{0,3}\d{1,4}(?:\s{0,3}[,;]\s{0,3}\d{1,4}){0,40}\s{0,3}\][ \t]?)+)")
@@ -36,3 +37,21 @@ def likely_sources(text: str, items: Sequence[str], *, most: int) -> tuple[int, 
     shared = [len(wanted & set(content_stems(item))) for item in items]
     order = sorted((i for i, n in enumerate(shared) if n), key=lambda i: (-shared[i], i))
     return tuple(i + 1 for i in order[:most])
+
+
+def supporting_chunks(statement: str, reports: Sequence[Report]) -> tuple[str, ...]:
+    """Return the chunks of the findings that share most words with a statement; all chunks if no finding shares any.
+
+    A finding counts if it shares at least half as many words as the best one.
+    """
+    wanted = set(content_stems(statement))
+    scored = [
+        (len(wanted & set(content_stems(f"{f.summary} {f.explanation}"))), f.chunks)
+        for report in reports
+        for f in report.findings
+        if f.chunks
+    ]
+    best = max((score for score, _ in scored), default=0)
+    if best == 0:
+        return tuple(dict.fromkeys(c for r in reports for c in r.chunks))
+    return tuple(dict.fromkeys(c for score, chunks in scored if 2 * score >= best for c in chunks))

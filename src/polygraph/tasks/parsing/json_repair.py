@@ -8,7 +8,7 @@ import re
 from typing import TypeAlias
 
 from polygraph.records import Json
-from polygraph.tasks.output_parsing import without_thinking
+from polygraph.tasks.parsing.short_replies import without_thinking
 
 MAX_DEPTH = 64
 """Values nested more deeply are dropped."""

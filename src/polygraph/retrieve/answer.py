@@ -127,7 +127,7 @@ def _write(
 
 
 def _check_reply(text: str, evidence: Sequence[Evidence], index: Snapshot) -> _AnswerDraft:
-    """Recognise a refusal, or check the citations of the reply."""
+    """Recognize a refusal, or check the citations of the reply."""
     if text.startswith(NO_ANSWER) or NO_ANSWER in text[:_REFUSAL_CHARACTERS]:
         reason = text.partition(NO_ANSWER)[2].strip().rstrip(".") or "the evidence does not suffice"
         starts_a_sentence = reason[:1].isupper() and reason[1:2].islower()

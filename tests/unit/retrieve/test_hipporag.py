@@ -58,7 +58,7 @@ def ask(index, question=QUESTION, chat=None, **parameters):
 
 
 def solved(reset, edges, damping):
-    """Personalised PageRank by solving its linear equations."""
+    """Personalized PageRank by solving its linear equations."""
     flow = np.zeros((9, 9))
     for a, b in edges:
         flow[a, b] += 1

@@ -1,4 +1,4 @@
-"""FastGraphRAG: entities by personalised PageRank from those of the question, then their relations and passages.
+"""FastGraphRAG: entities by personalized PageRank from those of the question, then their relations and passages.
 
 circlemind-ai/fast-graphrag, as published (there is no paper); the best system in arXiv:2506.06331. Similarities are
 ``(1 + cosine) / 2``, as in the code, so that its thresholds apply. The recommended variant differs in two ways: an

@@ -1,4 +1,4 @@
-"""HippoRAG 2: passages by personalised PageRank from the facts that match the question.
+"""HippoRAG 2: passages by personalized PageRank from the facts that match the question.
 
 Gutiérrez et al. (2025), arXiv:2502.14802, section 3, and the published code. A fact is a triple. The recommended
 variant differs in two ways: facts are found in two steps (`rescored`), and the weights of a fact edge and a synonym

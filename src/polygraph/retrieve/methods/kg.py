@@ -68,7 +68,7 @@ class KnowledgeGraph:
     seed_names: bool = True
     """Also seed entities that the question names, ahead of those of the keywords (ours)."""
     match: Literal["cascade", "exact"] = "cascade"
-    """`exact`: the name itself; `cascade`: or else an alias, or else the nearest name (ours)."""
+    """`exact`: entities with that name; `cascade`: or else with that alias, or else with the nearest name (ours)."""
     threshold: float = 0.8
     """Lowest cosine of the nearest name (ours)."""
     split: Literal["unmatched", "always"] = "unmatched"
@@ -126,7 +126,7 @@ class KnowledgeGraph:
         rows = index.chunk_numbers(list(counts))
         ranked = sorted(counts, key=lambda c: (-counts[c], rows[c]))
         if not self.text:
-            # Without text, only passages that state a triple are read at all.
+            # A passage that states no triple contributes nothing to a context of triples.
             stated = {c for f in facts for c in f.triple.chunks}
             ranked = [c for c in ranked if c in stated]
         trace = (

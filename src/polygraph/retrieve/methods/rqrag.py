@@ -223,7 +223,7 @@ def _evidence(node: _Node, place: int, index: Snapshot) -> tuple[Evidence, ...]:
 
 
 def _votes(nodes: Sequence[_Node]) -> list[tuple[str, list[_Node]]]:
-    """Group paths by normalised short answer: most votes first, then the shallowest path, then the first created."""
+    """Group paths by normalized short answer: most votes first, then the shallowest path, then the first created."""
     groups: dict[str, list[_Node]] = {}
     for node in nodes:
         key = normalize_name(node.answer.short) if node.answer else ""

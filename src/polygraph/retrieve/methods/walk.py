@@ -3,7 +3,7 @@
 A multi-hop question names one passage and asks about another, and a name connects the two: of a director, a county, a
 ship. So passages that match the question pass weight to the passages whose title they mention. Each passage is then
 rescored by its own similarity to the question and that of the passage that leads to it. A passage keeps a share of its
-own match, so that names that lead nowhere do little harm. Personalised PageRank as in `graph.pagerank`; the steps and
+own match, so that names that lead nowhere do little harm. Personalized PageRank as in `graph.pagerank`; the steps and
 defaults were chosen by the measurements of ``benchmarks/walk.py``.
 """
 
@@ -99,7 +99,7 @@ class NameWalk:
         words = index.search_words(question, self.depth)
         dense = index.search_chunks(vector, self.depth)
         seeds = match_passages(words, dense, vector, index, self.word_weight)[: self.seeds + 1]
-        start = _normalise([*_rarity_weights(named, self.name_weight), *match_weights(seeds, self.sharpness)])
+        start = _normalize([*_rarity_weights(named, self.name_weight), *match_weights(seeds, self.sharpness)])
         trace = [
             Step(name="names", value=[[name.text, n] for name, _, n in named]),
             Step(name="words", value=hits_as_json(words[: self.k], index)),
@@ -261,7 +261,7 @@ def _rarity_weights(named: Sequence[tuple[TextMention, int, int]], total: float)
     return [(vertex, total * s / sum(shares)) for (_, vertex, _), s in zip(named, shares, strict=True)]
 
 
-def _normalise(weights: Sequence[tuple[int, float]]) -> dict[int, float]:
+def _normalize(weights: Sequence[tuple[int, float]]) -> dict[int, float]:
     """Scale weights to a sum of 1 and drop those of zero, in the order given."""
     total = math.fsum(weight for _, weight in weights)
     return {vertex: weight / total for vertex, weight in weights if weight > 0}

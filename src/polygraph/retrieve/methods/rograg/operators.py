@@ -57,7 +57,7 @@ class Row:
     """An element of a result: an entity, or a value that a step found."""
 
     key: str
-    """Id of the entity, or the normalised text; rows with the same key are the same thing."""
+    """Id of the entity, or the normalized text; rows with the same key are the same thing."""
     name: str
     score: float = 0.0
     texts: tuple[str, ...] = ()

@@ -49,7 +49,7 @@ _UNITS: Mapping[str, tuple[str, float]] = {
     for names, factor in units.items()
     for word in names.split()
 }
-"""Dimension (its base unit) and factor by word. `pound` means money; a weight in pounds is recognised as `lb`."""
+"""Dimension (its base unit) and factor by word. `pound` means money; a weight in pounds is recognized as `lb`."""
 _SCALES: Mapping[str, float] = {
     **{"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0},
     **{"k": 1e3, "m": 1e6, "bn": 1e9},

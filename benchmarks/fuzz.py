@@ -36,9 +36,10 @@ from polygraph.errors import PolygraphError
 from polygraph.evaluate.questions.file import read_questions
 from polygraph.extract.llm.parser import parse_extraction
 from polygraph.indexing.exchange.importers.detect import read_graph, recognise
-from polygraph.ingest import load
+from polygraph.ingest import load_documents
 from polygraph.models import ChatRequest, Message
-from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder, read_completion
+from polygraph.models.chat_completion import read_completion
+from polygraph.models.providers.openai import OpenAIChat, OpenAIEmbedder
 from polygraph.records import Report
 from polygraph.tasks.agent import parse_step
 from polygraph.tasks.drift import parse_intermediate
@@ -321,7 +322,7 @@ class Loaders:
                 data, kind = gzip.compress(data), f"{kind}.gz"
         path = self._folder / f"file.{kind}"
         path.write_bytes(data)
-        loaded = load([path], max_bytes=50_000_000)
+        loaded = load_documents([path], max_bytes=50_000_000)
         own = kind.removesuffix(".gz") in TEXTS
         for each in loaded.unread:
             if own and "cannot be read as" in each.reason:

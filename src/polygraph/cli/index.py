@@ -1,4 +1,4 @@
-"""The commands that change an index, or tell what that would cost."""
+"""The commands that change an index, and the estimate of their cost."""
 
 from functools import partial
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli.open_index import open_index, open_like, open_to_estimate
+from polygraph.cli.open_index import open_index, open_for_import, open_to_estimate
 from polygraph.cli.options import (
     BatchOption,
     CostOption,
@@ -50,12 +50,12 @@ def index(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Index documents; again: take in what changed and repeat nothing."""
+    """Index documents; run again, update what changed and repeat nothing."""
     from polygraph.ingest import find_files
 
     chosen = extractor_of(extractor)
     if paths:
-        find_files(paths)  # a path that is not there is reported before a folder is made for the index
+        find_files(paths)  # reports a missing path before the folder of the index is created
     opened = open_index(index, new=bool(paths), **caps(max_cost, max_tokens, batch, offline))
     methods = split_names(for_methods or "")
     add = partial(opened.add, *(paths or []), methods=methods, extractor=chosen, wait_s=wait)
@@ -68,22 +68,22 @@ def estimate(
     index: IndexOption = None,
     for_methods: Annotated[
         Optional[str],
-        typer.Option("--for", metavar="METHOD,...", help="Only what these need, and a question to each."),
+        typer.Option("--for", metavar="METHOD,...", help="Only what these methods need, and a question to each."),
     ] = None,
     extractor: ExtractorOption = None,
     pilot: Annotated[
-        int, typer.Option("--pilot", metavar="N", help="Learn from at most N real calls, kept for the build.")
+        int, typer.Option("--pilot", metavar="N", help="Calibrate with at most N real calls, whose replies are kept.")
     ] = 0,
     like: Annotated[
         Optional[Path],
-        typer.Option("--like", metavar="DIR", help="Learn from another index that the same model has read."),
+        typer.Option("--like", metavar="DIR", help="Calibrate with another index that the same model has read."),
     ] = None,
     max_cost: CostOption = None,
     max_tokens: WorkTokensOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell what indexing will cost, and a question, before anything is paid."""
+    """Estimate the cost of indexing, and of a question, before anything is paid."""
     from polygraph.cli.render import answer as show
     from polygraph.ingest import find_files
 
@@ -104,18 +104,18 @@ def estimate(
 def remove(
     documents: Annotated[
         Optional[list[str]],
-        typer.Argument(metavar="DOCUMENT...", help="Ids, as `status --documents` lists."),
+        typer.Argument(metavar="DOCUMENT...", help="Ids, as listed by `status --documents`."),
     ] = None,
     index: IndexOption = None,
     forget: Annotated[
         bool,
-        typer.Option("--forget", help="Leave no trace on the disk: purge stored replies and vectors, too."),
+        typer.Option("--forget", help="Leave no trace on disk: also delete stored replies and vectors."),
     ] = False,
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove documents and everything that was read from them; no model is called."""
-    # Not offline: what is left of the graph may have to be embedded again, perhaps by an endpoint.
+    """Remove documents and everything extracted from them; no model is called."""
+    # Not offline: parts of the graph may have to be embedded again, perhaps by an endpoint.
     opened = open_index(index)
     _change(opened, partial(opened.remove, *(documents or []), forget=forget, wait_s=wait), as_json)
 
@@ -129,7 +129,7 @@ def refresh(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Have the model write again what removals withdrew; only inputs that changed are paid for."""
+    """Rewrite with the model what removals have withdrawn; only changed inputs are paid for."""
     opened = open_index(index, **caps(max_cost, max_spend_tokens, batch))
     _change(opened, partial(opened.refresh, wait_s=wait), as_json)
 
@@ -143,7 +143,7 @@ def retry(
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Have the model read again what failed or was read in part; see `status --failed`."""
+    """Read again, with the model, what failed or was read in part; see `status --failed`."""
     opened = open_index(index, **caps(max_cost, max_spend_tokens, batch))
     _change(opened, partial(opened.retry, wait_s=wait), as_json)
 
@@ -152,7 +152,7 @@ def retry(
 def import_(
     folder: Annotated[
         Path,
-        typer.Argument(metavar="FOLDER", help="What `export --format jsonl` or another program wrote."),
+        typer.Argument(metavar="FOLDER", help="Written by `export --format jsonl` or by another program."),
     ],
     index: IndexOption = None,
     format: Annotated[
@@ -160,25 +160,25 @@ def import_(
         typer.Option(
             "--format",
             metavar="jsonl|msgraphrag|lightrag|openie|csv",
-            help="Form of the folder; default: told by what it holds.",
+            help="Format of the folder; default: detected from its files.",
         ),
     ] = None,
     offline: OfflineOption = False,
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
-    """Make a new index from an export, or from a graph that another program made; no chat model is called."""
+    """Create an index from an export, or from a graph of another program; no chat model is called."""
     from polygraph.indexing.exchange.importers.detect import recognise
 
     if recognise(folder, format) == "jsonl":
-        opened = open_like(folder, index, offline=offline or None)
+        opened = open_for_import(folder, index, offline=offline or None)
     else:
         opened = open_index(index, new=True, offline=offline or None)
     _change(opened, partial(opened.import_, folder, format=format, wait_s=wait), as_json)
 
 
 def _change(opened: "Index", change: "Callable[..., BuildReport]", as_json: bool) -> None:
-    """Change an index, with bars that show how far it is, close it, and print what came of it."""
+    """Change an index with progress bars, close it, and print the report."""
     from polygraph.cli.progress import Bars
 
     with opened:
@@ -203,7 +203,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     if report.added or report.changed or report.removed or report.unchanged:
         show.out.print(
             f"{count_noun(report.added, 'document')} added, {report.changed:,} changed, {report.removed:,} removed, "
-            f"{report.unchanged:,} as before"
+            f"{report.unchanged:,} unchanged"
         )
     kinds = {
         "document": "documents",
@@ -223,11 +223,11 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
             style="dim",
         )
     else:
-        show.out.print("nothing was to be built: all that was asked for is ready", style="dim")
+        show.out.print("nothing to build: all requested layers are up to date", style="dim")
     if report.usage.calls or report.usage.cached_calls:
         show.out.print(show.calls_line(report.usage), style="dim")
     if report.forgotten:
-        show.out.print("no file of the index holds any trace of what was removed")
+        show.out.print("no file of the index contains a trace of the removed documents")
     for note in report.notes:
         show.err.print(f"note: {note}", style="yellow", markup=False)
     for path, reason in report.unread[:10]:
@@ -242,7 +242,7 @@ def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
     from polygraph.cli.render import answer as show
     from polygraph.text.prose import count_noun
 
-    to_read = f"{found.windows_to_read:,} {'is' if found.windows_to_read == 1 else 'are'} to be read"
+    to_read = f"{found.windows_to_read:,} to be read"
     show.out.print(
         f"{count_noun(found.documents, 'document')}, {count_noun(found.windows, 'window')}, of which {to_read}",
         style="bold",
@@ -278,6 +278,6 @@ def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
     elif total.cost is None and total.prompt_tokens is not None and total.completion_tokens is not None:
         cap = f"--max-tokens {int(total.prompt_tokens.high + total.completion_tokens.high):d}"
     else:
-        show.out.print("nothing is to be paid for indexing", style="dim")
+        show.out.print("indexing costs nothing", style="dim")
         return
     show.out.print(f"with a cap: {shlex.join(command)} {cap}", markup=False, soft_wrap=True)

@@ -1,8 +1,8 @@
-"""Chunks that retrieval returns and windows that an extractor reads.
+"""Chunks that retrieval returns, and windows that an extractor reads.
 
-Sentences are packed greedily into chunks of at most so many tokens. A chunk ends where a sentence ends,
-rather at the end of a paragraph and rather still before a heading, if it is well filled there. Only a
-sentence that is longer than a chunk is cut: at clause marks, else at white space, else between characters.
+Sentences are packed greedily into chunks up to a number of tokens. A chunk ends where a sentence ends; if it is well
+filled there, at the end of a paragraph, or best before a heading. Only a sentence longer than a chunk is cut: after a
+clause, else at white space, else between characters.
 """
 
 import re
@@ -10,8 +10,9 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from polygraph.ingest.headings import MAX_HEADING, UNDERLINE, headings
 from polygraph.records import Chunk, Document, Json, Window
-from polygraph.text.sentences import atx_heading, is_hard_wrapped, sentence_spans, trim_span
+from polygraph.text.sentences import is_hard_wrapped, sentence_spans, trim_span
 
 Count = Callable[[Sequence[str]], list[int]]
 
@@ -21,27 +22,17 @@ _FULL_AT_HEADING = 0.4
 """The same before a heading; lower, since a chunk of two chapters belongs to neither. In books it halves the
 chunks that mix sections, for 0 to 3 % more chunks; 0.25 gains little and costs 9 % if sections are short."""
 _MAX_CHARS_PER_TOKEN = 32
-"""Longest stretch that is believed to be so few tokens: WordPiece counts a megabyte without spaces as one."""
-_SECTION_CHARS = 120
+"""Most characters that count as one token: WordPiece counts a megabyte without spaces as one."""
 _GAP_CHARS = 2
 """White space after a sentence that is counted with it."""
 
-_FENCE = re.compile(r"[ \t]{0,3}(?:```|~~~)")
-_UNDERLINE = re.compile(r"[ \t]*([=\-~^*+#])\1{2,}[ \t]*$")
-_NUMBERED = re.compile(
-    r"(?i:(?:chapter|book|part|section|act|scene|canto|stave|volume|appendix|article|letter|lecture|day|episode"
-    r"|kapitel|teil|buch|chapitre|livre|capítulo|capitolo)\s+(?:the\s+)?[\w-]{1,14}\b"
-    r"|(?:prologue|epilogue|introduction|preface|foreword|conclusions?|abstract|summary|references|contents"
-    r"|acknowledge?ments)\b)"
-    r"|\d{1,3}(?:\.\d{1,3}){0,4}\.?\s+[^\W_a-z\d]|[IVXLC]{1,7}\.?$|第.{1,6}[章节回部]"
-)
 _CLAUSE = re.compile(r"[;:,，；：、—–][\"'”’)\]]*\s|[，；、]|\n|--")
 
 
 def chunk(
     document: Document, count: Count, *, max_tokens: int = 300, limit: int = 510, language: str = "en"
 ) -> list[Chunk]:
-    r"""Cut a document in chunks that tile its text.
+    r"""Cut a document in chunks that cover its text without overlap.
 
     Every character that is not white space is in exactly one chunk. Sentences are packed greedily; a
     chunk that is at least 40 % full ends before a heading; one that is full ends at its last paragraph end,
@@ -103,13 +94,12 @@ def chunk(
 
 
 def windows(document: Document, chunks: Sequence[Chunk], *, max_tokens: int = 1200) -> list[Window]:
-    """Join neighbouring chunks of a document in windows that an extractor reads at once.
+    """Join neighbouring chunks of a document to windows that an extractor reads at once.
 
     Args:
         document: the document that the chunks are of.
         chunks: all its chunks, in order.
-        max_tokens: longest window, as the sum of the tokens of its chunks. A chunk that is longer is a
-            window by itself.
+        max_tokens: longest window, as the sum of the tokens of its chunks. A longer chunk is a window of its own.
 
     Returns:
         Windows in order; each chunk is in exactly one.
@@ -141,56 +131,6 @@ def windows(document: Document, chunks: Sequence[Chunk], *, max_tokens: int = 12
     ]
 
 
-def headings(text: str) -> list[tuple[int, str]]:
-    r"""Find the headings of a text, of whatever format.
-
-    Markdown headings (not in fenced code); lines underlined as in reStructuredText; and single short lines
-    between blank lines that are numbered (``CHAPTER I``, ``2.1 Scope``) or in capitals.
-
-    Returns:
-        Offset and wording of each, in order; wording without marks, on one line, cut at 120 characters.
-
-    >>> headings("STAVE ONE\n\nMARLEY'S GHOST\n\nMarley was dead.\n\n## Notes ##\nA note.")
-    [(0, 'STAVE ONE'), (11, "MARLEY'S GHOST"), (45, 'Notes')]
-    """
-    found: list[tuple[int, str]] = []
-    fenced = False
-    offset = 0
-    before_blank = True
-    previous: tuple[int, str] | None = None  # a line that stands below a blank line
-    pending: tuple[int, str] | None = None  # one that is a heading if a blank line follows
-    for line in text.split("\n"):
-        stripped = line.strip()
-        if not stripped:
-            if pending:
-                found.append(pending)
-            pending = previous = None
-            before_blank = True
-        else:
-            here = offset + len(line) - len(line.lstrip())
-            pending = None
-            if _FENCE.match(line):
-                fenced = not fenced
-                previous = None
-            elif fenced:
-                previous = None
-            elif stripped[0] == "#" and (title := atx_heading(stripped)):
-                found.append((here, title))
-                previous = None
-            elif previous and _UNDERLINE.match(line) and len(stripped) >= min(3, len(previous[1])):
-                found.append(previous)
-                previous = None
-            else:
-                short = before_blank and len(stripped) <= _SECTION_CHARS
-                previous = (here, stripped) if short else None
-                pending = previous if previous and _stands_out(stripped) else None
-            before_blank = False
-        offset += len(line) + 1
-    if pending:
-        found.append(pending)
-    return [(start, _short(title)) for start, title in found]
-
-
 @dataclass(frozen=True, slots=True)
 class _Atom:
     """A sentence, or a part of one that is longer than a chunk."""
@@ -208,7 +148,7 @@ _Span = tuple[int, int]
 
 
 def _whole(text: str, span: _Span, count: Count, cap: int) -> list[tuple[int, int, int]]:
-    """The document as one chunk if it is short enough, at the price of one count; else nothing."""
+    """Return the document as one chunk if it is short enough, after one count; else nothing."""
     if span[1] - span[0] > 8 * cap:
         return []
     [n_tokens] = count([text[span[0] : span[1]]])
@@ -256,14 +196,14 @@ def _atoms(
         after_heading = line < len(lines) and lines[line][0] <= start
         # An underline belongs to its heading; text on the same stretch does not.
         if not after_heading and line and lines[line - 1][0] == start:
-            after_heading = end - start <= 2 * _SECTION_CHARS + 1 and bool(
-                _UNDERLINE.match(text, lines[line - 1][1] + 1, end)
+            after_heading = end - start <= 2 * MAX_HEADING + 1 and bool(
+                UNDERLINE.match(text, lines[line - 1][1] + 1, end)
             )
     return atoms
 
 
 def _fitting(text: str, spans: Sequence[_Span], count: Count, cap: int) -> tuple[list[_Span], list[int]]:
-    """Count all spans at once; cut those that are too long, and count the pieces, until all fit."""
+    """Count all spans at once; cut those that are too long and count the pieces, until all fit."""
     sized: list[tuple[_Span, int | None]] = [(span, None) for span in spans]
     while True:
         unknown = [span for span, n_tokens in sized if n_tokens is None]
@@ -284,7 +224,7 @@ def _fitting(text: str, spans: Sequence[_Span], count: Count, cap: int) -> tuple
 
 
 def _with_gap(text: str, span: _Span) -> str:
-    """A sentence with the white space after it, so that the counts of neighbours nearly add up."""
+    """Return a sentence with the white space after it, so that counts of neighbours nearly add up."""
     end = span[1]
     while end < span[1] + _GAP_CHARS and text[end : end + 1].isspace():
         end += 1
@@ -292,7 +232,7 @@ def _with_gap(text: str, span: _Span) -> str:
 
 
 def _slices(text: str, span: _Span, size: int) -> Iterator[_Span]:
-    """Cut a span in pieces of at most `size` characters, each as late as a good place allows."""
+    """Cut a span in pieces of at most `size` characters, each at the last good boundary."""
     start, end = span
     while end - start > size:
         middle, last = start + (size + 1) // 2, start + size
@@ -314,7 +254,7 @@ def _slices(text: str, span: _Span, size: int) -> Iterator[_Span]:
 
 
 def _pack(atoms: Sequence[_Atom], cap: int) -> list[Sequence[_Atom]]:
-    """Fill chunks greedily; when the next atom does not fit, go back to the best late place."""
+    """Fill chunks greedily; when the next atom does not fit, go back to the best boundary near the end."""
     total = [0]
     for atom in atoms:
         total.append(total[-1] + atom.weight)
@@ -341,7 +281,7 @@ def _pack(atoms: Sequence[_Atom], cap: int) -> list[Sequence[_Atom]]:
 
 
 def _verified(text: str, groups: Sequence[list[_Span]], count: Count, cap: int) -> list[tuple[int, int, int]]:
-    """Count every chunk as it stands; counts do not quite add up, so halve what came out too long."""
+    """Count every chunk; counts of parts do not quite add up, so halve the chunks that are too long."""
     sized: list[tuple[list[_Span], int | None]] = [(group, None) for group in groups]
     while True:
         unknown = [group for group, n_tokens in sized if n_tokens is None]
@@ -370,19 +310,3 @@ def _page_starts(document: Document) -> list[int]:
         return []
     starts = [page for page in pages if isinstance(page, int) and not isinstance(page, bool)]
     return starts if len(starts) == len(pages) and starts == sorted(starts) else []
-
-
-def _stands_out(line: str) -> bool:
-    """Tell whether a line between blank lines is a heading by its wording."""
-    if len(line) > 80 or line.endswith((",", ";")):
-        return False
-    if _NUMBERED.match(line):
-        return not line.endswith(".") or len(line.split()) <= 4
-    letters = sum(map(str.isalpha, line))
-    return letters >= 4 and line.upper() == line and line.lower() != line and not line.startswith(("[", "|"))
-
-
-def _short(title: str) -> str:
-    """One line without marks of emphasis, of bounded length."""
-    words = " ".join(title[: 10 * _SECTION_CHARS].strip("*_= \t").split())
-    return words if len(words) <= _SECTION_CHARS else words[: _SECTION_CHARS - 1].rstrip() + "…"

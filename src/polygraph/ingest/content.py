@@ -1,4 +1,4 @@
-"""What the readers of single files hand to `load`."""
+"""The texts of a file, before they become documents with ids."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -6,44 +6,75 @@ from typing import Protocol
 
 from polygraph.records import Json
 
+_SENTENCE_ENDS = (".", "!", "?", "…", ":", "”", '"', "。", "！", "？")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Draft:
-    """A text that was read, before it has an id."""
+class LoadedText:
+    """A text of a file, without an id yet."""
 
     text: str
     title: str = ""
-    """Empty if the file does not say; `load` then finds one."""
+    """Empty if the file has none; another is then found for the document."""
     key: str = ""
     """The record's own id; empty if it has none."""
     ordinal: int = 0
-    """Line, row or place of the record in its file, from 1; 0 if the text is the whole file."""
+    """Line, row or position of the record in its file, from 1; 0 if the text is the whole file."""
     metadata: dict[str, Json] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Flaw:
+class BadRecord:
     """A record that could not be read while the rest of its file could."""
 
     ordinal: int
-    """Line, row or place in the file, from 1."""
+    """Line, row or position in the file, from 1."""
     reason: str
 
 
-class Drafts(Protocol):
-    """Texts that are there, or that are made as they are asked for."""
+class LoadedTexts(Protocol):
+    """Texts that are in memory, or that are read as they are asked for."""
 
-    def __iter__(self) -> Iterator[Draft]:
-        """Each once, in order."""
+    def __iter__(self) -> Iterator[LoadedText]:
+        """Yield each once, in order."""
 
     def __len__(self) -> int:
-        """How many there are at most."""
+        """Return how many there are at most."""
 
 
 @dataclass(frozen=True, slots=True)
-class Content:
-    """What a file holds."""
+class FileContent:
+    """The texts of one file."""
 
-    drafts: Drafts
-    flaws: list[Flaw] = field(default_factory=list)
-    """Complete when all drafts were taken."""
+    texts: LoadedTexts
+    bad_records: list[BadRecord] = field(default_factory=list)
+    """Complete when all texts were taken."""
+
+
+def join_pages(texts: list[str], gap: str = "") -> tuple[str, list[int]]:
+    r"""Join pages so that a sentence may go on over the end of a page.
+
+    Args:
+        texts: of the pages.
+        gap: between two pages; if empty, a paragraph break after a page that ends a sentence, else a line break.
+
+    Returns:
+        The text, and the offset where each page starts.
+
+    >>> join_pages(["It rained", "all day.", "Then fog."])
+    ('It rained\nall day.\n\nThen fog.', [0, 10, 20])
+    """
+    parts: list[str] = []
+    starts: list[int] = []
+    length = 0
+    previous = ""
+    for text in texts:
+        if previous and text:
+            join = gap or ("\n\n" if previous.endswith(_SENTENCE_ENDS) else "\n")
+            parts.append(join)
+            length += len(join)
+        starts.append(length)
+        parts.append(text)
+        length += len(text)
+        previous = text or previous
+    return "".join(parts), starts

@@ -1,8 +1,10 @@
-"""From bytes to text: size limits, gzip, encodings, control characters."""
+"""From bytes to text: size limits, gzip and zip, encodings, control characters."""
 
 import codecs
 import gzip
+import io
 import re
+import zipfile
 import zlib
 from pathlib import Path
 
@@ -18,7 +20,7 @@ _BOMS = (
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 _BINARY_SHARE = 0.02
 _STRAY = 4
-"""So few control characters are dirt, however short the file."""
+"""Control characters that any text file may hold, however short."""
 _HEAD = 8_192
 _SAMPLE = 65_536
 _NOT_ASCII = re.compile(rb"[\x80-\xff]")
@@ -27,7 +29,7 @@ _CONTROL = re.compile("[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _LINE_END = re.compile("\r\n?|[\x0b\x0c\x85\u2028]")
 _UNCLEAN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Every character that `clean` changes; hardly a text has one, and to look once is quicker."""
+"""Every character that `clean` changes. Hardly any text has one, so a single search is quicker."""
 
 
 def read_bytes(path: Path, max_bytes: int) -> bytes:
@@ -42,7 +44,7 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
         raise BadInput(f"is larger than {_size(max_bytes)}; split it in smaller files")
     try:
         with gzip.open(path, "rb") if packed else path.open("rb") as file:
-            # Told how much may come, `read` sets so much aside; of a file that is not packed we know the size.
+            # `read(n)` allocates n bytes at once, so it is used only where the size is not known.
             data = file.read(max_bytes + 1) if packed else file.read()
     except (EOFError, zlib.error, gzip.BadGzipFile) as problem:
         raise BadInput(f"is a damaged gzip file: {problem}") from problem
@@ -53,17 +55,35 @@ def read_bytes(path: Path, max_bytes: int) -> bytes:
     return data
 
 
-def decode(data: bytes, declared: str = "") -> tuple[str, str]:
-    r"""Turn bytes into text.
+def open_zip(data: bytes, max_bytes: int) -> zipfile.ZipFile:
+    """Open a zip file of bounded contents; `zipfile` never unpacks more than a member declares.
 
-    In order: a byte order mark; UTF-8, also with a few damaged places; the encoding that the file declares;
+    Raises:
+        BadInput: if it is damaged, or too large unpacked.
+    """
+    try:
+        archive = zipfile.ZipFile(io.BytesIO(data))
+    except (zipfile.BadZipFile, ValueError, NotImplementedError) as problem:
+        raise BadInput(f"is damaged or of another format than its name says: {problem}") from problem
+    size = sum(member.file_size for member in archive.infolist())
+    if size > max_bytes:
+        raise BadInput(
+            f"unpacks to {size / 1e6:,.0f} MB, more than the {max_bytes / 1e6:,.0f} MB that are read"
+        )
+    return archive
+
+
+def decode(data: bytes, declared: str = "") -> tuple[str, str]:
+    r"""Decode bytes.
+
+    Tried in order: a byte order mark; UTF-8, also with a few damaged bytes; the encoding that the file declares;
     the one that `charset_normalizer` finds most likely. What cannot be decoded becomes U+FFFD.
 
     Returns:
-        The text, for `clean` to finish, and the encoding that was used.
+        The text, not cleaned yet (see `clean`), and the encoding that was used.
 
     Raises:
-        BadInput: if the bytes are no text.
+        BadInput: if the bytes are not text.
 
     >>> decode("naïve\r\n".encode("cp1252"), "cp1252")
     ('naïve\r\n', 'cp1252')
@@ -79,7 +99,7 @@ def decode(data: bytes, declared: str = "") -> tuple[str, str]:
     except UnicodeDecodeError:
         loose = data.decode("utf-8", "replace")
         damaged = loose.count("\ufffd")
-        # Text of another encoding has hardly a valid sequence; damaged UTF-8 has many.
+        # Text in another encoding has hardly any valid sequence; damaged UTF-8 has many.
         if 10 * damaged <= len(re.findall("[^\x00-\x7f]", loose)):
             return loose, "utf-8"
     for encoding in (declared, _likely(data)):
@@ -92,10 +112,10 @@ def decode(data: bytes, declared: str = "") -> tuple[str, str]:
 
 
 def clean(text: str) -> str:
-    r"""Give a text one kind of line end and no characters that cannot be stored or shown.
+    r"""Unify line ends, and remove characters that cannot be stored or shown.
 
-    Control characters other than tab and line ends are dropped, lone surrogates become U+FFFD. Nothing else
-    changes: Unicode is not normalised. Cleaning twice changes nothing more.
+    Control characters other than tab and line ends are dropped; lone surrogates become U+FFFD. Nothing else
+    changes: Unicode is not normalised. Cleaning a clean text changes nothing.
 
     >>> clean("a\x00b\r\nc\rd\x0ce")
     'ab\nc\nd\ne'
@@ -110,8 +130,8 @@ def clean(text: str) -> str:
 def _likely(data: bytes) -> str:
     from charset_normalizer import from_bytes
 
-    # All before the first character that is not ASCII says nothing; begin at its line, since the bytes of
-    # one character must not be parted.
+    # Text before the first character beyond ASCII tells nothing. Begin at its line, since the bytes of one
+    # character must not be split.
     first = _NOT_ASCII.search(data)
     begin = data.rfind(b"\n", 0, first.start()) + 1 if first else 0
     begin = max(begin, first.start() - 1_000) if first else 0

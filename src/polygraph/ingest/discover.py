@@ -1,4 +1,4 @@
-"""Which files a path means, and under which ids."""
+"""The files of folders, globs and single paths, and their ids."""
 
 import glob
 import os
@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from polygraph.errors import BadInput
 
 _RECORD_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
-_LEAVES = "is a link that leaves the folder; to read it, give what it points to as a path of its own"
+_LEAVES = "is a link that leaves the folder; to read it, give its target as a path of its own"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,35 +17,34 @@ class Unread:
     """A file, or a record of a file, that could not be read."""
 
     path: str
-    """Id of the file (as in a document's metadata), plus ``:`` and the line, row or place of a record."""
+    """Id of the file (as in a document's metadata), plus ``:`` and the line, row or position of a record."""
     reason: str
     """What is wrong, with the fix where there is one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Found:
+class SourceFile:
     """A file to read."""
 
     path: Path
-    """Where it is, absolute."""
+    """Absolute."""
     id: str
     """Its path relative to the folder that was given, with ``/``; for a file that was given, its name."""
-    named: bool = False
+    given: bool = False
     """True if the file itself was given rather than a folder or glob that holds it."""
 
     @property
-    def bare(self) -> bool:
-        """True if the ids of the records in it are ids of documents as they stand.
+    def has_document_ids(self) -> bool:
+        """True if the ids of its records are ids of documents; else these are ``<id of the file>#<id of the record>``.
 
-        So it is for a JSON or JSON Lines file that was itself given, and for any file whose name begins with
-        ``corpus.``; else the ids are ``<id of the file>#<id of the record>``.
+        True for a JSON or JSON Lines file that was itself given, and for any file whose name begins with ``corpus.``.
         """
         name = self.path.name.lower()
-        return name.startswith("corpus.") or (self.named and suffix(name) in _RECORD_SUFFIXES)
+        return name.startswith("corpus.") or (self.given and suffix(name) in _RECORD_SUFFIXES)
 
 
 def suffix(name: str) -> str:
-    """Return the ending of a name in lower case, without ``.gz``.
+    """Return the suffix of a name in lower case, without ``.gz``.
 
     >>> suffix("corpus.JSONL.gz")
     '.jsonl'
@@ -53,12 +52,26 @@ def suffix(name: str) -> str:
     return PurePath(name.lower().removesuffix(".gz")).suffix
 
 
-def survey(paths: Sequence[str | Path]) -> tuple[list[Found], list[Unread]]:
-    """Find the files that paths mean, and what among them is not followed; see `find`."""
-    paths = [paths] if isinstance(paths, str) else paths  # else its letters would be taken for paths
+def discover(paths: Sequence[str | Path]) -> tuple[list[SourceFile], list[Unread]]:
+    """Find the files of some paths, and the links and folders that are not followed.
+
+    A folder stands for all files below it, except hidden files and folders and indexes (``*.index``); a pattern such
+    as ``docs/**/*.md`` for the files that match; a file for itself. Links are followed to files inside the folder only.
+
+    A file's id is its path relative to the folder that was given, or to the part of a pattern before the first
+    wildcard; the name alone for a file that was given. Where two files would have one id, each gets the name of the
+    folder above in front, and so on until they differ. A file that several paths stand for is found once.
+
+    Returns:
+        Files sorted by id, and what is not followed, sorted by path.
+
+    Raises:
+        BadInput: if a path does not exist, a pattern matches no file, or a folder holds none.
+    """
+    paths = [paths] if isinstance(paths, str) else paths  # else each letter would be a path
     if not paths:
         raise BadInput("no path was given. Name a folder, a file or a glob")
-    found: list[tuple[Found, bool]] = []
+    found: list[tuple[SourceFile, bool]] = []
     unread: list[Unread] = []
     for path in paths:
         before = len(found) + len(unread)
@@ -72,17 +85,17 @@ def survey(paths: Sequence[str | Path]) -> tuple[list[Found], list[Unread]]:
                         f"the folder {str(path)!r} holds no files. Put documents in it or name another"
                     )
             elif given.exists():
-                _file(given, given.name, found, unread, named=True)
+                _file(given, given.name, found, unread, given=True)
             elif glob.has_magic(str(path)):
                 _glob(str(path), found, unread)
             else:
                 raise BadInput(f"there is no file or folder {str(path)!r}. Check the spelling")
         except (OSError, ValueError) as problem:
             raise BadInput(f"{str(path)!r} cannot be read: {_system(problem)}") from problem
-    return _distinct(found), sorted(set(unread), key=lambda each: (each.path, each.reason))
+    return _with_distinct_ids(found), sorted(set(unread), key=lambda each: (each.path, each.reason))
 
 
-def _walk(folder: Path, root: Path, found: list[tuple[Found, bool]], unread: list[Unread]) -> None:
+def _walk(folder: Path, root: Path, found: list[tuple[SourceFile, bool]], unread: list[Unread]) -> None:
     pending = [folder]
     while pending:
         here = pending.pop()
@@ -103,27 +116,27 @@ def _walk(folder: Path, root: Path, found: list[tuple[Found, bool]], unread: lis
             elif entry.is_symlink():
                 _link(path, root, found, unread)
             else:
-                _file(path, _id(path, root), found, unread, named=False)
+                _file(path, _id(path, root), found, unread, given=False)
 
 
-def _link(path: Path, root: Path, found: list[tuple[Found, bool]], unread: list[Unread]) -> None:
-    """Follow a link to a file inside the folder; other links lead out of it or in circles."""
+def _link(path: Path, root: Path, found: list[tuple[SourceFile, bool]], unread: list[Unread]) -> None:
+    """Follow a link to a file inside the folder; other links lead out of it or form cycles."""
     try:
         target = path.resolve(strict=True)
     except (OSError, RuntimeError):
-        unread.append(Unread(path=_id(path, root), reason="is a link that leads nowhere"))
+        unread.append(Unread(path=_id(path, root), reason="is a broken link"))
         return
     if not target.is_relative_to(root):
         unread.append(Unread(path=_id(path, root), reason=_LEAVES))
     elif target.is_file():
-        _file(path, _id(path, root), found, unread, named=False, link=True)
+        _file(path, _id(path, root), found, unread, given=False, link=True)
     elif any(part.startswith(".") for part in target.relative_to(root).parts):
         reason = "is a link to a hidden folder; to read it, give that folder as a path of its own"
         unread.append(Unread(path=_id(path, root), reason=reason))
     # A link to another folder inside: its files are read where they are.
 
 
-def _glob(pattern: str, found: list[tuple[Found, bool]], unread: list[Unread]) -> None:
+def _glob(pattern: str, found: list[tuple[SourceFile, bool]], unread: list[Unread]) -> None:
     parts = Path(pattern).parts
     plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
     root = Path(os.path.abspath(Path(*parts[:plain])))
@@ -135,66 +148,66 @@ def _glob(pattern: str, found: list[tuple[Found, bool]], unread: list[Unread]) -
         if not match.is_file() or any(part.endswith(".index") for part in name.split("/")[:-1]):
             continue
         if match.resolve().is_relative_to(real_root):
-            _file(match, name, found, unread, named=False, link=match.is_symlink())
+            _file(match, name, found, unread, given=False, link=match.is_symlink())
         else:
             unread.append(Unread(path=name, reason=_LEAVES))
     if len(found) + len(unread) == before:
         what = "only folders" if matches else "nothing"
-        hint = "To read all that is below a folder, name the folder" if matches else "Check the spelling"
+        hint = "To read everything below a folder, name the folder" if matches else "Check the spelling"
         raise BadInput(f"the pattern {pattern!r} matches {what}. {hint}")
 
 
 def _file(
     path: Path,
     name: str,
-    found: list[tuple[Found, bool]],
+    found: list[tuple[SourceFile, bool]],
     unread: list[Unread],
     *,
-    named: bool,
+    given: bool,
     link: bool = False,
 ) -> None:
     if not path.is_file():
         unread.append(Unread(path=name, reason="is not a regular file"))
     else:
-        # Names that are not valid in the file system's encoding hold lone surrogates.
+        # A name that is not valid in the file system's encoding holds lone surrogates.
         name = name.encode("utf-8", "replace").decode("utf-8")
-        found.append((Found(path=Path(os.path.abspath(path)), id=name, named=named), link))
+        found.append((SourceFile(path=Path(os.path.abspath(path)), id=name, given=given), link))
 
 
 def _id(path: Path, root: Path) -> str:
     return path.relative_to(root).as_posix()
 
 
-def _distinct(found: Sequence[tuple[Found, bool]]) -> list[Found]:
-    """One entry for each file, and an id of its own for each entry."""
-    best: dict[Path, tuple[Found, bool]] = {}
+def _with_distinct_ids(found: Sequence[tuple[SourceFile, bool]]) -> list[SourceFile]:
+    """Keep one entry for each file, and give each an id of its own."""
+    best: dict[Path, tuple[SourceFile, bool]] = {}
     for each, link in found:
         real = each.path.resolve()
         other = best.get(real)
         if other:
-            # Given twice: the place is better than a link to it, and the longer id says more.
+            # Given twice: the file is better than a link to it, and the longer id says more.
             first = min(
                 other, (each, link), key=lambda it: (it[1], -len(it[0].id), it[0].id, str(it[0].path))
             )
-            best[real] = (replace(first[0], named=each.named or other[0].named), first[1])
+            best[real] = (replace(first[0], given=each.given or other[0].given), first[1])
         else:
             best[real] = (each, link)
     files = [each for each, _ in best.values()]
     extra = 0
     while True:
         by_id: dict[str, list[int]] = {}
-        for place, each in enumerate(files):
-            by_id.setdefault(each.id, []).append(place)
-        clashes = [place for places in by_id.values() if len(places) > 1 for place in places]
+        for i, each in enumerate(files):
+            by_id.setdefault(each.id, []).append(i)
+        clashes = [i for same in by_id.values() if len(same) > 1 for i in same]
         if not clashes:
             return sorted(files, key=lambda each: each.id)
         extra += 1
-        for place in clashes:
-            parts = files[place].path.parts
-            length = files[place].id.count("/") + 2
+        for i in clashes:
+            parts = files[i].path.parts
+            length = files[i].id.count("/") + 2
             whole = [part for part in (parts[0].strip("\\/:"), *parts[1:]) if part]
             name = "/".join(parts[-length:] if length < len(parts) else whole)
-            files[place] = replace(files[place], id=name.encode("utf-8", "replace").decode("utf-8"))
+            files[i] = replace(files[i], id=name.encode("utf-8", "replace").decode("utf-8"))
         if extra > 200:
             raise BadInput("the files cannot be told apart by their paths. Index them one folder at a time")
 

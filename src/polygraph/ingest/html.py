@@ -1,15 +1,15 @@
-"""The visible text of HTML, with its blocks.
+"""The visible text of HTML pages, block by block.
 
-The parser of the standard library needs time quadratic in the length of some broken pages (15 s for 40 kB
-of ``<a `` with Python 3.11.7), so a small scanner of our own finds the tags. It never looks twice for a mark
-that it did not find, hence its cost is linear whatever the page contains.
+The parser of the standard library takes quadratic time on some broken pages (15 s for 40 kB of ``<a `` with Python
+3.11.7), so a small scanner of our own finds the tags. It never searches again for a mark that was not found, so its
+cost is linear whatever the page contains.
 """
 
 import re
 from collections.abc import Iterator
 from html import unescape
 
-from polygraph.ingest.content import Content, Draft
+from polygraph.ingest.content import FileContent, LoadedText
 
 _NAME = re.compile(r"/?[a-zA-Z][\w:-]{0,40}")
 _VALUE_OR_END = re.compile(r">|=\s{0,8}[\"']")
@@ -50,14 +50,14 @@ _MAX_INDENT = 6
 _TITLE_CHARS = 1_000
 
 
-def read_html(source: str) -> Content:
+def read_html(source: str) -> FileContent:
     """Read a page: headings as ``# ``, list items as ``- ``, table rows as ``a | b``, the rest as paragraphs.
 
-    Left out are scripts, styles, navigation, page headers and footers, forms' controls and hidden parts. A
-    page of which nothing would remain is read with its navigation, header and footer.
+    Scripts, styles, navigation, page headers and footers, form controls and hidden parts are left out. A page of
+    which nothing would remain is read with its navigation, header and footer.
     """
     text, title = page_text(source)
-    return Content([Draft(text=text, title=title)])
+    return FileContent([LoadedText(text=text, title=title)])
 
 
 def page_text(source: str, *, xml: bool = False) -> tuple[str, str]:
@@ -71,13 +71,13 @@ def page_text(source: str, *, xml: bool = False) -> tuple[str, str]:
 
 
 def declared_charset(data: bytes) -> str:
-    """Return the encoding that a page says it has, or nothing."""
+    """Return the encoding that a page declares, or an empty string."""
     found = _CHARSET.search(data[:4_096])
     return found[1].decode("ascii", "replace") if found else ""
 
 
 def attributes(raw: str) -> dict[str, str]:
-    """Read the attributes of a tag, names in lower case.
+    """Return the attributes of a tag, names in lower case.
 
     >>> attributes(' href="a&amp;b" ID=x')
     {'href': 'a&b', 'id': 'x'}
@@ -89,11 +89,11 @@ def attributes(raw: str) -> dict[str, str]:
 
 
 def tags(source: str, *, xml: bool = False) -> Iterator[tuple[str, str, str]]:
-    """Take a page apart.
+    """Split a page into tags and the text between them.
 
     Yields:
-        Text before a tag (with its entities), name of the tag in lower case (end tags with a leading ``/``),
-        and the rest of the tag. The name is empty where only text is left, or a comment follows.
+        The text before a tag (with its entities), the tag's name in lower case (end tags with a leading ``/``), and
+        the rest of the tag. The name is empty where only text is left, or a comment follows.
 
     >>> list(tags("a<b class='x>y'>c</B>d < e"))
     [('a', 'b', " class='x>y'"), ('c', '/b', ''), ('d <', '', ''), (' e', '', '')]
@@ -136,7 +136,7 @@ def tags(source: str, *, xml: bool = False) -> Iterator[tuple[str, str, str]]:
         name = _NAME.match(source, at + 1)
         end = tag_end(name.end()) if name and ">" not in missing else -1
         if name and end < 0 and trust_quotes:
-            # A quote that is never closed: from here on a tag ends at the next `>`, quoted or not.
+            # A quote is never closed: from here on a tag ends at the next `>`, quoted or not.
             trust_quotes = False
             end = tag_end(name.end())
         if not name or end < 0:
@@ -148,13 +148,13 @@ def tags(source: str, *, xml: bool = False) -> Iterator[tuple[str, str, str]]:
         pos = end + 1
         if tag in _RAW and not (xml and raw.endswith("/")):
             lower = lower or source.lower()
-            # Lower case of a few letters is longer than they are; then positions differ and no search helps.
+            # A few letters are longer in lower case; then positions differ, and the search is by exact case.
             close = find(f"</{tag}", pos, lower) if len(lower) == len(source) else find(f"</{tag}", pos)
             pos = close if close >= 0 else len(source)
 
 
 class _Page:
-    """Collects the blocks of a page as its tags go by."""
+    """The blocks of a page, collected tag by tag."""
 
     def __init__(self, *, keep_all: bool, xml: bool) -> None:
         self.keep_all = keep_all
@@ -212,7 +212,7 @@ class _Page:
     def _start(self, name: str, raw: str) -> None:
         if name == "h1" and not self.first_h1:
             self._heading = []
-        self._end_title()  # one that was never closed
+        self._end_title()  # in case it was never closed
         if self._dropped:
             if name == self._dropped:
                 self._drop_depth += 1

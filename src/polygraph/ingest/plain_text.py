@@ -3,7 +3,7 @@
 import re
 from pathlib import PurePosixPath
 
-from polygraph.ingest.content import Content, Draft
+from polygraph.ingest.content import FileContent, LoadedText
 from polygraph.records import Json
 from polygraph.text.sentences import atx_heading
 
@@ -17,22 +17,21 @@ _UNDERLINE = re.compile(r"[ \t]*([=\-~^*+#\"'`:._])\1{2,}[ \t]*$")
 _MARKUP = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|[*_`]{1,3}")
 
 
-def read_plain(text: str) -> Content:
+def read_plain(text: str) -> FileContent:
     """Read plain text; its title is the first line if that looks like one."""
-    return Content([Draft(text=text, title=first_line_title(text))])
+    return FileContent([LoadedText(text=text, title=first_line_title(text))])
 
 
-def read_rst(text: str) -> Content:
+def read_rst(text: str) -> FileContent:
     """Read reStructuredText; its title is the first underlined line."""
-    return Content([Draft(text=text, title=_underlined(text) or first_line_title(text))])
+    return FileContent([LoadedText(text=text, title=_underlined(text) or first_line_title(text))])
 
 
-def read_markdown(text: str) -> Content:
+def read_markdown(text: str) -> FileContent:
     """Read Markdown, kept as written; its title is the first heading.
 
-    YAML front matter of simple lines (``key: value``, ``key: [a, b]`` or a list of ``- item``) becomes
-    metadata and leaves the text. If it holds anything else, it stays in the text as well, so that nothing
-    is lost.
+    YAML front matter of simple lines (``key: value``, ``key: [a, b]`` or a list of ``- item``) becomes metadata and is
+    removed from the text. If it holds anything else, it also stays in the text, so that nothing is lost.
     """
     metadata: dict[str, Json] = {}
     opening = _FRONT.match(text)
@@ -47,11 +46,11 @@ def read_markdown(text: str) -> Content:
     title = metadata.get("title")
     if not isinstance(title, str) or not title:
         title = _first_heading(text) or first_line_title(text)
-    return Content([Draft(text=text, title=title, metadata=metadata)])
+    return FileContent([LoadedText(text=text, title=title, metadata=metadata)])
 
 
 def first_line_title(text: str) -> str:
-    r"""Return the first line if it looks like a title, else nothing.
+    r"""Return the first line if it looks like a title, else an empty string.
 
     It must be short, must not end like a sentence, and must stand alone, be underlined, or be written with
     capitals throughout.
@@ -88,7 +87,7 @@ def file_title(name: str) -> str:
 
 
 def short_title(title: str) -> str:
-    """Put a title on one line of bounded length."""
+    """Return a title on one line of bounded length."""
     words = " ".join(title[: 4 * _TITLE_CHARS].split())
     return words if len(words) <= _TITLE_CHARS else words[: _TITLE_CHARS - 1].rstrip() + "…"
 
@@ -126,7 +125,7 @@ def _underlined(text: str) -> str:
 
 
 def _front_matter(block: str) -> tuple[dict[str, Json], bool]:
-    """Read the simple lines; say whether there were no others."""
+    """Return what the simple lines say, and whether there are no others."""
     found: dict[str, Json] = {}
     simple = True
     key = ""  # whose value may follow as a list

@@ -1,4 +1,4 @@
-"""CSV, JSON and JSON Lines: records with a text become documents, everything else one readable document."""
+"""CSV, JSON and JSON Lines: records with a text become documents, any other file one readable document."""
 
 import csv
 import io
@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import Content, Draft, Flaw
+from polygraph.ingest.content import BadRecord, FileContent, LoadedText
 from polygraph.ingest.decode import clean
 from polygraph.records import Json
 
@@ -23,7 +23,7 @@ _PATH_KEYS = 4
 _KEY_CHARS = 80
 
 
-def read_csv(text: str, *, delimiter: str = "") -> Content:
+def read_csv(text: str, *, delimiter: str = "") -> FileContent:
     """Read a table whose first row names the columns.
 
     With a column `text`, `content`, `body` or `description` (the first of these, upper or lower case) each
@@ -32,12 +32,12 @@ def read_csv(text: str, *, delimiter: str = "") -> Content:
 
     Args:
         text: the file.
-        delimiter: between columns; if empty, whichever of ``, ; tab |`` the first line has most of.
+        delimiter: between columns; if empty, the one of ``, ; tab |`` that is most frequent in the first line.
 
     Raises:
         BadInput: if it has no row below the header.
     """
-    # The limit of the library (131,072 characters a field) is for the whole process and smaller than a page.
+    # The library's limit (131,072 characters a field) holds for the whole process, and one page may exceed it.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     first = text.lstrip("\r\n").split("\n", 1)[0]
     delimiter = delimiter or max(_DELIMITERS, key=first.count)
@@ -50,12 +50,12 @@ def read_csv(text: str, *, delimiter: str = "") -> Content:
     text_column = _field(columns, _TEXT_FIELDS)
     if not text_column:
         lines = [row_line(columns, row) for _, row in numbered[1:]]
-        return Content([Draft(text="\n".join(lines))])
+        return FileContent([LoadedText(text="\n".join(lines))])
     return _content((number, dict(_cells(columns, row))) for number, row in numbered[1:])
 
 
-def read_json(text: str) -> Content:
-    """Read a JSON file: an object or a list of objects with a text are documents, else it is flattened.
+def read_json(text: str) -> FileContent:
+    """Read a JSON file: objects with a text are documents, alone or in a list; anything else is flattened.
 
     Raises:
         BadInput: if it is not JSON.
@@ -69,8 +69,8 @@ def read_json(text: str) -> Content:
     )
 
 
-def read_jsonl(text: str) -> Content:
-    """Read JSON Lines; a line that is not JSON is a flaw, and the rest goes on.
+def read_jsonl(text: str) -> FileContent:
+    """Read JSON Lines; a line that is not JSON is reported, and the rest is read.
 
     Records are read one line at a time, so that a large file is in memory once.
 
@@ -78,49 +78,51 @@ def read_jsonl(text: str) -> Content:
         BadInput: if no line is JSON.
     """
     values: list[Json] = []
-    flaws: list[Flaw] = []
+    bad_records: list[BadRecord] = []
     for number, line in _lines(text):
         try:
             value = _parse(line)
         except BadInput as problem:
-            flaws.append(Flaw(number, str(problem)))
+            bad_records.append(BadRecord(number, str(problem)))
             continue
         if _is_record(value):
             records = _Records(text)
-            return Content(records, records.flaws)
+            return FileContent(records, records.bad_records)
         values.append(value)
     if not values:
         raise BadInput(
-            f"has no line that is JSON; line {flaws[0].ordinal} {flaws[0].reason}" if flaws else "is empty"
+            f"has no line that is JSON; line {bad_records[0].ordinal} {bad_records[0].reason}"
+            if bad_records
+            else "is empty"
         )
-    return Content(_flattened(values).drafts, flaws)
+    return FileContent(_flattened(values).texts, bad_records)
 
 
 class _Records:
-    """The records of JSON Lines, of which one at least is a document."""
+    """The records of JSON Lines, at least one of which is a document."""
 
     def __init__(self, text: str) -> None:
         self._text = text
-        self.flaws: list[Flaw] = []
+        self.bad_records: list[BadRecord] = []
 
     def __len__(self) -> int:
         return self._text.count("\n") + 1
 
-    def __iter__(self) -> Iterator[Draft]:
-        self.flaws.clear()
+    def __iter__(self) -> Iterator[LoadedText]:
+        self.bad_records.clear()
         for number, line in _lines(self._text):
             try:
-                found = _draft(number, _parse(line))
+                found = _text_of(number, _parse(line))
             except BadInput as problem:
-                found = Flaw(number, str(problem))
-            if isinstance(found, Draft):
+                found = BadRecord(number, str(problem))
+            if isinstance(found, LoadedText):
                 yield found
             else:
-                self.flaws.append(found)
+                self.bad_records.append(found)
 
 
 def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines that are not blank, with their numbers."""
+    """Yield the lines that are not blank, with their numbers."""
     number, at = 0, 0
     while at <= len(text):
         number += 1
@@ -133,34 +135,34 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def column_names(header: Sequence[str]) -> list[str]:
-    """Name every column once: empty names become ``column 3``, repeated ones ``name 2``.
+    """Return distinct column names: empty ones become ``column 3``, repeated ones ``name 2``.
 
     >>> column_names(["a", "", "a"])
     ['a', 'column 2', 'a 2']
     """
     names: list[str] = []
     seen: dict[str, int] = {}
-    for place, title in enumerate(header, 1):
-        name = " ".join(title.split()) or f"column {place}"
+    for position, title in enumerate(header, 1):
+        name = " ".join(title.split()) or f"column {position}"
         seen[name] = seen.get(name, 0) + 1
         names.append(name if seen[name] == 1 else f"{name} {seen[name]}")
     return names
 
 
 def row_line(columns: Sequence[str], row: Sequence[str]) -> str:
-    """Write a row as a line that reads like a sentence; empty cells are left out.
+    """Return a row as a line that reads like a sentence; empty cells are left out.
 
     >>> row_line(["Ship", "Port"], ["Halcyon", "Wick"])
     'Ship: Halcyon; Port: Wick.'
     """
     cells = [f"{name}: {' '.join(cell.split())}" for name, cell in _cells(columns, row) if cell]
     line = "; ".join(cells)
-    # The stop makes each row a sentence.
+    # The full stop makes each row a sentence.
     return line if not line or line.endswith((".", "!", "?")) else f"{line}."
 
 
 def _cells(columns: Sequence[str], row: Sequence[str]) -> list[tuple[str, str]]:
-    names = [*columns, *(f"column {place}" for place in range(len(columns) + 1, len(row) + 1))]
+    names = [*columns, *(f"column {n}" for n in range(len(columns) + 1, len(row) + 1))]
     return list(zip(names, row, strict=False))
 
 
@@ -177,7 +179,7 @@ def _parse(text: str) -> Json:
 
 
 def _tidy(value: Any, depth: int) -> Json:
-    """Clean every string, since JSON can spell control characters and lone surrogates; bound the depth."""
+    """Clean every string, since JSON can encode control characters and lone surrogates; bound the depth."""
     if isinstance(value, str):
         return clean(value)
     if depth >= _MAX_DEPTH and isinstance(value, dict | list):
@@ -191,13 +193,13 @@ def _tidy(value: Any, depth: int) -> Json:
 
 
 def _field(names: Sequence[str], wanted: Sequence[str]) -> str:
-    """The name that is first among the wanted ones, whatever its case."""
+    """Return the first of the wanted names that is there, in any case; empty if none is."""
     lower = {name.lower(): name for name in reversed(names)}
     return next((lower[name] for name in wanted if name in lower), "")
 
 
 def _body(value: Json) -> str | None:
-    """A text, or a list of them (sentences, paragraphs) as lines; None for anything else."""
+    """Return a text, or a list of texts (sentences, paragraphs) as lines; None for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, list) and value and all(isinstance(each, str) for each in value):
@@ -212,31 +214,31 @@ def _is_record(value: Json) -> bool:
     return bool(name) and _body(value[name]) is not None
 
 
-def _content(records: Iterable[tuple[int, Json]]) -> Content:
-    drafts: list[Draft] = []
-    flaws: list[Flaw] = []
+def _content(records: Iterable[tuple[int, Json]]) -> FileContent:
+    texts: list[LoadedText] = []
+    bad_records: list[BadRecord] = []
     for ordinal, record in records:
-        found = _draft(ordinal, record)
-        if isinstance(found, Draft):
-            drafts.append(found)
+        found = _text_of(ordinal, record)
+        if isinstance(found, LoadedText):
+            texts.append(found)
         else:
-            flaws.append(found)
-    return Content(drafts, flaws)
+            bad_records.append(found)
+    return FileContent(texts, bad_records)
 
 
-def _draft(ordinal: int, record: Json) -> Draft | Flaw:
-    """Make a draft of a record, or say what is wrong with it."""
+def _text_of(ordinal: int, record: Json) -> LoadedText | BadRecord:
+    """Return the text of a record, or what is wrong with it."""
     if not isinstance(record, dict) or not _is_record(record):
-        return Flaw(ordinal, f"has no text; name its field one of: {', '.join(_TEXT_FIELDS)}")
+        return BadRecord(ordinal, f"has no text; name its field one of: {', '.join(_TEXT_FIELDS)}")
     names = list(record)
     text_field, id_field = _field(names, _TEXT_FIELDS), _field(names, _ID_FIELDS)
     text = _body(record[text_field]) or ""
     key = record[id_field] if id_field else ""
     key = " ".join(str(key).split()) if isinstance(key, str | int) and not isinstance(key, bool) else ""
     if not text.strip():
-        return Flaw(ordinal, f"has an empty {text_field!r}")
+        return BadRecord(ordinal, f"has an empty {text_field!r}")
     if len(key) > _ID_CHARS:
-        return Flaw(ordinal, f"has an id of {len(key)} characters; the longest allowed is {_ID_CHARS}")
+        return BadRecord(ordinal, f"has an id of {len(key)} characters; the longest allowed is {_ID_CHARS}")
     title, title_field = "", ""
     for wanted in _TITLE_FIELDS:
         title_field = _field(names, (wanted,))
@@ -246,17 +248,17 @@ def _draft(ordinal: int, record: Json) -> Draft | Flaw:
             break
     used = {text_field, id_field if key else "", _field(names, ("title",)) if title else ""}
     metadata = {name: value for name, value in record.items() if name not in used}
-    return Draft(text=text, title=title, key=key, ordinal=ordinal, metadata=metadata)
+    return LoadedText(text=text, title=title, key=key, ordinal=ordinal, metadata=metadata)
 
 
-def _flattened(value: Json) -> Content:
-    """One document of ``key: value`` lines; objects of a list are paragraphs."""
+def _flattened(value: Json) -> FileContent:
+    """Return one text of ``key: value`` lines; objects of a list are paragraphs."""
     lines: list[str] = []
     _flatten(value, (), lines)
     text = "\n".join(lines).strip("\n")
     if not text.strip():
         raise BadInput("holds no text")
-    return Content([Draft(text=text)])
+    return FileContent([LoadedText(text=text)])
 
 
 def _flatten(value: Json, path: tuple[str, ...], lines: list[str]) -> None:

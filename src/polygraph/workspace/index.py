@@ -137,10 +137,10 @@ class Index:
             IndexLocked: if another process is writing.
             NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
-        from polygraph.ingest import read
+        from polygraph.ingest import read_documents
 
         layers = self._layers_for(methods)
-        loaded = read(paths) if paths else None
+        loaded = read_documents(paths) if paths else None
         if not paths and not (self.folder / "index.sqlite").is_file():
             raise IndexUnreadable(
                 f"there is no index at {self.folder}. Make one with: polygraph index PATH --index {self.folder}"

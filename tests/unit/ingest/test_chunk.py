@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.ingest.chunk import chunk, headings, windows
+from polygraph.ingest.chunk import chunk, windows
+from polygraph.ingest.headings import headings
 from polygraph.records import Chunk, Document
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.tokens import count_many

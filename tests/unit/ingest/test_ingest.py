@@ -1,4 +1,4 @@
-"""Loading: which files, which ids, every format, and everything that can be wrong with a file."""
+"""Loading: which files are read, their ids, every format, and every fault of a file."""
 
 import codecs
 import gzip
@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygraph.errors import BadInput
-from polygraph.ingest import Loaded, find, load, read
+from polygraph.ingest import Loaded, find_files, load_documents, read_documents
 from polygraph.ingest.decode import clean, decode
 from polygraph.ingest.html import page_text, tags
 from polygraph.ingest.plain_text import file_title, first_line_title
@@ -44,7 +44,7 @@ def reasons(loaded: Loaded) -> dict[str, str]:
 
 
 def read_one(tmp_path: Path, name: str, content: str | bytes) -> Document:
-    [document] = load([put(tmp_path, {name: content}) / name]).documents
+    [document] = load_documents([put(tmp_path, {name: content}) / name]).documents
     return document
 
 
@@ -54,36 +54,36 @@ def read_one(tmp_path: Path, name: str, content: str | bytes) -> Document:
 def test_a_folder_is_read_recursively_without_hidden_files_and_indexes(tmp_path: Path) -> None:
     files = ["b.txt", "a/z.md", "a/y.txt", ".hidden.txt", ".git/x.txt", "old.index/x.txt", "a.index.d/x.txt"]
     put(tmp_path, {name: f"text of {name}" for name in files})
-    assert [f.id for f in find([tmp_path])] == ["a.index.d/x.txt", "a/y.txt", "a/z.md", "b.txt"]
-    loaded = load([str(tmp_path)])
+    assert [f.id for f in find_files([tmp_path])] == ["a.index.d/x.txt", "a/y.txt", "a/z.md", "b.txt"]
+    loaded = load_documents([str(tmp_path)])
     assert ids(loaded) == ["a.index.d/x.txt", "a/y.txt", "a/z.md", "b.txt"]
     assert loaded.documents[1].source == str(tmp_path.resolve() / "a" / "y.txt")
 
 
 def test_a_single_file_has_its_name_as_id_and_a_glob_ids_below_its_fixed_part(tmp_path: Path) -> None:
     put(tmp_path, {"a/b/c.txt": "text", "a/d.txt": "text", "a/e.md": "text"})
-    assert [f.id for f in find([tmp_path / "a" / "b" / "c.txt"])] == ["c.txt"]
-    assert [f.id for f in find([f"{tmp_path}/a/**/*.txt"])] == ["b/c.txt", "d.txt"]
-    assert [f.id for f in find([f"{tmp_path}/*/*.md"])] == ["a/e.md"]
+    assert [f.id for f in find_files([tmp_path / "a" / "b" / "c.txt"])] == ["c.txt"]
+    assert [f.id for f in find_files([f"{tmp_path}/a/**/*.txt"])] == ["b/c.txt", "d.txt"]
+    assert [f.id for f in find_files([f"{tmp_path}/*/*.md"])] == ["a/e.md"]
 
 
 def test_a_file_with_wildcards_in_its_name_is_a_file(tmp_path: Path) -> None:
     put(tmp_path, {"notes [1].txt": "text", "notes 1.txt": "other"})
-    assert [f.id for f in find([tmp_path / "notes [1].txt"])] == ["notes [1].txt"]
+    assert [f.id for f in find_files([tmp_path / "notes [1].txt"])] == ["notes [1].txt"]
 
 
 def test_equal_ids_get_the_folder_in_front_in_any_order_of_the_paths(tmp_path: Path) -> None:
     put(tmp_path, {"one/docs/a.txt": "1", "two/docs/a.txt": "2", "two/docs/b.txt": "3"})
     expected = ["b.txt", "one/docs/a.txt", "two/docs/a.txt"]
     paths = [tmp_path / "one" / "docs", tmp_path / "two" / "docs"]
-    assert [f.id for f in find(paths)] == [f.id for f in find(paths[::-1])] == expected
-    assert [f.id for f in find([tmp_path / "one", paths[1]])] == ["a.txt", "b.txt", "docs/a.txt"]
+    assert [f.id for f in find_files(paths)] == [f.id for f in find_files(paths[::-1])] == expected
+    assert [f.id for f in find_files([tmp_path / "one", paths[1]])] == ["a.txt", "b.txt", "docs/a.txt"]
 
 
 def test_a_file_that_is_given_twice_is_read_once(tmp_path: Path) -> None:
     put(tmp_path, {"docs/sub/a.txt": "1"})
     paths = [tmp_path / "docs", tmp_path / "docs" / "sub", tmp_path / "docs" / "sub" / "a.txt"]
-    assert [f.id for f in find(paths)] == [f.id for f in find(paths[::-1])] == ["sub/a.txt"]
+    assert [f.id for f in find_files(paths)] == [f.id for f in find_files(paths[::-1])] == ["sub/a.txt"]
 
 
 def test_links_are_followed_inside_the_folder_only(tmp_path: Path) -> None:
@@ -94,50 +94,50 @@ def test_links_are_followed_inside_the_folder_only(tmp_path: Path) -> None:
     (docs / "leak").symlink_to(tmp_path / "other")
     (docs / "loop").symlink_to(docs)
     (docs / "dead.txt").symlink_to(docs / "nowhere.txt")
-    loaded = load([docs])
+    loaded = load_documents([docs])
     assert ids(loaded) == ["a.txt"]
     assert set(reasons(loaded)) == {"leak.txt", "leak", "dead.txt"}
     assert "leaves the folder" in reasons(loaded)["leak.txt"]
-    assert load([f"{docs}/*.txt"]) == loaded or ids(load([f"{docs}/*.txt"])) == ["a.txt"]
+    assert load_documents([f"{docs}/*.txt"]) == loaded or ids(load_documents([f"{docs}/*.txt"])) == ["a.txt"]
 
 
 @pytest.mark.parametrize("path", ["missing", "missing/*.txt", "empty", "docs/*.pdf", "only.index", "*", ""])
-def test_a_path_that_means_no_file_is_bad_input(tmp_path: Path, path: str) -> None:
+def test_a_path_without_files_is_bad_input(tmp_path: Path, path: str) -> None:
     put(tmp_path, {"docs/a.txt": "text"})
     (tmp_path / "empty" / "sub").mkdir(parents=True)
     (tmp_path / "only.index" / ".x").mkdir(parents=True)
     with pytest.raises(BadInput, match=r"\. |Name"):
-        find([f"{tmp_path}/{path}"] if path else [])
+        find_files([f"{tmp_path}/{path}"] if path else [])
 
 
 def test_a_path_with_a_nul_is_bad_input() -> None:
     with pytest.raises(BadInput):
-        find(["a\0b"])
+        find_files(["a\0b"])
 
 
-def test_a_link_that_is_named_is_read_by_its_own_name(tmp_path: Path) -> None:
+def test_a_link_that_is_given_is_read_under_its_own_name(tmp_path: Path) -> None:
     put(tmp_path, {"blobs/a1b2": '{"id": "x", "text": "From a cache."}\n'})
     (tmp_path / "corpus.jsonl").symlink_to(tmp_path / "blobs" / "a1b2")
-    assert ids(load([tmp_path / "corpus.jsonl"])) == ["x"]
+    assert ids(load_documents([tmp_path / "corpus.jsonl"])) == ["x"]
 
 
 def test_a_pattern_does_not_leave_its_folder_or_enter_an_index(tmp_path: Path) -> None:
     put(tmp_path, {"docs/a.txt": "in", "docs/x.index/b.txt": "no", "other/c.txt": "out"})
     (tmp_path / "docs" / "away").symlink_to(tmp_path / "other")
-    loaded = load([f"{tmp_path}/docs/*/*.txt", f"{tmp_path}/docs/*.txt"])
+    loaded = load_documents([f"{tmp_path}/docs/*/*.txt", f"{tmp_path}/docs/*.txt"])
     assert ids(loaded) == ["a.txt"]
     assert set(reasons(loaded)) == {"away/c.txt"}
 
 
 def test_one_path_as_a_string_is_one_path(tmp_path: Path) -> None:
     put(tmp_path, {"a.txt": "text"})
-    assert ids(load(str(tmp_path))) == ["a.txt"]
+    assert ids(load_documents(str(tmp_path))) == ["a.txt"]
 
 
 def test_progress_names_every_file_in_order(tmp_path: Path) -> None:
     put(tmp_path, {"b.txt": "text", "a.txt": "text", "c.png": b"\x89PNG"})
     seen: list[str] = []
-    load([tmp_path], on_file=seen.append)
+    load_documents([tmp_path], on_file=seen.append)
     assert seen == ["a.txt", "b.txt", "c.png"]
 
 
@@ -150,7 +150,7 @@ def test_a_file_is_read_when_its_document_is_asked_for(tmp_path: Path) -> None:
         {"a.txt": "1", "b.png": b"\x89", "c.jsonl": '{"text": "2"}\nno\n{"text": "3"}\n', "d.txt": "4"},
     )
     seen: list[str] = []
-    reading = read([tmp_path], on_file=seen.append)
+    reading = read_documents([tmp_path], on_file=seen.append)
     # The first shows that something can be read at all.
     assert seen == ["a.txt"]
     told = [
@@ -170,11 +170,11 @@ def test_a_file_is_read_when_its_document_is_asked_for(tmp_path: Path) -> None:
 def test_documents_come_file_by_file_and_all_at_once_by_id(tmp_path: Path) -> None:
     put(tmp_path, {"a.jsonl": "".join(f'{{"text": "{n}"}}\n' for n in range(11)), "a.jsonl#1.txt": "text"})
     lines = [f"a.jsonl#{n}" for n in range(1, 12)]
-    assert [document.id for document in read([tmp_path]).documents] == [*lines, "a.jsonl#1.txt"]
-    assert ids(load([tmp_path])) == sorted([*lines, "a.jsonl#1.txt"])
+    assert [document.id for document in read_documents([tmp_path]).documents] == [*lines, "a.jsonl#1.txt"]
+    assert ids(load_documents([tmp_path])) == sorted([*lines, "a.jsonl#1.txt"])
 
 
-def test_memory_follows_the_largest_file_and_not_all_of_them(tmp_path: Path) -> None:
+def test_memory_grows_with_the_largest_file_and_not_with_all_of_them(tmp_path: Path) -> None:
     record = json.dumps({"text": "It rained on the reef. " * 400})
     put(tmp_path, {f"{n:03}.txt": record for n in range(150)} | {"all.jsonl": f"{record}\n" * 150})
     tracemalloc.start()
@@ -182,7 +182,7 @@ def test_memory_follows_the_largest_file_and_not_all_of_them(tmp_path: Path) -> 
         peaks = []
         for path in (f"{tmp_path}/*.txt", tmp_path / "all.jsonl"):
             tracemalloc.reset_peak()
-            assert sum(1 for _ in read([path]).documents) == 150
+            assert sum(1 for _ in read_documents([path]).documents) == 150
             peaks.append(tracemalloc.get_traced_memory()[1] / len(record))
     finally:
         tracemalloc.stop()
@@ -194,7 +194,7 @@ def test_memory_follows_the_largest_file_and_not_all_of_them(tmp_path: Path) -> 
 # --- what cannot be read ---------------------------------------------------------------------------
 
 
-def test_what_cannot_be_read_is_listed_with_its_reason_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_what_cannot_be_read_is_listed_with_its_reason_and_the_rest_is_read(tmp_path: Path) -> None:
     put(
         tmp_path,
         {
@@ -216,7 +216,7 @@ def test_what_cannot_be_read_is_listed_with_its_reason_and_the_rest_goes_on(tmp_
             "bomb.txt.gz": gzip.compress(b"x" * 60_000),
         },
     )
-    loaded = load([tmp_path], max_bytes=50_000)
+    loaded = load_documents([tmp_path], max_bytes=50_000)
     assert ids(loaded) == ["good.txt"]
     found = reasons(loaded)
     assert len(found) == 15
@@ -243,8 +243,8 @@ def test_what_cannot_be_read_is_listed_with_its_reason_and_the_rest_goes_on(tmp_
 
 def test_if_nothing_can_be_read_the_error_gives_the_first_reasons(tmp_path: Path) -> None:
     put(tmp_path, {f"{n}.png": b"x" for n in range(5)})
-    with pytest.raises(BadInput, match=r"nothing could be read.*0\.png has the ending '\.png'.*and 2 more"):
-        load([tmp_path])
+    with pytest.raises(BadInput, match=r"nothing could be read.*0\.png has the suffix '\.png'.*and 2 more"):
+        load_documents([tmp_path])
 
 
 @pytest.mark.skipif(
@@ -255,7 +255,7 @@ def test_a_file_without_permission_is_listed(tmp_path: Path) -> None:
     (tmp_path / "b.txt").chmod(0)
     (tmp_path / "c").chmod(0)
     try:
-        assert set(reasons(load([tmp_path]))) == {"b.txt", "c"}
+        assert set(reasons(load_documents([tmp_path]))) == {"b.txt", "c"}
     finally:
         (tmp_path / "c").chmod(0o700)
 
@@ -264,10 +264,10 @@ def test_a_file_without_permission_is_listed(tmp_path: Path) -> None:
 def test_a_named_pipe_is_not_waited_for(tmp_path: Path) -> None:
     put(tmp_path, {"a.txt": "text"})
     os.mkfifo(tmp_path / "b.txt")
-    assert "regular file" in reasons(load([tmp_path]))["b.txt"]
+    assert "regular file" in reasons(load_documents([tmp_path]))["b.txt"]
 
 
-def test_a_file_of_unknown_ending_is_plain_text_if_it_is_named(tmp_path: Path) -> None:
+def test_a_file_of_unknown_suffix_is_plain_text_if_it_is_given_itself(tmp_path: Path) -> None:
     document = read_one(tmp_path, "README", "How to start\n\nBegin here.")
     assert (document.id, document.title, document.metadata["format"]) == ("README", "How to start", "txt")
 
@@ -276,7 +276,7 @@ def test_without_the_extra_the_reason_names_it(tmp_path: Path, monkeypatch: pyte
     put(tmp_path, {"a.txt": "text", "b.pdf": b"%PDF-1.4", "c.docx": b"x", "d.pptx": b"x", "e.xlsx": b"x"})
     for library in ("pypdf", "docx", "pptx", "openpyxl"):
         monkeypatch.setitem(sys.modules, library, None)
-    loaded = load([tmp_path])
+    loaded = load_documents([tmp_path])
     assert len(loaded.unread) == 4
     assert all('pip install "polygraph-rag[documents]"' in each.reason for each in loaded.unread)
 
@@ -362,7 +362,7 @@ def test_titles_of_plain_text() -> None:
     assert file_title(".txt")
 
 
-def test_a_text_without_a_title_is_called_by_its_file(tmp_path: Path) -> None:
+def test_a_text_without_a_title_is_titled_by_its_file(tmp_path: Path) -> None:
     assert (
         read_one(tmp_path, "harbour_log.txt", "it began in may and then\nit went on.").title == "harbour log"
     )
@@ -441,7 +441,7 @@ def test_html_gives_its_visible_text_in_blocks(tmp_path: Path) -> None:
     )
 
 
-def test_html_without_a_title_is_called_by_its_first_heading(tmp_path: Path) -> None:
+def test_html_without_a_title_is_titled_by_its_first_heading(tmp_path: Path) -> None:
     assert read_one(tmp_path, "a.htm", "<header><h1>The <i>Log</i></h1></header><p>Text.").title == "The Log"
 
 
@@ -493,7 +493,7 @@ def test_rows_of_a_csv_with_a_text_column_are_documents(tmp_path: Path) -> None:
             ";;Second.;1922;extra\nh3;x;;1923\n\n"
         },
     )
-    loaded = load([tmp_path])
+    loaded = load_documents([tmp_path])
     assert ids(loaded) == ["a.csv#3", "a.csv#h1"]
     second, first = loaded.documents
     assert (first.title, first.text) == ("The Log", "Tide;\nturned.")
@@ -512,13 +512,13 @@ def test_a_csv_without_a_text_column_is_one_document_of_lines(tmp_path: Path) ->
 
 
 def test_a_field_longer_than_the_library_allows_is_read() -> None:
-    [draft] = read_csv('text,n\n"' + "long " * 60_000 + '",1\n').drafts
-    assert len(draft.text) > 200_000
+    [loaded] = read_csv('text,n\n"' + "long " * 60_000 + '",1\n').texts
+    assert len(loaded.text) > 200_000
 
 
-def test_the_delimiter_is_the_one_that_the_header_has_most_of() -> None:
+def test_the_delimiter_is_the_most_frequent_one_in_the_header() -> None:
     for mark in (",", ";", "\t", "|"):
-        assert read_csv(f"a{mark}text\n1{mark}hello\n").drafts[0].metadata == {"a": "1"}
+        assert read_csv(f"a{mark}text\n1{mark}hello\n").texts[0].metadata == {"a": "1"}
 
 
 def test_records_in_a_folder_have_the_file_in_their_ids_and_in_a_corpus_file_not(tmp_path: Path) -> None:
@@ -533,7 +533,7 @@ def test_records_in_a_folder_have_the_file_in_their_ids_and_in_a_corpus_file_not
             "single.json": '{"text": "Alone."}',
         },
     )
-    loaded = load([tmp_path])
+    loaded = load_documents([tmp_path])
     assert ids(loaded) == [
         "c1",
         "letters/one.json#H-1",
@@ -543,11 +543,11 @@ def test_records_in_a_folder_have_the_file_in_their_ids_and_in_a_corpus_file_not
         "list.json#H-3",
         "single.json",
     ]
-    assert ids(load([tmp_path / "letters" / "two.jsonl"])) == ["H-2", "two.jsonl#2"]
-    assert ids(load([f"{tmp_path}/letters/*.jsonl"])) == ["two.jsonl#2", "two.jsonl#H-2"]
+    assert ids(load_documents([tmp_path / "letters" / "two.jsonl"])) == ["H-2", "two.jsonl#2"]
+    assert ids(load_documents([f"{tmp_path}/letters/*.jsonl"])) == ["two.jsonl#2", "two.jsonl#H-2"]
 
 
-def test_other_keys_of_a_record_are_metadata_and_our_own_names_are_kept_apart(tmp_path: Path) -> None:
+def test_other_keys_of_a_record_are_metadata_and_do_not_replace_our_own(tmp_path: Path) -> None:
     record = {
         "_id": 7,
         "TITLE": "T",
@@ -569,11 +569,11 @@ def test_other_keys_of_a_record_are_metadata_and_our_own_names_are_kept_apart(tm
     }
 
 
-def test_a_bad_line_is_listed_with_its_number_and_the_rest_goes_on(tmp_path: Path) -> None:
+def test_a_bad_line_is_listed_with_its_number_and_the_rest_is_read(tmp_path: Path) -> None:
     lines = ['{"id": "a", "text": "A."}', "{oops", "", '{"id": "b", "text": " "}', '{"id": "c"}', "[1]"]
     lines += ['{"id": "a", "text": "Again."}', json.dumps({"id": "x" * 300, "text": "B."}), "9" * 5000]
     lines += ['{"id": "d", "text": "D."}']
-    loaded = load([put(tmp_path, {"corpus.jsonl": "\n".join(lines)})])
+    loaded = load_documents([put(tmp_path, {"corpus.jsonl": "\n".join(lines)})])
     assert ids(loaded) == ["a", "d"]
     assert loaded.documents[0].text == "A."
     found = reasons(loaded)
@@ -583,7 +583,7 @@ def test_a_bad_line_is_listed_with_its_number_and_the_rest_goes_on(tmp_path: Pat
 
 
 def test_equal_ids_in_two_corpus_files_are_listed_not_overwritten(tmp_path: Path) -> None:
-    loaded = load(
+    loaded = load_documents(
         [
             put(
                 tmp_path,
@@ -595,7 +595,7 @@ def test_equal_ids_in_two_corpus_files_are_listed_not_overwritten(tmp_path: Path
     assert "a/corpus.jsonl" in reasons(loaded)["b/corpus.jsonl:1"]
 
 
-def test_strings_that_json_can_spell_but_nobody_can_store_are_cleaned(tmp_path: Path) -> None:
+def test_strings_that_json_can_encode_but_nobody_can_store_are_cleaned(tmp_path: Path) -> None:
     document = read_one(
         tmp_path, "r.json", '{"id": "a\\ud800", "text": "x\\u0000y\\ud83d z\\r\\n", "k\\udfff": ["\\udc00"]}'
     )
@@ -614,7 +614,7 @@ def test_odd_line_ends_inside_a_field_end_no_record(tmp_path: Path) -> None:
             "t.csv": "id,text\r\n1,One\u2028two\r\n",
         },
     )
-    assert {d.id: d.text for d in load([tmp_path]).documents} == {
+    assert {d.id: d.text for d in load_documents([tmp_path]).documents} == {
         "a": "One\ntwo\nthree",
         "b": "One\ntwo\nthree",
         "t.csv#1": "One\ntwo",
@@ -639,10 +639,10 @@ def test_deep_json_is_bounded_and_nothing_of_it_is_lost() -> None:
     value: object = "bottom"
     for _ in range(100):
         value = {"key": [value]}
-    [draft] = read_json(json.dumps(value)).drafts
-    assert "bottom" in draft.text
-    [draft] = read_json('{"text": "x", "deep": ' + "[" * 100 + "]" * 100 + "}").drafts
-    assert str(draft.metadata["deep"]).count("[") <= 100
+    [loaded] = read_json(json.dumps(value)).texts
+    assert "bottom" in loaded.text
+    [loaded] = read_json('{"text": "x", "deep": ' + "[" * 100 + "]" * 100 + "}").texts
+    assert str(loaded.metadata["deep"]).count("[") <= 100
     with pytest.raises(BadInput, match="nested too deeply"):
         read_json("[" * 200_000)
 
@@ -689,17 +689,17 @@ def test_pdf_pages_start_where_the_metadata_says(tmp_path: Path) -> None:
 def test_a_pdf_of_pictures_says_that_it_needs_ocr(tmp_path: Path) -> None:
     pytest.importorskip("pypdf")
     put(tmp_path, {"a.txt": "text", "scan.pdf": pdf("", "")})
-    assert "OCR" in reasons(load([tmp_path]))["scan.pdf"]
+    assert "OCR" in reasons(load_documents([tmp_path]))["scan.pdf"]
 
 
-def test_locked_pdfs_are_told_and_those_without_a_user_password_are_read(tmp_path: Path) -> None:
+def test_locked_pdfs_are_reported_and_those_without_a_user_password_are_read(tmp_path: Path) -> None:
     pypdf = pytest.importorskip("pypdf")
     pytest.importorskip("cryptography")
     for name, password in (("open.pdf", ""), ("locked.pdf", "secret")):
         writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf("The tide turns.")))
         writer.encrypt(user_password=password, owner_password="owner", algorithm="AES-256")
         writer.write(tmp_path / name)
-    loaded = load([tmp_path])
+    loaded = load_documents([tmp_path])
     assert [d.text for d in loaded.documents] == ["The tide turns."]
     assert "password" in reasons(loaded)["locked.pdf"]
 
@@ -719,7 +719,7 @@ def test_docx_keeps_headings_lists_and_tables_in_order(tmp_path: Path) -> None:
     made.add_heading("Next", level=2)
     made.add_paragraph("It ended.")
     made.save(str(tmp_path / "a.docx"))
-    [document] = load([tmp_path]).documents
+    [document] = load_documents([tmp_path]).documents
     assert (
         document.text
         == "# The Log\n\nIt began.\n\n- one\n- two\n\nShip | Port\nHalcyon | Wick\n\n## Next\n\nIt ended."
@@ -736,7 +736,7 @@ def test_pptx_slides_are_pages(tmp_path: Path) -> None:
         slide.placeholders[1].text = body
     slide.notes_slide.notes_text_frame.text = "Say thanks."
     made.save(str(tmp_path / "a.pptx"))
-    [document] = load([tmp_path]).documents
+    [document] = load_documents([tmp_path]).documents
     assert document.text == "# The Log\n\nIt began.\n\n# Next\n\nIt ended.\n\nNotes: Say thanks."
     assert document.metadata["pages"] == [0, document.text.index("# Next")]
 
@@ -755,7 +755,7 @@ def test_xlsx_sheets_are_lines_under_headings(tmp_path: Path) -> None:
     book.create_sheet("Empty")
     book.create_sheet("Only header").append(["x"])
     book.save(tmp_path / "a.xlsx")
-    [document] = load([tmp_path]).documents
+    [document] = load_documents([tmp_path]).documents
     assert document.text == (
         "# Ships\n\nShip: Halcyon; Port: Wick; Crew: 12.\nShip: Dunlin; Port: 1921-05-01; Crew: 1.5.\n\n"
         "# Only header\n\nx."
@@ -789,12 +789,12 @@ def test_epub_chapters_are_read_in_the_order_of_the_spine(tmp_path: Path) -> Non
 
 def test_archives_that_unpack_to_too_much_are_not_read(tmp_path: Path) -> None:
     put(tmp_path, {"a.txt": "text", "bomb.epub": epub(**{"OPS/two.xhtml": "x" * 3_000_000})})
-    assert "unpacks to" in reasons(load([tmp_path], max_bytes=1_000_000))["bomb.epub"]
+    assert "unpacks to" in reasons(load_documents([tmp_path], max_bytes=1_000_000))["bomb.epub"]
 
 
 def test_a_protected_book_says_so(tmp_path: Path) -> None:
     put(tmp_path, {"a.txt": "text", "drm.epub": epub(**{"META-INF/rights.xml": "x"})})
-    assert "DRM" in reasons(load([tmp_path]))["drm.epub"]
+    assert "DRM" in reasons(load_documents([tmp_path]))["drm.epub"]
 
 
 # --- whole corpora ------------------------------------------------------------------------------------
@@ -802,19 +802,19 @@ def test_a_protected_book_says_so(tmp_path: Path) -> None:
 
 def test_loading_twice_gives_equal_documents(tmp_path: Path) -> None:
     put(tmp_path, {"b.html": PAGE, "a.csv": "text,x\nhello,1\n", "c.txt": TEXT})
-    assert load([tmp_path]) == load([tmp_path])
+    assert load_documents([tmp_path]) == load_documents([tmp_path])
     os.utime(tmp_path / "c.txt", (1, 1))
-    assert load([tmp_path]) == load([f"{tmp_path}/*"])
+    assert load_documents([tmp_path]) == load_documents([f"{tmp_path}/*"])
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="the shared data sets are not beside this checkout")
 def test_shared_corpora_keep_their_ids_and_texts() -> None:
-    loaded = load([DATA / "2wiki" / "corpus.jsonl.gz"])
+    loaded = load_documents([DATA / "2wiki" / "corpus.jsonl.gz"])
     assert len(loaded.documents) == 7_005
     assert loaded.unread == ()
     first = loaded.documents[0]
     assert (first.id, first.title) == ("wi00000", "Teutberga")
     assert first.metadata == {"source": "hipporag", "path": "corpus.jsonl.gz", "format": "jsonl"}
-    [carol] = load([DATA / "graph-christmas-carol" / "corpus.jsonl"]).documents
+    [carol] = load_documents([DATA / "graph-christmas-carol" / "corpus.jsonl"]).documents
     assert carol.id == "carol"
     assert "\r" not in carol.text

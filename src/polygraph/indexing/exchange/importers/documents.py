@@ -5,7 +5,7 @@ from pathlib import Path
 
 from polygraph.indexing.exchange.importers.safe_read import MAX_BYTES, find_file
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
-from polygraph.ingest import load
+from polygraph.ingest import load_documents
 from polygraph.ingest.decode import clean
 from polygraph.records import Document, Json
 
@@ -52,7 +52,7 @@ def read_corpus(graph: SourceGraph, folder: Path) -> None:
     path = find_file(folder, *CORPUS_FILES)
     if path is None:
         return
-    loaded = load([path], max_bytes=MAX_BYTES)
+    loaded = load_documents([path], max_bytes=MAX_BYTES)
     for each in loaded.unread:
         graph.lose(f"records of {path.name} that could not be read", f"{each.path} {each.reason}")
     for document in loaded.documents:

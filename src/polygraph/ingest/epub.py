@@ -1,0 +1,57 @@
+"""EPUB books, read with the standard library."""
+
+import posixpath
+import zipfile
+from urllib.parse import unquote
+
+from polygraph.errors import BadInput
+from polygraph.ingest.content import FileContent, LoadedText
+from polygraph.ingest.decode import decode, open_zip
+from polygraph.ingest.html import attributes, page_text, tags
+
+
+def read_epub(data: bytes, max_bytes: int) -> FileContent:
+    """Read the chapters of an EPUB book in reading order, with the reader for HTML.
+
+    Raises:
+        BadInput: if it is damaged, too large unpacked, or protected.
+    """
+    with open_zip(data, max_bytes) as book:
+        names = set(book.namelist())
+        if "META-INF/rights.xml" in names:
+            raise BadInput("is a protected (DRM) book, which cannot be read")
+        container = _member(book, "META-INF/container.xml", names)
+        roots = [
+            attributes(raw).get("full-path", "") for _, name, raw in tags(container) if name == "rootfile"
+        ]
+        package = _member(book, roots[0], names) if roots else ""
+        hrefs: dict[str, str] = {}
+        spine: list[str] = []
+        title = ""
+        in_title = False
+        for text, name, raw in tags(package, xml=True):
+            if in_title:
+                title, in_title = title + text, False
+            if name == "item":
+                item = attributes(raw)
+                if "html" in item.get("media-type", ""):
+                    hrefs[item.get("id", "")] = item.get("href", "")
+            elif name == "itemref":
+                spine.append(attributes(raw).get("idref", ""))
+            elif name == "dc:title" and not title:
+                in_title = True
+        folder = posixpath.dirname(roots[0]) if roots else ""
+        chapters = []
+        for href in (hrefs[item] for item in spine if item in hrefs):
+            path = posixpath.normpath(posixpath.join(folder, unquote(href.split("#")[0])))
+            chapters.append(page_text(_member(book, path, names), xml=True)[0])
+    text = "\n\n".join(chapter for chapter in chapters if chapter)
+    if not text:
+        raise BadInput("holds no text in its chapters")
+    return FileContent([LoadedText(text=text, title=" ".join(title.split()))])
+
+
+def _member(archive: zipfile.ZipFile, path: str, names: set[str]) -> str:
+    if path not in names:
+        raise BadInput(f"is damaged: its part {path[:200]!r} is missing")
+    return decode(archive.read(path))[0]

@@ -1,0 +1,221 @@
+"""Documents from files: one by one as they are asked for, or all at once."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Protocol
+
+from polygraph.errors import BadInput, UserError
+from polygraph.ingest.content import LoadedText
+from polygraph.ingest.decode import clean
+from polygraph.ingest.discover import SourceFile, Unread, discover
+from polygraph.ingest.formats import BINARY_READERS, TABULAR, format_of, read_file
+from polygraph.ingest.plain_text import file_title, first_line_title, short_title
+from polygraph.records import Document, Json
+
+_OWN_FIELDS = ("path", "format", "encoding", "pages")
+_REASONS_SHOWN = 3
+_REASON_CHARS = 300
+_MAX_BYTES = 200_000_000
+
+
+class Documents(Protocol):
+    """Documents that are in memory, or that are read as they are asked for."""
+
+    @property
+    def documents(self) -> Iterable[Document]:
+        """Each document once; can be iterated once."""
+
+    @property
+    def unread(self) -> Sequence[Unread]:
+        """What could not be read, sorted by path; complete when all documents were taken."""
+
+    @property
+    def total(self) -> int:
+        """How many documents there are, as far as that is known."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    """Documents in memory."""
+
+    documents: tuple[Document, ...]
+    """Sorted by id; at least one."""
+    unread: tuple[Unread, ...]
+    """Sorted by path."""
+
+    @property
+    def total(self) -> int:
+        """How many documents there are."""
+        return len(self.documents)
+
+
+class DocumentStream:
+    """Documents in the order of their files' ids, those of one file in their order there.
+
+    A file is read when its first document is asked for. Memory holds the text of one file and the ids of all
+    documents so far, so that the second of two with one id is found.
+
+    Args:
+        files: in order.
+        unread: what is known not to be readable.
+        on_file: called with the id of each file before it is read.
+        max_bytes: larger files are not read.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[SourceFile],
+        unread: Iterable[Unread] = (),
+        *,
+        on_file: Callable[[str], None] | None = None,
+        max_bytes: int = _MAX_BYTES,
+    ) -> None:
+        self._files, self._on_file, self._max_bytes = files, on_file, max_bytes
+        self._unread = list(unread)
+        self._file_of: dict[str, str] = {}
+        """File by the id of each document so far."""
+        self._left = len(files)
+        documents = self._read()
+        first = next(documents, None)
+        self.documents: Iterator[Document] = chain([] if first is None else [first], documents)
+
+    @property
+    def empty(self) -> bool:
+        """True if nothing could be read."""
+        return not self._file_of
+
+    @property
+    def unread(self) -> tuple[Unread, ...]:
+        """What could not be read so far, sorted by path."""
+        return tuple(sorted(self._unread, key=lambda each: (each.path, each.reason)))
+
+    @property
+    def total(self) -> int:
+        """Documents so far, and those that may follow, counting one for each file that was not read yet."""
+        return len(self._file_of) + self._left
+
+    def _read(self) -> Iterator[Document]:
+        for n, file in enumerate(self._files, 1):
+            self._left = len(self._files) - n
+            if self._on_file:
+                self._on_file(file.id)
+            try:
+                yield from self._read_file(file, self._left)
+            except UserError as problem:
+                self._unread.append(_unread(file.id, str(problem)))
+            except OSError as problem:
+                self._unread.append(_unread(file.id, f"cannot be opened: {problem.strerror or problem}"))
+            except Exception as problem:
+                # Readers of foreign formats fail in many ways on damaged files; none may end the whole build.
+                reason = f"cannot be read as {format_of(file)}: {type(problem).__name__}: {problem}"
+                self._unread.append(_unread(file.id, f"{reason}. It may be damaged; save it again"))
+            self._left = len(self._files) - n
+
+    def _read_file(self, file: SourceFile, files_left: int) -> Iterator[Document]:
+        content, encoding = read_file(file, self._max_bytes)
+        n_texts = len(content.texts)
+        for done, text in enumerate(content.texts, 1):
+            self._left = files_left + n_texts - done
+            document = _document(file, text, encoding)
+            if not document.text.strip():
+                self._unread.append(_unread(_location(file, text), "holds no text"))
+            elif (other := self._file_of.get(document.id)) is not None:
+                reason = f"its id {document.id!r} is taken by a record of {other}; give each an id of its own"
+                self._unread.append(_unread(_location(file, text), reason))
+            else:
+                self._file_of[document.id] = file.id
+                yield document
+        self._unread += [_unread(f"{file.id}:{bad.ordinal}", bad.reason) for bad in content.bad_records]
+
+
+def find_files(paths: Sequence[str | Path]) -> list[SourceFile]:
+    """Return the files that paths stand for, sorted by id; see `discover`."""
+    return discover(paths)[0]
+
+
+def read_documents(
+    paths: Sequence[str | Path],
+    *,
+    on_file: Callable[[str], None] | None = None,
+    max_bytes: int = _MAX_BYTES,
+) -> DocumentStream:
+    """Read the documents of folders, files and patterns (see `discover`), each when it is asked for.
+
+    A document's id is the id of its file. A record of a file with several (`csv`, `json`, `jsonl`) has the id
+    ``<file id>#<record id>``, with the line, row or position (from 1) for a record without an id; in a JSON or JSON
+    Lines file that was itself given, and in any file whose name begins with ``corpus.``, a record's own id is the
+    document's id. Of two documents with one id the second is listed as unread.
+
+    Metadata are the record's other fields, or the front matter of Markdown, and `path` (the file's id), `format`,
+    `encoding` (if not UTF-8) and `pages` (offsets where pages start). A field of the source with one of these names
+    gets an underscore behind it.
+
+    Args:
+        paths: folders, files, patterns.
+        on_file: called with the id of each file before it is read.
+        max_bytes: files that are larger, packed or unpacked, are not read.
+
+    Raises:
+        BadInput: as `discover`, and if nothing at all can be read.
+    """
+    paths = [paths] if isinstance(paths, str) else paths
+    stream = DocumentStream(*discover(paths), on_file=on_file, max_bytes=max_bytes)
+    if stream.empty:
+        unread = stream.unread
+        shown = "; ".join(f"{each.path} {each.reason}" for each in unread[:_REASONS_SHOWN])
+        more = f"; and {len(unread) - _REASONS_SHOWN} more" if len(unread) > _REASONS_SHOWN else ""
+        where = ", ".join(str(path) for path in paths[:_REASONS_SHOWN])
+        raise BadInput(f"nothing could be read from {where}: {shown}{more}")
+    return stream
+
+
+def load_documents(
+    paths: Sequence[str | Path],
+    *,
+    on_file: Callable[[str], None] | None = None,
+    max_bytes: int = _MAX_BYTES,
+) -> Loaded:
+    """Read all documents at once, as `read_documents` does, and sort them by id."""
+    stream = read_documents(paths, on_file=on_file, max_bytes=max_bytes)
+    documents = tuple(sorted(stream.documents, key=lambda document: document.id))
+    return Loaded(documents=documents, unread=stream.unread)
+
+
+def _document(file: SourceFile, loaded: LoadedText, encoding: str) -> Document:
+    own: dict[str, Json] = {"path": file.id, "format": format_of(file)}
+    if encoding:
+        own["encoding"] = encoding
+    metadata: dict[str, Json] = {}
+    for name, value in loaded.metadata.items():
+        taken = name in _OWN_FIELDS and not (name == "pages" and own["format"] in BINARY_READERS)
+        metadata[f"{name}_" if taken else name] = value
+    text = clean(loaded.text)
+    title = short_title(clean(loaded.title))
+    if not title and (loaded.ordinal or own["format"] not in TABULAR):
+        title = short_title(first_line_title(text))
+    if not title:
+        name = loaded.key or str(loaded.ordinal or "")
+        own_name = file.has_document_ids and loaded.key
+        title = name if own_name else f"{file_title(file.id)} {name}".strip()
+    return Document(
+        id=_document_id(file, loaded), title=title, text=text, metadata=metadata | own, source=str(file.path)
+    )
+
+
+def _document_id(file: SourceFile, loaded: LoadedText) -> str:
+    if loaded.key:
+        return loaded.key if file.has_document_ids else f"{file.id}#{loaded.key}"
+    return f"{file.id}#{loaded.ordinal}" if loaded.ordinal else file.id
+
+
+def _location(file: SourceFile, loaded: LoadedText) -> str:
+    return f"{file.id}:{loaded.ordinal}" if loaded.ordinal else file.id
+
+
+def _unread(path: str, reason: str) -> Unread:
+    reason = " ".join(clean(reason).split())
+    return Unread(
+        path=path, reason=reason if len(reason) <= _REASON_CHARS else reason[: _REASON_CHARS - 1] + "…"
+    )

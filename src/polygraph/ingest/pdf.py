@@ -1,0 +1,36 @@
+"""The text layer of PDF files."""
+
+import io
+
+from polygraph.errors import BadInput
+from polygraph.ingest.content import FileContent, LoadedText, join_pages
+from polygraph.ingest.decode import clean
+from polygraph.ingest.library import import_library, without_warnings
+
+_MAX_PAGES = 20_000
+
+
+def read_pdf(data: bytes) -> FileContent:
+    """Read the text layer of a PDF, page by page; ``metadata["pages"]`` holds the offsets of the page starts.
+
+    Raises:
+        BadInput: if it is damaged, locked with a password, or has no text layer.
+        MissingExtra: without `pypdf`.
+    """
+    pypdf = import_library("pypdf", "PDF")
+    with without_warnings("pypdf"):
+        reader = pypdf.PdfReader(io.BytesIO(data), strict=False)
+        if reader.is_encrypted and not reader.decrypt(""):
+            raise BadInput("is locked with a password; save it without one")
+        if len(reader.pages) > _MAX_PAGES:
+            raise BadInput(
+                f"has {len(reader.pages):,} pages; the most that are read is {_MAX_PAGES:,}; split it"
+            )
+        texts = [clean(page.extract_text()).strip() for page in reader.pages]
+        title = clean(str((reader.metadata and reader.metadata.title) or "")).strip()
+    if not any(texts):
+        raise BadInput("has no text layer (its pages are pictures); run OCR on it first")
+    text, pages = join_pages(texts)
+    # Some programs put the name of their own file there.
+    title = "" if title.lower().endswith((".doc", ".docx", ".indd", ".tex", ".pdf")) else title
+    return FileContent([LoadedText(text=text, title=title, metadata={"pages": list(pages)})])

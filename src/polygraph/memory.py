@@ -6,7 +6,6 @@ import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from functools import cache
 
 
 def trim_heap(*, collect: bool = False) -> None:
@@ -41,7 +40,6 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-@cache
 def _malloc_trim() -> Callable[[int], int] | None:
     if os.name != "posix" or sys.platform == "darwin":
         return None

@@ -1,10 +1,10 @@
-"""Communities of the graph at several levels: hierarchical Leiden over every component.
+"""Hierarchical communities: Leiden over every component of the graph.
 
-Levels: 0 is the coarsest and holds every entity exactly once. A community of level `l + 1` is a part of one
+Level 0 is the coarsest and contains every entity exactly once. A community of level `l + 1` is a part of one
 community of level `l`, its parent; the parts of a parent cover it. A community that is not divided further
-exists at its own level only and is not repeated below. So an entity's communities form a path from level 0
-down to its last one, and "level L" of the hierarchy is, for each entity, the deepest community of its path
-whose level is at most L.
+exists at its own level only and is not repeated below. So the communities of an entity form a path from level 0
+to its last one, and "level L" of the hierarchy is, for each entity, the deepest community of its path whose level
+is at most L.
 """
 
 from array import array
@@ -37,34 +37,33 @@ def communities(
     iterations: int = 1,
     use_lcc: bool = False,
 ) -> Iterator[Community]:
-    """Divide the entities of a graph.
+    """Divide the entities of a graph into communities.
 
     Traag, Waltman and van Eck (2019), https://arxiv.org/abs/1810.08473, by the library `graspologic-native`;
-    communities of `max_size` entities or more are divided again for as long as that is possible. It is a
-    soft limit: a star, for one, has no better division than itself.
+    communities of `max_size` entities or more are divided again as long as that is possible. It is a soft limit: a
+    star, for example, has no better division than itself.
 
-    Three things differ from Microsoft GraphRAG, so that no entity is lost to global questions:
+    Three things differ from Microsoft GraphRAG, so that global questions reach every entity:
 
-    - every component is divided, not the largest alone;
-    - a component smaller than `max_size` is one community as it stands. It is that for Leiden too, nearly
-      always, and so a change elsewhere in the graph does not touch it;
-    - entities without any relation are grouped by the document that mentions them first, in groups of at most
-      `max_size` along the text. One report for each of them would be as long as its source; one for all
-      of them would have no topic, and a document is the nearest thing to one that they share.
+    - every component is divided, not only the largest;
+    - a component smaller than `max_size` is one community. Leiden nearly always finds the same, and so a change
+      elsewhere in the graph does not affect it;
+    - entities without relations are grouped by the document that mentions them first, in groups of at most
+      `max_size` along the text. A report on each would be as long as its source, a report on all would have no topic.
 
     Args:
         graph: vertex `i` is ``entity_ids[i]``.
         entity_ids: ascending, so that the result does not depend on the order of the documents.
-        entity_chunks: ids of the chunks that mention each entity, in order; all are gone through once.
-        max_size: see above; at least 2.
-        seed: of the algorithm's random choices.
+        entity_chunks: ids of the chunks that mention each entity, in order; iterated once.
+        max_size: size from which on a community is divided, at least 2.
+        seed: of the random choices of the algorithm.
         resolution: of modularity; higher gives smaller communities at level 0.
-        randomness: freedom in the refinement step.
-        iterations: how often the whole algorithm runs, each time from the last result.
-        use_lcc: leave out everything but the largest component, as Microsoft GraphRAG does.
+        randomness: of the refinement step.
+        iterations: runs of the whole algorithm, each from the last result.
+        use_lcc: divide only the largest component, as Microsoft GraphRAG does.
 
     Returns:
-        Communities by level, then by their first entity; ids depend on level and members alone. They come one
+        Communities by level, then by their first entity; ids depend on level and members only. They come one
         by one, since the chunks of all of them are several times those of the entities.
 
     Raises:
@@ -100,26 +99,26 @@ def communities(
 
 
 class _Parts:
-    """What the vertices are divided in, as numbers: of objects there would be one for each vertex and level."""
+    """The parts of the division as numbers: there would be one object for each vertex and level."""
 
     def __init__(self) -> None:
         self.level, self.parent = array("i"), array("i")
-        """`parent` is the number of another part, or `_NO_PARENT`."""
+        """Number of the parent of each part, or `_NO_PARENT`."""
         self._vertices, self._ends = array("i"), array("q", [0])
 
     def add(self, level: int, parent: int, vertices: Iterable[int]) -> None:
-        """Add one with its vertices, ascending."""
+        """Add a part with its vertices, ascending."""
         self.level.append(level)
         self.parent.append(parent)
         self._vertices.extend(vertices)
         self._ends.append(len(self._vertices))
 
     def vertices(self, part: int) -> "array[int]":
-        """Vertices of one, ascending."""
+        """Return the vertices of a part, ascending."""
         return self._vertices[self._ends[part] : self._ends[part + 1]]
 
     def in_order(self) -> list[int]:
-        """All of them by level, then by their first vertex; those of one level have none in common."""
+        """Return all parts by level, then by their first vertex; parts of one level are disjoint."""
         return sorted(range(len(self.level)), key=lambda i: (self.level[i], self._vertices[self._ends[i]]))
 
 
@@ -151,8 +150,8 @@ class _Edges(Sequence[tuple[str, str, float]]):
 
 
 def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> _Parts:
-    """Divide the wanted vertices, which are whole components."""
-    # The library numbers vertices as it meets them; edges are ascending, so the input is canonical.
+    """Divide some vertices, which are whole components."""
+    # The library numbers vertices in the order of the edges, which ascend, so the result depends on nothing else.
     parts, edges = _Parts(), _Edges(graph, wanted)
     if not edges:
         return parts
@@ -162,16 +161,16 @@ def _leiden(graph: Graph, wanted: NDArray[np.bool_], **options: Any) -> _Parts:
     entries = hierarchical_leiden(edges, **options)
     trim_heap()
     number: dict[int, int] = {}
-    about: list[tuple[int, int | None]] = []
+    levels: list[tuple[int, int | None]] = []
     part_of, vertices = np.empty(len(entries), dtype=np.int32), np.empty(len(entries), dtype=np.int32)
     for i, entry in enumerate(entries):
-        part = number.setdefault(entry.cluster, len(about))
-        if part == len(about):
-            about.append((entry.level, entry.parent_cluster))
+        part = number.setdefault(entry.cluster, len(levels))
+        if part == len(levels):
+            levels.append((entry.level, entry.parent_cluster))
         part_of[i], vertices[i] = part, int(entry.node)
     order = np.lexsort((vertices, part_of))
     ends = np.cumsum(np.bincount(part_of))
-    for (level, parent), some in zip(about, np.split(vertices[order], ends[:-1]), strict=True):
+    for (level, parent), some in zip(levels, np.split(vertices[order], ends[:-1]), strict=True):
         parts.add(level, _NO_PARENT if parent is None else number[parent], some.tolist())
     return parts
 
@@ -189,7 +188,7 @@ class _Mentions:
     def __init__(self, entity_chunks: Iterable[Iterable[str]]) -> None:
         numbers, found, ends = ChunkNumbers(), array("i"), array("q", [0])
         for chunks in entity_chunks:
-            found.extend(numbers.of(chunks))
+            found.extend([numbers[chunk] for chunk in chunks])
             ends.append(len(found))
         self.chunks, position = numbers.in_order()
         """Ids of all chunks, in the order of documents."""
@@ -219,7 +218,7 @@ def _by_document(vertices: list[int], mentions: _Mentions, max_size: int) -> lis
     found = []
     for group in groups.values():
         along = [vertex for _, vertex in sorted(group)]
-        # Groups of nearly equal size, rather than full ones and a small rest.
+        # Groups of nearly equal size instead of full ones and a small remainder.
         n_groups = -(-len(along) // max_size)
         cuts = [len(along) * i // n_groups for i in range(n_groups + 1)]
         found += [sorted(along[a:b]) for a, b in pairwise(cuts)]
@@ -235,7 +234,7 @@ def _records(parts: _Parts, entity_ids: Sequence[str], mentions: _Mentions) -> I
         yield Community(
             id=ids[i],
             level=level,
-            parent=ids[parts.parent[i]],  # which came before, on the level above
+            parent=ids[parts.parent[i]],  # from the level above, which comes first
             entities=names,
             chunks=tuple(mentions.distinct(vertices)),
         )

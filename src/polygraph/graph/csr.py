@@ -105,30 +105,30 @@ class Graph:
         return np.bincount(self.rows(), weights=self.weights, minlength=self.n).astype(np.float64)
 
     def neighbours(self, vertex: int) -> Vertices:
-        """Neighbours of a vertex, ascending (a view, not a copy)."""
+        """Return the neighbours of a vertex, ascending (a view, not a copy)."""
         return self.indices[self.indptr[vertex] : self.indptr[vertex + 1]]
 
     def weights_of(self, vertex: int) -> Weights:
-        """Weights of the edges of a vertex, in the order of `neighbours` (a view, not a copy)."""
+        """Return the weights of the edges of a vertex, in the order of `neighbours` (a view, not a copy)."""
         return self.weights[self.indptr[vertex] : self.indptr[vertex + 1]]
 
     def rows(self) -> Vertices:
-        """The vertex that each entry of `indices` belongs to, shape ``(2 m,)``."""
+        """Return the vertex of each entry of `indices`, shape ``(2 m,)``."""
         return np.repeat(np.arange(self.n, dtype=np.int32), self.degrees)
 
     def edges(self) -> tuple[Vertices, Vertices, Weights]:
-        """Each edge once, as ``(source, target, weight)`` with ``source < target``, in ascending order."""
+        """Return each edge once, as ``(source, target, weight)`` with ``source < target``, in ascending order."""
         rows = self.rows()
         upper = rows < self.indices
         return rows[upper], self.indices[upper], self.weights[upper]
 
     def components(self) -> Vertices:
-        """Connected component of each vertex, shape ``(n,)``, numbered by their lowest vertex.
+        """Return the connected component of each vertex, shape ``(n,)``, numbered by their lowest vertex.
 
         FastSV (Zhang, Azad and Buluç 2020, arXiv:1910.05971): every vertex points to a lower one of its
         component, pointers are hooked and shortened together; about log n rounds, each linear in the edges.
         """
-        # Not by scipy, which would be a third of an installation for this one function.
+        # SciPy would be a third of an installation for this one function.
         pointer, rows = np.arange(self.n, dtype=np.int32), self.rows()
         while True:
             before = pointer.copy()
@@ -143,9 +143,9 @@ class Graph:
         return labels.astype(np.int32)
 
     def save(self, path: Path) -> None:
-        """Write one file, by a temporary name and a rename, so that no reader sees a part of it.
+        """Write one file under a temporary name and rename it, so that no reader sees a part of it.
 
-        The file holds the three arrays in numpy's own format, one after the other.
+        The file holds the three arrays in the format of numpy, one after the other.
         """
         arrays: tuple[NDArray[Any], ...] = (self.indptr, self.indices, self.weights)
         temporary = path.with_name(f"{path.name}.tmp")
@@ -169,7 +169,7 @@ class Graph:
 
         Args:
             path: the file.
-            mmap: map the arrays instead of reading them; they are then read-only, and shared by processes.
+            mmap: map the arrays instead of reading them; they are then read-only and shared by processes.
 
         Raises:
             FileNotFoundError: if there is no such file.

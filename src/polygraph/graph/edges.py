@@ -1,6 +1,6 @@
-"""Edges of several kinds between entities and passages, each kind a graph of its own.
+"""Edges between entities and passages, with a graph for each kind of edge.
 
-Entities are vertices ``0 .. n_entities - 1`` of every kind; passages follow, where a kind has them.
+Entities are vertices ``0 .. n_entities - 1`` of every graph; passages follow where a graph has them.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ def edge_arrays(edges: Iterable[tuple[int, int, float]]) -> tuple[Vertices, Vert
 
 
 def mention_edges(n_entities: int, n_chunks: int, entities: ArrayLike, chunks: ArrayLike) -> Graph:
-    """Join entities to the passages that mention them: the incidence of both, readable from either side.
+    """Join entities to the passages that mention them.
 
     Args:
         n_entities: number of entities.
@@ -48,9 +48,9 @@ def mention_edges(n_entities: int, n_chunks: int, entities: ArrayLike, chunks: A
 
 
 def overwrite(under: Graph, over: Graph) -> Graph:
-    """Take the edges of two graphs; where both join a pair, only the weight of the second counts.
+    """Return the edges of two graphs; where both join a pair, the weight is that of the second.
 
-    HippoRAG 2's code puts synonym edges over fact edges so.
+    The code of HippoRAG 2 puts synonym edges over fact edges in this way.
 
     >>> under, over = Graph.from_edges(3, [0, 1], [1, 2], [5.0, 5.0]), Graph.from_edges(3, [0], [1], [0.5])
     >>> overwrite(under, over).edges()[2].tolist()
@@ -69,7 +69,7 @@ def overwrite(under: Graph, over: Graph) -> Graph:
 
 
 def with_counts(pairs: Graph, counted: Graph) -> Graph:
-    """The edges of one graph with the weights of another, 1 where that has none: how many edges were parallel.
+    """Return the edges of one graph with the weights of another, 1 where that has no such edge.
 
     >>> pairs, counted = Graph.from_edges(3, [0, 1], [1, 2], [9.0, 9.0]), Graph.from_edges(3, [0], [1], [2.0])
     >>> with_counts(pairs, counted).edges()[2].tolist()
@@ -77,7 +77,7 @@ def with_counts(pairs: Graph, counted: Graph) -> Graph:
     """
     a, b, _ = pairs.edges()
     c, d, counts = counted.edges()
-    keys, known = _keys(a, b, pairs.n), _keys(c, d, pairs.n)  # `known` ascends, as edges do
+    keys, known = _keys(a, b, pairs.n), _keys(c, d, pairs.n)  # both ascend, like edges
     weights = np.ones(len(keys))
     if len(known):
         place = np.minimum(np.searchsorted(known, keys), len(known) - 1)
@@ -92,21 +92,21 @@ def strongest(graph: Graph, k: int) -> Graph:
     >>> strongest(star, 1).n_edges, strongest(Graph.from_edges(3, [0, 0, 1], [1, 2, 2], [3.0, 1.0, 2.0]), 1).n_edges
     (3, 2)
     """
-    # An edge that both ends keep is there twice.
+    # An edge that both ends keep occurs twice.
     return Graph.from_edges(graph.n, *begun(graph, k), parallel="heaviest")
 
 
 def begun(graph: Graph, k: int) -> tuple[Vertices, Vertices, Weights]:
-    """The `k` heaviest edges of each vertex, ties by neighbour: vertices, ascending, their neighbours and weights."""
+    """Return the `k` heaviest edges of each vertex, ties by neighbour: vertices, ascending, neighbours, weights."""
     kept = among_heaviest(graph, k)
     rows = np.repeat(np.arange(graph.n, dtype=np.int32), np.minimum(graph.degrees, k))
     return rows, graph.indices[kept], graph.weights[kept]
 
 
 def among_heaviest(graph: Graph, k: int) -> NDArray[np.bool_]:
-    """Of each entry of `indices` whether it is one of the `k` heaviest edges of its vertex, ties by neighbour."""
+    """Return whether each entry of `indices` is one of the `k` heaviest edges of its vertex, ties by neighbour."""
     kept = np.zeros(len(graph.indices), dtype=np.bool_)
-    # What ranks take would be several times as long as the graph, so they are found for some vertices at a time.
+    # Ranks of all entries would take several times the memory of the graph.
     for first, last in batches(graph.indptr, _ENTRIES):
         begin, end = graph.indptr[first], graph.indptr[last]
         starts, degrees = graph.indptr[first:last] - begin, graph.degrees[first:last]
@@ -118,5 +118,5 @@ def among_heaviest(graph: Graph, k: int) -> NDArray[np.bool_]:
 
 
 def _keys(a: NDArray[np.integer], b: NDArray[np.integer], n: int) -> NDArray[np.int64]:
-    """One number for each pair."""
+    """Return one number for each pair."""
     return a.astype(np.int64) * n + b

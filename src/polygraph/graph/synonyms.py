@@ -1,9 +1,9 @@
-"""Which names are near each other: edges between entities whose name vectors are alike (HippoRAG 2).
+"""Synonym edges: entities whose names have similar vectors (HippoRAG 2).
 
 Comparing every name with every other is quadratic, so only small graphs are compared exactly. In larger ones each name
-is put in the cells of the few sampled names that are nearest to it, and compared within its cells; a few pairs that
-share no cell are missed. Whether a name is a sample is decided by its own hash, so cells change little when names
-come and go, and what was found between names whose cells are the same is taken over without comparing them.
+is assigned to the cells of the few sampled names that are nearest to it and compared within its cells; a few pairs that
+share no cell are missed. The hash of a name decides whether it is a sample, so cells change little when names come and
+go, and edges between names whose cells did not change are reused without comparing them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -28,9 +28,9 @@ _LETTERS = 2
 """Names with no more letters and digits than this have no synonyms (code: 2)."""
 
 _EXACT = 20_000
-"""Up to so many names, all pairs are compared: about 3 s of one core."""
+"""Number of names up to which all pairs are compared: about 3 s of one core."""
 _CELLS = 8
-"""Cells that a name is put in."""
+"""Cells of each name."""
 _ROWS = 128
 """Names that are compared at once."""
 _TILE = 2_048
@@ -38,9 +38,9 @@ _TILE = 2_048
 _PAIRS = 512
 """Pairs whose cosine is computed at once."""
 _HELD = 500_000
-"""Pairs that are taken in before all but the nearest of each name are dropped."""
+"""Pairs that are collected before all but the nearest of each name are dropped."""
 _SLACK = 1e-3
-"""How far a cosine in single precision may be off, and more."""
+"""Bound of the error of a cosine in single precision, with a margin."""
 _DECIMALS = 6
 _GRID = 2_048
 """Steps of a coordinate in the choice of cells: products and sums of so few bits are exact in single precision."""
@@ -49,19 +49,19 @@ _KEYS_FILE, _CELLS_FILE = "names.keys", "names.cells"
 Rows: TypeAlias = NDArray[np.int32]
 Keys: TypeAlias = NDArray[np.uint64]
 Pairs: TypeAlias = tuple[Rows, Rows, NDArray[np.float32]]
-"""Rows of two names, and their cosine: of six places, so that single precision tells it from any other."""
+"""Rows of two names, and their cosine with six decimals, which single precision keeps apart."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Synonyms:
-    """Edges between names, and what it takes to find them again after some names came or went."""
+    """Edges between names, and what is needed to update them when names come or go."""
 
     edges: Graph
-    """Over the rows of the names; the weight is the cosine."""
+    """Vertices are the rows of the names, weights are cosines."""
     keys: Keys
-    """Hash of the id and vector of each name, shape ``(n,)``; 0 for a name that has no synonyms."""
+    """Hash of the id and vector of each name, shape ``(n,)``; 0 for a name that can have no synonyms."""
     cells: Keys
-    """Keys of the samples in whose cells a name is, ascending, shape ``(n, k)``; `k` is 0 if all were compared."""
+    """Keys of the samples whose cells a name is in, ascending, shape ``(n, k)``; `k` is 0 if all were compared."""
 
     def save(self, folder: Path, name: str) -> None:
         """Write the files of the layer, the edges under a name."""
@@ -71,7 +71,7 @@ class Synonyms:
 
     @classmethod
     def load(cls, folder: Path, name: str) -> "Synonyms | None":
-        """Read what `save` wrote; None if it was written before there were keys."""
+        """Read what `save` wrote; None if the files of an earlier version have no keys."""
         if not (folder / _KEYS_FILE).is_file() or not (folder / _CELLS_FILE).is_file():
             return None
         keys = np.fromfile(folder / _KEYS_FILE, dtype=np.uint64)
@@ -90,25 +90,25 @@ def find_synonyms(
     neighbours: int = NEIGHBOURS,
     exact: int = _EXACT,
 ) -> Synonyms:
-    """Join names whose cosine is at least `COSINE`, each with its nearest, ties by row.
+    """Join each name with its nearest names whose cosine is at least `COSINE`, ties by row.
 
-    HippoRAG 2, section 3 and code. A cosine is computed in double precision and rounded, so that it is the same
-    whatever else is compared at the same time, and the result is the same with a former one as without.
+    HippoRAG 2, section 3 and code. A cosine is computed in double precision and rounded, so that it does not depend on
+    what else is compared at the same time, and the result with `former` is the result without it.
 
     Args:
         ids: of the entities, ascending.
         names: of each.
         vectors: unit vectors of the names, shape ``(n, dimension)``, or the file that holds them, as `numpy.save`
             writes it, which is mapped.
-        former: what was found before, among whatever names; only names that are new are then compared with all,
-            and those that may have lost one of their nearest.
-        neighbours: edges that one name may begin.
-        exact: up to so many names, all pairs are compared.
+        former: an earlier result, for any names; then only new names, and names that may have lost one of their
+            nearest, are compared with all.
+        neighbours: edges that one name may add.
+        exact: number of names up to which all pairs are compared.
 
     Returns:
-        A graph over the rows of the names. Cost for `n` names: up to `exact` of them time as ``n ** 2``, beyond as
-        ``n ** 1.5``; with a former one in proportion to the new names, but for the choice of cells. Memory: some
-        dozen bytes for each name, and about 50 for each edge.
+        A graph over the rows of the names. Time for `n` names: ``n ** 2`` up to `exact`, ``n ** 1.5`` beyond; with
+        `former` in proportion to the new names, except for the choice of cells. Memory: some dozen bytes for each
+        name, and about 50 for each edge.
     """
     matrix: Vectors = np.load(vectors, mmap_mode="r") if isinstance(vectors, Path) else vectors
     keys = _keys(ids, names, matrix, neighbours)
@@ -127,17 +127,17 @@ def find_synonyms(
 
 
 class _Nearest:
-    """Pairs of names; those that are among the nearest of neither are dropped from time to time."""
+    """Pairs of names; pairs that are among the nearest of neither name are dropped from time to time."""
 
     def __init__(self, n: int, neighbours: int) -> None:
         self._n, self._neighbours = n, neighbours
         self.least = np.zeros(n, dtype=np.float32)
-        """What a cosine must be to be among the nearest of a name, as far as that is known, shape ``(n,)``."""
+        """Lower bound of the cosines among the nearest of each name, as far as it is known, shape ``(n,)``."""
         self._size = 0
         self._columns: Pairs = _room(_HELD)
 
     def add(self, pairs: Pairs) -> None:
-        """Take in some pairs. A pair may come several times."""
+        """Add some pairs; a pair may be added several times."""
         if self._size + len(pairs[0]) > len(self._columns[0]):
             self._make_room(len(pairs[0]))
         end = self._size + len(pairs[0])
@@ -146,11 +146,11 @@ class _Nearest:
         self._size = end
 
     def graph(self) -> Graph:
-        """The pairs that one of both names begins."""
+        """Return the pairs that are among the nearest of one of their names."""
         return self._joined(*begun(self._graph(), self._neighbours))
 
     def _graph(self) -> Graph:
-        """All pairs, which are then no longer held."""
+        """Return all pairs and drop them."""
         size, (a, b, cosines) = self._size, self._columns
         self._size, self._columns = 0, _room(0)
         return self._joined(a[:size], b[:size], cosines[:size])
@@ -159,7 +159,7 @@ class _Nearest:
         return Graph.from_edges(self._n, a, b, cosines, parallel="heaviest")
 
     def _make_room(self, n: int) -> None:
-        """Hold the nearest of each name only, and have room for so many pairs, or `_HELD`."""
+        """Keep only the nearest of each name, and make room for `n` pairs, at least `_HELD`."""
         names, others, cosines = begun(self._graph(), self._neighbours)
         degrees = np.bincount(names, minlength=self._n)
         having = np.flatnonzero(degrees)
@@ -167,7 +167,7 @@ class _Nearest:
             least = np.minimum.reduceat(cosines, (np.cumsum(degrees) - degrees)[having])
             full = degrees[having] == self._neighbours
             self.least[having[full]] = least[full]
-        # Once only, where both names begin the pair.
+        # A pair that is among the nearest of both names is kept once.
         pairs = self._joined(names, others, cosines).edges()
         del names, others, cosines
         self._columns = _room(len(pairs[0]) + max(n, _HELD))
@@ -195,17 +195,17 @@ def _keys(ids: Iterable[str], names: Iterable[str], matrix: Vectors, neighbours:
 def _kept(
     former: Synonyms | None, keys: Keys, cells: Keys, neighbours: int
 ) -> tuple[Pairs, NDArray[np.bool_]]:
-    """Edges of the former graph that hold as they are, and of each name whether it must be compared again."""
+    """Return the edges that are reused, and whether each name must be compared again."""
     if former is None or former.cells.shape[1] != cells.shape[1] or not len(former.keys) or not len(keys):
         return _room(0), keys != 0
-    # The present row of each former name; -1 for one that is gone or is in other cells now.
+    # The present row of each former name; -1 if it is gone or in other cells.
     order = np.argsort(keys, kind="stable")
     place = order[np.minimum(np.searchsorted(keys, former.keys, sorter=order), len(keys) - 1)]
     same = (keys[place] == former.keys) & (former.keys != 0)
     same &= (cells[place] == former.cells).all(axis=1)
     row = np.where(same, place, -1).astype(np.int32)
-    # A name with fewer edges than it may begin has all that there are. One with as many, of which one is gone, may
-    # begin an edge that was not among the best before.
+    # A name with fewer edges than it may add has all of them. One that had as many and lost one may add an edge that
+    # was not among the best before.
     edges = former.edges
     missed = among_heaviest(edges, neighbours) & (row < 0)[edges.indices]
     lost = np.zeros(len(row), dtype=np.bool_)
@@ -234,7 +234,7 @@ def _within_cells(rows: Rows, again: NDArray[np.bool_], cells: Keys) -> Iterator
 
 
 def _near(some: Rows, others: Rows, matrix: Vectors, least: NDArray[np.float32]) -> Iterator[Pairs]:
-    """Pairs that are near enough, each once, of some names among themselves and with others."""
+    """Yield the similar pairs, each once, of some names among themselves and with others."""
     rows = np.concatenate([some, others])
     for at in range(0, len(some), _TILE):
         mine = some[at : at + _TILE]
@@ -248,12 +248,12 @@ def _near(some: Rows, others: Rows, matrix: Vectors, least: NDArray[np.float32])
 def _near_in(
     mine: Rows, theirs: Rows, near: Vectors, others: Vectors, least: NDArray[np.float32], *, same: bool
 ) -> Iterator[Pairs]:
-    """The same of one tile: pairs of a name with one of others, or, if both are the same, with those behind it."""
+    """Yield the similar pairs of one tile: of two sets of names, or of one set if `same`."""
     for i, j in _candidates(mine, theirs, near, others, least, same=same):
         for begin in range(0, len(i), _PAIRS):
             a, b = i[begin : begin + _PAIRS], j[begin : begin + _PAIRS]
             exact = np.einsum("ij,ij->i", near[a].astype(np.float64), others[b].astype(np.float64))
-            # Cosines of one direction alone can be a little above 1.
+            # Rounding can give cosines a little above 1.
             cosines = np.minimum(np.round(exact, _DECIMALS), 1.0)
             enough = cosines >= COSINE
             yield mine[a[enough]], theirs[b[enough]], cosines[enough].astype(np.float32)
@@ -262,7 +262,7 @@ def _near_in(
 def _candidates(
     mine: Rows, theirs: Rows, near: Vectors, others: Vectors, least: NDArray[np.float32], *, same: bool
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Pairs, by place, that may be near enough to be among the nearest of one."""
+    """Yield the pairs, by position, that may be among the nearest of one of their names."""
     for at in range(0, len(mine), _ROWS):
         first = at if same else 0
         cosines = near[at : at + _ROWS] @ others[first:].T
@@ -276,10 +276,9 @@ def _candidates(
 
 
 def _cells(rows: Rows, keys: Keys, matrix: Vectors) -> Keys:
-    """Keys of the samples that are nearest to each name, ascending; of equally near ones any, by hash.
+    """Return the keys of the samples nearest to each name, ascending; ties by hash.
 
-    Names with one and the same vector so spread over the samples that have it too. With too few samples all
-    names are compared.
+    So names with the same vector spread over the samples that have it too. With too few samples all pairs are compared.
     """
     rate = 1 << max(0, int(np.log2(len(rows) ** 0.5 / 2)))
     samples = rows[keys[rows] % np.uint64(rate) == 0]
@@ -302,7 +301,7 @@ def _on_grid(matrix: Vectors, rows: Rows) -> NDArray[np.float32]:
 
 
 def _mixed(keys: Keys) -> NDArray[np.int64]:
-    """38 bits of each number that look drawn at random (the last steps of MurmurHash 3)."""
+    """Return 38 well mixed bits of each number (the last steps of MurmurHash 3)."""
     mixed = (keys ^ (keys >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     return ((mixed ^ (mixed >> np.uint64(33))) >> np.uint64(26)).astype(np.int64)
 

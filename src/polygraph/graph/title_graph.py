@@ -1,4 +1,4 @@
-"""Names that join passages: titles of documents where other texts say them, and other names that texts share."""
+"""The graph of names that join passages: document titles that occur in other texts, and other shared names."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,11 +23,11 @@ class TitleGraph:
     keys: NDArray[np.uint64]
     """Hash of each name, ascending, shape ``(n_names,)``."""
     titles: Graph
-    """A name, and the passages of the documents that bear it. The edges of one name weigh 1 in all."""
+    """A name and the passages of the documents that have it as their title. The edges of one name sum to 1."""
     links: Graph
-    """A name, and the passages of other documents whose text has it; the name is a title. Weights are 1."""
+    """A name that is a title and the passages of other documents in which it occurs. Weights are 1."""
     shared: Graph
-    """A name that is no title, and the passages whose text has it, two at least. Weights are 1."""
+    """A name that is no title and the passages in which it occurs, at least two. Weights are 1."""
 
     @classmethod
     def of(
@@ -56,7 +56,7 @@ class TitleGraph:
         )
 
     def numbers(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """Numbers of the names with some hashes; -1 for a name that no passage bears or has."""
+        """Return the numbers of names by their hashes; -1 for a name without passages."""
         if not len(self.keys):
             return np.full(len(keys), -1)
         places = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -64,7 +64,7 @@ class TitleGraph:
         return np.where(known, places, -1).astype(np.int64)
 
     def n_passages(self, names: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How many passages bear or have each of some names."""
+        """Return the number of passages that each name titles or occurs in."""
         found = np.zeros(len(names), dtype=np.int64)
         for graph in (self.titles, self.links, self.shared):
             indptr = np.asarray(graph.indptr)
@@ -73,16 +73,16 @@ class TitleGraph:
         return found
 
     def within(self, allowed: NDArray[np.bool_]) -> "TitleGraph":
-        """What is left when only some passages may be seen; a name that joins nothing any more is cut off.
+        """Return the graph of the passages that may be seen; names that join nothing any more lose their edges.
 
         Args:
-            allowed: of each passage whether it may be seen, shape ``(n_chunks,)``.
+            allowed: whether each passage may be seen, shape ``(n_chunks,)``.
         """
         titles, links, shared = (
             _pairs(graph, self.n_chunks) for graph in (self.titles, self.links, self.shared)
         )
         titles, links, shared = (pairs[allowed[pairs[:, 1]]] for pairs in (titles, links, shared))
-        # A title of hidden documents alone is a name like others.
+        # A title of hidden documents only is a name like any other.
         is_title = np.isin(links[:, 0], titles[:, 0])
         shared = np.concatenate([shared, links[~is_title]])
         n_shared = np.bincount(shared[:, 0], minlength=len(self.keys))
@@ -105,6 +105,6 @@ class TitleGraph:
 
 
 def _pairs(graph: Graph, n_chunks: int) -> NDArray[np.int32]:
-    """Edges as pairs of name and passage."""
+    """Return the edges as pairs of name and passage."""
     chunks, names, _ = graph.edges()
     return np.stack([names - np.int32(n_chunks), chunks], axis=1)

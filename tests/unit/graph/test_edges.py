@@ -1,6 +1,5 @@
 """Edges of several kinds, and edges between like names."""
 
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from polygraph.graph.merge.view import GraphView, merge, spread
+from polygraph.graph.merge.view import GraphView, merge
 from polygraph.records import Description, EntityRow, Extraction, RelationRow, Span
 
 ORDER = {f"{d}:{i}": 3 * k + i for k, d in enumerate(["a", "b", "c"]) for i in range(3)}
@@ -85,7 +85,6 @@ def test_many_descriptions_are_thinned_evenly_from_the_first_to_the_last():
     assert [d.text for d in found.descriptions] == ["000", "025", "050", "075", "100"]
     (found,) = merge([rows], names(rows), ORDER, max_descriptions=1).entities
     assert [d.text for d in found.descriptions] == ["000"]
-    assert spread([1, 2], 5) == [1, 2]
     with pytest.raises(ValueError, match="max_descriptions"):
         merge([rows], names(rows), ORDER, max_descriptions=0)
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
 
 import numpy as np
 
@@ -12,8 +11,6 @@ from polygraph.graph.merge.merged_graph import MAX_DESCRIPTIONS, MergedGraph
 from polygraph.graph.merge.rows import RowTables, read_rows
 from polygraph.memory import collector_paused
 from polygraph.records import Entity, Extraction, Relation, Triple
-
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -134,17 +131,3 @@ def view_of(merged: MergedGraph) -> GraphView:
             unplaced=merged.unplaced,
             loops=merged.loops,
         )
-
-
-def spread(items: Sequence[T], most: int) -> list[T]:
-    """Keep at most so many items, evenly over the sequence, its ends included.
-
-    >>> spread("abcdefghi", 3)
-    ['a', 'e', 'i']
-    """
-    n = len(items)
-    if n <= most:
-        return list(items)
-    if most == 1:
-        return [items[0]]
-    return [items[i * (n - 1) // (most - 1)] for i in range(most)]

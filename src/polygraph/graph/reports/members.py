@@ -8,13 +8,12 @@ from typing import Protocol, TypeAlias
 import numpy as np
 
 from polygraph.arrays import Array, batches, group_order, members, offsets
+from polygraph.graph.edges import edge_arrays
 from polygraph.memory import trim_heap
 from polygraph.records import Community, CountedCommunity, Entity, Relation
 
 Descriptions: TypeAlias = Iterable[Sequence[str]]
 """Each as text and chunk id."""
-
-_EDGE = np.dtype([("source", np.int32), ("target", np.int32), ("weight", np.float64)])
 
 
 class GraphRows(Protocol):
@@ -89,10 +88,9 @@ class Members:
             )
             if community.parent:
                 self._parts[community.parent].append(community.id)
-        edges = np.fromiter(graph.edges(), dtype=_EDGE)
-        self.sources, self.targets, self.weights = (np.ascontiguousarray(edges[c]) for c in _EDGE.names or ())
+        self.sources, self.targets, self.weights = edge_arrays(graph.edges())
         """Source rows, target rows and weights of all relations, by row."""
-        del row, edges
+        del row
         self._source_offsets, self._by_source = group_order(self.sources, len(self.ids))
         self.strength: Array = np.zeros(len(self.ids))
         """Sum of the weights of each entity's relations, by row."""

@@ -3,10 +3,9 @@
 import tempfile
 import weakref
 from array import array
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, compress, count
+from itertools import chain, compress
 from math import isnan
 from pathlib import Path
 from typing import TypeAlias
@@ -14,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from polygraph.arrays import BATCH, Array, members, offsets, text_hash
-from polygraph.graph.chunk_numbers import chunk_key
+from polygraph.graph.chunk_numbers import ChunkNumbers
 from polygraph.graph.reports.members import Descriptions, GraphRows
 from polygraph.graph.reports.sentence_quality import (
     LEGAL_NOTICE,
@@ -136,7 +135,7 @@ class _Descriptions:
 
 
 def _read_descriptions(graph: GraphRows) -> _Descriptions:
-    numbers: dict[str, int] = defaultdict(count().__next__)
+    numbers = ChunkNumbers()
     names: list[str] = []
     mentions, n_mentions = array("i"), array("i")
     hashes, chunks, counts = array("q"), array("i"), array("i")
@@ -155,9 +154,7 @@ def _read_descriptions(graph: GraphRows) -> _Descriptions:
         add(descriptions)
     for descriptions in graph.relation_descriptions():
         add(descriptions)
-    chunk_ids = sorted(numbers, key=lambda chunk: (chunk_key(chunk), chunk))
-    position = np.empty(len(chunk_ids), dtype=np.int32)
-    position[[numbers[chunk] for chunk in chunk_ids]] = np.arange(len(chunk_ids))
+    chunk_ids, position = numbers.in_order()
     return _Descriptions(
         names,
         chunk_ids,

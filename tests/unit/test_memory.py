@@ -1,0 +1,53 @@
+"""Returning freed memory to the system."""
+
+import gc
+from pathlib import Path
+
+import pytest
+
+from polygraph import memory
+from polygraph.memory import collector_paused, trim_heap
+
+
+def resident_mb():
+    status = Path("/proc/self/status")
+    if not status.is_file():
+        pytest.skip("the system does not tell")
+    return next(
+        int(line.split()[1]) / 1024
+        for line in status.read_text(encoding="ascii").splitlines()
+        if line.startswith("VmRSS")
+    )
+
+
+def test_free_memory_between_small_records_in_use_is_returned():
+    trim_heap(collect=True)
+    before = resident_mb()
+    pieces = [bytes(100_000) for _ in range(500)]
+    kept = pieces[::20]
+    del pieces
+    trim_heap(collect=True)
+    assert resident_mb() - before < 25
+    assert len(kept) == 25
+
+
+def test_nothing_happens_where_the_allocator_cannot_be_asked(monkeypatch):
+    def missing(_):
+        raise AssertionError
+
+    monkeypatch.setattr(memory.ctypes, "CDLL", missing)
+    monkeypatch.setattr(memory.sys, "platform", "darwin")
+    trim_heap(collect=True)
+
+
+def test_the_collector_runs_again_after_an_error_if_it_ran_before():
+    def fail():
+        with collector_paused():
+            assert not gc.isenabled()
+            raise KeyError
+
+    for enabled in (False, True):
+        (gc.enable if enabled else gc.disable)()
+        with pytest.raises(KeyError):
+            fail()
+        assert gc.isenabled() is enabled

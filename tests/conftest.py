@@ -119,7 +119,7 @@ def call(
         capsys.readouterr()
         monkeypatch.setattr(sys, "argv", ["polygraph", *map(str, args)])
         monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
-        monkeypatch.setattr(cli, "_debug", False)
+        monkeypatch.setattr(cli, "shows_tracebacks", False)
         code = 0
         try:
             cli.main()

@@ -34,7 +34,8 @@ for part in (indexing, asking, looking, reproducing):
 for part in (studying, by_hand, converting):
     evaluating.app.add_typer(part.app)
 app.add_typer(evaluating.app)
-_debug = False
+shows_tracebacks = False
+"""Set by ``--debug``."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C."""
 
@@ -53,8 +54,8 @@ def _common(
         typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version),
     ] = False,
 ) -> None:
-    global _debug  # noqa: PLW0603 - read once, by `main`
-    _debug = debug
+    global shows_tracebacks  # noqa: PLW0603 - read once, by `main`
+    shows_tracebacks = debug
 
 
 def main() -> None:
@@ -66,7 +67,7 @@ def main() -> None:
         if code == INTERRUPTED:
             raise KeyboardInterrupt
     except PolygraphError as error:
-        if _debug:
+        if shows_tracebacks:
             raise
         _say(str(error))
         sys.exit(error.exit_code)
@@ -81,7 +82,7 @@ def main() -> None:
         if hasattr(error, "show") and hasattr(error, "exit_code"):  # wrong usage, whichever Click is in use
             error.show()
             sys.exit(error.exit_code)
-        if _debug:
+        if shows_tracebacks:
             raise
         lacking = _lacking(error)
         if lacking:

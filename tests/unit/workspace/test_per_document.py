@@ -45,9 +45,14 @@ def place(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def small(place):
-    with Index.open(place / "i", settings=SETTINGS) as index:
-        yield PerDocument(index, place / "corpus.jsonl")
+def index(place):
+    with Index.open(place / "i", settings=SETTINGS) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def small(index, place):
+    return PerDocument(index, place / "corpus.jsonl")
 
 
 def test_every_question_is_asked_of_its_own_document(small, place, tmp_path):
@@ -136,14 +141,14 @@ def test_what_a_question_is_about_must_be_clear_and_there(small):
         small.evaluate_retrieval([Question(id="q", question="Who?", evidence=("novel/0?",))], METHODS)
 
 
-def test_a_corpus_must_be_lines_of_documents(small, tmp_path):
+def test_a_corpus_must_be_lines_of_documents(index, tmp_path):
     bad = tmp_path / "c.jsonl"
     bad.write_text('{"id": "a"}\n')
     with pytest.raises(BadInput, match="line 1"):
-        PerDocument(small._index, bad)
+        PerDocument(index, bad)
     bad.write_text("")
     with pytest.raises(BadInput, match="no documents"):
-        PerDocument(small._index, bad)
+        PerDocument(index, bad)
 
 
 def test_the_commands_need_no_index_beforehand(call, place, tmp_path):

@@ -1,4 +1,4 @@
-"""With what an index is built: what is set, what is in use, and what it was built with before."""
+"""The settings that an index is built with: from those given, the models in use, and the earlier manifest."""
 
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -15,7 +15,7 @@ from polygraph.prompts import prompt
 from polygraph.store.manifest import Manifest
 
 Extractor: TypeAlias = Literal["nlp", "fast", "llm"]
-"""How a graph is extracted: by a parser, as noun phrases that stand together, or by a chat model."""
+"""How a graph is extracted: with a parser, as co-occurring noun phrases, or by a chat model."""
 
 
 def choose_manifest(
@@ -27,27 +27,30 @@ def choose_manifest(
     *,
     adding: bool = False,
 ) -> Manifest:
-    """What to build with: settings given outright, else what the index was built with, else defaults.
+    """Return the manifest to build with.
+
+    A setting that was given explicitly has precedence over the one that the index was built with, and that one over
+    the default.
 
     Args:
         folder: of the index, for messages.
-        before: of the index as it is.
-        settings: those given outright, and defaults.
+        before: the earlier manifest; None for a new index.
+        settings: explicit settings and defaults.
         models: in use.
-        extractor: given outright.
-        adding: whether documents are read; an imported graph gets an extractor for them only then.
+        extractor: if one was named explicitly.
+        adding: whether documents are read; an imported graph gets an extractor only for them.
 
     Raises:
         BadInput: if a chat model is needed and none is configured, or the extractor cannot read beside an
             imported graph.
-        IndexMismatch: if the graph would be read in another way than before, and nobody asked for that.
+        IndexMismatch: if the graph would be extracted differently than before without an explicit request.
     """
 
     def pick(name: str) -> Any:
-        given = name in settings.model_fields_set
-        return getattr(settings, name) if before is None or given else getattr(before, name)
+        explicit = name in settings.model_fields_set
+        return getattr(settings, name) if before is None or explicit else getattr(before, name)
 
-    identity, values = _reader(folder, before, settings, models, extractor, adding)
+    identity, values = _extractor(folder, before, settings, models, extractor, adding)
     if before and before.imported:
         identity = f"{before.imported}+{identity}" if identity else before.imported
     return Manifest(
@@ -60,12 +63,12 @@ def choose_manifest(
         name_dimension=models.name_embedder.dimension,
         extractor=identity,
         extractor_settings=values,
-        reports=_writer_of_reports(models.chat) if models.chat else "extractive",
+        reports=_report_writer(models.chat) if models.chat else "extractive",
         community_size=pick("community_size"),
     )
 
 
-def _reader(
+def _extractor(
     folder: Path,
     before: Manifest | None,
     settings: Settings,
@@ -73,12 +76,12 @@ def _reader(
     extractor: Extractor | None,
     adding: bool,
 ) -> tuple[str, dict[str, Any]]:
-    """What reads windows, as the manifest names it, and its settings; ("", {}) if nobody reads anything."""
-    outright = extractor or (settings.extractor if settings.extractor != "auto" else None)
+    """Return identity and settings of the extractor for the manifest; ("", {}) if nothing is extracted."""
+    explicit = extractor or (settings.extractor if settings.extractor != "auto" else None)
     former = before.reader if before else ""
     if before and before.imported and not former and not adding:
         return "", {}
-    kind = outright or (former.split(":")[0] if former else "llm" if models.chat else "nlp")
+    kind = explicit or (former.split(":")[0] if former else "llm" if models.chat else "nlp")
     if kind == "llm":
         if models.chat is None:
             raise BadInput(
@@ -91,7 +94,7 @@ def _reader(
             gleaning=settings.gleaning,
             max_gleanings=settings.max_gleanings,
         )
-        if former.startswith("llm:") and former != identity and not outright:
+        if former.startswith("llm:") and former != identity and not explicit:
             raise IndexMismatch(
                 f"the graph of {folder} was extracted by {former}, and the settings now say "
                 f"{identity}. Use the former, or read every document again with: --extractor llm"
@@ -113,11 +116,11 @@ def _reader(
 
 
 def require_same_embedders(folder: Path, before: Manifest | None, models: Models) -> Manifest:
-    """The manifest of an index that is to be changed with the embedders that it was built with.
+    """Return the manifest, after checking that the embedders in use are those that the index was built with.
 
     Raises:
         BadInput: if nothing was built yet.
-        IndexMismatch: if other embedders are in use, whose vectors would stand among those of the index.
+        IndexMismatch: if other embedders are in use; their vectors cannot be mixed with those of the index.
     """
     if before is None:
         raise BadInput(f"the index at {folder} is empty. Fill it with: polygraph index PATH --index {folder}")
@@ -132,7 +135,7 @@ def require_same_embedders(folder: Path, before: Manifest | None, models: Models
 
 
 def with_report_writer(folder: Path, before: Manifest, models: Models) -> Manifest:
-    """The manifest with the chat model in use as the writer of reports, if a model is to write them.
+    """Return the manifest with the chat model in use as the writer of reports, if a model writes them.
 
     Raises:
         BadInput: if a model is needed and none is configured.
@@ -145,8 +148,8 @@ def with_report_writer(folder: Path, before: Manifest, models: Models) -> Manife
         )
     if models.chat is None or before.reports.startswith("extractive"):
         return before
-    return replace(before, reports=_writer_of_reports(models.chat))
+    return replace(before, reports=_report_writer(models.chat))
 
 
-def _writer_of_reports(model: ChatModel) -> str:
+def _report_writer(model: ChatModel) -> str:
     return f"{model.name}:{prompt('report').hash[:8]}"

@@ -1,8 +1,7 @@
 """The finished layers of an index as one consistent state: what retrieval methods read."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from fnmatch import fnmatchcase
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Literal
@@ -10,17 +9,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.errors import BadInput, IndexMismatch, IndexUnreadable
+from polygraph.errors import IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.models.protocols import Vectors
-from polygraph.records import Chunk, Community, Entity, Json, Relation, Report, Triple
+from polygraph.records import Chunk, Community, Entity, Relation, Report, Triple
 from polygraph.store.atomic_files import damage
+from polygraph.store.document_filter import DocumentFilter
 from polygraph.store.generations import open_finished
 from polygraph.store.layers import GRAPH_FILE, folder_of, up_to_date
 from polygraph.store.lexical import LexicalIndex
-from polygraph.store.protocol import Store
+from polygraph.store.protocol import StoreReader
 from polygraph.store.vectors import Hit, VectorIndex, top
 
 
@@ -51,10 +51,10 @@ class Snapshot:
     """
 
     def __init__(
-        self, folder: Path, scope: Mapping[str, str] | None = None, store: Store | None = None
+        self, folder: Path, scope: Mapping[str, str] | None = None, store: StoreReader | None = None
     ) -> None:
         self.folder = folder
-        self.store = store or open_finished(folder)
+        self.store: StoreReader = store or open_finished(folder)
         manifest = self.store.manifest()
         if manifest is None:
             raise IndexUnreadable(
@@ -62,7 +62,7 @@ class Snapshot:
             )
         self.manifest = manifest
         self.versions = up_to_date(self.store, manifest)
-        self.scope = dict(scope or {})
+        self._filter = DocumentFilter(self.store, scope or {})
 
     @property
     def layers(self) -> frozenset[str]:
@@ -85,8 +85,9 @@ class Snapshot:
         """
         scoped = Snapshot.__new__(Snapshot)
         scoped.folder, scoped.store, scoped.manifest = self.folder, self.store, self.manifest
-        scoped.versions, scoped.scope = self.versions, {**self.scope, **scope}
-        _ = scoped.allowed  # so that a wrong field is reported here
+        scoped.versions = self.versions
+        scoped._filter = DocumentFilter(self.store, {**self.scope, **scope})
+        _ = scoped.documents_allowed  # so that an unknown field is reported here
         return scoped
 
     def check_embedder(self, name: str, dimension: int) -> None:
@@ -115,39 +116,21 @@ class Snapshot:
                 f"polygraph index --index {self.folder}"
             )
 
-    # --- scope --------------------------------------------------------------------------------------
+    # --- filter -------------------------------------------------------------------------------------
 
-    @cached_property
+    @property
+    def scope(self) -> dict[str, str]:
+        """The conditions of the filter; empty without one."""
+        return self._filter.scope
+
+    @property
     def documents_allowed(self) -> frozenset[str] | None:
         """Ids of the documents within the filter; None without a filter."""
-        if not self.scope:
-            return None
-        known: set[str] = {"id", "title"}
-        allowed = []
-        for document, title, metadata in self.store.documents.headers():
-            known |= metadata.keys()
-            fields: dict[str, Json] = {**metadata, "id": document, "title": title}
-            if all(_matches(fields.get(key), value) for key, value in self.scope.items()):
-                allowed.append(document)
-        unknown = sorted(set(self.scope) - known)
-        if unknown:
-            raise BadInput(
-                f"no document has the field {unknown[0]!r}. Fields are: {', '.join(sorted(known))}"
-            )
-        return frozenset(allowed)
-
-    @cached_property
-    def allowed(self) -> NDArray[np.bool_] | None:
-        """Chunks within the filter, shape ``(n_chunks,)``; None without a filter."""
-        documents = self.documents_allowed
-        if documents is None:
-            return None
-        return np.fromiter((d in documents for d in self.store.documents.chunk_documents()), dtype=np.bool_)
+        return self._filter.documents
 
     def permits(self, chunks: Iterable[str]) -> bool:
         """Tell whether all of some chunks (ids) are within the filter."""
-        documents = self.documents_allowed
-        return documents is None or all(c.rpartition(":")[0] in documents for c in chunks)
+        return self._filter.permits(chunks)
 
     # --- chunks -------------------------------------------------------------------------------------
 
@@ -182,16 +165,16 @@ class Snapshot:
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Return the `k` best chunks by BM25."""
-        return self._lexical.search(question, k, self.allowed)
+        return self._lexical.search(question, k, self._filter.chunks)
 
     def search_chunks(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best chunks by cosine with a unit vector of shape ``(dimension,)``."""
-        return self._vectors("chunk_vectors").search(vector, k, self.allowed)
+        return self._vectors("chunk_vectors").search(vector, k, self._filter.chunks)
 
     def chunk_scores(self, vector: Vectors) -> NDArray[np.float32]:
         """Return the cosine of every chunk with a unit vector, shape ``(n_chunks,)``; ``-inf`` outside the filter."""
         scores = np.round(self._vectors("chunk_vectors").scores(vector), 6)
-        return scores if self.allowed is None else np.where(self.allowed, scores, -np.inf).astype(np.float32)
+        return _within(scores, self._filter.chunks)
 
     def chunk_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
         """Return the cosine of some chunks with a unit vector, in the order asked for."""
@@ -239,13 +222,13 @@ class Snapshot:
 
     def _edges_within(self, layer: str) -> Graph:
         whole = Graph.load(self._folder(layer) / GRAPH_FILE)
-        chunks = self.allowed
+        chunks = self._filter.chunks
         if chunks is None:
             return whole
         if layer in ("graph", "facts"):
             table: Literal["relations", "triples"] = "relations" if layer == "graph" else "triples"
             rows = [
-                (source, target, weight * sum(self.permits([c]) for c in ids) / len(ids))
+                (source, target, weight * self._filter.count(ids) / len(ids))
                 for source, target, weight, ids in self.store.graph.edges_with_chunks(table)
             ]
             kept = [row for row in rows if row[2] > 0]
@@ -254,7 +237,7 @@ class Snapshot:
         if layer == "mentions":
             inside = chunks[b - self.n_entities]
             return mention_edges(self.n_entities, len(chunks), a[inside], b[inside] - self.n_entities)
-        if (entities := self._entities_allowed) is not None:
+        if (entities := self._filter.entities) is not None:
             inside = entities[a] & entities[b]
             a, b, weights = a[inside], b[inside], weights[inside]
         return Graph.from_edges(whole.n, a, b, weights)
@@ -263,29 +246,28 @@ class Snapshot:
     def names(self) -> TitleGraph:
         """Names that chunks within the filter share, and these chunks."""
         whole = TitleGraph.load(self._folder("names"), self.n_chunks)
-        return whole if self.allowed is None else whole.within(self.allowed)
+        return whole if self._filter.chunks is None else whole.within(self._filter.chunks)
 
     def search_entities(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of name and descriptions with a unit vector."""
-        return self._vectors("entity_vectors").search(vector, k, self._entities_allowed)
+        return self._vectors("entity_vectors").search(vector, k, self._filter.entities)
 
     def search_names(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of their names."""
-        return self._vectors("name_vectors").search(vector, k, self._entities_allowed)
+        return self._vectors("name_vectors").search(vector, k, self._filter.entities)
 
     def search_descriptions(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best entities by the cosine of their descriptions without the name."""
-        return self._vectors("description_vectors").search(vector, k, self._entities_allowed)
+        return self._vectors("description_vectors").search(vector, k, self._filter.entities)
 
     def search_relations(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best relations by the cosine of keywords, ends and description."""
-        return self._vectors("relation_vectors").search(vector, k, self._relations_allowed)
+        return self._vectors("relation_vectors").search(vector, k, self._filter.relations)
 
     def fact_scores(self, vector: Vectors) -> NDArray[np.float32]:
         """Return the cosine of every triple with a unit vector, shape ``(n_triples,)``; ``-inf`` outside the filter."""
         scores = np.round(self._vectors("fact_vectors").scores(vector), 6)
-        allowed = self._triples_allowed
-        return scores if allowed is None else np.where(allowed, scores, -np.inf).astype(np.float32)
+        return _within(scores, self._filter.triples)
 
     def search_facts(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best triples by the cosine of subject, predicate and object."""
@@ -294,9 +276,9 @@ class Snapshot:
     def search_predicates(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
         """Return the `k` best predicates with their cosine; those used only outside the filter are left out."""
         scores = self._vectors("predicate_vectors").scores(vector)
-        hits = top(scores, k if self.allowed is None else len(scores))
+        hits = top(scores, k if self._filter.chunks is None else len(scores))
         found = [(self._predicates[hit.n], hit.score) for hit in hits]
-        if self.allowed is not None:
+        if self._filter.chunks is not None:
             found = [(p, s) for p, s in found if self.triples(self.store.graph.triples_with([p]))][:k]
         return found
 
@@ -308,7 +290,7 @@ class Snapshot:
 
     def entities(self, ns: Sequence[int]) -> list[Entity]:
         """Return entities by row, reduced to what the filter permits."""
-        return [self._reduce_entity(e) for e in self.store.graph.entities_by_row(ns)]
+        return [self._filter.reduce_entity(e) for e in self.store.graph.entities_by_row(ns)]
 
     def relations_at(self, entities: Sequence[int]) -> list[Neighbour]:
         """Return the relations of some entities, by row."""
@@ -319,18 +301,16 @@ class Snapshot:
         found = dict(zip(ns, self.store.graph.relations_by_row(ns), strict=True))
         if self.documents_allowed is None:
             return found
-        reduced = {n: self._reduce_relation(r) for n, r in found.items()}
-        return {n: r for n, r in reduced.items() if r.chunks}
+        reduced = {n: self._filter.reduce_relation(r) for n, r in found.items()}
+        return {n: r for n, r in reduced.items() if r is not None}
 
     def triples(self, ns: Sequence[int]) -> dict[int, Triple]:
         """Return triples by row, with the chunks that the filter permits; those without one are left out."""
         found = dict(zip(ns, self.store.graph.triples_by_row(ns), strict=True))
         if self.documents_allowed is None:
             return found
-        reduced = {
-            n: replace(t, chunks=tuple(c for c in t.chunks if self.permits([c]))) for n, t in found.items()
-        }
-        return {n: t for n, t in reduced.items() if t.chunks}
+        reduced = {n: self._filter.reduce_triple(t) for n, t in found.items()}
+        return {n: t for n, t in reduced.items() if t is not None}
 
     def triples_at(
         self, entities: Sequence[int], *, ends: Sequence[str] = ("source", "target")
@@ -367,7 +347,7 @@ class Snapshot:
 
     def search_reports(self, vector: Vectors, k: int) -> list[tuple[Report, float]]:
         """Return the `k` best reports with their cosine to a unit vector (name embedder); ties by level, then id."""
-        hits = self._vectors("report_vectors").search(vector, k, self._permitted_reports)
+        hits = self._vectors("report_vectors").search(vector, k, self._filter.reports)
         found = self.store.reports.get([self._reported[hit.n] for hit in hits])
         return [(report, hit.score) for report, hit in zip(found, hits, strict=True)]
 
@@ -401,13 +381,6 @@ class Snapshot:
         return self.store.reports.reported_communities()
 
     @cached_property
-    def _permitted_reports(self) -> NDArray[np.bool_] | None:
-        """Which reports the filter permits; None without a filter."""
-        if self.documents_allowed is None:
-            return None
-        return np.fromiter((self.permits(r.chunks) for r in self.store.reports.all()), dtype=np.bool_)
-
-    @cached_property
     def _predicates(self) -> list[str]:
         return self.store.graph.predicates()
 
@@ -415,49 +388,7 @@ class Snapshot:
     def _predicate_rows(self) -> dict[str, int]:
         return {predicate: n for n, predicate in enumerate(self._predicates)}
 
-    @cached_property
-    def _entities_allowed(self) -> NDArray[np.bool_] | None:
-        return self._where_chunks(e.chunks for e in self.store.graph.all_entities())
 
-    @cached_property
-    def _relations_allowed(self) -> NDArray[np.bool_] | None:
-        return self._where_chunks(r.chunks for r in self.store.graph.all_relations())
-
-    @cached_property
-    def _triples_allowed(self) -> NDArray[np.bool_] | None:
-        return self._where_chunks(t.chunks for t in self.store.graph.all_triples())
-
-    def _where_chunks(self, rows: Iterable[Sequence[str]]) -> NDArray[np.bool_] | None:
-        """Tell which rows have a chunk within the filter; None without a filter."""
-        if self.documents_allowed is None:
-            return None
-        return np.fromiter((any(self.permits([c]) for c in chunks) for chunks in rows), dtype=np.bool_)
-
-    def _reduce_entity(self, e: Entity) -> Entity:
-        if self.documents_allowed is None:
-            return e
-        return replace(
-            e,
-            descriptions=tuple(d for d in e.descriptions if self.permits([d.chunk])),
-            chunks=tuple(c for c in e.chunks if self.permits([c])),
-        )
-
-    def _reduce_relation(self, r: Relation) -> Relation:
-        chunks = tuple(c for c in r.chunks if self.permits([c]))
-        whole = len(chunks) == len(r.chunks)
-        return replace(
-            r,
-            descriptions=tuple(d for d in r.descriptions if self.permits([d.chunk])),
-            chunks=chunks,
-            # Predicates and keywords do not say which chunk they come from.
-            predicates=r.predicates if whole else (),
-            keywords=r.keywords if whole else (),
-        )
-
-
-def _matches(value: Json, pattern: str) -> bool:
-    if isinstance(value, list):
-        return any(_matches(item, pattern) for item in value)
-    if value is None:
-        return False
-    return fnmatchcase(str(value).casefold(), pattern.casefold())
+def _within(scores: NDArray[np.float32], permitted: NDArray[np.bool_] | None) -> NDArray[np.float32]:
+    """Set the scores of rows that are not permitted to ``-inf``."""
+    return scores if permitted is None else np.where(permitted, scores, -np.inf).astype(np.float32)

@@ -13,7 +13,7 @@ def private_imports(path):
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("polygraph"):
             for alias in node.names:
-                if alias.name.startswith("_") or "._" in node.module:
+                if alias.name.startswith("_") and not alias.name.startswith("__"):
                     yield f"{node.module}.{alias.name}"
 
 

@@ -14,8 +14,8 @@ from polygraph.models.protocols import ChatRequest, Message
 from polygraph.models.providers.openai import (
     OpenAIChat,
     OpenAIEmbedder,
-    _is_strict,
-    _retry_after,
+    is_strict_schema,
+    parse_retry_after,
     served_models,
 )
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
@@ -229,17 +229,17 @@ def test_a_reply_of_thought_alone_is_not_tried_again() -> None:
 
 
 def test_the_time_to_wait_is_read_in_all_its_forms() -> None:
-    assert _retry_after({"retry-after": "2.5"}) == 2.5
-    assert _retry_after({"retry-after-ms": "1500", "retry-after": "9"}) == 1.5
-    assert _retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
-    assert _retry_after({"retry-after": "soon"}) is None
-    assert _retry_after({}) is None
+    assert parse_retry_after({"retry-after": "2.5"}) == 2.5
+    assert parse_retry_after({"retry-after-ms": "1500", "retry-after": "9"}) == 1.5
+    assert parse_retry_after({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}) == 0.0
+    assert parse_retry_after({"retry-after": "soon"}) is None
+    assert parse_retry_after({}) is None
 
 
 def test_only_closed_schemas_are_called_strict() -> None:
-    assert _is_strict(SCHEMA)
-    assert not _is_strict(SCHEMA | {"required": []})
-    assert not _is_strict({"type": "array", "items": {"type": "object", "properties": {}}})
+    assert is_strict_schema(SCHEMA)
+    assert not is_strict_schema(SCHEMA | {"required": []})
+    assert not is_strict_schema({"type": "array", "items": {"type": "object", "properties": {}}})
 
 
 # --- embeddings -----------------------------------------------------------------------------------

@@ -154,11 +154,11 @@ class _Endpoint:
         status = int(error.status_code)
         code = str(getattr(error, "code", "") or "")
         if status == 429 and "insufficient_quota" not in f"{code} {text}":
-            wait = _retry_after(error.response.headers)
+            wait = parse_retry_after(error.response.headers)
             named = limit_in_message(text)
             return TransportError(f"429: {text}", kind="rate_limit", retry_after_s=wait, limit_kind=named)
         if status in {408, 409, 425} or (status >= 500 and status != 501):
-            wait = _retry_after(error.response.headers)
+            wait = parse_retry_after(error.response.headers)
             return TransportError(f"{status}: {text}", kind="server", retry_after_s=wait)
         if is_rejected(status, f"{code} {text}"):
             message = f"the endpoint rejects this request ({status}: {text})"
@@ -557,25 +557,25 @@ def _response_format(schema: Mapping[str, Any], structured: str) -> dict[str, An
         return {"type": "json_object"}
     title = re.sub(r"[^A-Za-z0-9_-]", "_", str(schema.get("title", "reply")))[:64] or "reply"
     described: dict[str, Any] = {"name": title, "schema": dict(schema)}
-    if _is_strict(schema):
+    if is_strict_schema(schema):
         described["strict"] = True
     return {"type": "json_schema", "json_schema": described}
 
 
-def _is_strict(schema: object) -> bool:
+def is_strict_schema(schema: object) -> bool:
     """Tell whether OpenAI accepts a schema in strict mode: closed objects whose properties are all required."""
     if isinstance(schema, Mapping):
         if schema.get("type") == "object":
             names = set(schema.get("properties", {}))
             if schema.get("additionalProperties") is not False or set(schema.get("required", ())) != names:
                 return False
-        return all(_is_strict(value) for value in schema.values())
+        return all(is_strict_schema(value) for value in schema.values())
     if isinstance(schema, list | tuple):
-        return all(_is_strict(value) for value in schema)
+        return all(is_strict_schema(value) for value in schema)
     return True
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def parse_retry_after(headers: Mapping[str, str]) -> float | None:
     """Return the seconds to wait, given as milliseconds, seconds or a date."""
     try:
         if "retry-after-ms" in headers:

@@ -110,7 +110,7 @@ def shortened(lines: list[Text]) -> list[Text]:
         parts[-1].append(line)
     kept = parts[0]
     for part in parts[1:]:
-        if "what to type next" in part[0].plain:
+        if "next steps" in part[0].plain:
             break
         kept = kept + part[:MOST_LINES] + ([Text("    …", style="dim")] if len(part) > MOST_LINES else [])
     return kept

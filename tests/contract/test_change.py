@@ -481,7 +481,7 @@ def test_the_commands_refresh_retry_and_forget(papers, tmp_path, call):
         assert json.loads(ended.out)["forgotten"]
         assert traces(index, ["never forgave"]) == []
         again = call("remove", "--index", index, "--forget", env=env)
-        assert "no file of the index holds any trace of what was removed" in again.out
+        assert "no file of the index contains a trace of the removed documents" in again.out
         ended = call("refresh", "--index", index, "--json", env=env)
         assert ended.code == 0, ended.err
         assert server.calls > n

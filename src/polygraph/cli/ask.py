@@ -1,4 +1,4 @@
-"""The commands that put a question to an index."""
+"""The commands that ask an index a question."""
 
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
@@ -35,7 +35,7 @@ def ask(
     method: MethodOption = None,
     where: WhereOption = None,
     max_tokens: TokensOption = None,
-    stream: Annotated[bool, typer.Option("--stream", help="Print the answer as it is written.")] = False,
+    stream: Annotated[bool, typer.Option("--stream", help="Print the answer while it is written.")] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
@@ -67,13 +67,13 @@ def chat(
     max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
 ) -> None:
-    """Ask question after question; each may refer to those before. An empty line ends it."""
+    """Ask questions that may refer to earlier ones; an empty line ends the chat."""
     from polygraph.cli.render import answer as show
     from polygraph.retrieve import method as find_method
 
     history: list[tuple[str, str]] = []
     with open_index(index, **caps(max_cost, max_spend_tokens, None, offline)) as opened:
-        # What is wrong with index, method or filter is reported before the first question.
+        # Errors in index, method or filter are reported before the first question.
         scope = metadata_of(where)
         find_method(method or opened.settings.method)
         opened.snapshot(scope)
@@ -99,7 +99,7 @@ def compare(
     question: Annotated[str, typer.Argument(help="What you want to know.")],
     index: IndexOption = None,
     methods: Annotated[
-        str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to set side by side.")
+        str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to compare.")
     ] = "naive,bm25,hybrid,graphrag-local,graphrag-global",
     where: WhereOption = None,
     max_tokens: TokensOption = None,
@@ -134,7 +134,7 @@ def explain(
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show why a method finds what it finds: seeds, scores, and what the budget cut."""
+    """Show why a method finds its evidence: seeds, scores, and what was truncated to fit the token budget."""
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show

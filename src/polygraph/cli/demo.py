@@ -1,4 +1,4 @@
-"""The tour: index, three questions with three methods, and what to type next."""
+"""The demo: an index, three questions with three methods, and suggested next commands."""
 
 import shlex
 import time
@@ -19,11 +19,11 @@ SAMPLE_QUESTIONS = (
     ("Who was Silas Threave?", "graphrag-local"),
     ("What are these papers mainly about?", "graphrag-global"),
 )
-"""About the papers of Sallowmouth, the collection that comes with the package."""
+"""Questions and methods for the papers of Sallowmouth, the sample collection of the package."""
 
 
 def run(path: str | None, folder: Path | None, **flags: Any) -> None:
-    """Run the tour on a folder of the user's, or on the sample, with settings from the command's options."""
+    """Run the demo on a folder or on the sample collection, with settings from the options of the command."""
     with ExitStack() as stack:
         if path is None:
             source = stack.enter_context(as_file(files("polygraph") / "sample" / "papers"))
@@ -44,7 +44,7 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
                 f"{'Indexed' if report.built else 'Already indexed:'} {c['documents']} documents, {c['chunks']} "
                 f"passages, {c['entities']} entities, {c['relations']} relations in "
                 f"{time.perf_counter() - started:.0f} s, with "
-                f"{report.usage.calls} model calls. The index lies in {where}",
+                f"{report.usage.calls} model calls. The index is in {where}",
                 style="bold",
             )
         )
@@ -63,8 +63,8 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
 
 
 def _questions(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
-    """Questions about whatever a folder is about: its most connected entities, and the whole."""
-    # Names say more than common nouns; anything is better than nothing.
+    """Return questions about the most connected entities of an index, and about the whole."""
+    # Names are preferred to common nouns.
     ranked = sorted(
         snapshot.store.graph.all_entities(),
         key=lambda e: (e.type in ("concept", "", "date"), -e.degree, e.id),
@@ -80,7 +80,7 @@ def _questions(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
 def _next_steps(where: Path, question: str, sample: bool, offline: bool) -> None:
     index = shlex.quote(str(where))
     out.print()
-    out.rule("what to type next", align="left", style="dim")
+    out.rule("next steps", align="left", style="dim")
     lines = [
         ("compare the methods on one question", f"polygraph compare {shlex.quote(question)} --index {index}"),
         ("see why each passage was found", f"polygraph explain {shlex.quote(question)} --index {index}"),

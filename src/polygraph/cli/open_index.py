@@ -1,4 +1,4 @@
-"""Opening the index that a command works on."""
+"""Open the index of a command."""
 
 import sys
 from pathlib import Path
@@ -14,12 +14,12 @@ def open_index(folder: Path | None, *, new: bool = False, **flags: Any) -> "Inde
     """Open an index with settings from the command's options.
 
     Args:
-        folder: of the index; None: where the settings say.
-        new: it may not be there yet.
-        flags: settings by name; None for those that were not given.
+        folder: of the index; None: that of the settings.
+        new: True if the index need not exist yet.
+        flags: settings by name; None for options that were not given.
 
     Raises:
-        IndexUnreadable: if there is none and it must be there.
+        IndexUnreadable: if there is no index and `new` is false.
     """
     from polygraph.config import load_settings
     from polygraph.workspace.index import Index
@@ -27,25 +27,25 @@ def open_index(folder: Path | None, *, new: bool = False, **flags: Any) -> "Inde
     settings = load_settings(flags)
     place = folder or settings.index
     if not new and not place.is_file() and not (place / "index.sqlite").is_file():
-        # Said before the models are opened, which would leave a folder behind.
+        # Checked before the models are opened, which would create the folder.
         raise IndexUnreadable(
             f"there is no index at {place}. Make one with: polygraph index PATH --index {place}"
         )
     opened = Index.open(place, settings=settings)
     if flags.get("batch") is not None and opened.models.chat is None:
         print(
-            "note: --batch has nothing to write, since no chat model is configured. Name one with POLYGRAPH_CHAT_MODEL",
+            "note: --batch has nothing to write: no chat model is configured. Name one with POLYGRAPH_CHAT_MODEL",
             file=sys.stderr,
         )
     if opened.models.calls.batch is not None:
-        taken = opened.models.calls.batch.import_replies()
-        if taken:
-            print(f"batch: {taken}", file=sys.stderr)
+        imported = opened.models.calls.batch.import_replies()
+        if imported:
+            print(f"batch: {imported}", file=sys.stderr)
     return opened
 
 
 def open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any) -> "Index":
-    """Open an index, or one that is not there yet without leaving a folder behind."""
+    """Open an index, or one that does not exist yet without creating its folder."""
     from polygraph.config import load_settings
     from polygraph.models.open import open_models
     from polygraph.workspace.index import Index
@@ -57,8 +57,8 @@ def open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any
     return Index.open(place, settings=settings, models=open_models(settings, None))
 
 
-def open_like(export: Path, folder: Path | None, **flags: Any) -> "Index":
-    """Open a new index with the embedders that an export was made with, unless the settings name others."""
+def open_for_import(export: Path, folder: Path | None, **flags: Any) -> "Index":
+    """Open a new index with the embedders of an export, unless the settings name others."""
     from polygraph.config import load_settings
     from polygraph.indexing.exchange.importers.jsonl import describe
     from polygraph.models.open import open_models

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what their texts mean."""
+"""Options that several commands share, and the parsing of their values."""
 
 from pathlib import Path
 from typing import Annotated, Any, Literal, Optional
@@ -29,27 +29,29 @@ TokensOption = Annotated[
 PathsArgument = Annotated[
     Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
 ]
-# A command that packs no context has no other tokens to limit, so the shorter name does, too.
+# Without a context to limit, --max-tokens can mean the tokens of the models.
 WorkTokensOption = Annotated[
     Optional[int],
     typer.Option(
-        "--max-tokens", "--max-spend-tokens", help="Hard cap on model tokens for this command, in and out."
+        "--max-tokens",
+        "--max-spend-tokens",
+        help="Hard cap on model tokens for this command, input and output.",
     ),
 ]
 CostOption = Annotated[
     Optional[float],
-    typer.Option("--max-cost", help="Hard cap on money for this command, in US dollars."),
+    typer.Option("--max-cost", help="Hard cap on the cost of this command, in US dollars."),
 ]
 SpendOption = Annotated[
     Optional[int],
-    typer.Option("--max-spend-tokens", help="Hard cap on model tokens for this command, in and out."),
+    typer.Option("--max-spend-tokens", help="Hard cap on model tokens for this command, input and output."),
 ]
 BatchOption = Annotated[
     Optional[Path],
     typer.Option(
         "--batch",
         metavar="DIR",
-        help="Write calls of the model there as batch files; replies beside them go on.",
+        help="Write model calls to batch files in this folder, and import replies from it.",
     ),
 ]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
@@ -58,19 +60,21 @@ ExtractorOption = Annotated[
     typer.Option(
         "--extractor",
         metavar="nlp|fast|llm",
-        help="Extract the graph with a parser, as noun phrases, or with a model.",
+        help="Extract the graph with a parser, from noun phrases, or with a model.",
     ),
 ]
 WaitOption = Annotated[
     float,
-    typer.Option("--wait", metavar="SECONDS", min=0.0, help="Wait so long while another process is writing."),
+    typer.Option(
+        "--wait", metavar="SECONDS", min=0.0, help="Wait up to this long while another process writes."
+    ),
 ]
 
 
 def caps(
     max_cost: float | None, max_spend_tokens: int | None, batch: Path | None, offline: bool = False
 ) -> dict[str, Any]:
-    """What bounds the calls of a command, as settings."""
+    """Return the options that limit the calls of a command, as settings."""
     return {
         "max_cost": max_cost,
         "max_spend_tokens": max_spend_tokens,
@@ -80,16 +84,16 @@ def caps(
 
 
 def split_names(text: str) -> list[str]:
-    """Names between commas, each once."""
+    """Split names at commas; each is returned once."""
     return list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
 
 
 def methods_of(text: str) -> list[str]:
-    """Names of methods between commas, at least one; ``all`` stands for every method, presets aside.
+    """Split method names at commas; ``all`` stands for every method without its presets.
 
     Raises:
-        BadInput: if it names none.
-        UnknownMethod: naming the first that there is not.
+        BadInput: if there is no name.
+        UnknownMethod: for the first unknown name.
     """
     from polygraph.retrieve import METHODS, method
 
@@ -105,7 +109,7 @@ def methods_of(text: str) -> list[str]:
 
 
 def extractor_of(name: str | None) -> Literal["nlp", "fast", "llm"] | None:
-    """The value of --extractor, checked."""
+    """Return the checked value of --extractor."""
     extractors: dict[str | None, Literal["nlp", "fast", "llm"] | None]
     extractors = {None: None, "nlp": "nlp", "fast": "fast", "llm": "llm"}
     if name not in extractors:
@@ -114,7 +118,7 @@ def extractor_of(name: str | None) -> Literal["nlp", "fast", "llm"] | None:
 
 
 def metadata_of(pairs: list[str] | None) -> dict[str, str] | None:
-    """The values of --where, by key."""
+    """Return the values of --where by key."""
     if not pairs:
         return None
     found = {}

@@ -1,4 +1,4 @@
-"""Progress of long work on standard error: count, time left, money spent."""
+"""Progress bars on standard error: count, time left, cost."""
 
 from collections.abc import Callable
 from types import TracebackType
@@ -18,7 +18,7 @@ NAMES = {
 
 
 class Bars:
-    """One bar per stage; silent when standard error is not a terminal or when asked to be."""
+    """One bar per stage; none if standard error is not a terminal or if `quiet` is set."""
 
     def __init__(self, *, quiet: bool = False, spent: Callable[[], Usage] | None = None) -> None:
         self._quiet = quiet or not err.is_terminal
@@ -48,7 +48,7 @@ class Bars:
             self._bars.stop()
 
     def __call__(self, stage: str, done: int, total: int) -> None:
-        """Move the bar of a stage."""
+        """Update the bar of a stage."""
         if self._bars is None:
             return
         if stage not in self._tasks:

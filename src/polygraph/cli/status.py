@@ -1,4 +1,4 @@
-"""The commands that tell how things stand, or write them out."""
+"""The commands that show or export an index, its settings and its methods."""
 
 from pathlib import Path
 from typing import Annotated, Any, Optional
@@ -14,44 +14,47 @@ app: typer.Typer = typer.Typer()
 
 @app.command()
 def methods(
-    name: Annotated[Optional[str], typer.Argument(metavar="[NAME]", help="Tell all about this one.")] = None,
-    full: Annotated[bool, typer.Option("--full", help="Tell all about every method.")] = False,
+    name: Annotated[
+        Optional[str], typer.Argument(metavar="[NAME]", help="Describe this method in full.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Describe every method in full.")] = False,
     index: IndexOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the methods: what each needs, costs, and is good for."""
+    """List the methods with their requirements, costs and strengths."""
     from polygraph.cli.render import answer as show
     from polygraph.cli.render import methods as catalogue
     from polygraph.config import load_settings
     from polygraph.workspace.index import CALLS_FILE
 
-    names = catalogue.chosen(name)
+    names = catalogue.selected(name)
     if index is not None and not index.is_dir():
         raise IndexUnreadable(
             f"there is no index at {index}. Make one with: polygraph index PATH --index {index}"
         )
-    spent = catalogue.measured((index or load_settings({}).index) / CALLS_FILE)
+    usage = catalogue.usage_by_method((index or load_settings({}).index) / CALLS_FILE)
     if as_json:
-        show.as_json(catalogue.methods_json(names, spent))
+        show.as_json(catalogue.methods_json(names, usage))
     elif name is None and not full:
-        catalogue.show_list(spent)
+        catalogue.show_list(usage)
     else:
-        catalogue.show_full(names, spent)
+        catalogue.show_full(names, usage)
 
 
 @app.command()
 def status(
     index: IndexOption = None,
     failed: Annotated[
-        bool, typer.Option("--failed", help="List windows that could not be read, with replies.")
+        bool,
+        typer.Option("--failed", help="List the files and windows that could not be read, with the replies."),
     ] = False,
     documents: Annotated[bool, typer.Option("--documents", help="List the documents.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Tell what the index holds, what is missing, what failed and what it cost."""
+    """Show the contents of the index, missing layers, failures and costs."""
     from polygraph.cli.render import answer as show
 
-    # Looking needs no model: none is loaded, and no endpoint has to be there.
+    # No model is needed: none is loaded, and no endpoint must be reachable.
     with open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none") as opened:
         found = opened.status()
         listed = list(opened.snapshot().store.documents.headers()) if documents else []
@@ -79,17 +82,15 @@ def batch(
     index: IndexOption = None,
     again: Annotated[
         bool,
-        typer.Option("--again", help="No longer wait: the next round writes again what has no reply."),
+        typer.Option("--again", help="Stop waiting: the next round writes requests without a reply again."),
     ] = False,
     file: Annotated[
         Optional[str],
-        typer.Option(
-            "--file", metavar="FILE", help="With --again: only the requests of this file, as listed."
-        ),
+        typer.Option("--file", metavar="FILE", help="With --again: only the requests of this listed file."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the batch files whose requests wait for replies; or have them written again, after a batch that failed."""
+    """List the batch files whose requests wait for replies, or let them be written again after a failed batch."""
     from dataclasses import asdict
 
     from polygraph.cli.render import answer as show
@@ -99,29 +100,29 @@ def batch(
         found = calls.waiting()
         chosen = [f.file for f in found if file in (None, f.file, Path(f.file).name)]
         if file is not None and not (again and chosen):
-            listed = ", ".join(f.file for f in found) or "none that waits"
-            raise BadInput(f"--file {file!r} goes with --again, and names one of: {listed}")
-        given_up = sum(calls.abandon_batch_file(each) for each in chosen) if again else 0
+            listed = ", ".join(f.file for f in found) or "(no file waits)"
+            raise BadInput(f"--file {file!r} requires --again and must be one of: {listed}")
+        abandoned = sum(calls.abandon_batch_file(each) for each in chosen) if again else 0
         found = calls.waiting()
     if as_json:
-        show.as_json({"files": [asdict(f) for f in found], "given_up": given_up})
+        show.as_json({"files": [asdict(f) for f in found], "given_up": abandoned})
         return
     if again:
-        show.out.print(f"{given_up:,} requests will be written again by the command that asked them")
+        show.out.print(f"{abandoned:,} requests will be written again by the commands that made them")
     if found:
         columns = ("waiting", "failed")
         show.show_table(
             ("file", *columns), [(f.file, f"{f.waiting:,}", f"{f.failed:,}") for f in found], right=columns
         )
     elif not again:
-        show.out.print("nothing waits in a batch")
+        show.out.print("no requests wait in batch files")
 
 
 @app.command()
 def export(
     output: Annotated[
         Path,
-        typer.Option("--output", metavar="DIR", help="New or empty folder, or one with an earlier export."),
+        typer.Option("--output", metavar="DIR", help="A new or empty folder, or one with an earlier export."),
     ],
     index: IndexOption = None,
     format: Annotated[
@@ -130,7 +131,7 @@ def export(
     ] = "jsonl",
     as_json: JsonOption = False,
 ) -> None:
-    """Write the index as files; as jsonl, two equal indexes give equal bytes."""
+    """Write the index to files; with jsonl, equal indexes give equal bytes."""
     from polygraph.cli.render import answer as show
 
     with open_index(index, offline=True) as opened:
@@ -149,10 +150,10 @@ app.add_typer(config_app, name="config")
 @config_app.callback()
 def config(
     context: typer.Context,
-    explain: Annotated[bool, typer.Option("--explain", help="Tell where each value came from.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Show the source of each value.")] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Show the settings in force."""
+    """Show the current settings."""
     if context.invoked_subcommand is not None:
         return
     from polygraph.cli.render import answer as show
@@ -201,7 +202,7 @@ def trust(
 
 @app.command()
 def doctor(index: IndexOption = None, as_json: JsonOption = False) -> None:
-    """Check models, endpoint and index, and say how to mend what is wrong."""
+    """Check models, endpoint and index, and show how to fix what is wrong."""
     from polygraph.cli.doctor import examine
     from polygraph.cli.render import answer as show
 
@@ -220,14 +221,14 @@ def doctor(index: IndexOption = None, as_json: JsonOption = False) -> None:
 @app.command()
 def demo(
     path: Annotated[
-        Optional[str], typer.Argument(help="Your own folder; default: the sample that comes along.")
+        Optional[str], typer.Argument(help="Your own folder; default: the sample collection of the package.")
     ] = None,
     index: IndexOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
 ) -> None:
-    """Index a folder, ask three questions with three methods, and say what to type next."""
+    """Index a folder, ask three questions with three methods, and suggest next commands."""
     from polygraph.cli.demo import run
 
     run(path, index, **caps(max_cost, max_spend_tokens, None, offline))
@@ -246,7 +247,8 @@ def _show_status(found: dict[str, Any]) -> None:
         right=("rows", "seconds"),
     )
     show.out.print(
-        f"passages by {found['embedder']}; entities by {found['name_embedder']}; graph by {found['extractor']}",
+        f"passages embedded by {found['embedder']}, entities by {found['name_embedder']}; "
+        f"graph extracted by {found['extractor']}",
         style="dim",
         markup=False,
     )
@@ -272,14 +274,16 @@ def _show_status(found: dict[str, Any]) -> None:
             right=("calls", "cached", "failed", "tokens in", "tokens out", "cost"),
         )
     if found["estimate"]:
-        columns = ("estimate against actual", "calls", "tokens in", "tokens out", "cost")
+        columns = ("estimate / actual", "calls", "tokens in", "tokens out", "cost")
         show.show_table(
             columns,
             [
                 (
                     f"question, {r['method']}" if r["stage"] == "question" else r["stage"],
                     *(
-                        show.against(r[name], r["actual"][name], r.get("questions"), money=name == "cost")
+                        show.estimate_and_actual(
+                            r[name], r["actual"][name], r.get("questions"), money=name == "cost"
+                        )
                         for name in ("calls", "prompt_tokens", "completion_tokens", "cost")
                     ),
                 )

@@ -450,10 +450,10 @@ def test_indexing_again_repeats_nothing(call, built, papers):
 
 
 def test_where_nothing_is_to_be_done_or_nothing_failed_this_is_said(call, built, papers):
-    assert "nothing was to be built" in call("index", papers, "--index", built, "--for", "hybrid").out
+    assert "nothing to build" in call("index", papers, "--index", built, "--for", "hybrid").out
     again = call("refresh", "--index", built).out
-    assert "nothing was to be built" in again
-    assert "0 as before" not in again
+    assert "nothing to build" in again
+    assert "0 unchanged" not in again
     assert "nothing failed" in call("status", "--index", built, "--failed").out
     assert "--batch has nothing to write" in call("ask", QUESTION, "--index", built, "--batch", "b").err
 
@@ -525,7 +525,7 @@ def test_compare_sets_methods_side_by_side(call, whole):
         # Once with its answer, once with its figures.
         assert len([row for row in rows if row[:2] == [str(n), name]]) == 2, name
     assert "cited found alone context calls sec" in " ".join(shown.split())
-    assert "passages lie below the evidence" in shown
+    assert "passages are behind the evidence" in shown
 
 
 def test_explain_shows_seeds_scores_and_cuts(call, whole):
@@ -534,7 +534,7 @@ def test_explain_shows_seeds_scores_and_cuts(call, whole):
     )
     text = " ".join(shown.out.split())
     assert "named in the question as 'Old Tobin'" in text
-    assert "cut by the budget" in text
+    assert "truncated to fit the budget" in text
 
 
 def test_explain_shows_where_each_piece_comes_from_and_the_steps(call, whole):

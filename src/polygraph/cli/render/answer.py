@@ -1,4 +1,4 @@
-"""How results look in a terminal."""
+"""Results in a terminal and as JSON."""
 
 import json
 import math
@@ -28,7 +28,7 @@ class SafeConsole(Console):
             yield segment if segment.control else Segment(printable(segment.text), segment.style)
 
 
-# What is not read on a screen has no width: lines are left whole for grep and for files.
+# Output to a file or pipe is not wrapped.
 out = SafeConsole(highlight=False, soft_wrap=not sys.stdout.isatty())
 err = SafeConsole(stderr=True, highlight=False, soft_wrap=not sys.stderr.isatty())
 _unbounded = SafeConsole(highlight=False, width=10_000)
@@ -36,7 +36,7 @@ _unbounded = SafeConsole(highlight=False, width=10_000)
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control characters that JSON leaves as they are, changes of direction, and halves of surrogate pairs."""
 _QUOTE = 240
-"""Characters of a quote that are shown."""
+"""Characters of a quote that are printed."""
 
 
 def as_json(value: Any) -> None:
@@ -46,14 +46,14 @@ def as_json(value: Any) -> None:
 
 
 def setting(value: Any) -> Any:
-    """The value of a setting as people read it."""
+    """Return the value of a setting for display."""
     if isinstance(value, dict):
         return "; ".join(f"{name}: {each}" for name, each in value.items())
     return value
 
 
 def answer_json(found: Answer) -> dict[str, Any]:
-    """An answer in the form that scripts rely on."""
+    """Return an answer as the JSON of the command, which scripts rely on."""
     return {
         "text": found.text,
         "refused": found.refused,
@@ -70,7 +70,7 @@ def answer_json(found: Answer) -> dict[str, Any]:
 
 
 def show_answer(found: Answer, *, streamed: bool = False) -> None:
-    """Print an answer with its sources and what it cost."""
+    """Print an answer with its sources and its cost."""
     if not streamed:
         style = "yellow" if found.refused else ""
         out.print(Text(found.text, style=style))
@@ -84,7 +84,7 @@ def show_answer(found: Answer, *, streamed: bool = False) -> None:
 
 
 def show_citation(citation: Citation) -> None:
-    """Print where a statement comes from, and the passage itself."""
+    """Print the source of a statement with the quoted passage."""
     quote = " ".join(citation.quote.split())
     quote = quote if len(quote) <= _QUOTE else f"{quote[:_QUOTE].rsplit(' ', 1)[0]} …"
     out.print(
@@ -98,13 +98,13 @@ def show_citation(citation: Citation) -> None:
 
 
 def usage_line(found: Answer) -> str:
-    """Calls, tokens, money and time in a few words."""
+    """Return calls, tokens, cost and time as one line."""
     made_by = "sentences of the documents, no model called" if found.extractive else calls_line(found.usage)
     return f"{made_by} · {found.usage.seconds:.1f} s"
 
 
 def calls_line(usage: Usage) -> str:
-    """Calls, tokens and money."""
+    """Return calls, tokens and cost as one line."""
     cost = "cost unknown" if usage.cost is None else f"${usage.cost:.4f}"
     cached = f" ({usage.cached_calls} more from cache)" if usage.cached_calls else ""
     tokens = f"{usage.prompt_tokens:,} + {usage.completion_tokens:,} tokens"
@@ -114,10 +114,10 @@ def calls_line(usage: Usage) -> str:
 def show_table(
     columns: Sequence[str], rows: Sequence[Sequence[object]], *, right: Sequence[str] = ()
 ) -> None:
-    """Print rows under headings."""
+    """Print a table."""
     table = Table(box=None, pad_edge=False, header_style="bold")
     for n, column in enumerate(columns):
-        # The first column names the row: it is kept whole, the others give way.
+        # The first column names the row: it is never wrapped, the others are.
         table.add_column(
             column, justify="right" if column in right else "left", overflow="fold", no_wrap=n == 0
         )
@@ -127,17 +127,17 @@ def show_table(
 
 
 def span(figure: Any, *, money: bool = False) -> str:
-    """A figure with its range, or that it is unknown."""
+    """Return an estimate with its range, or `unknown`."""
     if figure is None:
         return "unknown"
     low, mid, high = (_amount(value, money) for value in (figure.low, figure.mid, figure.high))
     return mid if low == high else f"{mid} ({low} to {high})"
 
 
-def against(
+def estimate_and_actual(
     figure: Mapping[str, float] | None, actual: float | None, questions: int | None, *, money: bool
 ) -> str:
-    """What was expected, and what it came to; for questions, on average of so many."""
+    """Return estimate and actual value; for questions, the actual value is the mean over them."""
     expected = (
         "–"
         if figure is None and not money
@@ -152,7 +152,7 @@ def against(
 
 
 def round_up(money: float) -> str:
-    """A cap that is easy to read: two significant figures, rounded up.
+    """Round a cap up to two significant digits.
 
     >>> round_up(1.231), round_up(0.0102)
     ('1.3', '0.011')

@@ -1,4 +1,4 @@
-"""How the answers of several methods to one question look beside each other."""
+"""The answers of several methods to one question, side by side."""
 
 import re
 from collections.abc import Sequence
@@ -14,13 +14,13 @@ from polygraph.retrieve.overlap import SharedPassage, overlap
 
 _MARKS = re.compile(r"\s*\[[\d, ]{1,40}\]")
 _ROWS = 15
-"""Passages that are listed."""
+"""Maximum number of listed passages."""
 _SOURCES = 4
-"""Cited documents that are named below an answer."""
+"""Maximum number of cited documents below an answer."""
 
 
 def compared_json(found: Sequence[Answer]) -> list[dict[str, Any]]:
-    """The answers in the form of `ask`, each with the passages that others hold, too, and those that only it holds."""
+    """Return the answers as the JSON of `ask`, each with the passages that other methods share and those of its own."""
     held = overlap([a.retrieval for a in found])
     return [
         answer_json(a)
@@ -33,7 +33,7 @@ def compared_json(found: Sequence[Answer]) -> list[dict[str, Any]]:
 
 
 def show_compared(found: Sequence[Answer]) -> None:
-    """Print the answers, what they cost, and which passages they rest on."""
+    """Print the answers, their costs, and the passages that they are based on."""
     names = [f"{n} {a.method}" for n, a in enumerate(found, 1)]
     held = overlap([a.retrieval for a in found])
     table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 2, 1, 0))
@@ -52,7 +52,7 @@ def show_compared(found: Sequence[Answer]) -> None:
 
 
 def _show_costs(found: Sequence[Answer], names: Sequence[str], held: Sequence[SharedPassage]) -> None:
-    """A row of figures for each method; figures that no method has are left out."""
+    """Print a row of figures for each method, without columns that no method fills."""
     columns: dict[str, list[str]] = {
         "cited": [str(len({c.chunk for c in a.citations})) for a in found],
         "found": [str(sum(h.positions[i] is not None for h in held)) for i in range(len(found))],
@@ -69,17 +69,17 @@ def _show_costs(found: Sequence[Answer], names: Sequence[str], held: Sequence[Sh
         for name in ("tokens", "cost"):
             del columns[name]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    # The names stand above in full: here they give way to the figures.
+    # The full names are printed above; here they may be shortened.
     table.add_column("method", no_wrap=True, overflow="ellipsis")
     for name in columns:
         table.add_column(name, justify="right", no_wrap=True)
     for name, row in zip(names, zip(*columns.values(), strict=True), strict=True):
         table.add_row(escape(name), *row)
     out.print(table)
-    lines = ["found: passages below the evidence; alone: of those, what no other method found"]
+    lines = ["found: passages behind the evidence; alone: those that no other method found"]
     if any(a.usage.cached_calls for a in found):
-        lines.append("calls (+n): n more whose reply was there, at no cost; tokens count them, too")
-    lines.append("what two methods need is done once, in the seconds of the first")
+        lines.append("calls (+n): n more were answered from the cache at no cost; their tokens are included")
+    lines.append("work that several methods share is done once and timed with the first")
     out.print(Text("\n".join(lines), style="dim"))
 
 
@@ -103,25 +103,27 @@ def _answer(a: Answer, same_as: str) -> Text:
 
 
 def _show_overlap(found: Sequence[Answer], held: Sequence[SharedPassage]) -> None:
-    """A row for each passage with the place that it has in each method's evidence; cited ones are marked."""
+    """Print a row for each passage with its position in the evidence of each method; cited passages are marked."""
     if len(found) < 2 or not held:
         return
     every = sum(h.n == len(found) for h in held)
     out.print()
     out.print(
-        Text(f"{len(held)} passages lie below the evidence; {every} were found by every method", style="bold")
+        Text(
+            f"{len(held)} passages are behind the evidence; {every} were found by every method", style="bold"
+        )
     )
     cited = [{c.chunk for c in a.citations} for a in found]
-    shown = _chosen(held, cited)
+    shown = _selected(held, cited)
     columns = [str(n) for n in range(1, len(found) + 1)]
-    rows = [(h.chunk, *(_place(h, i, h.chunk in cited[i]) for i in range(len(found)))) for h in shown]
+    rows = [(h.chunk, *(_position(h, i, h.chunk in cited[i]) for i in range(len(found)))) for h in shown]
     show_table(("passage", *columns), rows, right=columns)
     more = f"; {len(held) - len(shown)} more are not listed" if len(held) > len(shown) else ""
-    out.print(Text(f"numbers are places in the evidence, * is cited{more}", style="dim"))
+    out.print(Text(f"numbers are positions in the evidence, * is cited{more}", style="dim"))
 
 
-def _chosen(held: Sequence[SharedPassage], cited: Sequence[set[str]]) -> list[SharedPassage]:
-    """Cited passages first to be kept, then in their order."""
+def _selected(held: Sequence[SharedPassage], cited: Sequence[set[str]]) -> list[SharedPassage]:
+    """Select passages to list, preferring cited ones, in their order."""
     named = set().union(*cited)
     first = [h for h in held if h.chunk in named]
     rest = [h for h in held if h.chunk not in named]
@@ -129,6 +131,6 @@ def _chosen(held: Sequence[SharedPassage], cited: Sequence[set[str]]) -> list[Sh
     return [h for h in held if h.chunk in kept]
 
 
-def _place(h: SharedPassage, i: int, is_cited: bool) -> str:
-    place = h.positions[i]
-    return "" if place is None else f"{place}{'*' if is_cited else ''}"
+def _position(h: SharedPassage, i: int, is_cited: bool) -> str:
+    position = h.positions[i]
+    return "" if position is None else f"{position}{'*' if is_cited else ''}"

@@ -1,4 +1,4 @@
-"""How a retrieval looks when it is explained: why each piece is there, what was cut, and the trace."""
+"""The explanation of a retrieval: the reason for each piece of evidence, what was truncated, and the trace."""
 
 from collections.abc import Iterator, Mapping
 
@@ -11,19 +11,19 @@ from polygraph.records import Evidence, Json, Retrieval
 from polygraph.text.prose import count_noun
 
 _QUOTE = 160
-"""Characters of a piece of evidence that are shown."""
+"""Characters of a piece of evidence that are printed."""
 _SPANS = 3
-"""Places that a piece of evidence is traced to, at most."""
+"""Maximum number of source passages for a piece of evidence."""
 _ITEMS = 12
-"""Members of a list in the trace."""
+"""Maximum number of printed members of a list in the trace."""
 _VALUE = 200
-"""Characters of one value in the trace."""
+"""Characters of a value in the trace that are printed."""
 _DEPTH = 4
 _RANKED = 10
 
 
 def show_retrieval(found: Retrieval) -> None:
-    """Print what a method found, why, what the budget cut, and its intermediate values."""
+    """Print the evidence with reasons, what was truncated to fit the token budget, and intermediate values."""
     out.print(
         Text(
             f"{found.method}: {count_noun(len(found.evidence), 'piece')} of evidence, "
@@ -39,11 +39,11 @@ def show_retrieval(found: Retrieval) -> None:
         _head("the method's own answer")
         out.print(Text(found.draft))
     if found.cuts or found.evidence:
-        _head("cut by the budget")
+        _head("truncated to fit the budget")
     for cut in found.cuts:
         out.print(
             Text(
-                f"{cut.n_items:,} more of kind {cut.kind}, {cut.n_tokens:,} tokens; their block had room for "
+                f"{cut.n_items:,} more of kind {cut.kind}, {cut.n_tokens:,} tokens; the budget of their block was "
                 f"{cut.budget:,}"
             )
         )
@@ -60,12 +60,12 @@ def show_retrieval(found: Retrieval) -> None:
         _head(f"step: {step.name}")
         for line in readable(step.value):
             text = line.lstrip()
-            # What does not fit goes on below where it began.
+            # Wrapped lines keep the indentation.
             out.print(Padding(Text(text), (0, 0, 0, len(line) - len(text))))
 
 
 def readable(value: Json, depth: int = 0) -> Iterator[str]:
-    """Lines for one value of a trace: a list by items, an object by keys, an id with its score on one line.
+    """Yield the lines for one value of a trace: a list by items, an object by keys, an id with its score on one line.
 
     >>> list(readable([["a:0", 0.51], ["b:1", 0.4]]))
     ['  1  a:0  0.51', '  2  b:1  0.4']
@@ -97,7 +97,7 @@ def readable(value: Json, depth: int = 0) -> Iterator[str]:
 
 
 def _flat(value: Json) -> bool:
-    """Whether a value fits on one line: a scalar, or a short list of scalars."""
+    """Return True if a value fits on one line: a scalar or a short list of scalars."""
     if isinstance(value, list):
         return len(value) <= _ITEMS and not any(isinstance(item, list | dict) and item for item in value)
     return not isinstance(value, dict)

@@ -1,4 +1,4 @@
-"""How the methods look: a table to choose from, and all that is known of one."""
+"""The methods: a table for choosing one, and full descriptions."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
@@ -17,13 +17,13 @@ from polygraph.retrieve.base import Method
 from polygraph.retrieve.catalogue import describe
 
 _CALLS = 22
-"""Columns for a formula."""
+"""Width of the column of formulas."""
 _WIDE = 110
-"""Columns from which the table also tells the source."""
+"""Terminal width from which the table includes the source."""
 
 
-def measured(calls_file: Path) -> dict[str, QuestionUsage]:
-    """What questions cost with each method, by the ledger of an index; empty if there is none."""
+def usage_by_method(calls_file: Path) -> dict[str, QuestionUsage]:
+    """Return the usage of questions by method from the ledger of an index; empty without a ledger."""
     if not calls_file.is_file():
         return {}
     store = CallStore(calls_file, "normal")
@@ -33,8 +33,8 @@ def measured(calls_file: Path) -> dict[str, QuestionUsage]:
         store.close()
 
 
-def methods_json(names: Sequence[str], spent: Mapping[str, QuestionUsage]) -> list[dict[str, Any]]:
-    """Methods in the form that scripts rely on."""
+def methods_json(names: Sequence[str], usage: Mapping[str, QuestionUsage]) -> list[dict[str, Any]]:
+    """Return methods as the JSON of the command, which scripts rely on."""
     return [
         {
             "name": name,
@@ -46,14 +46,14 @@ def methods_json(names: Sequence[str], spent: Mapping[str, QuestionUsage]) -> li
             "good": about.good,
             "bad": about.bad,
             "max_tokens": m.max_tokens,
-            "measured": _measured_json(spent.get(name)),
+            "measured": _measured_json(usage.get(name)),
         }
         for name, m, about in ((name, METHODS[name], describe(name)) for name in names)
     ]
 
 
-def chosen(name: str | None) -> list[str]:
-    """Names to tell of: all, or one with its presets.
+def selected(name: str | None) -> list[str]:
+    """Return the names to describe: all, or one with its presets.
 
     Raises:
         UnknownMethod: if there is no such method.
@@ -65,13 +65,13 @@ def chosen(name: str | None) -> list[str]:
     return [name, *(other for other in METHODS if other.startswith(f"{name}:"))]
 
 
-def show_list(spent: Mapping[str, QuestionUsage]) -> None:
-    """Print a row for each method, presets aside."""
+def show_list(usage: Mapping[str, QuestionUsage]) -> None:
+    """Print a row for each method, without presets."""
     bases = [name for name in METHODS if ":" not in name]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("name", no_wrap=True)
     table.add_column("calls", max_width=_CALLS)
-    if spent:
+    if usage:
         table.add_column("measured", justify="right")
     table.add_column("for", overflow="fold")
     if out.width >= _WIDE:
@@ -80,7 +80,7 @@ def show_list(spent: Mapping[str, QuestionUsage]) -> None:
     for name in bases:
         about = describe(name)
         cells = [name, _short(METHODS[name].calls)]
-        cells += [f"{spent[name].calls / spent[name].n:.1f}" if name in spent else "–"] if spent else []
+        cells += [f"{usage[name].calls / usage[name].n:.1f}" if name in usage else "–"] if usage else []
         cells += [about.summary if about.summary != above else "as above"]
         cells += [about.source] if out.width >= _WIDE else []
         table.add_row(*map(escape, cells))
@@ -89,36 +89,36 @@ def show_list(spent: Mapping[str, QuestionUsage]) -> None:
     n = len(METHODS) - len(bases)
     out.print(
         Text(
-            f"calls of a model for one question, its answer included; without a model 0. {n} presets reproduce papers. "
-            "All about one: polygraph methods NAME; about all: --full",
+            f"model calls for one question, including its answer; 0 without a model. {n} presets reproduce papers. "
+            "Full descriptions: polygraph methods NAME, or --full for all",
             style="dim",
         )
     )
 
 
-def show_full(names: Sequence[str], spent: Mapping[str, QuestionUsage]) -> None:
-    """Print all that is known of some methods; of presets, in what they differ."""
+def show_full(names: Sequence[str], usage: Mapping[str, QuestionUsage]) -> None:
+    """Print full descriptions of methods; for presets, only the differences."""
     for name in names:
         base, _, preset = name.partition(":")
         if preset and base in names:
             continue
         presets = [other for other in METHODS if other.startswith(f"{name}:")] if not preset else []
-        _show_one(name, METHODS[name], presets, spent)
+        _show_one(name, METHODS[name], presets, usage)
 
 
-def _show_one(name: str, method: Method, presets: Sequence[str], spent: Mapping[str, QuestionUsage]) -> None:
+def _show_one(name: str, method: Method, presets: Sequence[str], usage: Mapping[str, QuestionUsage]) -> None:
     about = describe(name)
     rows: list[tuple[str, str]] = [
         ("for", about.summary),
         ("source", about.source),
         ("needs", ", ".join(sorted(method.needs))),
-        ("calls", f"{method.calls} for one question, the answer included; 0 without a model"),
+        ("calls", f"{method.calls} for one question, including the answer; 0 without a model"),
         ("tokens", about.tokens),
-        ("measured", _average(spent.get(name))),
+        ("measured", _average(usage.get(name))),
         ("good at", about.good),
         ("bad at", about.bad),
     ]
-    rows += [(f":{other.partition(':')[2]}", _preset(other, method, spent)) for other in presets]
+    rows += [(f":{other.partition(':')[2]}", _preset(other, method, usage)) for other in presets]
     table = Table.grid(padding=(0, 2))
     table.add_column(style="dim", no_wrap=True)
     table.add_column(overflow="fold")
@@ -143,7 +143,7 @@ def _average(found: QuestionUsage | None) -> str:
     return f"{found.calls / found.n:.1f} calls, {found.tokens / found.n:,.0f} tokens, averaged over {of} to this index"
 
 
-def _preset(name: str, base: Method, spent: Mapping[str, QuestionUsage]) -> str:
+def _preset(name: str, base: Method, usage: Mapping[str, QuestionUsage]) -> str:
     other = METHODS[name]
     differs = [
         f"{f.name} = {getattr(other, f.name)}"
@@ -151,10 +151,10 @@ def _preset(name: str, base: Method, spent: Mapping[str, QuestionUsage]) -> str:
         if getattr(other, f.name) != getattr(base, f.name, None)
     ]
     calls = f"calls {other.calls}" if other.calls != base.calls else ""
-    measured = f"measured: {_average(spent[name])}" if name in spent else ""
+    measured = f"measured: {_average(usage[name])}" if name in usage else ""
     return "; ".join(part for part in (", ".join(differs), calls, measured) if part)
 
 
 def _short(calls: str) -> str:
-    """A formula without how it is worked out, for a narrow column."""
+    """Return a formula without its derivation, for a narrow column."""
     return calls.partition(" = ")[0].partition(", ")[0]

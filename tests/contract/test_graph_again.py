@@ -10,6 +10,7 @@ import pytest
 
 from polygraph.errors import IndexUnreadable
 from polygraph.indexing.build import build
+from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.progress import BuildReport
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
@@ -359,4 +360,8 @@ def test_texts_of_documents_that_are_gone_leave_the_cache(tmp_path):
     assert db.execute("SELECT text FROM texts").fetchall() == [("Said by b.",)]
     assert db.execute("SELECT id FROM documents").fetchall() == [("b",)]
     db.close()
+    with store.transaction():
+        store.drop_layers(["graph"])
+    delete_old_files(store, MANIFEST)
+    assert list((tmp_path / "index" / "derived").glob("rows*")) == []
     store.close()

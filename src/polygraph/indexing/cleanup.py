@@ -4,6 +4,8 @@ import shutil
 from contextlib import closing
 from pathlib import Path
 
+from polygraph.indexing.row_cache import delete_row_cache
+from polygraph.store.database import ROWS
 from polygraph.store.generations import open_saved
 from polygraph.store.layers import FILE_LAYERS, folder_of, versions
 from polygraph.store.manifest import Manifest
@@ -21,6 +23,8 @@ def delete_old_files(store: Store, manifest: Manifest, *, keep: int = 1) -> None
     derived = store.folder / "derived"
     if not derived.is_dir():
         return
+    if store.meta(ROWS) is None:
+        delete_row_cache(store)
     in_use = _folders(store, manifest)
     for unfinished in derived.glob("*.tmp"):
         if unfinished.is_dir():

@@ -29,7 +29,7 @@ from polygraph.graph.reports.sentence_table import Qualities
 from polygraph.records import Extraction, digest
 from polygraph.store.connection import Connection, Row
 from polygraph.store.database import ROWS
-from polygraph.store.protocol import Store
+from polygraph.store.protocol import Store, StoreReader
 from polygraph.store.serialization import dump
 
 REVISION = "4"
@@ -61,22 +61,13 @@ class RowCache:
         try:
             self._db = self._open()
         except IndexUnreadable:
-            self._remove_files()
+            delete_row_cache(store)
             self._db = self._open()
 
     def _open(self) -> Connection:
         path = self._store.folder / FILE
         path.parent.mkdir(parents=True, exist_ok=True)
         return Connection(self._store.folder, path, _SCHEMA)
-
-    def _remove_files(self) -> None:
-        path = self._store.folder / FILE
-        for file in path.parent.glob(f"{path.name}*"):
-            file.unlink()
-        # Earlier versions kept the rows in folders, with texts of documents that may be gone since.
-        for kind in ("rows", "former"):
-            for folder in path.parent.glob(f"{kind}-*"):
-                shutil.rmtree(folder, ignore_errors=True)
 
     def close(self) -> None:
         """Release the file."""
@@ -100,7 +91,7 @@ class RowCache:
         changed = None
         if rebuild or not self.is_current():
             self._db.close()
-            self._remove_files()
+            delete_row_cache(self._store)
             self._db = self._open()
         else:
             changed = self._store.extractions.changed_documents()
@@ -169,6 +160,17 @@ class RowCache:
     def qualities(self) -> Iterator[Row]:
         """Yield hash and quality of each text whose quality is known, by hash."""
         return self._db.iterate("SELECT hash, quality FROM texts WHERE quality IS NOT NULL ORDER BY hash")
+
+
+def delete_row_cache(store: StoreReader) -> None:
+    """Delete the cache of an index; nothing happens if there is none."""
+    path = store.folder / FILE
+    for file in path.parent.glob(f"{path.name}*"):
+        file.unlink()
+    # Earlier versions kept the rows in folders, with texts of documents that may be gone since.
+    for kind in ("rows", "former"):
+        for folder in path.parent.glob(f"{kind}-*"):
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 def known_qualities(store: Store, cannot_link: frozenset[tuple[str, str]], language: str) -> Qualities | None:

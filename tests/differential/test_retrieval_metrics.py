@@ -1,4 +1,4 @@
-"""Retrieval metrics against trec_eval, where it is installed."""
+"""Retrieval metrics against trec_eval, if it is installed."""
 
 import pytest
 from hypothesis import given, settings

@@ -1,4 +1,4 @@
-"""Reading the pages of the documentation."""
+"""Pages of the documentation, and their fenced blocks."""
 
 import re
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Block:
     language: str
     text: str
     mark: str
-    """What the HTML comment above the block says before its colon, or empty."""
+    """The part of the HTML comment above the block before its colon, or empty."""
     argument: str
 
     @property
@@ -47,6 +47,6 @@ def blocks(page: Path) -> list[Block]:
 
 
 def prose(page: Path) -> str:
-    """The page without its fenced blocks."""
+    """Return the page without its fenced blocks."""
     text = page.read_text(encoding="utf-8")
     return re.sub(r"^(`{3,})\w*\s*$.*?^\1\s*$", "", text, flags=re.MULTILINE | re.DOTALL)

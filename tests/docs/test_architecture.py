@@ -1,4 +1,4 @@
-"""The drawing in `docs/design/architecture.md` is the contract that import-linter enforces, and nothing is missing in either."""
+"""The drawing in `docs/design/architecture.md` is the contract that import-linter enforces."""
 
 import re
 import tomllib

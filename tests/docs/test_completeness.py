@@ -1,4 +1,4 @@
-"""What exists is documented, and what is documented exists."""
+"""Everything public is documented, and everything documented exists."""
 
 import dataclasses
 import html
@@ -32,7 +32,7 @@ def _pages():
 
 
 def _commands(group, before=""):
-    """Commands by name; those of a group bear its name in front."""
+    """Yield commands by name; commands of a group have its name as a prefix."""
     for name, command in group.commands.items():
         if hasattr(command, "commands"):
             yield from _commands(command, f"{before}{name} ")
@@ -55,7 +55,7 @@ def read(name):
 
 
 def sections(text):
-    """Text below each heading of the second level, by the heading."""
+    """Return the text below each second-level heading, by heading."""
     parts = re.split(r"^## +(.+)$", text, flags=re.MULTILINE)
     return {
         head.strip("` ").removeprefix("polygraph "): body
@@ -174,7 +174,7 @@ def test_every_setting_is_documented_with_its_environment_name_and_default():
 def test_the_documented_environment_name_is_read(name, tmp_path):
     from polygraph.config import explain_settings
 
-    if name == "prices":  # a table, which has its place in the file
+    if name == "prices":  # a table, only in the file
         return
     examples = {
         "reranker": "none",
@@ -247,7 +247,7 @@ def test_paths_that_contributors_are_sent_to_exist():
     assert not [p for p in named if not ((ROOT / p).exists() or (ROOT / "src" / "polygraph" / p).exists())]
 
 
-# --- links and manners --------------------------------------------------------------------------------
+# --- links and pictures -------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -280,16 +280,18 @@ def test_every_page_is_reached_from_the_readme():
     assert set(pages.PAGES) <= reached
 
 
-def test_no_page_or_picture_holds_a_path_of_some_machine():
+def test_no_page_or_picture_contains_a_path_of_a_machine():
     for path in [*pages.PAGES, ROOT / "CHANGELOG.md", *(DOCS / "images").iterdir()]:
         text = path.read_text(encoding="utf-8")
         assert not re.search(r"/(?:tmp|home|root|work|Users)/", text), path.name
 
 
-def test_the_picture_shows_the_questions_that_the_demo_asks_now():
+def test_the_picture_shows_the_questions_of_the_demo():
     demo = importlib.import_module("polygraph.cli.demo")
     drawn = html.unescape(re.sub(r"<[^>]+>", "", (DOCS / "images" / "demo.svg").read_text(encoding="utf-8")))
     drawn = " ".join(drawn.split())
     for question, method in demo.SAMPLE_QUESTIONS:
         both = question in drawn and f"[{method}]" in drawn
-        assert both, f"{question!r} is not in the picture; draw it anew: python docs/make_terminal_picture.py"
+        assert both, (
+            f"{question!r} is not in the picture; update it with: python docs/make_terminal_picture.py"
+        )

@@ -1,9 +1,12 @@
-"""Every fenced block of README and docs is executed, in the order of its page.
+"""Every fenced block of README and docs is executed, in order.
 
-python: in one namespace per page. console: `$ polygraph ...` through the real entry point, `$ export` sets the
-environment of the page; lines below are the expected output, in which `...` stands for anything and white space
-does not count. toml: through the settings. Comments above a block: `file: NAME` writes it, `prints` compares
-it with what the block before printed, `exit: N`, `same keys as: COMMAND`, and `not run: REASON`.
+- ``python`` runs in one namespace for each page.
+- ``console`` runs `$ polygraph ...` through the entry point; `$ export` sets the environment of the page. The lines
+  below a command are its expected output: `...` matches anything, and white space does not count.
+- ``toml`` is loaded as settings.
+
+A comment above a block changes this: `file: NAME` writes the block to a file, `prints` compares it with the output of
+the block before, `exit: N` expects an exit code, `same keys as: COMMAND` compares JSON, `not run: REASON` skips it.
 """
 
 import contextlib
@@ -35,7 +38,7 @@ def _pages():
 
 pages = _pages()
 LOCAL_MODELS = {"tutorial.md"}
-"""Pages whose output is that of the local models; the others use an embedder that needs none and is quicker."""
+"""Pages that show the output of the local models; the others use hashed vectors, which are faster."""
 LANGUAGES = {"python", "console", "toml", "json", "text", "markdown", "html"}
 MOST_NOT_RUN = 6
 _LOCAL_URL = re.compile(r"http://localhost:\d+/v1")
@@ -43,7 +46,7 @@ _LOCAL_URL = re.compile(r"http://localhost:\d+/v1")
 
 @pytest.fixture(scope="session")
 def built(tmp_path_factory):
-    """A folder with `docs/` and an index of it, which every page gets a copy of."""
+    """A folder with `docs/` and an index of it, copied for each page."""
     folder = tmp_path_factory.mktemp("built")
     shutil.copytree(Path(__file__).with_name("handbook"), folder / "docs")
     with pytest.MonkeyPatch.context() as patch:
@@ -110,7 +113,7 @@ def test_few_blocks_are_not_run_and_each_says_why():
 
 
 def _clean(patch, folder):
-    """No settings of whoever runs the tests."""
+    """Remove the settings of the environment."""
     for name in [n for n in os.environ if n.startswith(("POLYGRAPH_", "OPENAI_"))]:
         patch.delenv(name)
     patch.setenv("COLUMNS", "110")
@@ -124,7 +127,7 @@ def _quick(patch):
 
 
 def _open_once(patch):
-    """Load the local models once for all commands of a page; that takes half a second each."""
+    """Load the local models once for all commands of a page."""
     from polygraph.models.providers import onnx, static
 
     for module, name in ((onnx, "OnnxEmbedder"), (onnx, "OnnxReranker"), (static, "WordLlamaEmbedder")):
@@ -170,7 +173,7 @@ def _console(block, patch, server):
 
 
 def _commands(text):
-    """Pairs of a command and the lines below it."""
+    """Return pairs of a command and the lines below it."""
     found = []
     for line in text.replace("\\\n", " ").splitlines():
         if line.startswith("$ "):
@@ -184,7 +187,7 @@ def _commands(text):
 def _python(block, namespace, server):
     text = "\n" * block.line + _LOCAL_URL.sub(server.base_url, block.text)
     out = io.StringIO()
-    # So that dataclasses of the page find their module.
+    # Dataclasses of the page look up their module.
     sys.modules.setdefault("page", type(sys)("page"))
     with contextlib.redirect_stdout(out):
         exec(compile(text, str(block.page), "exec"), namespace)
@@ -207,7 +210,7 @@ def _same_keys(block):
 
 
 def _alike(shown, real):
-    """Whether two JSON values have the same keys all the way down; an empty list or null is like anything."""
+    """Return whether two JSON values have the same keys at all depths; an empty list or null matches anything."""
     if isinstance(shown, dict) and isinstance(real, dict):
         return list(shown) == list(real) and all(_alike(shown[key], real[key]) for key in shown)
     if isinstance(shown, list) and isinstance(real, list):
@@ -216,7 +219,7 @@ def _alike(shown, real):
 
 
 def _matches(expected, printed):
-    """Whether the output is as expected, white space aside; `...` is anything, so the parts between are looked for."""
+    """Return whether the output is as expected, apart from white space; `...` matches anything."""
     first, *middle = ("".join(part.split()) for part in expected.split("..."))
     real = "".join(printed.split())
     if not middle:

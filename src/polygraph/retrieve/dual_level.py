@@ -105,7 +105,7 @@ def search_high_level(
     relations = [by_row[h.n] for h in hits if h.n in by_row]
     whys = {r.id: f"cosine {cosines[r.id]:.3f} with the themes of the question" for r in relations}
     ends = dict.fromkeys(end for r in relations for end in (r.source, r.target))
-    numbers = index.entity_numbers(list(ends))
+    numbers = index.entity_rows(list(ends))
     entities = [e for e in index.entities([numbers[i] for i in ends if i in numbers]) if e.chunks]
     for r in reversed(relations):
         whys |= dict.fromkeys(
@@ -146,7 +146,7 @@ def rerank_passages(
     question: str, chunks: Sequence[str], index: Snapshot, models: Models, top: int
 ) -> list[tuple[str, float]]:
     """Reorder the first `top` passages by the cross-encoder; return ids with its scores, 0 for the others."""
-    rows = index.chunk_numbers(chunks)
+    rows = index.chunk_rows(chunks)
     ids = {n: i for i, n in rows.items()}
     hits = rerank(question, [Hit(rows[i], 0.0) for i in chunks if i in rows], index, models, top)
     return [(ids[h.n], h.score) for h in hits]

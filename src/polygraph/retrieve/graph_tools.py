@@ -146,7 +146,7 @@ class GraphTools:
 
     def _node(self, name: str) -> tuple[int, Entity] | str:
         """Look up a node by id, or else by an unambiguous name; return an error message if there is none."""
-        rows = list(self._index.entity_numbers([name, normalize_name(name)]).values())
+        rows = list(self._index.entity_rows([name, normalize_name(name)]).values())
         rows = rows or self._index.entities_named([name]).get(name, [])
         found = [(n, e) for n, e in zip(rows, self._index.entities(rows), strict=True) if e.chunks]
         if not found:

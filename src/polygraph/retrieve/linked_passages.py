@@ -60,7 +60,7 @@ def rank_by_similarity(chunks: Sequence[str], vector: Vectors, index: Snapshot) 
         vector: the question, embedded like the chunks, shape ``(dimension,)``.
         index: with `chunk_vectors`.
     """
-    numbers = index.chunk_numbers(chunks)
+    numbers = index.chunk_rows(chunks)
     rows = np.fromiter(numbers.values(), dtype=np.int64, count=len(numbers))
     cosines = index.chunk_similarities(vector, rows.tolist()) if len(rows) else np.zeros(0, dtype=np.float32)
     order = np.lexsort((rows, -cosines))

@@ -151,7 +151,7 @@ class Snapshot:
         """Tokens of chunks below the title of their document, by id; chunks without a stored count are left out."""
         return self.store.documents.passage_tokens(ids)
 
-    def chunk_numbers(self, ids: Sequence[str]) -> dict[str, int]:
+    def chunk_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of chunks by id, in the order asked for; unknown ids are left out."""
         return self.store.documents.chunk_rows(ids)
 
@@ -326,7 +326,7 @@ class Snapshot:
         """Return the rows of the entities that have some names or aliases, by name as given."""
         return self.store.graph.entities_named(names)
 
-    def entity_numbers(self, ids: Sequence[str]) -> dict[str, int]:
+    def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of entities by id; unknown ids are left out."""
         return self.store.graph.entity_rows(ids)
 

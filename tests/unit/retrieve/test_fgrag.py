@@ -54,7 +54,7 @@ def test_weak_context_matches_the_name_and_strong_context_the_joined_names(index
         _, scores = by_cosine(QUESTION if label == "the question" else label, index, 3)
         best = sorted(scores.tolist(), reverse=True)[:3]
         assert [score for _, score in weak] == pytest.approx(best, abs=2e-3)
-        names = [index.entities(list(index.entity_numbers([i]).values()))[0].name for i, _ in weak]
+        names = [index.entities(list(index.entity_rows([i]).values()))[0].name for i, _ in weak]
         _, scores = by_cosine("\n".join(names), index, 3)
         best = sorted(scores.tolist(), reverse=True)[:3]
         assert [score for _, score in strong] == pytest.approx(best, abs=2e-3)
@@ -66,7 +66,7 @@ def test_searches_for_each_weak_name_are_interleaved(index, models):
     assert each["strong"] != joint
     _, weak = each["weak"][0]
     firsts = []
-    for name in [index.entities(list(index.entity_numbers([i]).values()))[0].name for i, _ in weak]:
+    for name in [index.entities(list(index.entity_rows([i]).values()))[0].name for i, _ in weak]:
         near, _ = by_cosine(name, index, 1)
         firsts += [i for i in near if i not in firsts]
     assert set(firsts[:3]) & {i for i, _ in each["strong"][0][1]}

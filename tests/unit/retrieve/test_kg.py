@@ -196,7 +196,7 @@ def test_without_text_only_passages_that_state_a_triple_are_ranked(index):
 
 
 def walk(index, *names, scores=(0.0, 0.0, 0.0, 0.0), best_first=False, **options):
-    rows = index.entity_numbers(list(names))
+    rows = index.entity_rows(list(names))
     options = {"depth": 2, "per_node": 30, "direction": "both", **options}
     found = traverse_triples(
         [rows[n] for n in names], index, np.array(scores, dtype=np.float32), best_first=best_first, **options

@@ -67,7 +67,7 @@ def test_the_score_is_that_of_the_walk_when_nothing_else_counts(index):
     ]
     expected = pagerank(network, [start], [1.0], damping=0.5)
     ranked = {e.id: e.score for e in found.evidence}
-    numbers = index.chunk_numbers(list(ranked))
+    numbers = index.chunk_rows(list(ranked))
     assert ranked == pytest.approx({i: expected[n] for i, n in numbers.items()}, abs=1e-6)
 
 

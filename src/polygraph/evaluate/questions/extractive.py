@@ -118,7 +118,7 @@ def _question(id: str, kind: str, text: str, answer: Entity, chunks: Sequence[Ch
 
 def _bridge(index: Snapshot, s: _SubjectSentence, used: set[str]) -> _SubjectSentence | None:
     """Find a sentence of another passage about the other entity of `s` that does not name the subject of `s`."""
-    (row,) = index.entity_numbers([s.other.id]).values()
+    (row,) = index.entity_rows([s.other.id]).values()
     rows = [edge.n for edge in index.relations_at([row])[:_MAX_BRIDGE_RELATIONS]]
     for relation in index.relations(rows).values():
         for found in _statements(index, relation):
@@ -132,7 +132,7 @@ def _bridge(index: Snapshot, s: _SubjectSentence, used: set[str]) -> _SubjectSen
 def _statements(index: Snapshot, relation: Relation | None) -> Iterator[_SubjectSentence]:
     if relation is None:
         return
-    rows = index.entity_numbers([relation.source, relation.target])
+    rows = index.entity_rows([relation.source, relation.target])
     if len(rows) < 2:
         return
     ends = index.entities([rows[relation.source], rows[relation.target]])

@@ -207,7 +207,7 @@ def _samples(level: Level, index: Snapshot, rng: np.random.Generator, hops: int)
     elif level == "edge":
         for n in shuffled_relations(index, rng):
             relation = index.relations([n])[n]
-            ends = index.entities(list(index.entity_numbers([relation.source, relation.target]).values()))
+            ends = index.entities(list(index.entity_rows([relation.source, relation.target]).values()))
             lines = [*(entity_line(e) for e in ends), relation_line(relation, max_tokens=600)]
             yield _sample(level, index, lines, relation.chunks, [relation.source, relation.target])
     else:

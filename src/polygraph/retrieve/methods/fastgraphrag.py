@@ -214,7 +214,7 @@ class FastGraphRAG:
         for chunks, score in holders:
             for chunk in chunks:
                 sums[chunk] = sums.get(chunk, 0.0) + score
-        numbers = index.chunk_numbers(list(sums))
+        numbers = index.chunk_rows(list(sums))
         return sorted(
             ((c, round(s, 9)) for c, s in sums.items()), key=lambda item: (-item[1], numbers[item[0]])
         )

@@ -266,7 +266,7 @@ def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> E
     passes = Counter(c.pass_name for c in part.found)
     scores = {h.n: h.score for h in (*part.strong, *part.weak)}
     seeds = list(dict.fromkeys(c.path[0] for c in part.found))
-    rows = index.entity_numbers(seeds[:_SHOWN])
+    rows = index.entity_rows(seeds[:_SHOWN])
     nearest = ", ".join(f"{seed} {scores[rows[seed]]:.3f}" for seed in seeds[:_SHOWN])
     rests_on = (
         f"{len(summary.notes)} of them cited"
@@ -294,7 +294,7 @@ def _descriptions(parts: Sequence[_Part], index: Snapshot) -> tuple[Evidence, ..
     spans = {span.chunk: span for span in spans_of(sorted(chunks), index)}
     scores = [{h.n: h.score for h in (*part.strong, *part.weak)} for part in parts]
     numbered = [[(i, n) for n in range(len(part.found))] for i, part in enumerate(parts)]
-    rows = index.entity_numbers(sorted({c.path[0] for part in parts for c in part.found}))
+    rows = index.entity_rows(sorted({c.path[0] for part in parts for c in part.found}))
     once: dict[str, Evidence] = {}
     for i, n in round_robin(numbered):
         found = parts[i].found[n]

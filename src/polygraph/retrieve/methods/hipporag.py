@@ -157,7 +157,7 @@ class HippoRAG:
         for triple, score in facts:
             for end in (triple.source, triple.target):
                 ends.setdefault(end, []).append((triple, score))
-        numbers = index.entity_numbers(list(ends))
+        numbers = index.entity_rows(list(ends))
         rows = sorted(numbers.values())
         found = [
             _Phrase(

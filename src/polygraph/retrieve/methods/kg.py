@@ -119,11 +119,11 @@ class KnowledgeGraph:
         )
         facts = self._facts(reached, seeds, scores, index)
         ends = list(dict.fromkeys(end for f in facts for end in (f.triple.source, f.triple.target)))
-        numbers = index.entity_numbers(ends)
+        numbers = index.entity_rows(ends)
         entities = {e.id: e for e in index.entities(list(numbers.values()))}
         # 3. Passages by the triples they state and the ends they mention.
         counts = self._count(facts, seeds, entities)
-        rows = index.chunk_numbers(list(counts))
+        rows = index.chunk_rows(list(counts))
         ranked = sorted(counts, key=lambda c: (-counts[c], rows[c]))
         if not self.text:
             # A passage that states no triple contributes nothing to a context of triples.

@@ -218,7 +218,7 @@ def _by_predicate(predicate: str, scorer: _FactScorer) -> list[Fact]:
         order = np.lexsort((np.arange(len(scorer.whole)), -scorer.whole))[: options.facts]
         rows += order.tolist()
     triples = index.triples(sorted(set(rows)))
-    numbers = index.entity_numbers(sorted({end for t in triples.values() for end in (t.source, t.target)}))
+    numbers = index.entity_rows(sorted({end for t in triples.values() for end in (t.source, t.target)}))
     ends = {n: (numbers[t.source], numbers[t.target]) for n, t in triples.items()}
     return scorer.score(ends, f"nearest predicate “{nearest}”" if nearest else "near the question")
 

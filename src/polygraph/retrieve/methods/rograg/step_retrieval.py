@@ -214,7 +214,7 @@ class StepRetrieval:
                 (by_key[e.id] for e in own if e.id in by_key), None
             )
             if row is None and own:
-                (n,) = self._index.entity_numbers([own[0].id]).values()
+                (n,) = self._index.entity_rows([own[0].id]).values()
                 row = Row(key=own[0].id, name=own[0].name, entity=n, facts=fact_rows, chunks=tuple(chunks))
             row = row or replace(value_row(name), facts=fact_rows, chunks=tuple(chunks))
             found.append(replace(row, texts=tuple(dict.fromkeys((*row.texts, answer.text)))))

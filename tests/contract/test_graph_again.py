@@ -42,7 +42,7 @@ NAMES = (
 )
 BETWEEN = "- | -"
 """A name that holds what stands between the two names of a relation."""
-PARTS = (("arrays.BATCH", 3), ("indexing.row_cache._LOOKED_UP", 2))
+PARTS = (("arrays.BATCH", 3), ("indexing.row_cache.TEXTS_AT_ONCE", 2))
 """How much is worked on at once."""
 SAID = (
     "",

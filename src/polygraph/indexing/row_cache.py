@@ -42,7 +42,7 @@ CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WIT
 CREATE TABLE IF NOT EXISTS documents (id TEXT PRIMARY KEY, features BLOB NOT NULL, rows BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS texts (hash INTEGER PRIMARY KEY, text TEXT NOT NULL, quality REAL);
 """
-_LOOKED_UP = 1 << 14
+TEXTS_AT_ONCE = 1 << 14
 """Texts that are read by one statement."""
 
 
@@ -152,9 +152,9 @@ class RowCache:
     def texts(self, keys: Sequence[int]) -> dict[int, str]:
         """Return texts by their hashes."""
         found: dict[int, str] = {}
-        for at in range(0, len(keys), _LOOKED_UP):
+        for at in range(0, len(keys), TEXTS_AT_ONCE):
             query = "SELECT hash, text FROM texts WHERE hash IN (SELECT value FROM json_each(?))"
-            found.update(self._db.rows(query, (json.dumps(keys[at : at + _LOOKED_UP]),)))
+            found.update(self._db.rows(query, (json.dumps(keys[at : at + TEXTS_AT_ONCE]),)))
         return found
 
     def qualities(self) -> Iterator[Row]:

@@ -26,7 +26,7 @@ _DECIMALS = 6
 """Scores are rounded before ranking, so that the last bits of a matrix product decide nothing."""
 _BATCH = 512
 """Texts that are hashed, and texts that are embedded, at once."""
-_MAPPED = 8 * _BATCH
+MAPPED_ROWS = 8 * _BATCH
 """Rows after which the files are mapped again: what was mapped before no longer counts as memory in use."""
 
 Hashes = NDArray[np.uint64]
@@ -162,7 +162,7 @@ def write_vectors(
             if len(waiting) >= _BATCH:
                 embed_waiting()
             on_done(at - len(waiting))
-            if at % _MAPPED == 0:
+            if at % MAPPED_ROWS == 0:
                 files.map()
                 if known is not None:
                     known.files.map()
@@ -213,9 +213,9 @@ class _KnownVectors:
         n = self.files.n_hashes
         # Half of a hash finds the row; the whole is compared there.
         halves = np.empty(n, dtype=np.uint64)
-        for at in range(0, n, _MAPPED):
-            part = np.fromfile(folder / HASHES, dtype=np.uint64, count=2 * _MAPPED, offset=16 * at)
-            halves[at : at + _MAPPED] = part[::2]
+        for at in range(0, n, MAPPED_ROWS):
+            part = np.fromfile(folder / HASHES, dtype=np.uint64, count=2 * MAPPED_ROWS, offset=16 * at)
+            halves[at : at + MAPPED_ROWS] = part[::2]
         self._rows = np.argsort(halves, kind="stable").astype(np.int32)
         halves.sort()
         self._halves = halves

@@ -32,7 +32,7 @@ TEXTS = [f"Entry {n} of the log of the Halcyon" for n in range(1200)]
 
 @pytest.mark.parametrize("mapped", [512, 8_192])
 def test_only_new_texts_are_embedded_and_the_files_are_those_of_a_first_time(tmp_path, mapped, monkeypatch):
-    monkeypatch.setattr("polygraph.store.vectors._MAPPED", mapped)
+    monkeypatch.setattr("polygraph.store.vectors.MAPPED_ROWS", mapped)
     write(tmp_path / "former", TEXTS)
     wanted = [f"Entry {n} of the log of the Halcyon" for n in range(3, 1205)][::-1]
     asked: list[str] = []

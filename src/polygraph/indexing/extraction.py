@@ -2,12 +2,13 @@
 
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from polygraph.errors import NothingExtracted
 from polygraph.extract.llm import extractor as llm
 from polygraph.extract.nlp import extractor as nlp
 from polygraph.extract.nlp import noun_phrases as fast
-from polygraph.indexing.layer_task import LayerTask, batched
+from polygraph.indexing.layer_task import LayerTask
 from polygraph.records import Extraction, Window
 from polygraph.store.protocol import Store
 
@@ -48,7 +49,7 @@ def _extract_without_model(task: LayerTask, extractor: str, pending: Sequence[st
             processes=task.processes,
             notes=task.notes,
         )
-        for batch in batched(found, _WINDOWS_COMMITTED):
+        while batch := list(islice(found, _WINDOWS_COMMITTED)):
             with task.store.transaction():
                 for extraction in batch:
                     task.store.extractions.put(extraction, extractor)

@@ -1,11 +1,9 @@
 """One layer that is being built: what its build function works with."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
-from typing import TypeVar
 
 from polygraph.indexing.progress import Progress
 from polygraph.models import Models
@@ -13,8 +11,6 @@ from polygraph.store.atomic_files import damage
 from polygraph.store.layers import folder_of, versions
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
-
-T = TypeVar("T")
 
 
 @dataclass(kw_only=True)
@@ -65,13 +61,3 @@ class LayerTask:
     def counter(self, total: int, stage: str = "") -> Callable[[int], None]:
         """Return a function that reports how many of `total` items are done; the stage is the layer by default."""
         return lambda done: self.progress(stage or self.layer, done, total)
-
-
-def batched(items: Iterator[T], size: int) -> Iterator[list[T]]:
-    """Cut a stream into lists of `size` items; the last one may be shorter.
-
-    >>> list(batched(iter("abc"), 2))
-    [['a', 'b'], ['c']]
-    """
-    while batch := list(islice(items, size)):
-        yield batch

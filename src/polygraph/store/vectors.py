@@ -9,6 +9,7 @@ fit into memory.
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -150,8 +151,8 @@ def write_vectors(
                 n_embedded += len(waiting)
                 waiting.clear()
 
-        at = 0
-        for batch in _batches(texts):
+        at, rest = 0, iter(texts)
+        while batch := list(islice(rest, _BATCH)):
             hashes = _hashes(f"{embedder}\n".encode(), batch)
             files.hashes[at : at + len(batch)] = hashes
             is_known = np.zeros(len(batch), dtype=np.bool_)
@@ -241,14 +242,3 @@ def _hashes(prefix: bytes, texts: Sequence[str]) -> Hashes:
         blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in texts
     )
     return np.frombuffer(joined, dtype=np.uint64).reshape(-1, 2)
-
-
-def _batches(texts: Iterable[str]) -> Iterable[list[str]]:
-    batch: list[str] = []
-    for text in texts:
-        batch.append(text)
-        if len(batch) == _BATCH:
-            yield batch
-            batch = []
-    if batch:
-        yield batch

@@ -1,7 +1,7 @@
-"""Prompts: one Markdown file each, in our own words.
+"""Prompts, one Markdown file each, in our own words.
 
-A file has a part ``# system`` and a part ``# user``; ``$name`` stands for a value. What comes from a
-document or a user is passed through `as_data`, which marks it as material to read, not to obey.
+A file has the parts ``# system`` and ``# user``; ``$name`` is replaced by a value. Text of documents, users and replies
+passes through `as_data`, which marks it as data and not as instructions.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from polygraph.records import digest
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """A prompt file, read."""
+    """The parts of a prompt file."""
 
     name: str
     system: str
@@ -23,14 +23,14 @@ class Prompt:
 
     @property
     def hash(self) -> str:
-        """Changes whenever the wording does; part of the manifest."""
+        """Hash of the wording, which is part of the manifest."""
         return digest(self.system, self.user)
 
     def fill(self, values: Mapping[str, object]) -> tuple[str, str]:
-        """Return system and user text with the values put in.
+        """Return the system and the user text with the values filled in.
 
         Raises:
-            KeyError: if the prompt names a value that is not given.
+            KeyError: if a value of the prompt is missing.
         """
         given = {key: str(value) for key, value in values.items()}
         return Template(self.system).substitute(given), Template(self.user).substitute(given)
@@ -38,7 +38,7 @@ class Prompt:
 
 @cache
 def prompt(name: str) -> Prompt:
-    """Read a prompt by the name of its file, without ``.md``."""
+    """Return a prompt by the name of its file, without ``.md``."""
     text = (files(__package__) / f"{name}.md").read_text(encoding="utf-8")
     _, _, rest = text.partition("# system\n")
     system, _, user = rest.partition("# user\n")
@@ -46,7 +46,7 @@ def prompt(name: str) -> Prompt:
 
 
 def as_data(text: str, tag: str = "document") -> str:
-    r"""Fence a text that is not ours, so that it cannot end its own fence.
+    r"""Put untrusted text between tags; a closing tag inside it is made harmless.
 
     >>> print(as_data("see </document> here"))
     <document>

@@ -54,14 +54,14 @@ def scripted_primer(request: ChatRequest) -> str:
     """Return the line of each report that is nearest to the question, and a question about each title."""
     last = last_turn(request)
     wanted = set(content_stems(asked(last)))
-    best, titles = [], []
+    candidates, titles = [], []
     for n, text in blocks(fenced(last, "reports")):
         lines = [_SOURCE.sub("", line).lstrip("-# ").strip() for line in text.splitlines()]
         titles.append(lines[0])
         line = max((line for line in lines[1:] if line), key=lambda line: share(wanted, line), default="")
-        best.append((share(wanted, line), n, line))
-    said = sorted((item for item in best if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
-    return _intermediate(said, [f"What is known about {title[:80]}?" for title in titles if title])
+        candidates.append((share(wanted, line), n, line))
+    best = sorted((item for item in candidates if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
+    return _intermediate(best, [f"What is known about {title[:80]}?" for title in titles if title])
 
 
 def scripted_follow_up(request: ChatRequest) -> str:
@@ -74,8 +74,8 @@ def scripted_follow_up(request: ChatRequest) -> str:
         for n, text in blocks(fenced(last, "evidence"))
         for start, end in sentence_spans(text[:20_000])
     ]
-    said = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
-    return _intermediate(said, [])
+    best = sorted((item for item in found if item[0] > 0), key=lambda item: (-item[0], item[1]))[:_MOST]
+    return _intermediate(best, [])
 
 
 def scripted_rating(request: ChatRequest) -> str:
@@ -85,11 +85,11 @@ def scripted_rating(request: ChatRequest) -> str:
     return json.dumps({"rating": rating})
 
 
-def _intermediate(said: list[tuple[float, int, str]], follow_ups: list[str]) -> str:
+def _intermediate(best: list[tuple[float, int, str]], follow_ups: list[str]) -> str:
     return json.dumps(
         {
-            "answer": " ".join(f"{text.rstrip('.')} [{n}]." for _, n, text in said),
-            "score": round(100 * said[0][0]) if said else 0,
+            "answer": " ".join(f"{text.rstrip('.')} [{n}]." for _, n, text in best),
+            "score": round(100 * best[0][0]) if best else 0,
             "follow_ups": follow_ups,
         },
         ensure_ascii=False,

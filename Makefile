@@ -1,4 +1,5 @@
-# Two commands are enough: `make demo` and `make test`. Both make their own environment in .venv.
+# `make demo` shows Polygraph at work, `make test` runs the quick tests (under 3 minutes on two cores). Every target creates
+# its environment in .venv. `make check` is for each change; .ci/run adds `make slow`.
 VENV := .venv
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \

@@ -1,12 +1,12 @@
-"""What it costs to add 1% of documents to an index, and to remove them, layer by layer.
+"""The cost of adding 1% of documents to an index, and of removing them, layer by layer.
 
     python benchmarks/change.py [--chunks N] [--parser] [--embedders]
 
-A synthetic corpus with names that recur as in real text (Zipf), hashed vectors and extraction by capitals: what is
-measured is our own work, and no model's. With both flags parser and embedders are those of the extra `local`, as by
-default. Seconds are of the processor, so that other work on the machine does not count; all of ours is done in one
-process. Memory is the most that was in use during a layer, that of mapped files included, where the system lets the
-mark be put back (Linux); elsewhere the most so far.
+The corpus is synthetic, with names that recur as in real text (Zipf). By default vectors are hashed and names are
+extracted by their capitals, so that only Polygraph's own work is measured, not that of a model. With both flags the
+parser and the embedders are those of the extra `local`, which is what users get by default. Seconds are CPU seconds of
+this one process, which does all the work. Memory is the peak resident size during a layer, mapped files included, where
+the system can reset the peak (Linux); elsewhere the peak so far.
 """
 
 import argparse
@@ -67,7 +67,7 @@ def document(n: int) -> str:
 
 
 def peak_mb() -> float:
-    """The most memory that was in use since the last call."""
+    """Return the peak memory since the last call."""
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
@@ -75,13 +75,13 @@ def peak_mb() -> float:
 
 
 class Clock:
-    """Stands for the clock that a build looks at when a layer begins and when it ends."""
+    """Replaces the clock that a build reads when a layer begins and when it ends."""
 
     def __init__(self) -> None:
         self.peaks: list[float] = []
 
     def perf_counter(self) -> float:
-        """Seconds of the processor."""
+        """Return CPU seconds, and note the peak memory."""
         self.peaks.append(peak_mb())
         return time.process_time()
 

@@ -18,6 +18,7 @@ def drawn_layers():
 
 
 def contracts():
+    """Return the contracts; those on packages below `polygraph` as well as the one on `polygraph` itself."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]

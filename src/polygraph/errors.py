@@ -1,4 +1,4 @@
-"""Everything that can go wrong, in one tree.
+"""All errors that Polygraph raises on purpose, in one tree.
 
 ```
 PolygraphError
@@ -6,21 +6,21 @@ PolygraphError
 │   ├── BadInput               a path, question, option or file that cannot be used
 │   ├── UnknownMethod          no method of that name
 │   ├── MissingLayer           the index lacks a layer that a method needs
-│   ├── IndexUnreadable        no index there, or one that cannot be opened
+│   ├── IndexUnreadable        there is no index, or it cannot be opened
 │   ├── IndexMismatch          the index was built with other settings or models
 │   ├── IndexLocked            another process is writing to the index
 │   ├── MissingExtra           an optional dependency is not installed
 │   ├── ModelRefused           the endpoint rejects the key, the model's name or the request
 │   └── StorageFailed          disk full or folder not writable
-├── WorkFailed                 the work was tried and failed, exit code 1
-│   ├── NothingExtracted       a build in which no graph came out of any text
+├── WorkFailed                 the work failed, exit code 1
+│   ├── NothingExtracted       a build extracted nothing from any text
 │   ├── ModelUnavailable       the model did not answer after all retries
-│   ├── BudgetReached          the cap on tokens or money was met; what is done is kept
-│   └── UnusableReply          a reply that could not be used, also after the repair round
-└── RequestsWaiting            requests wait in the files of a batch for replies, exit code 3
+│   ├── BudgetReached          the cap on tokens or cost was reached; finished work is kept
+│   └── UnusableReply          a reply could not be used, even after the repair round
+└── RequestsWaiting            requests in batch files wait for replies, exit code 3
 ```
 
-Every message says what happened, the value seen, and the fix. Attributes carry the data.
+Every message says what happened, the value seen, and the fix. Attributes hold the data.
 """
 
 from collections.abc import Iterable
@@ -28,7 +28,7 @@ from pathlib import Path
 
 
 class PolygraphError(Exception):
-    """Base of all errors that Polygraph raises on purpose."""
+    """Base class of all errors that Polygraph raises on purpose."""
 
     exit_code = 1
 
@@ -44,14 +44,14 @@ class BadInput(UserError):
 
 
 class UnknownMethod(UserError):
-    """No method of that name."""
+    """There is no method of that name."""
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         self.name = name
         self.known = tuple(sorted(known))
         bases = ", ".join(other for other in self.known if ":" not in other)
         super().__init__(
-            f"there is no method {name!r}. Choose one of: {bases}; or a preset, as polygraph methods --full lists"
+            f"there is no method {name!r}. Choose one of: {bases}; or a preset from: polygraph methods --full"
         )
 
 
@@ -73,7 +73,7 @@ class IndexUnreadable(UserError):
 
 
 class IndexMismatch(UserError):
-    """The index was built with other settings or models than those in use now."""
+    """The index was built with other settings or models than the current ones."""
 
 
 class IndexLocked(UserError):
@@ -92,7 +92,7 @@ class MissingExtra(UserError):
 
 
 class ModelRefused(UserError):
-    """The endpoint rejects the key, the model's name or the request; trying again cannot help."""
+    """The endpoint rejects the key, the model's name or the request; retrying cannot help."""
 
 
 class StorageFailed(UserError):
@@ -100,11 +100,11 @@ class StorageFailed(UserError):
 
 
 class WorkFailed(PolygraphError):
-    """The work was tried and failed."""
+    """The work failed."""
 
 
 class NothingExtracted(WorkFailed):
-    """A build in which no graph came out of any text."""
+    """A build extracted nothing from any text."""
 
 
 class ModelUnavailable(WorkFailed):
@@ -112,14 +112,14 @@ class ModelUnavailable(WorkFailed):
 
 
 class BudgetReached(WorkFailed):
-    """The cap on tokens or money was met; what is done is kept."""
+    """The cap on tokens or cost was reached; finished work is kept."""
 
 
 class UnusableReply(WorkFailed):
-    """A model's reply could not be used, also after the repair round.
+    """A model's reply could not be used, even after the repair round.
 
     Attributes:
-        problem: what was wrong with it, in words that the model can act on.
+        problem: what is wrong with it, phrased so that the model can act on it.
         raw: the reply as received.
     """
 
@@ -130,12 +130,12 @@ class UnusableReply(WorkFailed):
 
 
 class RequestsWaiting(PolygraphError):
-    """Requests wait in the files of a batch for their replies; nothing failed, and the same command goes on.
+    """Requests in batch files wait for replies. Nothing failed; the same command continues when replies have arrived.
 
     Attributes:
-        files: those that were written now, in order.
-        written: requests in them.
-        earlier: requests that wait in files of earlier rounds.
+        files: files written by this command, in order.
+        written: number of requests in them.
+        earlier: number of requests that wait in files of earlier rounds.
     """
 
     exit_code = 3

@@ -31,7 +31,7 @@ class PriceSetting(BaseModel):
     output: float = Field(default=0.0, ge=0)
 
     def __str__(self) -> str:
-        """As people read it."""
+        """Return the price for display."""
         return f"{self.input:g} in, {self.output:g} out"
 
 
@@ -47,31 +47,29 @@ class Settings(BaseModel):
 
     chat_model: str = Field(
         "",
-        description="Model at the endpoint that extracts and answers; `gguf:PATH` or `gguf:qwen2.5-coder-1.5b` for a "
+        description="Model at the endpoint for extraction and answers; `gguf:PATH` or `gguf:qwen2.5-coder-1.5b` for a "
         "local file; empty: the endpoint's only model, or gpt-4o-mini with an OpenAI key, or none.",
     )
     base_url: str = Field("", description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
     api_key: str = Field("", description="Key for the endpoint. Keep it in the environment.")
-    timeout_s: float = Field(120.0, gt=0, description="Seconds of silence after which a call is given up.")
+    timeout_s: float = Field(120.0, gt=0, description="Seconds without data after which a call fails.")
     concurrency: int = Field(
         8,
         ge=1,
         le=1024,
-        description="Model calls in flight at once, and questions; 1 unless given, without an endpoint.",
+        description="Concurrent model calls and questions; without an endpoint 1 unless set.",
     )
-    retries: int = Field(
-        6, ge=0, le=100, description="Further attempts after a call that failed in transport."
-    )
+    retries: int = Field(6, ge=0, le=100, description="Further attempts after a failed call.")
 
     embedder: str = Field(
         "auto",
-        description="Vectors of chunks and questions: `bge-small`, `wordllama`, `hash`, `endpoint:MODEL`, or "
+        description="Embedder of chunks and questions: `bge-small`, `wordllama`, `hash`, `endpoint:MODEL`, or "
         "`auto` (the best that is installed).",
     )
     name_embedder: str = Field(
         "auto",
-        description="Vectors of entities and relations (many, short): as `embedder`; `auto` is `wordllama` "
-        "beside local models, else the embedder itself.",
+        description="Embedder of entities and relations (many, short): as `embedder`; `auto` is `wordllama` "
+        "with local models, else the same as `embedder`.",
     )
     reranker: Literal["auto", "none", "minilm"] = Field(
         "auto", description="Cross-encoder for answers and reranking."
@@ -88,41 +86,41 @@ class Settings(BaseModel):
 
     extractor: Literal["auto", "nlp", "fast", "llm"] = Field(
         "auto",
-        description="`nlp`: a parser; `fast`: noun phrases that stand together; `llm`: the chat model; `auto`: `llm` "
+        description="`nlp`: a parser; `fast`: co-occurring noun phrases; `llm`: the chat model; `auto`: `llm` "
         "if there is one, else `nlp`.",
     )
     entity_types: tuple[str, ...] = Field(
-        (), description="Entity types for the model; empty: it chooses freely."
+        (), description="Entity types for extraction with a model; empty: the model chooses."
     )
     gleaning: Literal["none", "base", "trial"] = Field("none", description="Further passes over each window.")
-    max_gleanings: int = Field(1, ge=1, le=10, description="Most further passes.")
+    max_gleanings: int = Field(1, ge=1, le=10, description="Maximum number of further passes.")
     processes: int = Field(
-        0, ge=0, le=256, description="Worker processes for extraction without a model; 0: as many as cores."
+        0, ge=0, le=256, description="Worker processes for extraction without a model; 0: one per core."
     )
     community_size: int = Field(
         10, ge=2, le=10_000, description="Largest community that is not split further."
     )
 
-    method: str = Field("hybrid", description="Method of `ask` and `chat` when none is named.")
-    max_cost: float | None = Field(None, ge=0, description="Hard cap on money per command, in US dollars.")
+    method: str = Field("hybrid", description="Default method of `ask` and `chat`.")
+    max_cost: float | None = Field(None, ge=0, description="Hard cap on cost per command, in US dollars.")
     max_spend_tokens: int | None = Field(
-        None, ge=1, description="Hard cap on model tokens per command, in and out."
+        None, ge=1, description="Hard cap on model tokens per command, input and output."
     )
     batch: Path | None = Field(
-        None, description="Folder of batch files: calls of language models are written there instead of made."
+        None, description="Folder of batch files: calls to language models are written there."
     )
-    batch_price: float = Field(0.5, ge=0, description="Share of the usual price that a batch costs.")
+    batch_price: float = Field(0.5, ge=0, description="Price of a batch as a share of the regular price.")
     batch_tries: int = Field(
-        3, ge=1, description="Times that a request is written to batches before errors are its answer."
+        3, ge=1, description="Times that a request is written before an error counts as its result."
     )
-    batch_requests: int = Field(50_000, ge=1, description="Most requests in one batch file.")
-    batch_mb: int = Field(200, ge=1, description="Largest batch file, in megabytes.")
+    batch_requests: int = Field(50_000, ge=1, description="Maximum requests per batch file.")
+    batch_mb: int = Field(200, ge=1, description="Maximum size of a batch file, in megabytes.")
     durability: Literal["normal", "full"] = Field(
-        "normal", description="`full` survives a loss of power, slower."
+        "normal", description="`full` also survives a loss of power, but is slower."
     )
     prices: dict[str, PriceSetting] = Field(
         default_factory=dict,
-        description="Prices of models not known here, in US dollars per million tokens; in the environment as JSON.",
+        description="Prices of further models in US dollars per million tokens; as JSON in the environment.",
     )
 
     @field_validator("entity_types", mode="before")
@@ -137,7 +135,7 @@ class Settings(BaseModel):
     @field_validator("prices", mode="before")
     @classmethod
     def _parse(cls, value: object) -> object:
-        """Read prices from JSON, as the environment has them."""
+        """Parse prices from JSON, their form in the environment."""
         if not isinstance(value, str):
             return value
         try:
@@ -150,7 +148,7 @@ class Settings(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class SettingOrigin:
-    """One setting and where its value came from."""
+    """A setting with its value and the source of the value."""
 
     name: str
     value: Any
@@ -167,11 +165,11 @@ def load_settings(
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> Settings:
-    """Gather the settings.
+    """Load the settings.
 
     Args:
         flags: values given on the command line or in code; None means not given.
-        environ: instead of the process's environment.
+        environ: used instead of the environment of the process.
         folder: where the search for ``polygraph.toml`` starts (default: the current folder); it goes up to
             the file system's root, nearest file first.
 
@@ -179,9 +177,9 @@ def load_settings(
         UntrustedSettings: if that file sets what only a trusted file may set; it is ignored.
 
     Raises:
-        BadInput: for an unknown name or a value that does not fit, naming where it was set.
+        BadInput: for an unknown name or an invalid value; the message names its source.
     """
-    values, sources, files = _gather(flags, environ, folder)
+    values, sources, files = _collect(flags, environ, folder)
     for file in files:
         if file.ignored:
             warnings.warn(
@@ -201,7 +199,7 @@ def load_settings(
             raise BadInput(
                 f"{where}: there is no setting {name!r}. See: polygraph config --explain"
             ) from error
-        raise BadInput(f"{where}: {name}{given} does not fit: {first['msg']}") from error
+        raise BadInput(f"{where}: {name}{given} is not valid: {first['msg']}") from error
 
 
 def explain_settings(
@@ -210,9 +208,9 @@ def explain_settings(
     environ: Mapping[str, str] | None = None,
     folder: Path | None = None,
 ) -> list[SettingOrigin]:
-    """Tell for every setting its value and where it came from, in the order of `Settings`; keys are masked."""
+    """Return the value and source of every setting, in the order of `Settings`; keys are masked."""
     settings = load_settings(flags, environ=environ, folder=folder)
-    _, sources, files = _gather(flags, environ, folder)
+    _, sources, files = _collect(flags, environ, folder)
     ignored = {name: str(file.path) for file in files for name in file.ignored}
     rows = []
     for name, field in Settings.model_fields.items():
@@ -225,13 +223,13 @@ def explain_settings(
 
 
 def plain_value(value: Any) -> Any:
-    """A setting's value as JSON has it."""
+    """Return the value of a setting for JSON."""
     if isinstance(value, dict):
         return {name: each.model_dump() for name, each in value.items()}
     return value
 
 
-def _gather(
+def _collect(
     flags: Mapping[str, Any] | None, environ: Mapping[str, str] | None, folder: Path | None
 ) -> tuple[dict[str, Any], dict[str, str], list[SettingsFile]]:
     """Return values and their sources by name, the strongest source winning, and the files that were read."""

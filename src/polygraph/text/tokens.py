@@ -1,4 +1,4 @@
-"""Counting tokens as language models bill them, offline."""
+"""Count tokens as language models bill them, offline."""
 
 from collections.abc import Sequence
 from functools import cache
@@ -27,12 +27,12 @@ def count_many(texts: Sequence[str]) -> list[int]:
 
 
 def truncate(text: str, max_tokens: int) -> str:
-    """Return the longest beginning of a text that has at most so many tokens.
+    """Return the longest prefix of a text with at most `max_tokens` tokens.
 
     >>> truncate("one two three four", 2)
     'one two'
     """
-    # A token is at least one character in practice, so the slice bounds the work on very long texts.
+    # Tokens have fewer than 16 characters on average, so the slice bounds the work on very long texts.
     tokens = _encoding().encode_ordinary(text[: 16 * max_tokens])
     if len(tokens) <= max_tokens and len(text) <= 16 * max_tokens:
         return text

@@ -48,7 +48,7 @@ def test_a_key_is_never_shown(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("concurrency = 0", "concurrency 0 does not fit"),
+        ("concurrency = 0", "concurrency 0 is not valid"),
         ("concurency = 4", "there is no setting 'concurency'"),
         ("concurrency = ", "cannot be read"),
     ],

@@ -68,7 +68,7 @@ def test_a_model_by_name_is_joined_from_its_wheels_without_running_them(
     found = locate_gguf("small", cache=tmp_path / "cache")
     assert found.read_bytes() == WHOLE
     found.write_bytes(b"damaged since")
-    with pytest.raises(BadInput, match="not the file that was tested"):
+    with pytest.raises(BadInput, match="not the tested file"):
         locate_gguf("small", cache=tmp_path / "cache")
     found.unlink()
     (tmp_path / "wheels" / "small_part2" / "data" / "part.bin").unlink()

@@ -129,7 +129,7 @@ def test_a_file_is_looked_for_in_the_folder_then_the_wheel_then_the_hub(
 def test_a_file_that_is_not_the_tested_one_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.onnx"
     path.write_bytes(b"something else")
-    with pytest.raises(BadInput, match="not the file that was tested"):
+    with pytest.raises(BadInput, match="not the tested file"):
         verify(path, BGE.sha256, cache=tmp_path / "cache")
 
 

@@ -1,7 +1,7 @@
 """A local language model by llama.cpp (extra `gguf`): slow on a CPU, but no key and no network.
 
-The recommended model comes as 22 wheels that hold nothing but slices of one file. They are joined once in the
-user's cache folder, and what comes out must have the sum of the official file.
+The recommended model is split over 22 data-only wheels. They are joined once in the cache folder of the user, and the
+result must have the checksum of the official file.
 """
 
 import hashlib
@@ -22,19 +22,19 @@ from polygraph.models.thread_pool import cores
 from polygraph.models.transport import TransportError
 
 DEFAULT_OUTPUT_TOKENS = 1024
-"""Longest reply where the request does not say: a small model may not know when to stop."""
+"""Output limit if the request has none: a small model may not stop by itself."""
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GgufModel:
-    """A model that comes in slices."""
+    """A model that is split over several wheels."""
 
     name: str
     parts: tuple[ModelFile, ...]
     """In order."""
     whole: ModelFile
-    """The same in one piece, as the hub has it; its sum is what the slices must join to."""
+    """The complete file, as on the hub; the joined parts must have its checksum."""
 
 
 def _qwen() -> GgufModel:
@@ -66,16 +66,16 @@ GGUF_MODELS: Mapping[str, GgufModel] = MappingProxyType({"qwen2.5-coder-1.5b": _
 
 
 def assemble(parts: Sequence[Path], target: Path, sha256: str) -> Path:
-    """Join slices to one file, unless that was done before.
+    """Join parts to one file, unless the file exists.
 
     Args:
-        parts: the slices in order.
-        target: where to put it; it appears there whole or not at all.
-        sha256: the sum that it must have.
+        parts: the parts in order.
+        target: the file, which is written completely or not at all.
+        sha256: the expected checksum.
 
     Raises:
-        BadInput: if the sum is another: nothing is left behind then.
-        StorageFailed: if it cannot be written.
+        BadInput: if the checksum differs; then no file is left.
+        StorageFailed: if the file cannot be written.
     """
     if target.is_file():
         return target
@@ -91,14 +91,14 @@ def assemble(parts: Sequence[Path], target: Path, sha256: str) -> Path:
                 out.write(block)
         if sha.hexdigest() != sha256:
             raise BadInput(
-                f"the {len(parts)} parts of {target.name} do not join to the file that was tested "
+                f"the {len(parts)} parts of {target.name} do not join to the tested file "
                 f"(sha256 {sha.hexdigest()[:16]}..., expected {sha256[:16]}...). Install their packages "
                 "again, in the versions that the extra names"
             )
         temporary.replace(target)
     except OSError as error:
         raise StorageFailed(
-            f"cannot write {target} ({error.strerror or error}). It takes as much space as its parts together"
+            f"cannot write {target} ({error.strerror or error}). It needs as much space as its parts together"
         ) from error
     finally:
         if temporary is not None:
@@ -114,12 +114,12 @@ def _blocks(parts: Sequence[Path]) -> Iterable[bytes]:
 
 
 def locate_gguf(model: str | Path, *, cache: Path | None = None) -> Path:
-    """Find the file of a model by name, or by a path of the user's own.
+    """Find the file of a model by name or path.
 
     Searched in order: the path, the installed wheels (joined in the cache folder), the hub's local cache.
 
     Raises:
-        BadInput: if there is no such model or file, or its content is not what it should be.
+        BadInput: if there is no such model or file, or its checksum is wrong.
         MissingExtra: if the model's wheels are not installed.
         StorageFailed: if the joined file cannot be written.
     """
@@ -149,12 +149,12 @@ def locate_gguf(model: str | Path, *, cache: Path | None = None) -> Path:
 
 
 class GgufChat:
-    """A language model in this process. Calls run one after the other; each uses all its threads.
+    """A language model in this process. Calls run one at a time; each uses all threads.
 
     Args:
         model: name in `GGUF_MODELS`, or path of a ``.gguf`` file.
-        threads: None for one per core; on a machine with other work, fewer are faster.
-        context_tokens: longest prompt and reply together.
+        threads: None for one per core; on a busy machine fewer are faster.
+        context_tokens: maximum tokens of prompt and reply together.
         cache: folder for the joined file.
 
     Raises:
@@ -173,7 +173,7 @@ class GgufChat:
         cache: Path | None = None,
     ) -> None:
         try:
-            import xllamacpp  # noqa: F401  only to say early that it is missing
+            import xllamacpp  # noqa: F401  to report early that it is missing
         except ImportError as error:
             raise MissingExtra("a local GGUF model", "gguf") from error
         self._path = locate_gguf(model, cache=cache)
@@ -185,7 +185,7 @@ class GgufChat:
 
     @property
     def name(self) -> str:
-        """``gguf:`` and the model's name, or that of its file."""
+        """``gguf:`` and the name of the model or of its file."""
         return self._name
 
     def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
@@ -210,7 +210,7 @@ class GgufChat:
             try:
                 return self._run(body, on_text)
             except ValueError:
-                # A schema that the engine cannot turn into a grammar.
+                # The engine cannot convert the schema to a grammar.
                 if body.pop("response_format", None) is None:
                     raise
                 return self._run(body, on_text)
@@ -226,7 +226,7 @@ class GgufChat:
         settings.cpuparams_batch.n_threads = self._threads
         settings.verbosity = -1
         settings.warmup = False
-        # The engine also listens on a port of this machine: nobody else knows this key.
+        # The engine also listens on a local port: nobody else knows this key.
         settings.api_keys = [secrets.token_hex(16)]
         settings.ui = False
         try:
@@ -259,7 +259,7 @@ def _delta(event: Mapping[str, Any]) -> str:
 
 
 def _joined(events: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Make one reply of the pieces of a stream."""
+    """Join the events of a stream to one reply."""
     for event in events:
         if "error" in event:
             return event
@@ -283,7 +283,7 @@ def _reply(answer: Mapping[str, Any]) -> ChatReply:
     text = str(choice["message"].get("content") or "")
     reads, writes = int(usage.get("prompt_tokens", 0)), int(usage.get("completion_tokens", 0))
     if not text.strip():
-        # Asking the same again would bring the same: it is the same model with the same seed.
+        # A retry would give the same reply: the model and the seed are the same.
         raise TransportError(
             "no text in the reply",
             kind="empty",

@@ -1,9 +1,9 @@
 """Local transformers by onnxruntime: the embedder bge-small and the cross-encoder MiniLM-L12, both int8.
 
-Every text runs alone, in a session of one thread, and a few of these run side by side. The int8 models scale
-their activations over the whole batch, so that in a batch a vector depends on its neighbours (cosine to the
-vector of the text alone: 0.995); alone it is the same bytes every time. It is faster, too, because nothing is
-padded: 90 passages a second on two cores against 60 in batches.
+Every text runs alone in one thread, and several texts run concurrently. The int8 models scale their activations over
+the whole batch, so in a batch a vector would depend on its neighbours (cosine to the vector of the text alone: 0.995);
+alone it has the same bytes every time. It is also faster because nothing is padded: 90 passages per second on two cores
+instead of 60 in batches.
 """
 
 import importlib.util
@@ -24,9 +24,9 @@ from polygraph.models.thread_pool import cores
 T = TypeVar("T")
 
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
-"""What bge-small was trained to see before a question (model card of bge-small-en-v1.5)."""
+"""Prefix of questions in the training of bge-small (model card of bge-small-en-v1.5)."""
 CHARS_PER_TOKEN = 16
-"""Longer texts are tokenized by their beginning first: English has 4 to 5 characters to a token."""
+"""Only the beginning of longer texts is tokenized at first: English has 4 to 5 characters per token."""
 
 
 def _wheel_file(model: str, path: str, sha256: str) -> ModelFile:
@@ -63,7 +63,7 @@ class _OnnxModel:
     Args:
         model: the ONNX file.
         tokenizer: its ``tokenizer.json``.
-        threads: texts that run side by side; None for one per core.
+        threads: texts that run concurrently; None for one per core.
         name: the model's name for error messages.
         max_pair_tokens: cut pairs of texts to this length, the longer text first; None: cut nothing.
 
@@ -120,7 +120,7 @@ class _OnnxModel:
         return self._load()[1]
 
     def map(self, function: Callable[[str], T], texts: Sequence[str]) -> list[T]:
-        """Apply a function to each text, side by side; results are in the order of the texts."""
+        """Apply a function to texts concurrently; results are in the order of the texts."""
         if len(texts) <= 1 or self._threads == 1:
             return [function(text) for text in texts]
         return list(self._load()[2].map(function, texts))
@@ -137,18 +137,18 @@ class _OnnxModel:
 
 
 class OnnxEmbedder:
-    """bge-small-en-v1.5, int8, 384 dimensions: CLS pooling, length 1, a prefix for questions.
+    """bge-small-en-v1.5, int8, 384 dimensions: CLS pooling, normalised, with a prefix for questions.
 
-    Xiao et al. 2023, arXiv:2309.07597. Its cosines lie high: about 0.45 for unrelated texts.
+    Xiao et al. 2023, arXiv:2309.07597. Its cosines are high: about 0.45 for unrelated texts.
 
     Args:
-        folder: where its files are, if not in the installed wheel.
-        threads: texts that run side by side; None for one per core.
-        cache: where to remember which files were checked.
+        folder: of its files, if not the installed wheel.
+        threads: texts that run concurrently; None for one per core.
+        cache: folder in which checked files are recorded.
 
     Raises:
         MissingExtra: if its files or onnxruntime are not installed.
-        BadInput: if a file is not the one that was tested.
+        BadInput: if a file is not the tested one.
     """
 
     local = True
@@ -170,7 +170,7 @@ class OnnxEmbedder:
         return np.stack(rows) if rows else np.empty((0, self.dimension), dtype=np.float32)
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text, special tokens not included."""
+        """Return the tokens of each text, without special tokens."""
         encode = self._model.tokenizer.encode
         return [len(encode(text, add_special_tokens=False).ids) for text in texts]
 
@@ -181,29 +181,29 @@ class OnnxEmbedder:
         return np.asarray(unit, dtype=np.float32)
 
 
-def _first_ids(tokenizer: Any, text: str, most: int) -> list[int]:
-    """Return the token ids of a text with special tokens around, at most `most` of them."""
-    beginning = text[: most * CHARS_PER_TOKEN]
+def _first_ids(tokenizer: Any, text: str, max_tokens: int) -> list[int]:
+    """Return at most `max_tokens` token ids of a text, with special tokens."""
+    beginning = text[: max_tokens * CHARS_PER_TOKEN]
     ids: list[int] = tokenizer.encode(beginning).ids
-    if len(ids) <= most and len(beginning) < len(text):
+    if len(ids) <= max_tokens and len(beginning) < len(text):
         ids = tokenizer.encode(text).ids
-    # The last one is the mark of the end.
-    return ids if len(ids) <= most else [*ids[: most - 1], ids[-1]]
+    # Keep the end token.
+    return ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
 
 
 class OnnxReranker:
-    """ms-marco-MiniLM-L-12-v2, int8: a cross-encoder whose score is the logit of "this text answers it".
+    """ms-marco-MiniLM-L-12-v2, int8: a cross-encoder; its score is the logit that a text answers the question.
 
-    Pairs are cut to 320 tokens, the longer side first, which costs little quality and half the time.
+    Pairs are truncated to 320 tokens, the longer text first, which costs little quality and halves the time.
 
     Args:
-        folder: where its files are, if not in the installed wheel.
-        threads: pairs that run side by side; None for one per core.
-        cache: where to remember which files were checked.
+        folder: of its files, if not the installed wheel.
+        threads: pairs that run concurrently; None for one per core.
+        cache: folder in which checked files are recorded.
 
     Raises:
         MissingExtra: if its files or onnxruntime are not installed.
-        BadInput: if a file is not the one that was tested.
+        BadInput: if a file is not the tested one.
     """
 
     local = True

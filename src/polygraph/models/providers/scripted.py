@@ -24,6 +24,7 @@ _SENTENCE = re.compile(r"[^.!?\n]+[.!?]")
 def task_of(request: ChatRequest) -> str:
     """Return the name of the task in a request: the word after ``Task:`` in the system part, else empty.
 
+    >>> from polygraph.models.protocols import Message
     >>> task_of(ChatRequest(messages=(Message("system", "Task: extract"),)))
     'extract'
     """
@@ -48,6 +49,7 @@ class ScriptedChat:
         replies: handlers by name of task.
         name: of the model.
 
+    >>> from polygraph.models.protocols import Message
     >>> model = ScriptedChat([("capital", "Ulaanbaatar.")])
     >>> model.chat(ChatRequest(messages=(Message("user", "What is the capital of Mongolia?"),))).text
     'Ulaanbaatar.'

@@ -1,4 +1,4 @@
-"""Embedders that only look words up: thousands of texts a second, and one that needs no model at all."""
+"""Fast embedders: one that looks up token vectors, and one that needs no model."""
 
 import hashlib
 import importlib.util
@@ -33,10 +33,10 @@ TOKENIZER = ModelFile(
     sha256="93248f2a9ec36c7b35f700a033d5f36228aae48db61aee31007fa49062cdeb68",
 )
 
-LONGEST = 400_000
+MAX_CHARS = 400_000
 """Characters of a text that are read."""
-_SIDE_BY_SIDE = 256
-"""Texts that are cut into tokens at once, on all cores."""
+_BATCH = 256
+"""Texts that are tokenized together, on all cores."""
 
 
 class WordLlamaEmbedder:
@@ -45,17 +45,17 @@ class WordLlamaEmbedder:
     Token vectors of a large language model, trained down to 256 dimensions (github.com/dleemiller/WordLlama).
 
     Args:
-        folder: where its two files are, if not in the installed wheel.
-        cache: where to remember which files were checked.
+        folder: of its two files, if not the installed wheel.
+        cache: folder in which checked files are recorded.
 
     Raises:
         MissingExtra: if its files are not installed.
-        BadInput: if a file is not the one that was tested.
+        BadInput: if a file is not the tested one.
     """
 
     local = True
     instant = True
-    """Quicker than looking a vector up, so that `Calls` keeps none."""
+    """Faster than a look-up, so `Calls` does not store its vectors."""
     name = "wordllama-l2-supercat-256"
     dimension = 256
     max_tokens = 100_000
@@ -92,13 +92,13 @@ class WordLlamaEmbedder:
         return result
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Tokens of each text."""
+        """Return the tokens of each text."""
         return [len(ids) for ids in self._ids(texts)]
 
     def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
         _, tokenizer = self._load()
-        for at in range(0, len(texts), _SIDE_BY_SIDE):
-            some = [text[:LONGEST] for text in texts[at : at + _SIDE_BY_SIDE]]
+        for at in range(0, len(texts), _BATCH):
+            some = [text[:MAX_CHARS] for text in texts[at : at + _BATCH]]
             for encoding in tokenizer.encode_batch_fast(some, add_special_tokens=False):
                 yield encoding.ids
 
@@ -106,11 +106,11 @@ class WordLlamaEmbedder:
 def read_tensor(path: Path, name: str) -> NDArray[np.float16]:
     """Read one float16 tensor of a safetensors file.
 
-    The format is a length (8 bytes, little endian), a JSON header with types, shapes and offsets, and the
-    numbers themselves.
+    The file consists of a length (8 bytes, little endian), a JSON header with types, shapes and offsets, and the
+    numbers.
 
     Raises:
-        BadInput: if the file holds no such tensor.
+        BadInput: if the file has no such tensor.
     """
     data = path.read_bytes()
     size = int.from_bytes(data[:8], "little")
@@ -126,16 +126,16 @@ def read_tensor(path: Path, name: str) -> NDArray[np.float16]:
 
 
 class HashEmbedder:
-    """Spelling, not meaning: words and their letter groups hashed to 256 places.
+    """Spelling without meaning: words and their character n-grams hashed to 256 dimensions.
 
-    Feature hashing with signs (Weinberger et al. 2009, arXiv:0902.2206) over words and their groups of three
-    to five letters, as in fastText (Bojanowski et al. 2017). It needs nothing but numpy: the last resort
-    where no model is installed. Texts that share words or parts of words are similar; synonyms are not.
+    Feature hashing with signs (Weinberger et al. 2009, arXiv:0902.2206) over words and their n-grams of
+    three to five characters, as in fastText (Bojanowski et al. 2017). It needs only numpy and is the last resort if no
+    model is installed. Texts that share words or parts of words are similar; synonyms are not.
     """
 
     local = True
     instant = True
-    """Quicker than looking a vector up, so that `Calls` keeps none."""
+    """Faster than a look-up, so `Calls` does not store its vectors."""
     name = "hashed-spelling-256"
     dimension = 256
     max_tokens = 100_000
@@ -149,7 +149,7 @@ class HashEmbedder:
             # Sorted, because a sum depends on its order.
             for word in sorted(words):
                 places, signs = _features(word)
-                # Short words are mostly grammar; a word said ten times is not ten times as important.
+                # Short words are mostly function words, and ten repetitions do not make a word ten times as important.
                 weight = (1.0 + np.log(words[word])) * (0.2 if len(word) <= 3 and word.isalpha() else 1.0)
                 np.add.at(total, places, weight * signs)
             if words:
@@ -157,20 +157,20 @@ class HashEmbedder:
         return result
 
     def count(self, texts: Sequence[str]) -> list[int]:
-        """Words of each text."""
+        """Return the words of each text."""
         return [len(_words(text)) for text in texts]
 
 
 def _words(text: str) -> list[str]:
-    return re.findall(r"\w+", text[:LONGEST].lower())
+    return re.findall(r"\w+", text[:MAX_CHARS].lower())
 
 
 @lru_cache(maxsize=16_384)
 def _features(word: str) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the places and signed weights of a word and its letter groups."""
+    """Return the dimensions and signed weights of a word and its n-grams."""
     padded = f"<{word[:40]}>"
     groups = [padded[i : i + n] for n in (3, 4, 5) for i in range(len(padded) - n + 1)]
-    # The word itself weighs as much as all its groups together, so that an exact match counts most.
+    # The word weighs as much as all its n-grams together, so that an exact match counts most.
     share = 1.0 / np.sqrt(len(groups))
     hashes = [
         int.from_bytes(hashlib.blake2b(part.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")

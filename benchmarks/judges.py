@@ -1,10 +1,10 @@
-"""Does the evaluation find what is true? Simulated judges with known faults, 200 studies for each case.
+"""Test the evaluation with simulated judges of known bias, 200 studies per case.
 
     python benchmarks/judges.py [--studies 200] [--figure docs/images/judges.svg]
 
-The judge prefers the answer in front by 30 points, an answer that is 25 words longer by 50 points, and is noisy. The
-usual protocol (A in front, one judgement a question, no ties) is read as papers read it: above half is better. Ours is
-read as `polygraph eval report` reads it. About 9 minutes.
+The judge prefers the answer shown first by 30 points, an answer that is 25 words longer by 50 points, and is noisy. The
+single-order protocol (A first, one judgement per question, no ties) is interpreted as in papers: a win rate above one
+half is better. The unbiased protocol is interpreted as in `polygraph eval report`. About 9 minutes.
 """
 
 import argparse
@@ -24,18 +24,18 @@ CASES = {
     "itself, aligned but always 2 words shorter": SimulatedStudy(shortfall=2),
     "itself, aligned but always 8 words shorter": SimulatedStudy(shortfall=8),
 }
-HOW = JudgingDesign(repeats=2, trials=2)
+DESIGN = JudgingDesign(repeats=2, trials=2)
 
 
 def main() -> None:
-    """Print the table, and draw the figure."""
+    """Print the table and draw the figure."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--studies", type=int, default=200)
     parser.add_argument("--figure", type=Path)
     options = parser.parse_args()
     started = time.perf_counter()
     found = {
-        name: [simulate_study(truth, JudgeBias(), seed, HOW) for seed in range(options.studies)]
+        name: [simulate_study(truth, JudgeBias(), seed, DESIGN) for seed in range(options.studies)]
         for name, truth in CASES.items()
     }
     print("| case | usual: mean win rate | usual: A declared better | ours: mean relative win rate |", end="")
@@ -44,7 +44,7 @@ def main() -> None:
     for name, studies in found.items():
         expected = float(np.mean([s.relative for s in studies]))
         able = [s for s in studies if s.detectable <= expected]
-        right = sum(s.differs and s.relative > 0 for s in able)
+        correct = sum(s.differs and s.relative > 0 for s in able)
         cells = [
             f"{np.mean([s.single_order_win_rate for s in studies]):.1%}",
             f"{np.mean([s.single_order_win_rate > 0.5 for s in studies]):.1%}",
@@ -52,7 +52,7 @@ def main() -> None:
             f"{np.mean([not s.differs for s in studies]):.1%}",
             f"{np.mean([s.differs and s.relative > 0 for s in studies]):.1%}",
             f"{np.mean([s.differs and s.relative < 0 for s in studies]):.1%}",
-            f"{right} of {len(able)} right" if CASES[name].gap and able else "–",
+            f"{correct} of {len(able)} correct" if CASES[name].gap and able else "–",
         ]
         print(f"| {name} | {' | '.join(cells)} |")
     print(f"\n{options.studies} studies each, {time.perf_counter() - started:.0f} s")
@@ -67,7 +67,7 @@ def main() -> None:
 
 
 def draw(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
-    """Win rates less one half by the usual protocol, and relative win rates by ours, one box for each case."""
+    """Draw relative win rates of A by both protocols, one box per case."""
     import matplotlib
 
     matplotlib.use("svg")
@@ -75,7 +75,7 @@ def draw(found: dict[str, list[tuple[float, float]]], path: Path) -> None:
     from matplotlib import pyplot
 
     figure, axes = pyplot.subplots(1, 2, figsize=(10, 3.2), sharex=True, sharey=True, layout="constrained")
-    for axis, column, title in zip(axes, (0, 1), ("usual protocol", "unbiased protocol"), strict=True):
+    for axis, column, title in zip(axes, (0, 1), ("single-order protocol", "unbiased protocol"), strict=True):
         values = [[2 * s[0] - 1 if column == 0 else s[1] for s in studies] for studies in found.values()]
         axis.boxplot(
             values,

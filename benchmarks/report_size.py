@@ -1,9 +1,9 @@
-"""How large the report of a large study is, how long it takes to make and how long a browser takes to open it.
+"""Measure the size of the report of a large study, the time to write it, and the time for a browser to open it.
 
     python benchmarks/report_size.py [--questions 150] [--trials 3] [--output DIR] [--browser chromium]
 
-Six methods, all with long names, answers of realistic length from the sentences of the sample papers, twenty pieces
-of evidence each, 15 comparisons in both orders. Verdicts are drawn at random round a true quality of each method.
+Six methods with long names, answers of realistic length from sentences of the sample papers with twenty pieces of
+evidence each, 15 comparisons in both orders. Verdicts are random around the true quality of each method.
 """
 
 import argparse
@@ -51,35 +51,35 @@ MOST_BYTES = 5_000_000
 MOST_SECONDS = 2.0
 
 
-def bank() -> list[str]:
-    """Sentences to make answers of."""
+def load_sentences() -> list[str]:
+    """Return the sentences that answers consist of."""
     papers = Path(polygraph.__file__).parent / "sample" / "papers"
     texts = [path.read_text(encoding="utf-8") for path in sorted(papers.rglob("*.*"))]
     found = [" ".join(text[a:b].split()) for text in texts for a, b in sentence_spans(text)]
     return [s for s in found if 30 < len(s) < 400]
 
 
-def answer_of(chance: random.Random, said: list[str], words: int) -> str:
-    """An answer of about so many words, in paragraphs, with citations."""
+def make_answer(rng: random.Random, bank: list[str], words: int) -> str:
+    """Return an answer of about `words` words, in paragraphs, with citations."""
     parts: list[str] = []
-    n = chance.gauss(words, words / 5)
+    n = rng.gauss(words, words / 5)
     while sum(map(count_words, parts)) < n:
         end = "\n\n" if len(parts) % 4 == 3 else " "
-        parts.append(f"{chance.choice(said)} [{chance.randint(1, 20)}]{end}")
+        parts.append(f"{rng.choice(bank)} [{rng.randint(1, 20)}]{end}")
     return "".join(parts).strip()
 
 
 def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport:
-    """Everything that the report of such a study tells of."""
-    chance, said = random.Random(seed), bank()
+    """Return the contents of the report of such a study."""
+    rng, bank = random.Random(seed), load_sentences()
     kinds = ("node", "edge", "subgraph")
     questions = [
         Question(
             id=f"{kinds[i % 3]}-{i // 3 + 1}",
-            question=re.sub(r"[.!]$", "?", f"How does this follow, and for whom: {chance.choice(said)}"),
+            question=re.sub(r"[.!]$", "?", f"How does this follow, and for whom: {rng.choice(bank)}"),
             type=kinds[i % 3],
             answers=("the Harbour Board",) if i % 2 else (),
-            references=(answer_of(chance, said, 120),) if i % 2 else (),
+            references=(make_answer(rng, bank, 120),) if i % 2 else (),
         )
         for i in range(n_questions)
     ]
@@ -87,16 +87,16 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport
         StudyAnswer(
             question=q.id,
             method=method,
-            text=answer_of(chance, said, words),
-            refused=chance.random() < 0.02,
+            text=make_answer(rng, bank, words),
+            refused=rng.random() < 0.02,
             extractive=False,
             evidence=tuple(
                 {
-                    "kind": chance.choice(("chunk", "entity", "relation", "report")),
-                    "id": f"document-{chance.randint(1, 400)}.txt#{chance.randint(0, 90)}",
+                    "kind": rng.choice(("chunk", "entity", "relation", "report")),
+                    "id": f"document-{rng.randint(1, 400)}.txt#{rng.randint(0, 90)}",
                     "document": "d",
-                    "score": chance.random(),
-                    "why": f"named in the question; {chance.choice(said)[:90]}",
+                    "score": rng.random(),
+                    "why": f"named in the question; {rng.choice(bank)[:90]}",
                 }
                 for _ in range(20)
             ),
@@ -104,10 +104,10 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport
             usage={
                 "calls": 1,
                 "cached_calls": 0,
-                "prompt_tokens": int(chance.gauss(tokens, tokens / 8)),
+                "prompt_tokens": int(rng.gauss(tokens, tokens / 8)),
                 "completion_tokens": 2 * words,
                 "cached_tokens": 0,
-                "seconds": abs(chance.gauss(tokens / 15_000 + 2, 1)),
+                "seconds": abs(rng.gauss(tokens / 15_000 + 2, 1)),
                 "cost": tokens * 1.5e-7,
             },
         )
@@ -123,8 +123,7 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport
             trial=trial,
             repeat=repeat,
             scores={
-                aspect: tuple(_score(chance, method, i) for i, method in enumerate(shown))
-                for aspect in ASPECTS
+                aspect: tuple(_score(rng, method, i) for i, method in enumerate(shown)) for aspect in ASPECTS
             },
         )
         for trial in range(trials)
@@ -134,8 +133,8 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport
         for shown in (pair, pair[::-1])
     ]
     aligned = [
-        AlignedPair(question=q.id, a=a, b=b, texts=("", ""), words=(300, 300 + chance.randint(-10, 10)), attempts=1,
-                how="discarded" if chance.random() < 0.05 else "regenerated")
+        AlignedPair(question=q.id, a=a, b=b, texts=("", ""), words=(300, 300 + rng.randint(-10, 10)), attempts=1,
+                how="discarded" if rng.random() < 0.05 else "regenerated")
         for a, b in combinations(METHODS, 2)
         for q in questions
     ]  # fmt: skip
@@ -144,16 +143,16 @@ def study(n_questions: int = 150, trials: int = 3, seed: int = 0) -> StudyReport
         j for j in judgements
         if (j.question, *j.methods) not in dropped and (j.question, *j.methods[::-1]) not in dropped
     ]  # fmt: skip
-    return summed_up(questions, answers, aligned, kept)
+    return summarise(questions, answers, aligned, kept)
 
 
-def summed_up(
+def summarise(
     questions: list[Question],
     answers: list[StudyAnswer],
     aligned: list[AlignedPair],
     judgements: list[Judgement],
 ) -> StudyReport:
-    right = correctness(questions, answers)
+    correct = correctness(questions, answers)
     embedder = HashEmbedder()
     models = Models(chat=None, embedder=embedder, name_embedder=embedder, reranker=None, calls=Calls(None))
     return StudyReport(
@@ -175,17 +174,17 @@ def summed_up(
         findings=summarise_study(questions, answers, aligned, judgements),
         protocol="unbiased",
         gold=score_answers(questions, answers, models),
-        confusions=confusions(right),
-        further_conclusions=(oracle_sentence(right),),
+        confusions=confusions(correct),
+        further_conclusions=(oracle_sentence(correct),),
     )
 
 
-def _score(chance: random.Random, method: str, place: int) -> float:
-    return float(min(5, max(0, round(chance.gauss(METHODS[method][0] + 0.3 * (place == 0), 0.9)))))
+def _score(rng: random.Random, method: str, position: int) -> float:
+    return float(min(5, max(0, round(rng.gauss(METHODS[method][0] + 0.3 * (position == 0), 0.9)))))
 
 
 def opened_in_s(browser: str, page: Path) -> float:
-    """Seconds from the request for a page to its load event in a real browser, the time to start it aside."""
+    """Return the seconds from the request for a page to its load event in a browser, without its start."""
     frame = page.with_name("frame.html")
     frame.write_text(
         "<title>0</title><script>const began = performance.now()</script>"
@@ -216,21 +215,21 @@ def main() -> int:
     parser.add_argument("--browser", default="")
     args = parser.parse_args()
     began = time.perf_counter()
-    material = study(args.questions, args.trials)
-    summed = time.perf_counter()
-    vectors = embed_answers(material.answers, HashEmbedder())
-    page = html_report(material, vectors)
+    report = study(args.questions, args.trials)
+    summarised = time.perf_counter()
+    vectors = embed_answers(report.answers, HashEmbedder())
+    page = html_report(report, vectors)
     written = time.perf_counter()
     folder = args.output or Path(tempfile.mkdtemp())
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / "report.html"
     path.write_text(page, encoding="utf-8")
-    (folder / "report.md").write_text(markdown_report(material), encoding="utf-8")
-    (folder / "report.json").write_text(json.dumps(json_report(material), indent=1), encoding="utf-8")
+    (folder / "report.md").write_text(markdown_report(report), encoding="utf-8")
+    (folder / "report.json").write_text(json.dumps(json_report(report), indent=1), encoding="utf-8")
     size = path.stat().st_size
-    print(f"{len(material.answers)} answers, {len(material.judgements):,} judgements")
+    print(f"{len(report.answers)} answers, {len(report.judgements):,} judgements")
     print(
-        f"summed up in {summed - began:.1f} s (answers drawn included), written in {written - summed:.1f} s"
+        f"summarised in {summarised - began:.1f} s (including random answers), written in {written - summarised:.1f} s"
     )
     print(f"{path}: {size / 1e6:.2f} MB of at most {MOST_BYTES / 1e6:.0f}")
     slow = False

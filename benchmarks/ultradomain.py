@@ -1,12 +1,11 @@
-"""What did a real judge reward? 2,331 recorded verdicts of GPT-4o on 910 recorded answers, read with our statistics.
+"""Analyse 2,331 recorded verdicts of GPT-4o on 910 recorded answers: position bias, length, win rates.
 
     python benchmarks/ultradomain.py DATA/ultradomain-mix
 
-Each comparison was judged with one system in front, then with the other, 130 questions each; some lines are missing.
-Lines are in the order of the questions: two files that judged the same answers agree line by line (kappa 0.96), and not
-at all when they are shifted by one. Where a line is missing it is not known which, so every place is tried, and figures
-that depend on it are given as a range. The published win rates are those of both orders pooled: they follow from the
-counts to the last digit.
+Each comparison was judged with one system first, then with the other, on 130 questions; some lines are missing. Lines
+are in the order of the questions: two files that judged the same answers agree line by line (kappa 0.96), and not at
+all when shifted by one. It is unknown which lines are missing, so every possibility is tried, and figures that depend
+on it are given as a range. The published win rates pool both orders: they follow from the counts to the last digit.
 """
 
 import argparse
@@ -35,8 +34,8 @@ COMPARISONS = {
     "hi_graphrag": ("hi", "local"),
     "hi_naiveR_hi": ("hi_naiveR", "hi"),
 }
-"""File, and the systems in the order of its first half. Of the other three files (`naive`, `lightrag`,
-`hi_hi_naiveR_baseindex`) the name does not tell which answers they judged."""
+"""By file, the systems in the order of its first half. The names of the other three files (`naive`, `lightrag`,
+`hi_hi_naiveR_baseindex`) do not say which answers they judged."""
 PUBLISHED = {
     ("hi", "fastGraphrag"): 99.2,
     ("hi", "kag"): 97.7,
@@ -44,49 +43,49 @@ PUBLISHED = {
     ("hi", "lightrag"): 65.9,
     ("hi", "local"): 64.1,
 }
-"""Win rates of HiRAG in percent, "Overall" on Mix, as its authors' page of results has them."""
+"""Win rates of HiRAG in percent, "Overall" on Mix, from its authors' page of results."""
 N = 130
 """Questions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """The verdicts of one file: for each order, whether the answer in front won, by line."""
+    """The verdicts of one file: for each order and line, whether the answer shown first won."""
 
     systems: tuple[str, str]
     forth: tuple[bool, ...]
-    """With the first system in front."""
+    """With the first system shown first."""
     back: tuple[bool, ...]
 
     @property
     def missing(self) -> int:
-        """Lines that are not there."""
+        """Number of missing lines."""
         return 2 * N - len(self.forth) - len(self.back)
 
     @property
     def wins(self) -> int:
-        """Verdicts for the first system."""
+        """Number of verdicts for the first system."""
         return sum(self.forth) + sum(not front for front in self.back)
 
 
 def read(folder: Path, comparison: str) -> Recorded:
     """Read the overall winners of one file.
 
-    Which of the halves lost a line is not known either; as counts by order, the first 130 lines are taken for the
-    first order, which is wrong for at most as many lines as are missing.
+    It is also unknown which half lost a line. For counts by order, the first 130 lines are assigned to the first order,
+    which is wrong for at most as many lines as are missing.
     """
     rows = [json.loads(line) for line in (folder / "verdicts.jsonl").open(encoding="utf-8")]
     front = [row["Overall Winner"] == "Answer 1" for row in rows if row["comparison"] == comparison]
     return Recorded(COMPARISONS[comparison], tuple(front[:N]), tuple(front[N:]))
 
 
-def placements(recorded: Recorded) -> Iterator[tuple[int, ...]]:
-    """Every choice of the lines that are missing."""
+def missing_line_sets(recorded: Recorded) -> Iterator[tuple[int, ...]]:
+    """Yield every possible set of missing lines."""
     return combinations(range(2 * N), recorded.missing)
 
 
-def placed(recorded: Recorded, gaps: Sequence[int]) -> list[tuple[bool, bool] | None]:
-    """By question, whether the first system won in each order; None where a line is missing."""
+def match_lines(recorded: Recorded, gaps: Sequence[int]) -> list[tuple[bool, bool] | None]:
+    """Return, by question, whether the first system won in each order; None if a line is missing."""
     lines: list[bool | None] = [*recorded.forth, *recorded.back]
     for gap in gaps:
         lines.insert(gap, None)
@@ -97,7 +96,7 @@ def placed(recorded: Recorded, gaps: Sequence[int]) -> list[tuple[bool, bool] | 
 
 
 def answers(folder: Path) -> list[StudyAnswer]:
-    """The recorded answers, as those of a study."""
+    """Return the recorded answers as answers of a study."""
     with gzip.open(folder / "answers.jsonl.gz", "rt", encoding="utf-8") as file:
         rows = [json.loads(line) for line in file]
     return [
@@ -109,16 +108,16 @@ def answers(folder: Path) -> list[StudyAnswer]:
 
 
 def questions(folder: Path) -> list[Question]:
-    """The questions; their text is their id, which answers bear."""
+    """Return the questions; their text is their id, which answers refer to."""
     rows = [json.loads(line) for line in (folder / "questions.jsonl").open(encoding="utf-8")]
     return [Question(id=r["question"], question=r["question"]) for r in rows]
 
 
 def judgements(asked: Sequence[Question], recorded: Recorded, gaps: Sequence[int]) -> list[Judgement]:
-    """Two judgements for each question with verdicts in both orders."""
+    """Return two judgements for each question with verdicts in both orders."""
     a, b = recorded.systems
     found = []
-    for question, pair in zip(asked, placed(recorded, gaps), strict=True):
+    for question, pair in zip(asked, match_lines(recorded, gaps), strict=True):
         if pair is not None:
             for methods, won in (((a, b), pair[0]), ((b, a), pair[1])):
                 scores = (1.0, 0.0) if won == (methods[0] == a) else (0.0, 1.0)
@@ -135,7 +134,7 @@ def judgements(asked: Sequence[Question], recorded: Recorded, gaps: Sequence[int
 
 
 def conclude(folder: Path) -> Findings:
-    """What our statistics say of all comparisons together; missing lines are taken from the end of each file."""
+    """Summarise all comparisons; missing lines are assumed to be at the end of each file."""
     asked = questions(folder)
     found = []
     for comparison in COMPARISONS:
@@ -146,29 +145,29 @@ def conclude(folder: Path) -> Findings:
 
 @dataclass(frozen=True, slots=True)
 class Ranges:
-    """Least and greatest value over all placements of the missing lines."""
+    """Least and greatest value over all possible missing lines."""
 
     both: tuple[int, int]
     """Questions that the first system wins in both orders."""
     neither: tuple[int, int]
-    """Questions that it loses in both orders."""
+    """Questions that the first system loses in both orders."""
     front: tuple[int, int]
-    """Questions that whoever stands in front wins in both orders."""
+    """Questions that the answer shown first wins in both orders."""
     slope: tuple[float, float]
-    """Change of the relative win rate for 25 more words."""
+    """Change of the relative win rate per 25 words."""
     equal: tuple[float, float]
-    """Relative win rate at equal length, by the line."""
+    """Relative win rate at equal length, by linear regression."""
 
 
 def ranges(folder: Path, comparison: str) -> Ranges:
-    """Figures that tie the two orders of a question together."""
+    """Return figures that need both orders of a question."""
     recorded = read(folder, comparison)
     words = {a.key: count_words(a.text) for a in answers(folder)}
     a, b = recorded.systems
     gap = [words[q.id, a] - words[q.id, b] for q in questions(folder)]
     counts, lines = [], set()
-    for gaps in placements(recorded):
-        some = [(pair, gap[i]) for i, pair in enumerate(placed(recorded, gaps)) if pair is not None]
+    for gaps in missing_line_sets(recorded):
+        some = [(pair, gap[i]) for i, pair in enumerate(match_lines(recorded, gaps)) if pair is not None]
         pairs = [pair for pair, _ in some]
         counts.append([pairs.count((True, True)), pairs.count((False, False)), pairs.count((True, False))])
         y = np.asarray([one + other - 1.0 for one, other in pairs])
@@ -187,10 +186,10 @@ def ranges(folder: Path, comparison: str) -> Ranges:
 
 
 def repeated(folder: Path) -> tuple[float, float]:
-    """Agreement (Cohen's kappa) of two files that hold the same judgements made twice, and when shifted by a line.
+    """Return Cohen's kappa of two files with the same judgements made twice, and of the same shifted by a line.
 
-    `naive` and `lightrag` judged the same answers, whichever these are. Their first halves are compared, up to the
-    last line that cannot be of the second order.
+    `naive` and `lightrag` judged the same, unknown answers. Their first halves are compared, up to the last line that
+    cannot belong to the second order.
     """
     rows = [json.loads(line) for line in (folder / "verdicts.jsonl").open(encoding="utf-8")]
     one, other = (
@@ -211,9 +210,7 @@ def main() -> None:
         "| A against B | words, A less B | A wins if first | A wins if second | published | wins both orders |",
         end="",
     )
-    print(
-        " loses both | first wins both | relative win rate | p (Holm) | 25 words more | at equal length |"
-    )
+    print(" loses both | first wins both | relative win rate | p (Holm) | 25 words more | at equal length |")
     print("|---|---|---|---|---|---|---|---|---|---|---|---|")
     for comparison, (a, b) in COMPARISONS.items():
         recorded, pair, wide = (

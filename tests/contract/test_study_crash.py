@@ -1,4 +1,4 @@
-"""Studies that are killed, and judges and answers that are not as one would wish."""
+"""Studies under kills, biased judges, unusable replies and odd answers."""
 
 import json
 import os
@@ -38,7 +38,7 @@ def environment(server):
 
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory, papers_texts, write_files):
-    """An index, not to be changed."""
+    """Return an index that tests must not change."""
     base = tmp_path_factory.mktemp("sound")
     with opened(base / "index", chat=None) as index:
         index.add(write_files(base / "papers", papers_texts), methods=["bm25", "graphrag-local"])
@@ -53,20 +53,20 @@ def opened(folder, chat):
 
 
 def stored(index):
-    """How many replies are on the disk."""
+    """Return the number of replies on disk."""
     if not (index / "calls.sqlite").is_file():
         return 0
     db = sqlite3.connect(index / "calls.sqlite")
     try:
         return db.execute("SELECT count(*) FROM reply").fetchone()[0]
     except sqlite3.OperationalError:
-        return 0  # killed before there were tables
+        return 0  # killed before the tables existed
     finally:
         db.close()
 
 
 def settled(server, since):
-    """Calls that the server answered, after those under way have come to their end."""
+    """Return the number of calls that the server answered, once those in flight have ended."""
     until = time.monotonic() + 3
     while time.monotonic() < until and any(entry.status == 0 for entry in server.log):
         time.sleep(0.01)
@@ -75,7 +75,7 @@ def settled(server, since):
 
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
 @pytest.mark.parametrize("n_kills", [1, pytest.param(4, marks=pytest.mark.slow)])
-def test_a_study_that_is_killed_goes_on_pays_for_nothing_twice_and_ends_with_the_same_files(
+def test_a_killed_study_resumes_without_paying_twice_and_ends_with_the_same_files(
     n_kills, sound, tmp_path, call, start
 ):
     with ScriptedServer(chat=scripted_chat(), latency_s=0.03) as server:
@@ -87,7 +87,7 @@ def test_a_study_that_is_killed_goes_on_pays_for_nothing_twice_and_ends_with_the
         wanted = server.calls
         assert stored(whole) - before == wanted
         tasks = [entry.task for entry in server.log]
-        # Among the answers, among the judgements; and among the questions and at the end.
+        # During answers, during judgements; during questions and at the end.
         moments = [tasks.index("answer") + 2, tasks.index("judge_scores") + 3]
         moments = moments[1:] if n_kills == 1 else [2, *moments, wanted - 4]
 
@@ -110,7 +110,7 @@ def test_a_study_that_is_killed_goes_on_pays_for_nothing_twice_and_ends_with_the
         ended = call(*RUN, "--index", index, "--output", output, env=env)
         assert ended.code == 0, ended.err
         paid += len(server.log) - since
-        # Only what was in flight at a kill, whose reply nobody got, was asked again.
+        # Only calls in flight at a kill, whose reply was lost, are made again.
         assert paid == wanted + lost
         for name in FILES:
             one, other = ((tmp_path / s / f"{name}.jsonl").read_bytes() for s in ("whole", "killed"))
@@ -123,7 +123,7 @@ def test_a_study_that_is_killed_goes_on_pays_for_nothing_twice_and_ends_with_the
 # --- judges ---------------------------------------------------------------------------------------------
 
 
-def test_several_judges_judge_everything_and_count_as_repeats_of_each_other(sound, tmp_path, call):
+def test_several_judges_are_pooled_as_repeats(sound, tmp_path, call):
     index = shutil.copytree(sound, tmp_path / "i")
     with ScriptedServer(chat=scripted_chat()) as server:
         env = environment(server)
@@ -142,7 +142,7 @@ def test_several_judges_judge_everything_and_count_as_repeats_of_each_other(soun
 
 
 def study_of(index, folder, texts, *, refused=(), n=12):
-    """A study whose answers were given: by method a text, or a function of the number of the question."""
+    """Create a study with given answers: by method a text, or a function of the number of the question."""
     study = index.experiment(folder)
     asked = [Question(id=f"q{i}", question=f"Who kept the Skerry Light in {1870 + i}?") for i in range(n)]
     study.import_questions(asked)
@@ -167,7 +167,7 @@ def one_pair(study, protocol="unbiased"):
     return pair
 
 
-def test_a_judge_who_always_prefers_the_first_place_says_nothing_by_our_protocol(sound, tmp_path):
+def test_a_judge_that_always_prefers_the_first_position_finds_no_difference(sound, tmp_path):
     judge = scripted_chat([(JUDGED, FIRST)])
     with opened(sound, judge) as index:
         texts = {"A": lambda i: f"Mara Quill, entry {i}.", "B": lambda i: f"Old Tobin, entry {i}."}
@@ -179,10 +179,10 @@ def test_a_judge_who_always_prefers_the_first_place_says_nothing_by_our_protocol
     assert not pair.differs
     assert pair.consistency.position_bias == 1.0
     assert pair.sentence.startswith("No difference found between A and B")
-    assert any("prefers the answer in front in 1 of 1" in note for note in material.findings.notes)
+    assert any("prefers the answer shown first in 1 of 1" in note for note in material.findings.notes)
 
 
-def test_the_same_judge_declares_a_winner_by_the_usual_protocol(sound, tmp_path):
+def test_the_same_judge_declares_a_winner_by_the_single_order_protocol(sound, tmp_path):
     winner = '{"comprehensiveness": 1, "diversity": 1, "empowerment": 1, "overall": 1}'
     judge = scripted_chat([("Task: judge_winner", winner)])
     with opened(sound, judge) as index:
@@ -192,7 +192,7 @@ def test_the_same_judge_declares_a_winner_by_the_usual_protocol(sound, tmp_path)
     assert {o.verdict() for o in outcomes(found, "A", "B", balanced=False)} == {"a"}
 
 
-def test_unusable_replies_are_counted_left_out_with_their_counterparts_and_not_paid_again(sound, tmp_path):
+def test_unusable_replies_are_left_out_with_their_counterparts_and_not_paid_again(sound, tmp_path):
     def grumpy(request):
         return request.messages[1].content.count("entry 3") > 0 and JUDGED in request.messages[0].content
 
@@ -212,7 +212,7 @@ def test_unusable_replies_are_counted_left_out_with_their_counterparts_and_not_p
         assert len(judge.requests) == n
 
 
-def test_a_judge_of_whom_nothing_can_be_used_is_told_as_a_failure(sound, tmp_path, call):
+def test_a_judge_without_usable_replies_is_an_error(sound, tmp_path, call):
     index = shutil.copytree(sound, tmp_path / "i")
     judge = scripted_chat([("Task: judge_scores", "I would rather not say.")])
     with ScriptedServer(chat=judge) as server:
@@ -222,13 +222,13 @@ def test_a_judge_of_whom_nothing_can_be_used_is_told_as_a_failure(sound, tmp_pat
         assert "judgements.jsonl" in ended.sentence
         shown = call("eval", "report", "--index", index, "--output", tmp_path / "s")
         assert shown.code == 0
-        assert "None of 20 judgements could be used" in shown.out
+        assert "None of 20 judgements was usable" in shown.out
 
 
 # --- answers --------------------------------------------------------------------------------------------
 
 
-def test_identical_answers_are_ties_even_for_a_fickle_judge_and_are_asked_about_once(sound, tmp_path):
+def test_identical_answers_are_ties_even_for_an_inconsistent_judge(sound, tmp_path):
     said = iter(range(10_000))
 
     def fickle(request):
@@ -243,11 +243,11 @@ def test_identical_answers_are_ties_even_for_a_fickle_judge_and_are_asked_about_
         pair = one_pair(study)
     assert pair.pooled.ties == pair.pooled.n
     assert pair.gap.mean == pair.gap.low == pair.gap.high == 0.0
-    # Both orders are one and the same request.
+    # Both orders are the same request.
     assert len(judge.requests) == 12 * 2 * 2
 
 
-def test_a_refusal_is_judged_as_it_came_and_the_report_says_what_it_does(sound, tmp_path):
+def test_a_refusal_is_judged_without_alignment_and_noted(sound, tmp_path):
     long = " ".join(["Mara Quill kept the Skerry Light and wrote to Old Tobin."] * 6)
     refusal = "The documents do not answer this: nothing was found."
     chat = scripted_chat()
@@ -273,12 +273,12 @@ def test_a_refusal_is_judged_as_it_came_and_the_report_says_what_it_does(sound, 
     assert pair.pooled.wins == 5
     assert pair.where_answered is not None
     assert pair.where_answered.mean == 0.0
-    # What the judge thinks of a refusal is not put down to its length.
+    # The verdict on a refusal is not attributed to its length.
     assert pair.length is None or pair.length.words.mean == 0.0
-    assert any("5 of 20 pairs of answers hold a refusal" in note for note in material.findings.notes)
+    assert any("5 of 20 pairs of answers contain a refusal" in note for note in material.findings.notes)
 
 
-def test_a_refusal_that_comes_instead_of_a_longer_answer_is_not_shown_to_the_judge(sound, tmp_path):
+def test_a_refusal_to_lengthen_is_not_shown_to_the_judge(sound, tmp_path):
     long = " ".join(["Mara Quill kept the Skerry Light and wrote to Old Tobin."] * 6)
     chat = scripted_chat(
         [("Write an answer of about", "NO ANSWER: the evidence says no more " + "than this " * 20)]

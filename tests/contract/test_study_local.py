@@ -1,4 +1,4 @@
-"""A whole study by a small language model on this machine: no endpoint, no key, no network."""
+"""A whole study with a small local language model: no endpoint, key or network."""
 
 import json
 from collections import Counter
@@ -48,7 +48,7 @@ def test_a_small_local_model_answers_and_judges_a_study_to_its_report(chat, tmp_
         answers = study.answer(METHODS)
         assert Counter(a.method for a in answers) == dict.fromkeys(METHODS, 2)
         assert any(not a.refused and a.text for a in answers)
-        # One attempt: what matters here is that every step runs, not how well so small a model keeps to a length.
+        # One attempt: the test checks that every step runs, not how well so small a model meets a length.
         judgements = study.judge([chat], JudgingDesign(repeats=1, trials=1), attempts=1)
         assert any(j.scores for j in judgements)
         study.report()

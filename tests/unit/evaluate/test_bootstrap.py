@@ -22,7 +22,7 @@ def test_the_interval_of_a_share_is_near_the_normal_one():
     assert found.high == pytest.approx(0.3 + half, abs=0.01)
 
 
-def test_intervals_hold_the_truth_about_as_often_as_they_say():
+def test_intervals_contain_the_true_mean_about_as_often_as_stated():
     source = rng(1)
     held = 0
     for _ in range(200):
@@ -32,7 +32,7 @@ def test_intervals_hold_the_truth_about_as_often_as_they_say():
     assert 180 <= held <= 199
 
 
-def test_always_is_not_certain():
+def test_all_successes_do_not_give_certainty():
     ones, zeros, single = (
         bootstrap_means(np.full((n, 1), value), rng())[0] for n, value in ((40, 1.0), (40, 0.0), (1, 1.0))
     )
@@ -50,7 +50,7 @@ def test_the_same_seed_gives_the_same_interval_and_many_rows_are_drawn_in_blocks
     assert one[0].low < one[0].mean < one[0].high
 
 
-def test_a_paired_difference_is_surer_than_two_means():
+def test_a_paired_difference_has_a_narrower_interval_than_two_means():
     source = rng(2)
     base = source.random(100)
     (found,) = bootstrap_differences((base + 0.05 - base)[:, None], source)
@@ -78,7 +78,7 @@ def test_the_randomisation_test_agrees_with_scipy():
     assert randomisation_test(d, rng())[0] == pytest.approx(theirs.pvalue, abs=0.02)
 
 
-def test_under_no_difference_false_alarms_are_as_rare_as_they_should_be():
+def test_without_a_difference_false_alarms_have_the_nominal_rate():
     source = rng(9)
     d = source.choice([-1.0, 0.0, 1.0], size=(40, 400))
     assert (randomisation_test(d, source, flips=1000) < 0.05).mean() < 0.09

@@ -1,4 +1,4 @@
-"""Public data sets, in small copies of the forms in which they were published."""
+"""Conversion of public data sets, on small copies of their published files."""
 
 import gzip
 import json
@@ -194,12 +194,12 @@ def test_multihop_rag_joins_articles_and_facts_in_whatever_order_the_files_come(
     assert "author" not in documents["p000001"]
 
 
-def test_natural_questions_take_each_positive_passage_as_enough(tmp_path):
+def test_for_natural_questions_any_positive_passage_is_enough(tmp_path):
     documents, (one,) = converted(tmp_path, "nq", ("dev.json", DPR))
     assert (one.evidence_rule, titles(documents, one), len(documents)) == ("any", ["P"], 2)
 
 
-def test_spans_of_qmsum_become_places_in_the_meeting(tmp_path):
+def test_spans_of_qmsum_become_character_offsets(tmp_path):
     documents, asked = converted(tmp_path, "qmsum", ("Bed003.json", MEETING))
     text = documents["Bed003"]["text"]
     assert text == "A: Hello .\nB: Yes ."
@@ -217,7 +217,7 @@ def test_squality_and_ultradomain_share_a_text_among_questions(tmp_path):
     assert one.evidence == two.evidence == tuple(documents)
 
 
-def test_novelqa_puts_options_below_the_question_and_takes_the_gold_letter_where_there_is_one(tmp_path):
+def test_novelqa_appends_options_to_the_question_and_reads_the_gold_letter(tmp_path):
     for folder in ("one", "two"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "B00.txt").write_text("Ann wrote\nthree letters.", "utf-8")
@@ -251,18 +251,18 @@ def test_novelqa_puts_options_below_the_question_and_takes_the_gold_letter_where
     assert (free.question, free.answers) == ("Why?", ("So.",))
 
 
-def test_questions_about_a_novel_that_was_not_named_are_not_dropped_in_silence(tmp_path):
+def test_questions_about_a_missing_novel_are_an_error(tmp_path):
     novel = tmp_path / "B00.txt"
     novel.write_text("Ann wrote.", "utf-8")
-    with pytest.raises(BadInput, match=r"asks about B01\.txt, which was not named"):
+    with pytest.raises(BadInput, match=r"asks about B01\.txt, which is not among the files"):
         convert("novelqa", [novel, put(tmp_path / "B01.json", NOVELQA)], tmp_path / "out")
     with pytest.raises(BadInput, match="is a folder; name its files"):
         convert("novelqa", [tmp_path], tmp_path / "out")
 
 
-def test_stories_of_odsum_are_found_by_their_summaries(tmp_path):
+def test_stories_of_odsum_are_matched_by_their_summaries(tmp_path):
     stranger = {**REWRITTEN, "responses": [{"response_text": "Of no story."}]}
-    # The published file is a list under the name of JSON lines.
+    # The published .jsonl file is a list.
     queries = tmp_path / "queries.jsonl"
     queries.write_text(json.dumps([REWRITTEN, stranger]), "utf-8")
     documents = put(tmp_path / "dev.jsonl", [PIECES])
@@ -282,7 +282,7 @@ def test_stories_of_odsum_are_found_by_their_summaries(tmp_path):
     assert (two.evidence, two.evidence_complete) == ((), False)
 
 
-def test_meetings_of_odsum_are_texts_and_a_question_names_several(tmp_path):
+def test_a_question_of_odsum_may_name_several_meetings(tmp_path):
     for name in ("m1", "m2"):
         (tmp_path / f"{name}.txt").write_text(f"{name}: lamps .", "utf-8")
     queries = put(tmp_path / "queries.json", MERGED)
@@ -292,9 +292,9 @@ def test_meetings_of_odsum_are_texts_and_a_question_names_several(tmp_path):
     assert (two.evidence, two.evidence_complete) == (("m1",), False)
 
 
-def test_seedbench_is_joined_to_the_segments_that_its_questions_hold(tmp_path):
+def test_seedbench_questions_are_matched_to_the_segments_they_contain(tmp_path):
     segments = tmp_path / "279segments.json"
-    # The published file has JSON lines under the name of JSON.
+    # The published .json file is JSON Lines.
     segments.write_text("\n".join(map(json.dumps, SEGMENTS)), "utf-8")
     choice = {
         "question": "What?\nA. x\nB. y",
@@ -336,7 +336,7 @@ def test_beir_keeps_the_ids_of_its_judgements(tmp_path):
     assert read_questions(tmp_path / "out" / "questions.jsonl")[0].evidence == ("d2",)
 
 
-def test_a_packed_copy_gives_the_same_bytes(tmp_path):
+def test_a_gzipped_copy_gives_the_same_bytes(tmp_path):
     packed = tmp_path / "dev.json.gz"
     packed.write_bytes(gzip.compress(json.dumps(HOTPOT).encode()))
     convert("hotpotqa", [packed], tmp_path / "one")
@@ -349,19 +349,19 @@ def test_a_packed_copy_gives_the_same_bytes(tmp_path):
     ("name", "content", "said"),
     [
         ("hotpotqa", "{", "is not JSON"),
-        ("hotpotqa", "[1]", "something else than objects"),
+        ("hotpotqa", "[1]", "something other than JSON objects"),
         ("hotpotqa", "[]", "no question was found"),
         ("hotpotqa", '[{"question": "Who?"}]', "without 'supporting_facts'"),
         ("musique", '{"question": "Who?"}', "without 'paragraphs'"),
         ("multihop-rag", json.dumps(ARTICLES), "are both needed"),
         ("beir", "{}", "no .tsv"),
-        ("novelqa", "{}", "no novel .* was named"),
+        ("novelqa", "{}", "no novel .* is among the files"),
         ("odsum", '[{"question_text": "Who?", "responses": []}]', "are both needed"),
         ("seedbench", '{"segment": "Rice."}', "are both needed"),
         ("marco", "{}", "there is no data set 'marco'"),
     ],
 )
-def test_a_file_of_another_form_is_said_and_nothing_is_written(tmp_path, name, content, said):
+def test_a_file_of_another_form_is_an_error_and_nothing_is_written(tmp_path, name, content, said):
     path = tmp_path / "file.json"
     path.write_text(content, "utf-8")
     with pytest.raises(BadInput, match=said):
@@ -372,7 +372,7 @@ def test_a_file_of_another_form_is_said_and_nothing_is_written(tmp_path, name, c
 def test_nothing_is_overwritten(tmp_path):
     path = put(tmp_path / "dev.json", HOTPOT)
     convert("hotpotqa", [path], tmp_path / "out")
-    with pytest.raises(BadInput, match="is there already"):
+    with pytest.raises(BadInput, match="already exists"):
         convert("hotpotqa", [path], tmp_path / "out")
 
 
@@ -381,7 +381,7 @@ def test_every_data_set_states_licence_citation_and_form():
     assert all(d.licence and d.citation and d.form and d.scope in ("whole", "single") for d in DATA_SETS)
 
 
-def test_what_convert_says_to_type_next_suits_the_questions(call, tmp_path):
+def test_the_next_commands_of_convert_suit_the_questions(call, tmp_path):
     two = [
         DPR[0]
         | {"positive_ctxs": [{"title": "P", "text": "Ann did."}, {"title": "Q", "text": "It was Ann."}]}
@@ -402,9 +402,9 @@ def test_what_convert_says_to_type_next_suits_the_questions(call, tmp_path):
     }
     assert verbs["qmsum"] == ["retrieval"]
     assert "--per-document" in typed["qmsum"][0]
-    # Summaries alone are no gold for retrieval.
+    # Reference summaries are not gold for retrieval.
     assert verbs["squality"] == ["questions", "answers", "report"]
-    # A question with several gold passages is about no single document, whatever papers do with the set.
+    # A question with several gold documents has no document of its own.
     assert verbs["hotpotqa"] == verbs["nq"] == ["index", "retrieval"]
     for name in ("qmsum", "squality"):
         for line in typed[name][:2]:
@@ -412,7 +412,7 @@ def test_what_convert_says_to_type_next_suits_the_questions(call, tmp_path):
             assert done.code == 0, done.err
 
 
-def test_from_a_raw_file_to_figures_in_three_commands(call, tmp_path):
+def test_three_commands_lead_from_a_raw_file_to_metrics(call, tmp_path):
     put(tmp_path / "dev.json", HOTPOT[:1])
     done = call("eval", "convert", "hotpotqa", "dev.json", "--output", "h")
     assert (done.code, "3 documents, 1 question, w" in done.out) == (0, True), done.err

@@ -1,4 +1,4 @@
-"""Scores against gold come with intervals, tests and parts, and say what they depend on."""
+"""Scores against gold: intervals, tests, breakdowns and notes."""
 
 import numpy as np
 import pytest
@@ -57,14 +57,14 @@ def test_means_have_intervals_and_differences_are_tested_over_the_same_questions
     assert test.p == pytest.approx(2 * 0.5**20)
 
 
-def test_the_lenient_accuracy_is_never_compared_by_and_says_what_it_is(made):
+def test_methods_are_never_compared_by_the_lenient_accuracy(made):
     lenient = next(m for m in made.metrics if "MultiHop-RAG" in m.name)
     assert made.metrics[0].name == "accuracy"
     assert lenient.tests == ()
     assert lenient.note == COMPARISON_ONLY
 
 
-def test_parts_by_type_count_null_questions_as_right_if_refused(made):
+def test_a_refusal_is_correct_for_a_null_question(made):
     parts = {p.type: p for p in made.by_type}
     assert list(parts) == ["inference", "null", "temporal"]
     assert (parts["null"].means["good"].mean, parts["null"].means["poor"].mean) == (1.0, 0.0)
@@ -83,7 +83,7 @@ def test_novelqa_has_a_table_of_complexity_by_aspect(made):
     assert table["avg"]["avg"].mean == 0.75
 
 
-def test_reference_texts_are_compared_by_overlap_with_signature_and_by_meaning():
+def test_reference_texts_are_scored_by_rouge_bleu_and_similarity():
     questions = [
         Question(id=f"s{i}", question="Sum up.", references=("The lamp went out at dawn. Nobody came.",))
         for i in range(12)
@@ -104,7 +104,7 @@ def test_reference_texts_are_compared_by_overlap_with_signature_and_by_meaning()
     assert not np.isnan([t.p for m in made.metrics for t in m.tests]).any()
 
 
-def test_without_gold_there_is_nothing_and_bertscore_says_what_it_needs():
+def test_without_gold_there_are_no_scores_and_bertscore_names_its_package():
     question = Question(id="q", question="Who?")
     assert score_answers([question], [said("q", "a", "x")], models()) is None
     pytest.importorskip("sacrebleu")

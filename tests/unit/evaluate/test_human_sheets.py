@@ -1,4 +1,4 @@
-"""People as judges: a blinded sheet goes out, marks come back, and nothing is guessed."""
+"""Human raters: blinded sheets, and the ratings read from them."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ def study(tmp_path):
 def sheet(study, tmp_path):
     path = tmp_path / "sheet.csv"
     pairs = [pair(q, f"{METHODS[0]} text", f"{METHODS[1]} text") for q in QUESTIONS]
-    # Texts that tell the method, for the tests only.
+    # Texts that reveal the method, for the tests only.
     assert write_sheet(study, QUESTIONS, pairs, path, seed=3) == 10
     return path
 
@@ -51,7 +51,7 @@ def rows(path):
 
 
 def fill(path, mark, **how):
-    """Mark every row by a function of it, and save it as a spreadsheet might."""
+    """Rate every row by a function of it, and save the sheet as a spreadsheet would."""
     marked = [{**row, "better": mark(row)} for row in rows(path)]
     out = io.StringIO(newline="")
     table = csv.DictWriter(out, COLUMNS, **how)
@@ -64,7 +64,7 @@ def prefers(method):
     return lambda row: "1" if row["answer 1"].startswith(method) else "2"
 
 
-def test_marks_come_back_as_judgements_of_the_answers_that_were_shown(study, sheet):
+def test_ratings_become_judgements_of_the_answers_shown(study, sheet):
     sheet.write_text(fill(sheet, prefers("hipporag")))
     found = read_ratings(study, sheet, "anna")
     assert len(found.judgements) == 10
@@ -74,7 +74,7 @@ def test_marks_come_back_as_judgements_of_the_answers_that_were_shown(study, she
         assert one.scores["overall"][one.methods.index("hipporag")] == 1.0
 
 
-def test_the_sheet_names_no_method_and_turns_half_of_the_rows(study, tmp_path):
+def test_the_sheet_names_no_method_and_swaps_half_of_the_rows(study, tmp_path):
     path = tmp_path / "s.csv"
     write_sheet(study, QUESTIONS, [pair(q) for q in QUESTIONS], path)
     text = path.read_text("utf-8-sig")
@@ -84,7 +84,7 @@ def test_the_sheet_names_no_method_and_turns_half_of_the_rows(study, tmp_path):
     assert [row["question"] for row in rows(path)] != list(QUESTIONS.values())
 
 
-def test_the_same_seed_gives_the_same_sheet_and_another_one_another(tmp_path):
+def test_the_seed_determines_the_sheet(tmp_path):
     texts = []
     for i, seed in enumerate((1, 1, 2)):
         study, path = StudyFolder(tmp_path / f"s{i}"), tmp_path / f"{i}.csv"
@@ -103,12 +103,12 @@ def test_no_cell_is_a_formula(text, study, tmp_path):
     assert all(row[name].startswith("'") for name in ("question", "answer 1", "answer 2"))
 
 
-def test_a_sheet_that_is_there_is_not_written_over(study, sheet):
+def test_an_existing_sheet_is_not_overwritten(study, sheet):
     with pytest.raises(BadInput, match="may contain ratings"):
         write_sheet(study, QUESTIONS, [pair("q0")], sheet)
 
 
-def test_discarded_pairs_are_not_shown_and_none_left_is_said(study, tmp_path):
+def test_discarded_pairs_are_left_out_and_an_empty_sheet_is_an_error(study, tmp_path):
     pairs = [pair("q0"), pair("q1", how="discarded")]
     assert write_sheet(study, QUESTIONS, pairs, tmp_path / "s.csv") == 1
     with pytest.raises(BadInput, match="no pairs of answers"):
@@ -125,7 +125,7 @@ def test_discarded_pairs_are_not_shown_and_none_left_is_said(study, tmp_path):
         ({"lineterminator": "\n"}, "cp1252"),
     ],
 )
-def test_what_spreadsheets_make_of_a_sheet_is_read(study, sheet, how, encoding):
+def test_sheets_saved_by_spreadsheets_are_read(study, sheet, how, encoding):
     sheet.write_bytes(fill(sheet, prefers("lightrag-mix"), **how).encode(encoding))
     found = read_ratings(study, sheet, "anna")
     assert len(found.judgements) == 10
@@ -159,14 +159,14 @@ def test_a_line_that_cannot_be_read_is_named(study, sheet, change, told):
         read_ratings(study, sheet, "anna")
 
 
-def test_two_marks_on_one_item_are_a_fault(study, sheet):
+def test_conflicting_ratings_of_one_item_are_an_error(study, sheet):
     item = rows(sheet)[0]["item"]
     sheet.write_text(f"item,better\n{item},1\n{item},2\n")
     with pytest.raises(BadInput, match=r"line 3: .*has another rating"):
         read_ratings(study, sheet, "anna")
 
 
-def test_marks_without_a_sheet_or_a_name_are_refused(study, sheet, tmp_path):
+def test_ratings_need_a_sheet_and_a_name(study, sheet, tmp_path):
     with pytest.raises(BadInput, match="--judge is empty"):
         read_ratings(study, sheet, " ")
     with pytest.raises(BadInput, match="has no sheets"):
@@ -175,7 +175,7 @@ def test_marks_without_a_sheet_or_a_name_are_refused(study, sheet, tmp_path):
         read_ratings(study, tmp_path / "none.csv", "anna")
 
 
-def test_a_mark_made_anew_takes_the_place_of_the_former(study, sheet):
+def test_a_later_rating_replaces_the_earlier_one(study, sheet):
     for method in METHODS:
         sheet.write_text(fill(sheet, prefers(method), lineterminator="\n"))
         add_ratings(study, read_ratings(study, sheet, "anna").judgements)
@@ -192,7 +192,7 @@ def answers():
     ]
 
 
-def test_marks_of_people_are_summed_up_though_each_saw_one_order(study, sheet):
+def test_ratings_in_one_order_are_summarised(study, sheet):
     sheet.write_text(fill(sheet, prefers("hipporag")))
     judged = read_ratings(study, sheet, "anna").judgements
     asked = [Question(id=i, question=t) for i, t in QUESTIONS.items()]
@@ -211,18 +211,18 @@ def said(judge, winners, protocol="people"):
     ]
 
 
-def test_agreement_is_that_of_the_worked_example_and_names_the_least():
+def test_agreement_matches_the_worked_example_and_names_the_lowest():
     anna, ben, cora = [1, 1, 2, 2, 0, 1], [1, 1, 2, 1, 0, 1], [2, 2, 1, 1, 0, 2]
     found = judge_agreement([*said("anna", anna), *said("ben", ben), *said("cora", cora)])
     first = found.pairs[0]
-    # By hand: 5 of 6 alike; by chance 3/6*4/6 + 2/6*1/6 + 1/6*1/6 = 15/36; kappa = (30 - 15) / (36 - 15).
+    # By hand: 5 of 6 equal; by chance 3/6*4/6 + 2/6*1/6 + 1/6*1/6 = 15/36; kappa = (30 - 15) / (36 - 15).
     assert (first.one, first.other, first.n, first.same) == ("anna", "ben", 6, pytest.approx(5 / 6))
     assert first.kappa == pytest.approx(15 / 21)
     assert "lowest between anna and cora" in found.sentence
     assert judge_agreement(said("anna", anna)) is None
 
 
-def test_a_person_is_compared_with_a_model_of_another_protocol():
+def test_a_rater_is_compared_with_a_model_of_another_protocol():
     model = [
         Judgement(
             protocol="unbiased",
@@ -238,7 +238,7 @@ def test_a_person_is_compared_with_a_model_of_another_protocol():
     assert [(p.one, p.other, p.same) for p in found.pairs] == [("anna (people)", "gpt (unbiased)", 1.0)]
 
 
-def test_the_command_reads_marks_and_says_how_many(study, sheet):
+def test_the_command_reads_ratings_and_counts_them(study, sheet):
     sheet.write_text(fill(sheet, prefers("hipporag")))
     place = str(study.path)
     study.fix_settings("questions", {"kind": "own"})
@@ -255,7 +255,7 @@ def test_the_command_reads_marks_and_says_how_many(study, sheet):
 
 
 def judged_once(protocol, *, trials=1):
-    """The answer of hipporag is better on every question; one order, or another one in each trial."""
+    """The answer of hipporag is better on every question; one order, or alternating orders over trials."""
     found = []
     for question in QUESTIONS:
         for trial in range(trials):
@@ -277,14 +277,14 @@ def judged_once(protocol, *, trials=1):
 @pytest.mark.parametrize(
     ("protocol", "trials", "warned"), [("lightrag", 1, True), ("benchmark-qed", 2, False)]
 )
-def test_protocols_that_show_one_order_in_a_trial_are_summed_up_and_judged_for_it(protocol, trials, warned):
+def test_protocols_with_one_order_per_trial_are_summarised_and_warned_about(protocol, trials, warned):
     asked = [Question(id=i, question=t) for i, t in QUESTIONS.items()]
     found = summarise_study(asked, answers(), [], judged_once(protocol, trials=trials), protocol=protocol)
     assert found.pairs[0].pooled.wins == 10 * trials
     assert any("one order only" in note for note in found.notes) is warned
 
 
-def test_a_study_is_judged_by_a_model_and_a_person_and_the_report_compares_them(tmp_path, hashed_models):
+def test_the_report_compares_a_model_with_a_rater(tmp_path, hashed_models):
     papers = tmp_path / "p"
     papers.mkdir()
     (papers / "a.txt").write_text(
@@ -307,7 +307,7 @@ def test_a_study_is_judged_by_a_model_and_a_person_and_the_report_compares_them(
         kept = [p for p in study.folder.aligned() if p.how != "discarded"]
         with index.models.calls.meter() as meter:
             assert study.sheet(path) == len(kept) > 0
-        assert meter.usage.calls == 0  # what was aligned for the model is shown to the person
+        assert meter.usage.calls == 0  # pairs aligned for the model are reused for the rater
         path.write_text(fill(path, lambda _: "tie", lineterminator="\n"))
         add_ratings(study.folder, read_ratings(study.folder, path, "anna").judgements)
         by_people = study.report(protocol="people")
@@ -317,7 +317,7 @@ def test_a_study_is_judged_by_a_model_and_a_person_and_the_report_compares_them(
             study.sheet(path)
     assert [(p.one, p.n) for p in material.agreement.pairs] == [("anna (people)", len(kept))]
     assert "Agreement of judges" in (tmp_path / "study" / "report.html").read_text()
-    # The report of one protocol leaves that of another as it is.
+    # The reports of two protocols do not overwrite each other.
     told = {p: study.report_file(p, "json").read_text() for p in ("people", "unbiased")}
     assert {p: json.loads(text)["protocol"] for p, text in told.items()} == {p: p for p in told}
     assert study.report_file("people").name == "report-people.html"

@@ -1,4 +1,4 @@
-"""Answers are brought to equal length as the unbiased protocol says."""
+"""Length alignment, as in the unbiased protocol."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,18 +14,18 @@ def never(*_):
     raise AssertionError("not to be called")
 
 
-def test_words_are_counted_between_white_space_and_chinese_by_character():
+def test_words_are_separated_by_white_space_and_chinese_is_counted_by_character():
     assert count_words("one  two\nthree - 4") == 4
     assert count_words("谁建造了 the 灯塔") == 7
     assert count_words("") == 0
 
 
-def test_answers_of_about_equal_length_stay_as_they_are():
+def test_answers_of_about_equal_length_are_not_rewritten():
     made = align_lengths("q", ("a", "b"), (words(100), words(110)), rewrite=never, append=never)
     assert (made.how, made.attempts, made.words) == ("free", 0, (100, 110))
 
 
-def test_the_shorter_answer_is_written_again_with_the_length_of_the_longer_as_target():
+def test_the_shorter_answer_is_rewritten_to_the_length_of_the_longer():
     asked = []
 
     def write(method, target, attempt):
@@ -38,7 +38,7 @@ def test_the_shorter_answer_is_written_again_with_the_length_of_the_longer_as_ta
     assert made.texts[1] == words(200)
 
 
-def test_after_three_attempts_the_missing_words_are_appended_to_the_nearest_one():
+def test_after_three_attempts_the_missing_words_are_appended_to_the_closest_one():
     tried = iter([150, 170, 160])
 
     def append(method, text, missing):
@@ -51,7 +51,7 @@ def test_after_three_attempts_the_missing_words_are_appended_to_the_nearest_one(
     assert (made.how, made.attempts, made.words) == ("forced", 3, (200, 200))
 
 
-def test_an_attempt_that_overshoots_leaves_the_target_and_the_other_answer_is_lengthened_at_last():
+def test_if_an_attempt_overshoots_the_other_answer_is_lengthened():
     def append(method, text, missing):
         assert (method, missing) == ("a", 30)
         return f"{text} {words(missing)}"

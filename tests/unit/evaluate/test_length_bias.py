@@ -1,4 +1,4 @@
-"""Results against length: the slope is that of least squares, and the warning comes where it must."""
+"""Effect of length on the results: regression and warnings."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def rng():
     return np.random.default_rng(0)
 
 
-def test_slope_and_level_are_those_of_numpys_polynomial_fit():
+def test_slope_and_intercept_match_numpys_polynomial_fit():
     source = rng()
     x = source.normal(40, 30, size=80)
     y = 0.2 + 0.01 * x + source.normal(0, 0.3, size=80)
@@ -27,7 +27,7 @@ def test_slope_and_level_are_those_of_numpys_polynomial_fit():
     assert found.words.mean == pytest.approx(x.mean())
 
 
-def test_few_questions_say_nothing_and_one_difference_everywhere_has_no_slope():
+def test_few_questions_give_no_effect_and_a_constant_difference_has_no_slope():
     assert length_effect([1.0] * 9, list(range(9)), rng()) is None
     assert length_effect([1.0, 0.0] * 10, [0.0] * 20, rng()) is None
     same = length_effect([1.0, 0.0] * 10, [5.0] * 20, rng())
@@ -36,7 +36,7 @@ def test_few_questions_say_nothing_and_one_difference_everywhere_has_no_slope():
         length_effect([1.0], [1.0, 2.0], rng())
 
 
-def test_equal_length_far_from_what_was_measured_is_marked_as_a_guess():
+def test_equal_length_outside_the_measured_differences_is_flagged():
     x = np.linspace(100, 200, 30)
     assert not length_effect(x / 200, x, rng()).inside
     assert length_effect(x / 200, x - 150, rng()).inside
@@ -69,12 +69,12 @@ def note_for(differences):
     return " ".join(summarise_study(questions, answers, aligned, judged).notes)
 
 
-def test_answers_that_stay_shorter_after_alignment_are_warned_of():
-    assert "answers of B were judged 8 words longer than those of A" in note_for([-8, -7, -9, -8] * 5)
-    assert "cannot be told" in note_for([-8, -7, -9, -8] * 5)
-    assert "cannot be told" in note_for([-8] * 20)
+def test_a_note_warns_of_answers_that_stay_shorter_after_alignment():
+    assert "the judged answers of B are 8 words longer than those of A" in note_for([-8, -7, -9, -8] * 5)
+    assert "cannot be separated" in note_for([-8, -7, -9, -8] * 5)
+    assert "cannot be separated" in note_for([-8] * 20)
     assert "at equal length" in note_for([-9, -8, -8, -7, 2] * 8)
 
 
-def test_misses_to_both_sides_are_not():
+def test_misses_to_both_sides_cause_no_warning():
     assert "longer" not in note_for([-8, 8, -3, 3] * 5)

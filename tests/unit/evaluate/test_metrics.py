@@ -1,4 +1,4 @@
-"""Expected values by hand, by the definitions of the papers, or by another library as the test says."""
+"""Expected values are computed by hand, by the definitions in the papers, or by another library, as noted."""
 
 import collections
 import re
@@ -67,7 +67,7 @@ def test_chinese_is_compared_by_character():
     assert sub_exact_match("首都是北京市", ["北京"]) == 1
 
 
-def test_yes_for_no_scores_nothing_though_words_are_shared():
+def test_yes_scores_nothing_for_no_even_if_words_are_shared():
     assert token_prf("no", ["no"]).f1 == 1
     assert token_prf("yes", ["no"]).f1 == 0
     assert token_prf("yes it is", ["yes"]).f1 == 0  # HotpotQA: the whole answer must be yes
@@ -126,7 +126,7 @@ def test_rouge_is_the_overlap_of_ngrams_and_takes_the_best_reference():
     assert rouge("x", [])["rouge1"].f1 == 0
 
 
-def test_on_english_rouge_is_that_of_the_library_alone():
+def test_on_english_rouge_matches_the_library():
     scorers = pytest.importorskip("rouge_score.rouge_scorer")
     from polygraph.evaluate.metrics.rouge_bleu import rouge
 
@@ -146,7 +146,7 @@ def test_rouge_sees_chinese():
     assert rouge("北京市", ["北京"])["rouge1"].recall == 1
 
 
-def test_bleu_is_that_of_sacrebleu_and_tells_how_it_was_made():
+def test_bleu_is_sacrebleus_with_its_signature():
     pytest.importorskip("sacrebleu")
     from polygraph.evaluate.metrics.rouge_bleu import bleu
 
@@ -162,7 +162,7 @@ def test_bleu_is_that_of_sacrebleu_and_tells_how_it_was_made():
         bleu(["a"], [[]])
 
 
-def test_meaning_is_compared_by_the_embedder_in_use(tmp_path):
+def test_similarity_uses_the_configured_embedder(tmp_path):
     from polygraph.config import Settings
     from polygraph.evaluate.metrics.semantic_similarity import semantic_similarity
     from polygraph.models.open import open_models
@@ -192,14 +192,14 @@ def test_bertscore_without_its_model_says_how_to_get_it(monkeypatch):
         semantics.bert_score(["a"], [["a"]])
 
 
-def test_options_of_several_right_ones_are_compared_by_letter():
+def test_several_correct_options_are_compared_by_letter():
     # SQuAD's normalisation takes "A" for an article.
     assert token_prf("A, C", ["A, C"]).f1 == 1
     assert token_prf("C, A.", ["A, C"]).f1 == 1
     assert token_prf("A, B, C", ["A, C"]) == PRF(2 / 3, 1.0, 0.8)
     assert token_prf("A, D", ["D"]).precision == 0.5
     assert token_prf("(B) and (D)\nBecause it rains.", ["B, D"]).f1 == 1
-    # What is no list of options is compared by words as ever.
+    # Anything else is compared by words.
     assert token_prf("A mutant grows", ["A"]).f1 == 0
     assert token_prf("vitamin C", ["C"]).f1 == pytest.approx(2 / 3)
 

@@ -1,4 +1,4 @@
-"""The unbiased protocol keeps to the invariants of METHODS 14.3."""
+"""Invariants of the unbiased protocol."""
 
 from dataclasses import replace
 
@@ -15,7 +15,7 @@ from polygraph.tasks.judge import ASPECTS
 
 
 class Judge:
-    """Scores by a number in the answer, and adds something for the place."""
+    """Scores by the number in the answer, with a bonus for the first position."""
 
     name = "judge"
 
@@ -40,7 +40,7 @@ def pair(n, a, b):
     return AnswerPair(question=f"q{n}", text=f"Question {n}?", a="A", b="B", answers=(str(a), str(b)))
 
 
-def test_each_pair_is_judged_in_both_orders_as_often_as_told():
+def test_each_pair_is_judged_in_both_orders_as_designed():
     judge = Judge()
     found = judge_pairs([pair(1, 3, 2)], judge, JudgingDesign(repeats=2, trials=3), run=run)
     assert len(found) == JudgingDesign(repeats=2, trials=3).n_calls(1) == 12
@@ -49,7 +49,7 @@ def test_each_pair_is_judged_in_both_orders_as_often_as_told():
     assert len({j.key for j in found}) == 12
 
 
-def test_a_preference_for_the_first_place_cancels_out():
+def test_a_preference_for_the_first_position_cancels_out():
     found = judge_pairs(
         [pair(1, 2, 2), pair(2, 2, 3)], Judge(first=2), JudgingDesign(repeats=2, trials=1), run=run
     )
@@ -58,7 +58,7 @@ def test_a_preference_for_the_first_place_cancels_out():
     assert order_consistency(*verdicts_by_order(found, "A", "B")).first_won_both == 4
 
 
-def test_what_was_judged_is_not_judged_again_and_everything_is_kept_at_once():
+def test_earlier_judgements_are_not_repeated_and_new_ones_are_reported_at_once():
     kept = []
     how = JudgingDesign(repeats=1, trials=2)
     first = judge_pairs([pair(1, 1, 2)], Judge(), replace(how, trials=1), run=run, on_judgement=kept.append)
@@ -69,7 +69,7 @@ def test_what_was_judged_is_not_judged_again_and_everything_is_kept_at_once():
     assert len(judge.asked) == 2
 
 
-def test_an_unusable_judgement_takes_its_counterpart_with_it_and_is_told():
+def test_an_unusable_judgement_is_left_out_with_its_counterpart():
     judge = Judge(fails=lambda first, _, sample: first == "3" and sample == 0)
     found = judge_pairs([pair(1, 3, 2)], judge, JudgingDesign(repeats=2, trials=1), run=run)
     assert sum(bool(j.problem) for j in found) == 1
@@ -80,7 +80,7 @@ def test_an_unusable_judgement_takes_its_counterpart_with_it_and_is_told():
     assert outcomes(one_sided, "A", "B") == []
 
 
-def test_a_judgement_comes_back_from_its_line_as_it_was():
+def test_a_judgement_survives_a_round_trip_through_json():
     (one, _) = judge_pairs([pair(1, 4, 2)], Judge(), JudgingDesign(repeats=1, trials=1), run=run)
     assert Judgement.from_json(one.as_json()) == one
     with pytest.raises(ValueError, match="one score for each of 2"):
@@ -106,7 +106,7 @@ def test_swapping_the_names_negates_the_relative_win_rate(quality, first):
 
 
 @given(st.lists(st.integers(0, 5), min_size=1, max_size=12), st.integers(0, 5))
-def test_a_method_against_itself_ties_whatever_the_place_is_worth(quality, first):
+def test_a_method_against_itself_ties_whatever_the_position_bias(quality, first):
     pairs = [pair(n, a, a) for n, a in enumerate(quality)]
     found = judge_pairs(pairs, Judge(first=first), JudgingDesign(repeats=2, trials=2), run=run)
     assert {o.verdict() for o in outcomes(found, "A", "B")} == {"tie"}

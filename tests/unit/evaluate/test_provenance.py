@@ -1,4 +1,4 @@
-"""What tells that the code has changed on which a result rests."""
+"""Digests that detect changes of the code behind a result."""
 
 import importlib.util
 import sys
@@ -18,7 +18,7 @@ def package(tmp_path):
     return tmp_path
 
 
-def test_code_and_prompts_count_and_what_only_shows_results_does_not(package):
+def test_the_digest_covers_code_and_prompts_but_not_the_command_line(package):
     before = package_digest(package)
     (package / "cli" / "b.py").write_text("B = 2", encoding="utf-8")
     assert package_digest(package) == before
@@ -29,7 +29,7 @@ def test_code_and_prompts_count_and_what_only_shows_results_does_not(package):
     assert package_digest(package) not in (before, after)
 
 
-def test_a_module_that_moved_is_other_code(package):
+def test_a_moved_module_changes_the_digest(package):
     before = package_digest(package)
     (package / "retrieve" / "a.py").rename(package / "retrieve" / "b.py")
     assert package_digest(package) != before
@@ -44,12 +44,12 @@ def own_method(path, text, monkeypatch):
     return module.Mine()
 
 
-def test_the_module_of_a_method_of_ones_own_counts(tmp_path, monkeypatch):
+def test_the_digest_covers_the_module_of_a_users_method(tmp_path, monkeypatch):
     names = ("own_a1", "own_b1", "own_c2")
     one, same, other = (own_method(tmp_path / f"{n}.py", f"K = {n[-1]}", monkeypatch) for n in names)
     assert code_digest(one) == code_digest(same) != code_digest(other)
 
 
-def test_a_method_without_a_file_rests_on_the_package_alone():
+def test_a_method_without_a_file_has_the_digest_of_the_package():
     typed = type("Typed", (), {"__module__": "__typed__"})()
     assert code_digest(typed) == code_digest(METHODS["bm25"])

@@ -57,7 +57,7 @@ def test_a_question_without_id_is_named_by_its_line(tmp_path):
         {"answer": "insufficient information", "evidence": []},
     ],
 )
-def test_null_questions_are_known(tmp_path, fields):
+def test_null_questions_are_recognised(tmp_path, fields):
     assert one(tmp_path, **fields).null
 
 
@@ -65,7 +65,7 @@ def test_an_answer_like_a_refusal_with_evidence_is_not_null(tmp_path):
     assert not one(tmp_path, answer="Insufficient information", evidence=["d1"]).null
 
 
-def test_evidence_with_places_gives_documents_and_passages(tmp_path):
+def test_evidence_with_spans_gives_documents_and_passages(tmp_path):
     found = one(
         tmp_path,
         evidence=["d1", {"document": "d2", "start": 3, "end": 9}],
@@ -78,7 +78,7 @@ def test_evidence_with_places_gives_documents_and_passages(tmp_path):
     )
 
 
-def test_another_field_can_hold_the_evidence_and_has_its_own_flag(tmp_path):
+def test_another_field_can_contain_the_evidence_and_has_its_own_flag(tmp_path):
     line = {
         "question": "Who?",
         "evidence": ["a1"],
@@ -92,7 +92,7 @@ def test_another_field_can_hold_the_evidence_and_has_its_own_flag(tmp_path):
     assert (found.evidence, found.evidence_complete) == (("p1", "p2"), True)
 
 
-def test_a_packed_file_with_a_byte_order_mark_is_read(tmp_path):
+def test_a_gzipped_file_with_a_byte_order_mark_is_read(tmp_path):
     path = tmp_path / "q.jsonl.gz"
     path.write_bytes(gzip.compress(b'\xef\xbb\xbf{"question": "Wer?"}\r\n'))
     assert read_questions(path)[0].question == "Wer?"
@@ -107,7 +107,7 @@ def test_a_packed_file_with_a_byte_order_mark_is_read(tmp_path):
         ({"question": "  "}, "line 2 has no text in the field 'question'"),
         ({"question": "Q", "evidence": [["d"]]}, "line 2 has a list in 'evidence'"),
         ({"question": "Q", "answer": {"a": 1}}, "line 2 has an object in 'answer'"),
-        ({"question": "Q", "id": "a"}, "line 2 has the id 'a' of line 1"),
+        ({"question": "Q", "id": "a"}, "line 2 repeats the id 'a' of line 1"),
         ({"question": "Q", "evidence_rule": "some"}, "line 2 has the evidence_rule 'some'"),
         (
             {"question": "Q", "passages": [{"start": 1}]},
@@ -127,10 +127,10 @@ def test_of_many_bad_lines_the_first_are_named_and_the_rest_counted(tmp_path):
         read_questions(write(tmp_path / "q.jsonl", *["?"] * 7))
 
 
-def test_a_file_that_is_not_there_empty_or_not_text_is_said(tmp_path):
+def test_a_missing_empty_or_binary_file_is_an_error(tmp_path):
     with pytest.raises(BadInput, match="no file of questions"):
         read_questions(tmp_path / "none.jsonl")
-    with pytest.raises(BadInput, match="holds no question"):
+    with pytest.raises(BadInput, match="contains no question"):
         read_questions(write(tmp_path / "empty.jsonl"))
     (tmp_path / "latin.jsonl").write_bytes('{"question": "Où?"}'.encode("latin-1"))
     with pytest.raises(BadInput, match="not UTF-8: line 1"):
@@ -142,7 +142,7 @@ def test_a_file_that_is_not_there_empty_or_not_text_is_said(tmp_path):
         read_questions(write(tmp_path / "q.jsonl", {"question": "Q"}), evidence="gold")
 
 
-def test_a_line_without_end_is_not_read_into_memory(tmp_path, monkeypatch):
+def test_an_endless_line_is_not_read_into_memory(tmp_path, monkeypatch):
     monkeypatch.setattr(questions_file, "MAX_LINE", 1000)
     path = tmp_path / "bomb.jsonl.gz"
     path.write_bytes(gzip.compress(b"x" * 5_000_000))

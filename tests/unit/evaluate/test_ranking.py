@@ -1,4 +1,4 @@
-"""Expected values are worked out beside the tests or by definitions written another way."""
+"""Expected values are computed in the tests, or by other formulations of the definitions."""
 
 import math
 
@@ -21,7 +21,7 @@ def as_ranks(gold, ranking):
 
 
 @given(GOLD, RANKINGS, DEPTHS)
-def test_recall_hit_and_all_are_what_sets_say(gold, ranking, k):
+def test_recall_hit_and_all_match_set_definitions(gold, ranking, k):
     found, top = as_ranks(gold, ranking), set(ranking[:k])
     assert ranks.recall(found, k) == pytest.approx(len(top & set(gold)) / len(gold))
     assert ranks.hit(found, k) == (not top.isdisjoint(gold))
@@ -45,13 +45,13 @@ def test_the_reciprocal_rank_is_that_of_the_first_gold(gold, ranking):
 
 
 @given(GOLD, RANKINGS, DEPTHS)
-def test_going_deeper_never_finds_less(gold, ranking, k):
+def test_metrics_never_decrease_with_depth(gold, ranking, k):
     found = as_ranks(gold, ranking)
     for metric in (ranks.recall, ranks.hit, ranks.all_found):
         assert metric(found, k) <= metric(found, k + 1)
 
 
-def test_where_each_of_several_is_enough_the_first_counts_and_no_more_is_asked():
+def test_if_any_of_several_is_enough_the_first_counts():
     found = ranks.ranks_of([{"a", "b", "c"}], ["x", "b", "a"])
     assert found == [2]
     assert ranks.recall(found, 2) == ranks.all_found(found, 2) == 1
@@ -59,7 +59,7 @@ def test_where_each_of_several_is_enough_the_first_counts_and_no_more_is_asked()
 
 
 def mhrag_script(retrieved, gold, k=10):
-    """MultiHop-RAG's definition in our words: each passage adds the facts it is first to show, by its rank."""
+    """Reimplement MultiHop-RAG's definition: each passage adds 1 / rank for each fact that it is the first to show."""
     seen, total, first = set(), 0.0, None
     for rank, text in enumerate(retrieved[:k], 1):
         bare = text.replace(" ", "")

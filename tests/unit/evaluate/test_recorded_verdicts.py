@@ -1,4 +1,4 @@
-"""Recorded verdicts of a real judge, read in place: counts worked out by hand from the file, and what follows."""
+"""Recorded verdicts of a real judge: counts by hand from the file, and their statistics."""
 
 import importlib.util
 import json
@@ -34,14 +34,14 @@ def test_published_win_rates_follow_from_the_recorded_verdicts_of_both_orders(sc
             assert round(100 * recorded.wins / n, 1) == pytest.approx(script.PUBLISHED[pair], abs=0.05)
 
 
-def test_the_place_decides_most_questions_between_near_systems(script):
-    # Counted by hand (grep): 121 of 130 for the first in front, 49 of 128 for it behind; two lines are missing.
+def test_position_decides_most_questions_between_similar_systems(script):
+    # Counted by hand (grep): the system wins 121 of 130 shown first, 49 of 128 shown second; two lines missing.
     recorded = script.read(DATA, "hi_lightrag")
     assert (sum(recorded.forth), len(recorded.back) - sum(recorded.back), recorded.missing) == (121, 49, 2)
-    # Where no line is missing the questions are tied for certain.
+    # If no line is missing, lines are matched to questions with certainty.
     whole = script.read(DATA, "hi_kag")
-    assert list(script.placements(whole)) == [()]
-    assert Counter(script.placed(whole, ())) == {(True, True): 126, (False, False): 2, (True, False): 2}
+    assert list(script.missing_line_sets(whole)) == [()]
+    assert Counter(script.match_lines(whole, ())) == {(True, True): 126, (False, False): 2, (True, False): 2}
 
 
 def test_our_statistics_find_no_difference_where_the_pooled_rate_is_over_one_half(script):
@@ -49,14 +49,14 @@ def test_our_statistics_find_no_difference_where_the_pooled_rate_is_over_one_hal
     pairs = {frozenset((p.a, p.b)): p for p in found.pairs}
     near = pairs[frozenset(("hi", "hi_naiveR"))]
     recorded = script.read(DATA, "hi_naiveR_hi")
-    assert recorded.wins == 111 + 11  # of 258: 47.3 %, so that the other system is at 52.7 %
+    assert recorded.wins == 111 + 11  # of 258: 47.3 %, so the other system has 52.7 %
     assert not near.differs
     assert sum(p.differs for p in found.pairs) == 5
     assert near.consistency.position_bias > 0.7
     assert found.ranking[0].method == "hi"
 
 
-def test_files_that_judged_the_same_answers_agree_line_by_line_only_in_step(script):
+def test_files_with_the_same_judgements_agree_only_if_lines_are_aligned(script):
     alike, shifted = script.repeated(DATA)
     assert alike > 0.9
     assert abs(shifted) < 0.2

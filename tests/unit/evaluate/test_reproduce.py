@@ -1,4 +1,4 @@
-"""Published tables: the numbers hold together, the protocol runs end to end, the dry run counts by formula."""
+"""Published tables: consistent numbers, a run from end to end, the estimates of the dry run."""
 
 import importlib.util
 import json
@@ -85,7 +85,7 @@ def run_json(*words, env=None):
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda t: f"{t.paper}-{t.name}")
-def test_a_table_is_whole(table):
+def test_a_table_is_complete(table):
     assert set(table.methods) <= set(METHODS)
     names = {s.name for s in table.systems}
     for rows in table.numbers.values():
@@ -98,18 +98,18 @@ def test_a_table_is_whole(table):
                 if c.measure not in ("tokens", "seconds")
             ]
             assert all(v is None or -100 <= v <= 100 for v in shares)
-    # What is not known is either nowhere in the paper or in a picture of it, and the table says which.
+    # A table without numbers must say that the paper has them only in a chart.
     known = [v for rows in table.numbers.values() for values in rows.values() for v in values]
     assert known or table.pictured
     assert any(c.measure.startswith("bert") for c in table.columns) == bool(table.bert)
-    if table.contest is not None:
-        assert table.contest.reference in names
-        assert all(table.contest.reference not in rows for rows in table.numbers.values())
+    if table.judging is not None:
+        assert table.judging.reference in names
+        assert all(table.judging.reference not in rows for rows in table.numbers.values())
         assert {c.measure for c in table.columns} == {"verdict"}
     assert find_table(table.paper, table.name) is table
 
 
-def test_every_paper_has_a_table_and_no_name_stands_twice():
+def test_every_paper_has_a_table_and_names_are_unique():
     assert {t.paper for t in TABLES} == {
         "rag-vs-graphrag",
         "fg-rag",
@@ -121,15 +121,15 @@ def test_every_paper_has_a_table_and_no_name_stands_twice():
     assert all(a != b for a, b in pairwise(named))
 
 
-def test_numbers_keep_what_the_papers_say_of_them():
+def test_numbers_agree_with_statements_of_the_papers():
     two = find_table("rag-vs-graphrag", "2").numbers["Llama 3.1-8B"]
     # "Community-GraphRAG (Local) achieved the best performance on MultiHop-RAG", section 4.2.
     assert max(two, key=lambda s: two[s][-1]) == "Community-GraphRAG (Local)"
-    # F1 of means is near the mean of F1, and never far above it: a digit put in the wrong place would show.
+    # F1 of means is near the mean of F1, and never far above it: a misplaced digit would show.
     for name in ("1-nq", "1-hotpotqa"):
         for rows in find_table("rag-vs-graphrag", name).numbers.values():
             assert all(abs(2 * p * r / (p + r) - f) < 7 for p, r, f in rows.values())
-    # Figure 4 of GRAFT pools measure_table 2 and 3.
+    # Figure 4 of GRAFT pools figures 2 and 3.
     parts = [find_table("graft", n).numbers["Phi-2"] for n in "234"]
     for system, whole in parts[2].items():
         for low, high, both in zip(parts[0][system], parts[1][system], whole, strict=True):
@@ -140,7 +140,7 @@ def test_numbers_keep_what_the_papers_say_of_them():
         for rival, means in rivals.items():
             for i, mean in enumerate(means):
                 assert mean == pytest.approx(fmean(one[model][rival][i] for one in each), abs=0.005)
-    # Recall and precision of BERTScore are near each other, and so is the mean of F1.
+    # Recall, precision and F1 of BERTScore are close to each other.
     for name in ("4-squality", "4-qmsum", "5-odsum-story", "5-odsum-meeting"):
         for rows in find_table("rag-vs-graphrag", name).numbers.values():
             assert all(abs(2 * p * r / (p + r) - f) < 0.3 for *_, p, r, f in rows.values())
@@ -149,7 +149,7 @@ def test_numbers_keep_what_the_papers_say_of_them():
 # --- what is asked and measured -----------------------------------------------------------------------
 
 
-def test_questions_are_drawn_by_type_with_a_seed_and_null_ones_left_out():
+def test_questions_are_sampled_by_type_with_a_seed_without_null_ones():
     many = [
         Question(id=f"{kind}{i}", question=f"{kind} {i}?", type=kind, answers=("x",))
         for i in range(200)
@@ -171,7 +171,7 @@ def answered(table, rows):
     ]
 
 
-def test_columns_are_measured_over_the_questions_that_they_name():
+def test_columns_are_measured_on_their_own_questions():
     table = find_table("rag-vs-graphrag", "2")
     asked = [
         Question(id="i", question="?", type="inference_query", answers=("Mara Quill",)),
@@ -186,7 +186,7 @@ def test_columns_are_measured_over_the_questions_that_they_name():
     found = {f.column: f for f in measure_table(table, asked, answers, [], models()) if f.method == rag}
     assert [found[c].ours.mean for c in ("Inference", "Comparison", "Null")] == [100.0, 0.0, 100.0]
     assert (found["Overall"].ours.mean, found["Overall"].n) == (pytest.approx(200 / 3), 3)
-    assert found["Comparison"].ours.high == 100.0  # one question tells nothing
+    assert found["Comparison"].ours.high == 100.0  # one question proves nothing
     assert found["Temporal"].ours is None
     assert found["Overall"].published == {"Llama 3.1-8B": 67.02, "Llama 3.1-70B": 65.77}
 
@@ -216,7 +216,7 @@ def test_a_win_rate_pools_both_orders_as_the_paper_does():
     assert not any(f.system == "FG-RAG" for f in found)
 
 
-def test_verdicts_can_be_told_by_place_and_by_type_of_question():
+def test_verdicts_are_counted_by_position_and_by_type_of_question():
     table = find_table("rag-vs-graphrag", "figure-4-qmsum")
     rag, local = "naive:rag-vs-graphrag", "graphrag-local:microsoft"
     said = [
@@ -225,7 +225,7 @@ def test_verdicts_can_be_told_by_place_and_by_type_of_question():
             question="q",
             methods=methods,
             judge="j",
-            # Whoever is in front wins.
+            # The answer shown first wins.
             scores={"comprehensiveness": (1.0, 0.0), "global diversity": (1.0, 0.0)},
         )
         for methods in ((rag, local), (local, rag))
@@ -245,7 +245,7 @@ def test_verdicts_can_be_told_by_place_and_by_type_of_question():
     assert (found["node"].ours.mean, found["edge"].ours.mean, found["subgraph"].ours) == (100.0, 0.0, None)
 
 
-def test_right_alone_is_right_where_the_other_is_wrong():
+def test_only_correct_means_that_the_other_is_wrong():
     table = find_table("rag-vs-graphrag", "figure-2-multihop-rag")
     rag, local = table.methods
     asked = [Question(id=f"q{i}", question="?", answers=("Mara Quill",)) for i in range(4)]
@@ -258,7 +258,7 @@ def test_right_alone_is_right_where_the_other_is_wrong():
     assert (found[rag].published, found[local].published) == ({"Llama 3.1-8B": 11.6}, {"Llama 3.1-8B": 13.6})
 
 
-def test_tokens_and_seconds_are_those_of_the_answers_and_unknown_ones_are_no_zeros():
+def test_unknown_tokens_and_seconds_are_left_out():
     table = find_table("unbiased-evaluation", "2")
     method = table.methods[0]
     asked = [Question(id=f"q{i}", question="?") for i in range(3)]
@@ -275,7 +275,7 @@ def test_tokens_and_seconds_are_those_of_the_answers_and_unknown_ones_are_no_zer
     assert (found["seconds"].ours.mean, found["seconds"].n) == (2.0, 1)
 
 
-def test_bertscore_is_left_out_or_named_and_never_zero():
+def test_bertscore_is_never_zero_if_it_was_not_measured():
     table = find_table("graft", "4")
     table = replace(table, columns=table.columns[:1])
     asked = [Question(id="q", question="?", type="global", references=("Ann.",))]
@@ -291,7 +291,7 @@ def test_bertscore_is_left_out_or_named_and_never_zero():
 # --- what it takes ------------------------------------------------------------------------------------
 
 
-def test_calls_of_judging_are_those_of_the_formula():
+def test_judge_calls_match_the_formula():
     # 3 rivals x 125 questions x 2 orders.
     (posed, judged) = judging_stages(find_table("fg-rag", "1"), [])
     assert (posed.calls, judged.calls) == (1, 3 * 125 * 2)
@@ -321,14 +321,14 @@ def endpoint():
         )
 
 
-def test_a_dry_run_calls_nobody_and_leaves_nothing_behind(data, endpoint, tmp_path):
+def test_a_dry_run_calls_no_model_and_writes_nothing(data, endpoint, tmp_path):
     server, env = endpoint
     words = ("rag-vs-graphrag", "2", "--data", data, "--output", tmp_path / "out", "--dry-run")
     found = run_json(*words, env=env)
     assert server.calls == 0
     assert not (tmp_path / "out").exists()
     calls = {row["stage"]: row["calls"] for row in found["stages"]}
-    # One call for each of 3 questions; two for those of the graph's triplets, which name the entities first.
+    # One call per question; two for the triplets of the graph, whose first call names the entities.
     assert calls["answers, naive:rag-vs-graphrag"] == 3
     assert calls["answers, kg-text:rag-vs-graphrag"] == 6
     assert found["questions"] == 3
@@ -340,27 +340,27 @@ def test_a_dry_run_calls_nobody_and_leaves_nothing_behind(data, endpoint, tmp_pa
 # --- end to end ---------------------------------------------------------------------------------------
 
 
-def test_a_table_runs_end_to_end_and_goes_on_without_asking_again(data, endpoint, tmp_path):
+def test_a_table_runs_end_to_end_and_resumes_without_new_calls(data, endpoint, tmp_path):
     server, env = endpoint
     words = ("fg-rag", "2", "--data", data, "--output", tmp_path / "out")
     found = run_json(*words, env=env)
     table = find_table("fg-rag", "2")
-    assert [f["method"] for f in found["measure_table"]] == list(table.methods)
-    assert all(f["n"] == 3 and 0 <= f["ours"]["mean"] <= 100 for f in found["measure_table"])
-    assert found["measure_table"][-1]["published"]["gpt-4o-mini"] == 69.87
+    assert [f["method"] for f in found["figures"]] == list(table.methods)
+    assert all(f["n"] == 3 and 0 <= f["ours"]["mean"] <= 100 for f in found["figures"])
+    assert found["figures"][-1]["published"]["gpt-4o-mini"] == 69.87
     before = server.calls
     assert run_json(*words, env=env) == found
     assert server.calls == before
     assert "NaiveRAG" in run(*words, env=env).output
 
 
-def test_a_contest_is_posed_answered_and_judged(data, endpoint, tmp_path):
+def test_a_judged_table_generates_answers_and_judges_its_questions(data, endpoint, tmp_path):
     _, env = endpoint
     out = tmp_path / "out"
     found = run_json("fg-rag", "3", "--data", data, "--output", out, "--limit", 5, env=env)
-    assert [f["system"] for f in found["measure_table"]][::4] == ["FG-RAG", "w/o CAEE", "w/o QLFGS"]
-    assert all(f["n"] == 5 for f in found["measure_table"])
-    # Only against the reference, 3 x 5 questions x 2 orders, and not every pair.
+    assert [f["system"] for f in found["figures"]][::4] == ["FG-RAG", "w/o CAEE", "w/o QLFGS"]
+    assert all(f["n"] == 5 for f in found["figures"])
+    # Only pairs with the reference: 3 x 5 questions x 2 orders.
     assert len(StudyFolder(out / "study").judgements()) == 3 * 5 * 2
     again = run_json("fg-rag", "3", "--data", data, "--output", out, "--limit", 5, env=env)
     assert again == found
@@ -381,27 +381,27 @@ def test_questions_about_single_documents_are_asked_of_their_own_index(data, end
     for a in answers:
         wanted = next(q["evidence"][0] for q in ASKED if q["id"] == a.question)
         assert {e["document"] for e in a.evidence if e["document"]} <= {wanted}
-    assert {f["n"] for f in found["measure_table"]} == {3}
+    assert {f["n"] for f in found["figures"]} == {3}
 
 
 # --- what can go wrong --------------------------------------------------------------------------------
 
 
-def test_alone_it_lists_what_there_is():
+def test_without_arguments_it_lists_the_tables():
     listed = run_json()
     assert len(listed) == len(TABLES)
     assert {"paper", "table", "place", "data", "methods", "pictured"} <= set(listed[0])
     shown = run().stdout
-    assert "Figure 13; numbers only in a picture" in shown
-    assert "Figure 11 and the text of section 5.2; some numbers only in a picture" in shown
+    assert "Figure 13; numbers only in a chart" in shown
+    assert "Figure 11 and the text of section 5.2; some numbers only in a chart" in shown
 
 
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("bert",), "which table"),
+        (("bert",), "no table of bert is named"),
         (("bert", "1"), "no paper 'bert'. Choose one of: rag-vs-graphrag"),
-        (("fg-rag", "9"), "no table '9' here. Choose one of: 1, 2, 3"),
+        (("fg-rag", "9"), "no table '9'. Choose one of: 1, 2, 3"),
         (("fg-rag", "2"), "--data is missing"),
         (("fg-rag", "2", "--data", ".", "--limit", "-1"), "--limit -1"),
     ],
@@ -411,12 +411,12 @@ def test_what_is_missing_is_named(words, told):
         run(*words)
 
 
-def test_a_table_without_bertscore_is_told_so_before_anything_is_paid(data):
+def test_bertscore_for_a_table_without_it_is_an_error_before_any_call(data):
     with pytest.raises(BadInput, match="table 2 of fg-rag has no BERTScore"):
         run("fg-rag", "2", "--data", data, "--bertscore")
 
 
-def test_a_folder_without_the_files_is_told_which(tmp_path):
+def test_missing_data_files_are_named(tmp_path):
     table = find_table("fg-rag", "2")
     with pytest.raises(BadInput, match=r"no questions\.jsonl"):
         data_files(tmp_path, table)

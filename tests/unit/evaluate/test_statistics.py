@@ -1,4 +1,4 @@
-"""Expected values from the literature, from scipy called another way, or from simulations."""
+"""Expected values are from the literature, from other calls of scipy, or from simulations."""
 
 import os
 import subprocess
@@ -49,7 +49,7 @@ def test_normal_differences_get_the_t_test_and_others_wilcoxons():
     assert skewed.p < 0.001
 
 
-def test_right_and_wrong_get_mcnemar():
+def test_binary_scores_get_mcnemars_test():
     from scipy import stats
 
     a = [1] * 12 + [0] * 3 + [1] * 20 + [0] * 5
@@ -60,13 +60,13 @@ def test_right_and_wrong_get_mcnemar():
     assert sign_test(a, b) == pytest.approx(found.p)
 
 
-def test_a_method_against_itself_differs_in_nothing():
+def test_a_method_does_not_differ_from_itself():
     found = paired_test([0.2, 0.4, 1.0], [0.2, 0.4, 1.0])
     assert (found.test, found.p, found.effect, found.mean_difference) == ("none", 1.0, 0.0, 0.0)
     assert sign_test([1, 2], [1, 2]) == 1.0
 
 
-def test_swapping_the_methods_turns_the_sign_and_keeps_p():
+def test_swapping_the_methods_changes_the_sign_and_keeps_p():
     a, b = [0.1, 0.5, 0.9, 0.4, 0.8], [0.2, 0.1, 0.7, 0.3, 0.2]
     one, other = paired_test(a, b), paired_test(b, a)
     assert one.p == pytest.approx(other.p)
@@ -91,7 +91,8 @@ def test_the_power_statement_names_the_gap_and_the_questions_needed():
     assert found.detectable == pytest.approx(2.8 * 0.26 / 150**0.5, rel=0.02)
     assert found.needed == pytest.approx((2.8 * 0.26 / 0.03) ** 2, rel=0.02)
     assert found.sentence == (
-        f"with 150 questions, gaps below 6.0 points cannot be told from noise; detecting 3.0 points takes {found.needed} questions"
+        "with 150 questions, gaps below 6.0 points cannot be told from noise; detecting 3.0 points takes "
+        f"{found.needed} questions"
     )
     again = power_analysis(0.26, found.needed)
     assert again.detectable == pytest.approx(0.03, rel=0.01)
@@ -134,8 +135,8 @@ def test_krippendorffs_alpha_is_that_of_his_example_with_missing_values():
     assert krippendorff_alpha(items, scale="interval") == pytest.approx(0.849, abs=0.001)
 
 
-def test_order_consistency_tells_a_judge_that_prefers_the_front():
-    # Both orders of four pairs: twice the front won whatever stood there.
+def test_order_consistency_detects_a_judge_that_prefers_the_first_position():
+    # Four pairs in both orders: twice the first position won both times.
     found = order_consistency(["a", "a", "b", "tie"], ["b", "b", "b", "tie"])
     assert (found.rate, found.position_bias) == (0.5, 0.5)
     low, high = found.interval()
@@ -159,7 +160,7 @@ def test_swapping_names_negates_the_relative_win_rate(verdicts):
 
 def test_a_box_has_tukeys_whiskers():
     found = box_statistics([1, 2, 3, 4, 5, 6, 7, 30, -20])
-    # Quartiles of nine sorted values: the 3rd, 5th and 7th; whiskers within 1.5 * 4 of the box_statistics.
+    # Quartiles of nine sorted values: the 3rd, 5th and 7th; whiskers within 1.5 * 4 of the box.
     assert (found.q1, found.median, found.q3) == (2, 4, 6)
     assert (found.low, found.high, found.outliers) == (1, 7, (-20.0, 30.0))
     with pytest.raises(ValueError, match="no values"):
@@ -180,7 +181,7 @@ def simulated(strengths, n, seed):
     return duels
 
 
-def test_the_ranking_finds_the_strengths_that_made_the_outcomes():
+def test_the_ranking_recovers_the_true_strengths():
     true = {"a": 1.0, "b": 0.0, "c": -1.0}
     found = bradley_terry(simulated(true, 400, 3), rng(), resamples=60)
     assert [s.method for s in found] == ["a", "b", "c"]
@@ -198,7 +199,7 @@ def test_equal_methods_share_ranks_and_ties_are_half_a_win():
     assert (one.rank_low, other.rank_high) == (1, 2)
 
 
-def test_who_never_lost_has_a_finite_strength_and_strangers_are_not_ranked():
+def test_an_unbeaten_method_has_a_finite_strength_and_unconnected_methods_are_an_error():
     found = bradley_terry([Duel(f"q{n}", "a", "b", 1.0) for n in range(20)], rng(), resamples=20)
     # 20.5 wins to 0.5 with the prior: half the logarithm of 41 to either side.
     assert found[0].strength == pytest.approx(np.log(41) / 2, rel=1e-4)
@@ -219,8 +220,7 @@ def test_who_never_lost_has_a_finite_strength_and_strangers_are_not_ranked():
         ("statsmodels.stats.inter_rater", lambda: cohen_kappa(["a", "b"], ["b", "a"])),
     ],
 )
-def test_what_needs_a_library_says_which_extra_brings_it(monkeypatch, module, use):
-    overlap._rouge_scorer.cache_clear()
+def test_a_missing_library_is_reported_with_its_extra(monkeypatch, module, use):
     monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(MissingExtra, match=r'pip install "polygraph-rag\[eval\]"'):
         use()

@@ -1,4 +1,4 @@
-"""A study is made once, goes on where it stopped, and gives the same files again."""
+"""A study runs once, resumes after interruptions, and gives the same files again."""
 
 import json
 from dataclasses import asdict, replace
@@ -76,7 +76,7 @@ def test_a_study_from_questions_to_judgements_gives_the_same_bytes_again(folder,
     assert len(study.folder.judgements()) == JudgingDesign(repeats=1, trials=2).n_calls(kept)
 
 
-def test_a_finished_step_calls_nobody_again(folder, tmp_path):
+def test_a_finished_step_makes_no_calls(folder, tmp_path):
     with opened(folder) as index:
         run(index, tmp_path)
     with opened(folder) as index:
@@ -96,7 +96,7 @@ def test_more_trials_and_methods_may_be_added_later(folder, tmp_path):
         assert {j.methods for j in study.folder.judgements()} > {("bm25", "naive"), ("naive", "bm25")}
 
 
-def test_other_settings_for_a_step_that_has_results_are_refused(folder, tmp_path):
+def test_a_step_with_results_refuses_other_settings(folder, tmp_path):
     with opened(folder) as index:
         study = run(index, tmp_path)
         with pytest.raises(BadInput, match=r"temperature was 0\.7, is 0\.1"):
@@ -105,7 +105,7 @@ def test_other_settings_for_a_step_that_has_results_are_refused(folder, tmp_path
             study.generate_questions("grounded", n=3)
 
 
-def test_a_line_that_a_crash_cut_off_is_made_again(folder, tmp_path):
+def test_a_truncated_line_is_written_again(folder, tmp_path):
     with opened(folder) as index:
         run(index, tmp_path)
         for name in ("answers", "judgements"):
@@ -128,7 +128,7 @@ def test_without_a_model_there_are_questions_and_answers_but_no_judgements(folde
             index.experiment(tmp_path / "other").generate_questions("grounded")
 
 
-def test_questions_of_ones_own_are_taken_and_not_replaced(folder, tmp_path):
+def test_imported_questions_cannot_be_replaced_by_others(folder, tmp_path):
     own = [
         Question(
             id="mine",
@@ -144,7 +144,7 @@ def test_questions_of_ones_own_are_taken_and_not_replaced(folder, tmp_path):
         assert read_questions(tmp_path / "questions.jsonl") == own
         with pytest.raises(BadInput, match="other questions"):
             study.import_questions([Question(id="mine", question="Another one?")])
-        # The same question with better gold: answers know it by its former id.
+        # The same question with better gold keeps the id that answers refer to.
         better = replace(own[0], id="new", answers=("Mara Quill", "Quill"), evidence_complete=False)
         study.import_questions([better])
         assert study.questions() == [replace(better, id="mine")]
@@ -157,7 +157,7 @@ def test_summary_questions_are_exactly_125(folder, tmp_path):
         assert all(q.more["user"] and q.more["task"] for q in posed.questions)
 
 
-def test_the_description_of_a_long_document_holds_its_end(folder, tmp_path):
+def test_the_description_of_a_long_document_contains_its_end(folder, tmp_path):
     papers = tmp_path / "p"
     papers.mkdir()
     (papers / "long.txt").write_text(
@@ -171,20 +171,20 @@ def test_the_description_of_a_long_document_holds_its_end(folder, tmp_path):
     assert len(told) < 20_000
 
 
-def test_a_folder_that_holds_something_else_is_left_alone(tmp_path):
+def test_a_folder_with_other_content_is_refused(tmp_path):
     (tmp_path / "thesis.txt").write_text("mine")
     with pytest.raises(BadInput, match="not a study"):
         StudyFolder(tmp_path)
 
 
-def test_a_line_that_is_not_as_it_must_be_is_named(tmp_path):
+def test_an_invalid_line_is_an_error_that_names_the_file(tmp_path):
     study = StudyFolder(tmp_path / "s")
     study.append("judgements", [{"methods": ["a"], "scores": {"x": [1, 2]}}])
     with pytest.raises(BadInput, match="judgements"):
         study.judgements()
 
 
-def test_records_come_back_as_they_were(tmp_path):
+def test_records_survive_a_round_trip_through_files(tmp_path):
     study = StudyFolder(tmp_path / "s")
     made = align_lengths("q", ("a", "b"), ("x", "y"), rewrite=lambda *_: "", append=lambda *_: "")
     study.append("aligned", [json.loads(json.dumps(asdict(made)))])
@@ -194,7 +194,7 @@ def test_records_come_back_as_they_were(tmp_path):
     assert study.judgements() == [judged]
 
 
-def test_a_judge_sees_no_citations():
+def test_citations_are_stripped():
     assert strip_citations("Built in 1871 [1][2], they say [3, 4].") == "Built in 1871, they say."
 
 
@@ -226,14 +226,14 @@ def test_a_walk_reaches_as_many_vertices_as_asked_or_all_of_the_largest_componen
         ("report --output s", "there is no study at s"),
     ],
 )
-def test_what_is_mistyped_is_said_before_anything_is_paid_or_made(call, folder, tmp_path, typed, message):
+def test_a_typing_mistake_is_reported_before_any_call(call, folder, tmp_path, typed, message):
     done = call("eval", *typed.split(), "--index", folder)
     assert (done.code, message in done.sentence) == (2, True), done.err
     assert not (tmp_path / "s").exists()
 
 
-def test_a_missing_extra_is_said_before_anything_is_paid(call, folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("polygraph.evaluate.extra._PACKAGES", ("scipy", "no_such_library"))
+def test_a_missing_extra_is_reported_before_any_call(call, folder, tmp_path, monkeypatch):
+    monkeypatch.setattr("polygraph.evaluate.extra.EVAL_PACKAGES", ("scipy", "no_such_library"))
     done = call("eval", "run", "-m", "bm25,hybrid", "--output", "s", "--index", folder)
     assert (done.code, 'pip install "polygraph-rag[eval]"' in done.sentence) == (2, True), done.err
     assert not (tmp_path / "s").exists()

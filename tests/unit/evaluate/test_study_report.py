@@ -1,4 +1,4 @@
-"""The report of a study says what was found, safely and the same each time."""
+"""The report of a study: contents, escaping, reproducibility."""
 
 import importlib.util
 import json
@@ -63,7 +63,7 @@ def answer(q, method, text, factor=1, **more):
 
 
 def judged(n, gap, *, trials=2):
-    """Method A is `gap` points ahead on every question but each fifth, where B is."""
+    """Judge A better by `gap` points on all questions except every fifth, where B is better."""
     found = []
     for i in range(n):
         a, b = (2.0 + gap, 2.0) if i % 5 else (2.0, 2.0 + gap)
@@ -110,7 +110,7 @@ def made():
     return material()
 
 
-def test_a_clear_difference_is_told_with_its_direction_and_its_price(made):
+def test_a_significant_difference_is_reported_with_direction_and_cost(made):
     (pair,) = made.findings.pairs
     assert pair.differs
     assert (pair.pooled.wins, pair.pooled.losses) == (64, 16)
@@ -123,7 +123,7 @@ def test_a_clear_difference_is_told_with_its_direction_and_its_price(made):
     assert made.findings.ranking[0].method == "A"
 
 
-def test_no_difference_is_told_with_what_could_have_been_found():
+def test_no_difference_is_reported_with_cost():
     (pair,) = material(n=10, gap=0.0).findings.pairs
     assert not pair.differs
     assert pair.pooled.ties == 20
@@ -131,7 +131,7 @@ def test_no_difference_is_told_with_what_could_have_been_found():
     assert "B uses 9.0 times as many tokens" in pair.sentence
 
 
-def test_gold_answers_refusals_and_a_perfect_router_are_counted(made):
+def test_correct_answers_refusals_and_the_oracle_are_counted(made):
     assert made.gold.figures()["A"]["accuracy"] == 1.0
     assert made.gold.figures()["B"]["accuracy"] == 0.5
     assert made.confusions == {("A", "B"): Confusion(both=20, a_only=20, b_only=0, neither=0)}
@@ -145,7 +145,7 @@ def test_gold_answers_refusals_and_a_perfect_router_are_counted(made):
     assert score_answers(null, said, MODELS).figures()["A"]["refusal recall"] == 0.0
 
 
-def test_the_page_stands_alone_and_holds_no_markup_of_documents(made):
+def test_the_page_is_self_contained_and_escapes_markup_of_documents(made):
     page = html_report(made, np.random.default_rng(0).normal(size=(len(made.answers), 8)).astype(np.float32))
     assert "<script" not in page
     assert not re.search(r'(?:src|href)="(?!#)', page)
@@ -177,13 +177,13 @@ def test_without_judgements_there_is_still_a_report_of_the_methods():
     assert "There are no judgements yet" in found.conclusions[0]
 
 
-def test_the_plane_keeps_distances_of_points_that_lie_in_one():
+def test_pca_keeps_the_distances_of_coplanar_points():
     flat = np.asarray([[0, 0, 0], [3, 0, 0], [0, 4, 0]], dtype=np.float32)
     points = pca_2d(flat)
     assert np.linalg.norm(points[1] - points[2]) == pytest.approx(5.0, abs=1e-3)
 
 
-def test_a_page_of_very_long_answers_stays_small_and_says_what_is_not_shown():
+def test_long_answers_are_truncated_with_a_count():
     asked = questions(150)
     said = [answer(q.id, m, "word " * 1_500) for q in asked for m in "ABCDEF"]
     made = StudyReport(
@@ -195,7 +195,7 @@ def test_a_page_of_very_long_answers_stays_small_and_says_what_is_not_shown():
     assert page.count("more characters]") == 900
 
 
-def test_a_screen_reader_finds_its_way():
+def test_the_page_is_accessible_to_screen_readers():
     page = html_report(material(n=12))
     ids = re.findall(r'<h2 id="([^"]+)"', page)
     assert len(ids) == len(set(ids)) >= 6
@@ -207,7 +207,7 @@ def test_a_screen_reader_finds_its_way():
     assert '<th scope="row">A</th>' in page
 
 
-def test_a_difference_is_told_of_the_better_method_with_a_rate_above_nothing():
+def test_the_better_method_comes_first_with_a_positive_rate():
     asked = questions(40)
     said = [answer(q.id, m, "Mara did it.") for q in asked for m in "AB"]
     swapped = [replace(j, scores={k: v[::-1] for k, v in j.scores.items()}) for j in judged(40, 1.0)]
@@ -218,7 +218,7 @@ def test_a_difference_is_told_of_the_better_method_with_a_rate_above_nothing():
     )
 
 
-def test_long_names_lose_their_middle_in_figures_only():
+def test_long_names_are_shortened_in_the_middle():
     assert shorten("a" * 40) == "a" * 15 + "…" + "a" * 14
     assert len(shorten("a" * 40)) == 30
     assert pair_label("one", "other") == "one\n– other"
@@ -240,7 +240,7 @@ VOID = ("meta", "br", "path", "use", "rect", "circle", "line")
 
 
 class Balanced(HTMLParser):
-    """Every element that is opened is closed."""
+    """Checks that every element is closed."""
 
     def __init__(self):
         super().__init__()

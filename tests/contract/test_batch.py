@@ -175,7 +175,7 @@ def test_a_command_says_how_many_requests_wait_where_and_writes_none_twice(paper
     # A batch that came to nothing is written again, in a file of its own.
     assert call("batch", "--again", "--file", "requests-0009.jsonl", "--index", "x.index").code == 2
     assert call("batch", "--again", "--file", "requests-0001.jsonl", "--index", "x.index").code == 0
-    assert "nothing waits" in call("batch", "--index", "x.index").out
+    assert "no requests wait" in call("batch", "--index", "x.index").out
     assert "requests-0002.jsonl" in call(*args, env=ENV).sentence
     assert (tmp_path / "b" / "requests-0002.jsonl").read_bytes() == before
 

@@ -5,7 +5,7 @@ A file or record that cannot be read is listed with its reason, and the rest is 
 module; `formats` says which reads which. `chunk` cuts documents in chunks and windows.
 """
 
-from polygraph.ingest.discover import SourceFile, Unread
+from polygraph.ingest.discover import SourceFile, Unread, path_text
 from polygraph.ingest.formats import FORMATS
 from polygraph.ingest.load import (
     Documents,
@@ -25,5 +25,6 @@ __all__ = [
     "Unread",
     "find_files",
     "load_documents",
+    "path_text",
     "read_documents",
 ]

@@ -43,6 +43,17 @@ class SourceFile:
         return name.startswith("corpus.") or (self.given and suffix(name) in _RECORD_SUFFIXES)
 
 
+def path_text(path: str | Path) -> str:
+    r"""Return a path as text that can be stored, also if it is not valid in the file system's encoding.
+
+    Each byte that is not is written as an escape, so that different paths stay different.
+
+    >>> path_text("docs/caf\udce9.txt")
+    'docs/caf\\\\udce9.txt'
+    """
+    return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def suffix(name: str) -> str:
     """Return the suffix of a name in lower case, without ``.gz``.
 
@@ -150,7 +161,7 @@ def _glob(pattern: str, found: list[tuple[SourceFile, bool]], unread: list[Unrea
         if match.resolve().is_relative_to(real_root):
             _file(match, name, found, unread, given=False, link=match.is_symlink())
         else:
-            unread.append(Unread(path=name, reason=_LEAVES))
+            unread.append(Unread(path=path_text(name), reason=_LEAVES))
     if len(found) + len(unread) == before:
         what = "only folders" if matches else "nothing"
         hint = "To read everything below a folder, name the folder" if matches else "Check the spelling"
@@ -167,15 +178,13 @@ def _file(
     link: bool = False,
 ) -> None:
     if not path.is_file():
-        unread.append(Unread(path=name, reason="is not a regular file"))
+        unread.append(Unread(path=path_text(name), reason="is not a regular file"))
     else:
-        # A name that is not valid in the file system's encoding holds lone surrogates.
-        name = name.encode("utf-8", "replace").decode("utf-8")
-        found.append((SourceFile(path=Path(os.path.abspath(path)), id=name, given=given), link))
+        found.append((SourceFile(path=Path(os.path.abspath(path)), id=path_text(name), given=given), link))
 
 
 def _id(path: Path, root: Path) -> str:
-    return path.relative_to(root).as_posix()
+    return path_text(path.relative_to(root).as_posix())
 
 
 def _with_distinct_ids(found: Sequence[tuple[SourceFile, bool]]) -> list[SourceFile]:
@@ -207,7 +216,7 @@ def _with_distinct_ids(found: Sequence[tuple[SourceFile, bool]]) -> list[SourceF
             length = files[i].id.count("/") + 2
             whole = [part for part in (parts[0].strip("\\/:"), *parts[1:]) if part]
             name = "/".join(parts[-length:] if length < len(parts) else whole)
-            files[i] = replace(files[i], id=name.encode("utf-8", "replace").decode("utf-8"))
+            files[i] = replace(files[i], id=path_text(name))
         if extra > 200:
             raise BadInput("the files cannot be told apart by their paths. Index them one folder at a time")
 

@@ -8,10 +8,11 @@ from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedText
 from polygraph.ingest.decode import decode, open_zip
 from polygraph.ingest.html import attributes, page_text, tags
+from polygraph.ingest.limits import ReadLimits
 
 
 def read_epub(data: bytes, max_bytes: int) -> FileContent:
-    """Read the chapters of an EPUB book in reading order, with the reader for HTML.
+    """Read the chapters of an EPUB book in reading order, each once, with the reader for HTML.
 
     Raises:
         BadInput: if it is damaged, too large unpacked, or protected.
@@ -41,11 +42,14 @@ def read_epub(data: bytes, max_bytes: int) -> FileContent:
             elif name == "dc:title" and not title:
                 in_title = True
         folder = posixpath.dirname(roots[0]) if roots else ""
-        chapters = []
+        limits = ReadLimits()
+        chapters: dict[str, str] = {}
         for href in (hrefs[item] for item in spine if item in hrefs):
+            limits.count()
             path = posixpath.normpath(posixpath.join(folder, unquote(href.split("#")[0])))
-            chapters.append(page_text(_member(book, path, names), xml=True)[0])
-    text = "\n\n".join(chapter for chapter in chapters if chapter)
+            if path not in chapters:  # a spine that names one chapter a million times is no longer book
+                chapters[path] = page_text(_member(book, path, names), xml=True)[0]
+    text = "\n\n".join(filter(None, chapters.values()))
     if not text:
         raise BadInput("holds no text in its chapters")
     return FileContent([LoadedText(text=text, title=" ".join(title.split()))])

@@ -9,7 +9,7 @@ from typing import Protocol
 from polygraph.errors import BadInput, UserError
 from polygraph.ingest.content import LoadedText
 from polygraph.ingest.decode import clean
-from polygraph.ingest.discover import SourceFile, Unread, discover
+from polygraph.ingest.discover import SourceFile, Unread, discover, path_text
 from polygraph.ingest.formats import BINARY_READERS, TABULAR, format_of, read_file
 from polygraph.ingest.plain_text import file_title, first_line_title, short_title
 from polygraph.records import Document, Json
@@ -200,7 +200,11 @@ def _document(file: SourceFile, loaded: LoadedText, encoding: str) -> Document:
         own_name = file.has_document_ids and loaded.key
         title = name if own_name else f"{file_title(file.id)} {name}".strip()
     return Document(
-        id=_document_id(file, loaded), title=title, text=text, metadata=metadata | own, source=str(file.path)
+        id=_document_id(file, loaded),
+        title=title,
+        text=text,
+        metadata=metadata | own,
+        source=path_text(file.path),
     )
 
 

@@ -3,30 +3,33 @@
 import io
 from typing import Any
 
-from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedText, join_pages
 from polygraph.ingest.decode import clean, open_zip
 from polygraph.ingest.library import import_library, without_warnings
+from polygraph.ingest.limits import ReadLimits
 from polygraph.ingest.tables import column_names, row_line
 
-_MAX_CELLS = 5_000_000
+MAX_CELLS = 5_000_000
+"""Of a workbook."""
 
 
 def read_docx(data: bytes, max_bytes: int) -> FileContent:
     """Read paragraphs, headings, lists and tables of a Word file in their order.
 
     Raises:
-        BadInput: if it is damaged or too large unpacked.
+        BadInput: if it is damaged, too large unpacked, or takes too much to read (see `limits`).
         MissingExtra: without `python-docx`.
     """
     docx, table = import_library("docx", "Word"), import_library("docx.table", "Word")
-    open_zip(data, max_bytes)
+    limits = ReadLimits()
+    limits.count_tags(open_zip(data, max_bytes))
     document = docx.Document(io.BytesIO(data))
     title = str(document.core_properties.title or "").strip()
     blocks: list[tuple[str, str]] = []
     for item in document.iter_inner_content():
+        limits.count()
         if isinstance(item, table.Table):
-            blocks.append(("block", _docx_table(item)))
+            blocks.append(("block", _docx_table(item, limits)))
             continue
         text = item.text.strip()
         style = str(getattr(item.style, "name", "") or "")
@@ -48,11 +51,12 @@ def read_pptx(data: bytes, max_bytes: int) -> FileContent:
     """Read the slides of a PowerPoint file with their notes; ``metadata["pages"]`` holds the slide starts.
 
     Raises:
-        BadInput: if it is damaged or too large unpacked.
+        BadInput: if it is damaged, too large unpacked, or takes too much to read (see `limits`).
         MissingExtra: without `python-pptx`.
     """
     pptx = import_library("pptx", "PowerPoint")
-    open_zip(data, max_bytes)
+    limits = ReadLimits()
+    limits.count_tags(open_zip(data, max_bytes))
     show = pptx.Presentation(io.BytesIO(data))
     slides: list[str] = []
     for slide in show.slides:
@@ -60,9 +64,8 @@ def read_pptx(data: bytes, max_bytes: int) -> FileContent:
         blocks = []
         if head is not None and head.has_text_frame and head.text_frame.text.strip():
             blocks.append("# " + " ".join(head.text_frame.text.split()))
-        blocks += _shape_texts(
-            shape for shape in slide.shapes if head is None or shape.shape_id != head.shape_id
-        )
+        others = (shape for shape in slide.shapes if head is None or shape.shape_id != head.shape_id)
+        blocks += _shape_texts(others, limits)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             notes = slide.notes_slide.notes_text_frame.text.strip()
             blocks += [f"Notes: {notes}"] if notes else []
@@ -79,22 +82,20 @@ def read_xlsx(data: bytes, max_bytes: int) -> FileContent:
     Formulas count by their last computed values.
 
     Raises:
-        BadInput: if it is damaged, too large unpacked, or has over five million cells.
+        BadInput: if it is damaged, too large unpacked, has over five million cells, or takes too long.
         MissingExtra: without `openpyxl`.
     """
     openpyxl = import_library("openpyxl", "Excel")
-    open_zip(data, max_bytes)
+    ReadLimits().count_tags(open_zip(data, max_bytes), except_below="xl/worksheets/")
+    limits = ReadLimits(max_elements=MAX_CELLS)
     with without_warnings("openpyxl"):
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         parts: list[str] = []
-        n_cells = 0
         for sheet in book.worksheets:
             columns: list[str] = []
             lines: list[str] = []
             for row in sheet.iter_rows(values_only=True):
-                n_cells += len(row)
-                if n_cells > _MAX_CELLS:
-                    raise BadInput(f"has over {_MAX_CELLS:,} cells; export the sheets that matter as csv")
+                limits.count(len(row))
                 cells = [_cell(value) for value in row]
                 if not any(cells):
                     continue
@@ -123,12 +124,13 @@ def _join_blocks(blocks: list[tuple[str, str]]) -> str:
     return "".join(parts)
 
 
-def _docx_table(table: Any) -> str:
+def _docx_table(table: Any, limits: ReadLimits) -> str:
     lines = []
     for row in table.rows:
         cells: list[str] = []
         seen = None
-        for cell in row.cells:
+        for cell in row.cells:  # a span of a thousand columns is a thousand cells
+            limits.count()
             if cell._tc is not seen:  # a merged cell is handed out once for each column
                 cells.append(" ".join(cell.text.split()))
             seen = cell._tc
@@ -142,11 +144,12 @@ def _is_numbered(paragraph: Any) -> bool:
     return properties is not None and properties.numPr is not None
 
 
-def _shape_texts(shapes: Any) -> list[str]:
+def _shape_texts(shapes: Any, limits: ReadLimits) -> list[str]:
     texts = []
     for shape in shapes:
+        limits.count()
         if hasattr(shape, "shapes"):
-            texts += _shape_texts(shape.shapes)
+            texts += _shape_texts(shape.shapes, limits)
         elif getattr(shape, "has_table", False):
             rows = [" | ".join(" ".join(cell.text.split()) for cell in row.cells) for row in shape.table.rows]
             texts.append("\n".join(rows))

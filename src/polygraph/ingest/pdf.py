@@ -6,15 +6,18 @@ from polygraph.errors import BadInput
 from polygraph.ingest.content import FileContent, LoadedText, join_pages
 from polygraph.ingest.decode import clean
 from polygraph.ingest.library import import_library, without_warnings
+from polygraph.ingest.limits import ReadLimits
 
 _MAX_PAGES = 20_000
+_BYTES_OF_ELEMENT = 20
+"""Bytes of a page's instructions that count as one element."""
 
 
 def read_pdf(data: bytes) -> FileContent:
     """Read the text layer of a PDF, page by page; ``metadata["pages"]`` holds the offsets of the page starts.
 
     Raises:
-        BadInput: if it is damaged, locked with a password, or has no text layer.
+        BadInput: if it is damaged, locked with a password, has no text layer, or takes too much to read (see `limits`).
         MissingExtra: without `pypdf`.
     """
     pypdf = import_library("pypdf", "PDF")
@@ -26,7 +29,13 @@ def read_pdf(data: bytes) -> FileContent:
             raise BadInput(
                 f"has {len(reader.pages):,} pages; the most that are read is {_MAX_PAGES:,}; split it"
             )
-        texts = [clean(page.extract_text()).strip() for page in reader.pages]
+        limits = ReadLimits()
+        texts = []
+        for page in reader.pages:
+            contents = page.get_contents()
+            # An operator takes some bytes: a page that is larger than a book would take hours.
+            limits.count(1 + (len(contents.get_data()) // _BYTES_OF_ELEMENT if contents is not None else 0))
+            texts.append(clean(page.extract_text()).strip())
         title = clean(str((reader.metadata and reader.metadata.title) or "")).strip()
     if not any(texts):
         raise BadInput("has no text layer (its pages are pictures); run OCR on it first")

@@ -137,7 +137,7 @@ class Index:
             IndexLocked: if another process is writing.
             NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
-        from polygraph.ingest import read_documents
+        from polygraph.ingest import path_text, read_documents
 
         layers = self._layers_for(methods)
         loaded = read_documents(paths) if paths else None
@@ -148,7 +148,7 @@ class Index:
         # An embedder that cannot be used fails here, before any work.
         self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
         with self._writer(progress, wait_s) as writer:
-            return writer.add(loaded, [str(Path(p).resolve()) for p in paths], layers, extractor)
+            return writer.add(loaded, [path_text(Path(p).resolve()) for p in paths], layers, extractor)
 
     def estimate(
         self,

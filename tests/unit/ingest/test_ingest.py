@@ -20,6 +20,7 @@ from polygraph.errors import BadInput
 from polygraph.ingest import Loaded, find_files, load_documents, read_documents
 from polygraph.ingest.decode import clean, decode
 from polygraph.ingest.html import page_text, tags
+from polygraph.ingest.limits import ReadLimits
 from polygraph.ingest.plain_text import file_title, first_line_title
 from polygraph.ingest.tables import read_csv, read_json
 from polygraph.records import Document
@@ -818,3 +819,74 @@ def test_shared_corpora_keep_their_ids_and_texts() -> None:
     [carol] = load_documents([DATA / "graph-christmas-carol" / "corpus.jsonl"]).documents
     assert carol.id == "carol"
     assert "\r" not in carol.text
+
+
+# --- what one file may cost -----------------------------------------------------------------------
+
+
+def _packed(parts: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in parts.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+def test_a_book_whose_spine_repeats_a_chapter_is_read_once(tmp_path: Path) -> None:
+    chapter = b"<html><body><p>" + b"The light was built. " * 2_000 + b"</p></body></html>"
+    package = (
+        b'<package><manifest><item id="a" href="a.xhtml" media-type="application/xhtml+xml"/></manifest><spine>'
+        + b'<itemref idref="a"/>' * 100_000
+        + b"</spine></package>"
+    )
+    container = b'<container><rootfiles><rootfile full-path="o.opf"/></rootfiles></container>'
+    book = _packed({"META-INF/container.xml": container, "o.opf": package, "a.xhtml": chapter})
+    assert len(book) < 20_000
+    document = read_one(tmp_path, "book.epub", book)
+    assert len(document.text) < 50_000
+
+
+def test_a_small_word_file_that_stands_for_millions_of_paragraphs_is_refused_before_it_is_built(
+    tmp_path: Path,
+) -> None:
+    docx = pytest.importorskip("docx")
+    out = io.BytesIO()
+    docx.Document().save(out)
+    parts = {}
+    with zipfile.ZipFile(io.BytesIO(out.getvalue())) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    body = parts["word/document.xml"]
+    parts["word/document.xml"] = body.replace(b"<w:body>", b"<w:body>" + b"<w:p/>" * 4_000_000, 1)
+    file = put(tmp_path, {"a.txt": "The light.", "big.docx": _packed(parts)})
+    before = time.process_time()
+    loaded = load_documents([file])
+    assert time.process_time() - before < 5
+    assert ids(loaded) == ["a.txt"]
+    assert "over 3,000,000 parts" in reasons(loaded)["big.docx"]
+
+
+def test_a_limit_stops_by_elements_and_by_time() -> None:
+    seconds = iter([0.0, 1.0, 2.0, 99.0])
+    limits = ReadLimits(max_elements=2, max_seconds=50, clock=lambda: next(seconds))
+    limits.count()
+    limits.count()
+    with pytest.raises(BadInput, match="over 2 parts"):
+        limits.count()
+    seconds = iter([0.0, 1.0, 99.0])
+    limits = ReadLimits(max_seconds=50, clock=lambda: next(seconds))
+    limits.count()
+    with pytest.raises(BadInput, match="longer than 50 s"):
+        limits.count()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems take only valid names")
+def test_names_that_are_not_utf_8_are_read_told_apart_and_can_be_stored(tmp_path: Path) -> None:
+    for name in (b"caf\xe9.txt", b"caf\xe8.txt", b"ok.txt", b"broken\xff.xyz"):
+        with open(os.path.join(os.fsencode(tmp_path), name), "w") as file:
+            file.write("Mara Quill built the Skerry Light.")
+    os.symlink("/etc", os.path.join(os.fsencode(tmp_path), b"link\xff"))
+    loaded = load_documents([tmp_path])
+    assert ids(loaded) == ["caf\\udce8.txt", "caf\\udce9.txt", "ok.txt"]
+    assert list(reasons(loaded)) == ["broken\\udcff.xyz", "link\\udcff"]
+    for document in loaded.documents:
+        (document.id + document.source + document.title + json.dumps(document.metadata)).encode("utf-8")

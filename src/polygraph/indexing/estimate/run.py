@@ -18,7 +18,7 @@ from polygraph.indexing.estimate.questions import MethodPlan
 from polygraph.indexing.estimate.ranges import Estimate
 from polygraph.indexing.estimate.reconcile import save_estimate
 from polygraph.indexing.estimate.transfer import OtherIndexProfile, profile_from_index
-from polygraph.ingest import read_documents
+from polygraph.ingest import path_text, read_documents
 from polygraph.models import Models
 from polygraph.models.cache import CallStore
 from polygraph.models.prices import PRICES, Price
@@ -70,7 +70,7 @@ def estimate_index(
     if not paths and not is_begun(folder):
         raise IndexUnreadable(f"there is no index at {folder}. Name what to index: polygraph estimate PATH")
     loaded = read_documents(paths) if paths else None
-    roots = [str(Path(p).resolve()) for p in paths]
+    roots = [path_text(Path(p).resolve()) for p in paths]
     with ExitStack() as stack:
         store = stack.enter_context(closing(SqliteStore(folder, mode="read"))) if is_begun(folder) else None
         calls = (

@@ -1,1 +1,1 @@
-"""Measuring methods on questions: what was found, what was answered, and how sure one can be of a difference."""
+"""Evaluation of methods: retrieval metrics, judged answers, statistics, reports."""

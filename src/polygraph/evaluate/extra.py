@@ -6,7 +6,7 @@ from typing import Any
 
 from polygraph.errors import MissingExtra
 
-_PACKAGES = ("matplotlib", "rouge_score", "sacrebleu", "scipy", "statsmodels")
+EVAL_PACKAGES = ("matplotlib", "rouge_score", "sacrebleu", "scipy", "statsmodels")
 
 
 def require_eval_extra() -> None:
@@ -15,7 +15,7 @@ def require_eval_extra() -> None:
     Raises:
         MissingExtra: if part of the extra `eval` is not installed.
     """
-    if any(find_spec(name) is None for name in _PACKAGES):
+    if any(find_spec(name) is None for name in EVAL_PACKAGES):
         raise MissingExtra("the report of a study", "eval")
 
 

@@ -41,7 +41,7 @@ def rouge(prediction: str, references: Sequence[str]) -> dict[str, PRF]:
         MissingExtra: without the extra `eval`.
     """
     best = dict.fromkeys(ROUGE_TYPES, PRF(0.0, 0.0, 0.0))
-    scorer = _rouge_scorer()
+    scorer = _rouge_scorer(import_optional("rouge_score.rouge_scorer", "ROUGE"))
     for reference in references:
         scored: Mapping[str, Any] = scorer.score(reference, prediction)
         for kind in ROUGE_TYPES:
@@ -94,6 +94,5 @@ def bleu(predictions: Sequence[str], references: Sequence[Sequence[str]], *, tok
 
 
 @cache
-def _rouge_scorer() -> Any:
-    RougeScorer = import_optional("rouge_score.rouge_scorer", "ROUGE").RougeScorer
-    return RougeScorer(list(ROUGE_TYPES), use_stemmer=False, tokenizer=_Tokenizer())
+def _rouge_scorer(library: Any) -> Any:
+    return library.RougeScorer(list(ROUGE_TYPES), use_stemmer=False, tokenizer=_Tokenizer())

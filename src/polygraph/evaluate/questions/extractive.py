@@ -72,17 +72,17 @@ def sentence_questions(
     for n in rows[: _RELATIONS_PER_QUESTION * (n_single + n_double)]:
         if len(single) >= n_single and len(double) >= n_double:
             break
-        for statement in _statements(index, index.relations([n]).get(n)):
-            if statement.rest in used:
+        for sentence in _sentences(index, index.relations([n]).get(n)):
+            if sentence.rest in used:
                 continue
-            bridge = _bridge(index, statement, used) if len(double) < n_double else None
+            bridge = _bridge(index, sentence, used) if len(double) < n_double else None
             if bridge is not None:
-                used |= {statement.rest, bridge.rest}
-                double.append(_double(statement, bridge, len(double) + 1))
+                used |= {sentence.rest, bridge.rest}
+                double.append(_double(sentence, bridge, len(double) + 1))
                 break
             if len(single) < n_single:
-                used.add(statement.rest)
-                single.append(_single(statement, len(single) + 1))
+                used.add(sentence.rest)
+                single.append(_single(sentence, len(single) + 1))
                 break
     notes = [
         f"{len(found)} of {wanted} {kind} questions: the documents have no more suitable sentences"
@@ -121,7 +121,7 @@ def _bridge(index: Snapshot, s: _SubjectSentence, used: set[str]) -> _SubjectSen
     (row,) = index.entity_rows([s.other.id]).values()
     rows = [edge.n for edge in index.relations_at([row])[:_MAX_BRIDGE_RELATIONS]]
     for relation in index.relations(rows).values():
-        for found in _statements(index, relation):
+        for found in _sentences(index, relation):
             ours = {s.subject.name, *s.subject.aliases, s.other.name, *s.other.aliases}
             distinct = found.chunk.id != s.chunk.id and not any(name in found.rest for name in ours)
             if found.subject.id == s.other.id and distinct and found.rest not in used:
@@ -129,7 +129,7 @@ def _bridge(index: Snapshot, s: _SubjectSentence, used: set[str]) -> _SubjectSen
     return None
 
 
-def _statements(index: Snapshot, relation: Relation | None) -> Iterator[_SubjectSentence]:
+def _sentences(index: Snapshot, relation: Relation | None) -> Iterator[_SubjectSentence]:
     if relation is None:
         return
     rows = index.entity_rows([relation.source, relation.target])

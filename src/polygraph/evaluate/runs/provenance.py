@@ -55,7 +55,7 @@ def part_digest(*texts: str) -> str:
 
 def code_digest(method: Method) -> str:
     """Return the digest of the code that a method runs; the version alone would miss changes within a release."""
-    return part_digest(_polygraph_digest(), _own_source(type(method)))
+    return part_digest(polygraph_digest(), _own_source(type(method)))
 
 
 def package_digest(root: Traversable) -> str:
@@ -74,7 +74,8 @@ def _texts(folder: Traversable, path: str) -> Iterator[tuple[str, str]]:
 
 
 @cache
-def _polygraph_digest() -> str:
+def polygraph_digest() -> str:
+    """Return the digest of the installed package."""
     return package_digest(files("polygraph"))
 
 

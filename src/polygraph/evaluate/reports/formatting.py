@@ -23,6 +23,15 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
+def p_equation(p: float) -> str:
+    """Format a p value for a sentence.
+
+    >>> p_equation(0.0123), p_equation(3e-9)
+    ('p = 0.012', 'p < 0.001')
+    """
+    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
 def dollars(amount: float | None) -> str:
     """Format US dollars with at least two significant digits.
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from polygraph.evaluate.reports.formatting import p_equation
 from polygraph.evaluate.statistics.bootstrap import Interval
 from polygraph.evaluate.statistics.compare import Comparison
 
@@ -54,7 +55,7 @@ def conclusions(
 
 def _comparison_sentence(metric: str, c: Comparison, costs: Mapping[str, QuestionCost]) -> str:
     d = c.difference
-    figures = f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}], p = {_p_value(c.p_holm)}"
+    figures = f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}], {p_equation(c.p_holm)}"
     cost = _cost_clause(costs[c.better], costs[c.worse], c.better, c.worse)
     if c.significant:
         return f"{c.better} finds more than {c.worse}: {figures}{cost}"
@@ -72,10 +73,6 @@ def _power_sentence(c: Comparison) -> str:
         f"with {c.n} questions, a true gap below {c.detectable:.3f} between {c.better} and {c.worse} would be missed "
         f"more than one time in five{more}"
     )
-
-
-def _p_value(value: float) -> str:
-    return f"{value:.3f}" if value >= 0.001 else "0.001 or less"
 
 
 def _cost_clause(better: QuestionCost, worse: QuestionCost, better_name: str, worse_name: str) -> str:

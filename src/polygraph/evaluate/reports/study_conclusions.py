@@ -6,6 +6,7 @@ from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.pairwise import DESIGNS
 from polygraph.evaluate.metrics.oracle import oracle
 from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
+from polygraph.evaluate.reports.formatting import p_equation
 
 _MIN_SHIFT = 0.05
 """Smallest change of a relative win rate by refusals that is mentioned."""
@@ -24,9 +25,8 @@ def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
         better, worse, low, mean, high = b, a, -high, -mean, -low
     figures = f"relative win rate {100 * mean:+.0f} %, 95 % interval {100 * low:+.0f} to {100 * high:+.0f} %"
     if pair.differs:
-        p = "p < 0.001" if pair.p < 0.001 else f"p = {pair.p:.3f}"
         return (
-            f"{better.method} is judged better than {worse.method} on {pair.n} questions ({figures}, {p})"
+            f"{better.method} is judged better than {worse.method} on {pair.n} questions ({figures}, {p_equation(pair.p)})"
             f"{_cost_clause(better, worse)}."
         )
     cheap, expensive = sorted((a, b), key=lambda m: (m.tokens, m.method))

@@ -26,8 +26,8 @@ def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
     figures = f"relative win rate {100 * mean:+.0f} %, 95 % interval {100 * low:+.0f} to {100 * high:+.0f} %"
     if pair.differs:
         return (
-            f"{better.method} is judged better than {worse.method} on {pair.n} questions ({figures}, {p_equation(pair.p)})"
-            f"{_cost_clause(better, worse)}."
+            f"{better.method} is judged better than {worse.method} on {pair.n} questions "
+            f"({figures}, {p_equation(pair.p)}){_cost_clause(better, worse)}."
         )
     cheap, expensive = sorted((a, b), key=lambda m: (m.tokens, m.method))
     hint = f"; gaps below {100 * pair.power.detectable:.0f} points may be missed" if pair.power else ""

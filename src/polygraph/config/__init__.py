@@ -53,6 +53,9 @@ class Settings(BaseModel):
     base_url: str = Field("", description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
     api_key: str = Field("", description="Key for the endpoint. Keep it in the environment.")
     timeout_s: float = Field(120.0, gt=0, description="Seconds without data after which a call fails.")
+    call_deadline_s: float = Field(
+        600.0, gt=0, description="Seconds after which an attempt ends even if data still arrives."
+    )
     concurrency: int = Field(
         8,
         ge=1,
@@ -60,6 +63,9 @@ class Settings(BaseModel):
         description="Concurrent model calls and questions; without an endpoint 1 unless set.",
     )
     retries: int = Field(6, ge=0, le=100, description="Further attempts after a failed call.")
+    max_wait_s: float = Field(
+        900.0, ge=0, description="Maximum total wait of a call between its attempts, in seconds."
+    )
 
     embedder: str = Field(
         "auto",

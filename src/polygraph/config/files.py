@@ -1,8 +1,8 @@
-"""Settings files: the user's own, the one of a folder, and which of the latter the user trusts.
+"""Settings files: the file of the user, the file of a folder, and whether the user trusts the latter.
 
-A folder's file comes with the folder, which may be somebody else's. Left to itself it could send the user's key and
-documents to an endpoint of its choice, so until the user has trusted it, it sets only what neither sends, spends nor
-names a path (`HARMLESS`). Trust belongs to the content: a file that changes has to be trusted again.
+The file of a folder comes with the folder, which may be somebody else's. It could send the key and the documents of the
+user to any endpoint. So until the user trusts it, it may only set `HARMLESS` settings, which send no data, cost nothing
+and name no paths. Trust applies to the content: a file that changes must be trusted again.
 """
 
 import hashlib
@@ -19,12 +19,14 @@ MAX_BYTES = 1_000_000
 """A larger settings file is refused."""
 HARMLESS = frozenset(
     {
+        "call_deadline_s",
         "chunk_tokens",
         "community_size",
         "concurrency",
         "durability",
         "entity_types",
         "language",
+        "max_wait_s",
         "method",
         "processes",
         "reranker",
@@ -33,7 +35,7 @@ HARMLESS = frozenset(
         "window_tokens",
     }
 )
-"""Settings that a file which nobody has trusted may set."""
+"""Settings that a file may set without being trusted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +44,18 @@ class SettingsFile:
 
     path: Path
     values: Mapping[str, Any]
-    """What it sets and may set."""
+    """Settings of the file, without ignored ones."""
     ignored: tuple[str, ...] = ()
-    """Names that it sets without being trusted, sorted."""
+    """Names of ignored settings, which the file may set only if it is trusted; sorted."""
 
 
 def settings_files(environ: Mapping[str, str], folder: Path, known: Collection[str]) -> list[SettingsFile]:
-    """Read the files that settings come from, the stronger one last: the user's own, then the folder's.
+    """Read the settings files in order of increasing priority: that of the user, then that of the folder.
 
     Args:
         environ: names the user's file (``POLYGRAPH_CONFIG``) and the folder for it (``XDG_CONFIG_HOME``, ``HOME``).
         folder: where the search for ``polygraph.toml`` starts; it goes up to the root, nearest first.
-        known: names of all settings; a name that is none is handed on, so that a misspelling is reported.
+        known: names of all settings; unknown names are passed on, so that misspellings are reported.
 
     Raises:
         BadInput: if a file cannot be read, is not TOML, or ``POLYGRAPH_CONFIG`` names none.
@@ -82,7 +84,7 @@ def find_file(folder: Path) -> Path | None:
 
 
 def user_file(environ: Mapping[str, str]) -> Path:
-    """Return where the user's own settings are, whether or not the file exists."""
+    """Return the path of the settings file of the user, which need not exist."""
     named = environ.get("POLYGRAPH_CONFIG")
     return Path(named).expanduser() if named else _user_folder(environ) / "config.toml"
 
@@ -93,7 +95,7 @@ def is_trusted(data: bytes, environ: Mapping[str, str]) -> bool:
 
 
 def trust(path: Path, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Trust a settings file as it is now, and return what it sets beyond the harmless.
+    """Trust the current content of a settings file, and return its settings that need trust.
 
     Raises:
         BadInput: if it cannot be read or is not TOML, or the list of trusted files cannot be written.

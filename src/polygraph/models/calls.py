@@ -36,7 +36,7 @@ from polygraph.models.protocols import (
 from polygraph.models.question_cache import current_cache, question_cache
 from polygraph.models.repair import repair_request
 from polygraph.models.replay import Replay, current_replay, replay
-from polygraph.models.retry import Meter, Sender, is_local
+from polygraph.models.retry import MAX_WAIT_S, Meter, Sender, is_local
 from polygraph.models.streaming import StreamAcrossRetries
 from polygraph.models.thread_pool import POLL_S, ThreadPool
 from polygraph.records import Usage, digest
@@ -79,6 +79,7 @@ class Calls:
         max_tokens: cap on tokens sent to and received from endpoints, or None.
         prices: by name of model.
         retries: attempts after the first.
+        max_wait_s: longest total wait of one call between its attempts.
         durability: `normal` survives the end of the process at any moment, `full` also a loss of power.
         batch: folder in which requests to language models are written instead of being sent; local models are called.
         sleep: how to wait.
@@ -98,6 +99,7 @@ class Calls:
         max_tokens: int | None = None,
         prices: Mapping[str, Price] = PRICES,
         retries: int = 6,
+        max_wait_s: float = MAX_WAIT_S,
         durability: Durability = "normal",
         batch: "BatchOptions | None" = None,
         sleep: Callable[[float], None] = time.sleep,
@@ -117,6 +119,7 @@ class Calls:
             prices=prices,
             concurrency=concurrency,
             retries=retries,
+            max_wait_s=max_wait_s,
             sleep=sleep,
             seed=seed,
         )

@@ -1,5 +1,6 @@
-"""Chat completions of the OpenAI protocol as JSON, as endpoints and batch files hold them."""
+"""Chat completions of the OpenAI protocol as JSON, whole or streamed. Nothing in them is trusted."""
 
+import json
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
@@ -11,8 +12,12 @@ from polygraph.text.tokens import count_tokens
 
 MAX_REPLY_CHARS = 4_000_000
 """Characters after which a reply that does not end is truncated."""
-_MAX_TOKENS = 1_000_000_000
-"""A larger number is not a token count."""
+MAX_REASONING_TOKENS = 200_000
+"""Most output tokens that are believed without a limit in the request: a reasoning model bills more than it shows."""
+_SLACK_TOKENS = 1000
+"""Tokens that an endpoint may add to our count whatever its size: templates, tools."""
+_FEW_TOKENS = 16
+"""Tokens that it may lack."""
 _TOO_LONG = re.compile(
     r"context.{0,20}(length|window|size)|maximum context|too (long|large|many tokens)"
     r"|content.?(filter|policy)|content management policy|safety system|string_above_max_length",
@@ -34,68 +39,212 @@ def _count_cached(text: str) -> int:
     return count_tokens(text)
 
 
-def read_completion(body: Mapping[str, Any], n_prompt_tokens: int) -> ChatReply:
+def parse_json(data: bytes) -> Any:
+    """Parse the JSON of a reply.
+
+    Raises:
+        TransportError: if it is not JSON, is nested too deeply, or holds an integer of thousands of digits.
+    """
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as error:
+        problem = "nested too deeply" if isinstance(error, RecursionError) else str(error)[:200]
+        raise TransportError(f"the reply is not JSON ({problem})", kind="malformed") from None
+
+
+def well_formed(text: str) -> str:
+    r"""Join surrogate pairs and replace lone surrogates, which can be neither stored nor printed.
+
+    >>> well_formed("a\ud800b") == "a\N{REPLACEMENT CHARACTER}b", well_formed("\ud83c\udf0a") == "\N{WATER WAVE}"
+    (True, True)
+    """
+    if text.isascii():
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def describe_error(error: object) -> str:
+    """Return the ``error`` of a reply as text: its code, the parameter and the message."""
+    try:
+        if isinstance(error, dict):
+            parts = [str(error[name])[:2000] for name in ("code", "param", "message") if error.get(name)]
+            text = ": ".join(parts) or str(error)[:2000]
+        else:
+            text = str(error)[:2000] if error else ""
+    except RecursionError:
+        text = "an error that is nested too deeply"
+    return " ".join(well_formed(text).split())
+
+
+# --- usage ----------------------------------------------------------------------------------------------
+
+
+def plausible_prompt_tokens(reported: object, counted: int) -> int | None:
+    """Return the reported tokens of a request, or None if they cannot be true.
+
+    A count between a quarter of ours and ten times ours and 1,000 more is believed.
+
+    >>> plausible_prompt_tokens(12, 10), plausible_prompt_tokens(-(10**9), 10), plausible_prompt_tokens("12", 10)
+    (12, None, None)
+    """
+    return _between(reported, counted, 10 * counted + _SLACK_TOKENS)
+
+
+def plausible_completion_tokens(reported: object, counted: int, limit: int | None) -> int | None:
+    """Return the reported tokens of a reply, or None if they cannot be true.
+
+    Args:
+        reported: by the endpoint. Tokens of reasoning are billed and not shown, so it may be far above ours.
+        counted: tokens of the text.
+        limit: on the output tokens of the request, or None.
+    """
+    return _between(reported, counted, max(10 * counted + _SLACK_TOKENS, limit or MAX_REASONING_TOKENS))
+
+
+def _between(reported: object, counted: int, most: int) -> int | None:
+    if isinstance(reported, bool) or not isinstance(reported, int | float):
+        return None
+    # `int` would fail for NaN and infinities, which fail the comparison as well.
+    if not max(0, counted // 4 - _FEW_TOKENS) <= reported <= most or reported != int(reported):
+        return None
+    return int(reported) if reported or not counted else None
+
+
+# --- replies --------------------------------------------------------------------------------------------
+
+
+def read_completion(
+    body: object, n_prompt_tokens: int | Callable[[], int], max_output_tokens: int | None = None
+) -> ChatReply:
     """Read a reply from the JSON of a chat completion, which may be malformed in any way.
 
     Args:
         body: as written by an endpoint or by hand.
-        n_prompt_tokens: tokens of the request, used if the body does not report them.
+        n_prompt_tokens: tokens of the request by our count.
+        max_output_tokens: limit of the request, or None.
 
     Raises:
         TransportError: if it holds no text.
     """
-    choices = body.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices and isinstance(choices[0], dict) else {}
-    message = choice.get("message")
-    text = message.get("content") if isinstance(message, dict) else None
-    finish, told = choice.get("finish_reason"), body.get("usage")
-    usage = {
-        name: n
-        for name, n in (told.items() if isinstance(told, dict) else ())
-        if isinstance(n, int) and not isinstance(n, bool) and 0 <= n <= _MAX_TOKENS
-    }
-    if isinstance(text, str) and len(text) > MAX_REPLY_CHARS:
-        text, finish = text[:MAX_REPLY_CHARS], "length"
-    return checked_reply(
-        text if isinstance(text, str) else "",
-        finish if isinstance(finish, str) else None,
-        usage,
-        lambda: n_prompt_tokens,
-    )
+    reader = CompletionReader()
+    reader.add(body, "message")
+    return reader.reply(n_prompt_tokens, max_output_tokens)
 
 
-def checked_reply(
-    text: str, finish: str | None, usage: Mapping[str, Any], n_prompt_tokens: Callable[[], int]
-) -> ChatReply:
-    """Return a reply, with tokens counted here if the endpoint did not report them.
+class CompletionReader:
+    """Reads a chat completion: a whole one, or one event of a stream after the other."""
 
-    Raises:
-        TransportError: if the text is empty.
-    """
-    reads, writes = usage.get("prompt_tokens"), usage.get("completion_tokens")
-    if reads is None:
-        reads = n_prompt_tokens()
-    if writes is None:
-        writes = count_tokens(text)
-    if not text.strip():
-        problem = "no text in the reply"
-        if finish == "length":
-            problem = f"all {writes} output tokens were used before any text was written"
-        elif finish == "content_filter":
-            problem = "the endpoint's content filter withheld the reply"
-        raise TransportError(
-            problem,
-            kind="empty",
-            retryable=finish not in {"length", "content_filter"},
-            prompt_tokens=int(reads),
-            completion_tokens=int(writes),
+    def __init__(self) -> None:
+        self.n_chars = 0
+        """Characters of text so far."""
+        self.finish: str | None = None
+        """Reason why the reply ended, or None."""
+        self.usage: Mapping[str, Any] | None = None
+        """Usage as reported, or None."""
+        self._pieces: list[str] = []
+        self._half = ""
+        """First half of a surrogate pair whose other half may come with the next event."""
+
+    @property
+    def full(self) -> bool:
+        """True if the reply is longer than any that is read."""
+        return self.n_chars > MAX_REPLY_CHARS
+
+    def add(self, body: object, part: Literal["message", "delta"]) -> tuple[str, bool]:
+        """Read a completion or an event.
+
+        Returns:
+            The new text, and True if the model made progress, which includes reasoning that is not shown.
+
+        Raises:
+            TransportError: if it does not follow the protocol.
+        """
+        if not isinstance(body, dict):
+            raise _malformed("the reply is not an object")
+        usage = body.get("usage")
+        self.usage = usage if isinstance(usage, dict) and usage else self.usage
+        choices = body.get("choices")
+        if not isinstance(choices, list | None):
+            raise _malformed("choices is not a list")
+        if not choices:
+            return "", False
+        choice = choices[0]
+        message = choice.get(part) if isinstance(choice, dict) else choice
+        if not isinstance(choice, dict) or not isinstance(message, dict | None):
+            raise _malformed(f"a choice holds no {part}")
+        finish = choice.get("finish_reason")
+        self.finish = finish if isinstance(finish, str) and finish else self.finish
+        message = message or {}
+        content = message.get("content")
+        if not isinstance(content, str | None):
+            raise _malformed("content is not text")
+        thought = any(message.get(name) for name in ("reasoning_content", "reasoning"))
+        return self._take(content or ""), bool(content or thought)
+
+    def _take(self, piece: str) -> str:
+        piece, self._half = self._half + piece, ""
+        if piece and "\ud800" <= piece[-1] <= "\udbff":
+            piece, self._half = piece[:-1], piece[-1]
+        piece = well_formed(piece)[: max(0, MAX_REPLY_CHARS + 1 - self.n_chars)]
+        self._pieces.append(piece)
+        self.n_chars += len(piece)
+        return piece
+
+    def reply(self, n_prompt_tokens: int | Callable[[], int], max_output_tokens: int | None) -> ChatReply:
+        """Return the reply, with tokens counted here where the endpoint reports none or impossible ones.
+
+        Raises:
+            TransportError: if the text is empty.
+        """
+        text = "".join(self._pieces) + well_formed(self._half)
+        finish = self.finish
+        if self.full:
+            text, finish = text[:MAX_REPLY_CHARS], "length"
+        counted = n_prompt_tokens if isinstance(n_prompt_tokens, int) else n_prompt_tokens()
+        written = count_tokens(text)
+        usage = self.usage or {}
+        reads = plausible_prompt_tokens(usage.get("prompt_tokens"), counted)
+        writes = plausible_completion_tokens(usage.get("completion_tokens"), written, max_output_tokens)
+        # A zero is as good as no report: some servers leave out what they had cached.
+        wrong = [
+            f"{name} = {describe_error(usage[name])[:24]}"
+            for name, n in (("prompt_tokens", reads), ("completion_tokens", writes))
+            if n is None and usage.get(name)
+        ]
+        reads, writes = counted if reads is None else reads, written if writes is None else writes
+        if not text.strip():
+            raise _empty(finish, reads, writes)
+        known: Literal["stop", "length", "other"] = "other"
+        if finish == "stop" or finish is None:
+            known = "stop"
+        elif finish == "length":
+            known = "length"
+        return ChatReply(
+            text=text,
+            prompt_tokens=reads,
+            completion_tokens=writes,
+            finish=known,
+            implausible_usage=", ".join(wrong),
         )
-    known: Literal["stop", "length", "other"] = "other"
-    if finish == "stop" or finish is None:
-        known = "stop"
-    elif finish == "length":
-        known = "length"
-    return ChatReply(text=text, prompt_tokens=int(reads), completion_tokens=int(writes), finish=known)
+
+
+def _malformed(problem: str) -> TransportError:
+    return TransportError(f"the reply does not follow the protocol ({problem})", kind="malformed")
+
+
+def _empty(finish: str | None, reads: int, writes: int) -> TransportError:
+    problem = "no text in the reply"
+    if finish == "length":
+        problem = f"all {writes} output tokens were used before any text was written"
+    elif finish == "content_filter":
+        problem = "the endpoint's content filter withheld the reply"
+    return TransportError(
+        problem,
+        kind="empty",
+        retryable=finish not in {"length", "content_filter"},
+        prompt_tokens=reads,
+        completion_tokens=writes,
+    )
 
 
 def is_rejected(status: int, text: str) -> bool:

@@ -62,6 +62,7 @@ def open_models(
         max_tokens=settings.max_spend_tokens,
         prices=_prices(settings),
         retries=settings.retries,
+        max_wait_s=settings.max_wait_s,
         durability=settings.durability,
         batch=_batch(settings),
     )
@@ -148,7 +149,11 @@ def _chat(settings: Settings) -> ChatModel | None:
             raise BadInput(f"name the model to use at {settings.base_url} with POLYGRAPH_CHAT_MODEL.{listed}")
         name = served[0]
     return OpenAIChat(
-        name, base_url=settings.base_url or None, api_key=settings.api_key, timeout_s=settings.timeout_s
+        name,
+        base_url=settings.base_url or None,
+        api_key=settings.api_key,
+        timeout_s=settings.timeout_s,
+        deadline_s=settings.call_deadline_s,
     )
 
 
@@ -176,6 +181,7 @@ def _embedder(settings: Settings, name: str, built_with: str, best: str) -> Embe
             base_url=settings.base_url or None,
             api_key=settings.api_key,
             timeout_s=settings.timeout_s,
+            deadline_s=settings.call_deadline_s,
         )
     raise BadInput(
         f"there is no embedder {name!r}. Choose one of: {', '.join(_EMBEDDERS)}, endpoint:MODEL, auto"

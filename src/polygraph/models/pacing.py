@@ -13,6 +13,9 @@ POLL_S = 1.0
 MAX_WAIT_S = 60.0
 """Longest wait for an assumed limit; then the endpoint is called and shows whether the limit holds."""
 
+MAX_PAUSE_S = 900.0
+"""Longest pause requested by a server that all threads keep, unless another is given."""
+
 
 class Pacer:
     """Limits concurrent calls at one endpoint, and the request and token rates of each of its models.
@@ -25,12 +28,17 @@ class Pacer:
     """
 
     def __init__(
-        self, concurrency: int, sleep: Callable[[float], None], clock: Callable[[], float] = time.monotonic
+        self,
+        concurrency: int,
+        sleep: Callable[[float], None],
+        clock: Callable[[], float] = time.monotonic,
+        max_pause_s: float = MAX_PAUSE_S,
     ) -> None:
         self._max_concurrency = concurrency
         self._concurrency = float(concurrency)
         self._sleep = sleep
         self._clock = clock
+        self._max_pause_s = max_pause_s
         self._changed = Condition()
         self._queues: dict[str, deque[Ticket]] = {}
         self._limits: dict[str, ModelLimits] = {}
@@ -137,7 +145,10 @@ class Pacer:
         if not known and ticket.started >= self._halved_at:
             self._concurrency = max(1.0, self._concurrency / 2)
             self._halved_at = now
-        self._resume_at = max(self._resume_at, now + (error.retry_after_s or 0.0))
+        pause = error.retry_after_s or 0.0
+        # A longer pause ends the call that met it; the others need not wait to learn the same.
+        if pause <= self._max_pause_s:
+            self._resume_at = max(self._resume_at, now + pause)
 
     @property
     def failures(self) -> int:

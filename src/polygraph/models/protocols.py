@@ -41,6 +41,8 @@ class ChatReply:
     completion_tokens: int
     finish: Literal["stop", "length", "other"] = "stop"
     """`length`: truncated at the output limit."""
+    implausible_usage: str = ""
+    """Usage that the endpoint reported and that cannot be true; the tokens above were counted here instead."""
 
 
 @runtime_checkable

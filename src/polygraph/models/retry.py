@@ -3,6 +3,7 @@
 import contextvars
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -21,8 +22,8 @@ from polygraph.records import Usage, digest
 S = TypeVar("S")
 
 MAX_BACKOFF_S = 60.0
-MAX_RETRY_AFTER_S = 900.0
-"""A server that asks for a longer wait counts as one that does not answer."""
+MAX_WAIT_S = 900.0
+"""Longest total wait of a call between its attempts, unless another is given."""
 RATE_LIMITS_PER_RETRY = 5
 """Rate limits that a call tolerates for each of its retries: a rate limit says when to call, not that calling fails."""
 MAX_EMPTY_REPLIES = 3
@@ -34,6 +35,10 @@ _METERS: contextvars.ContextVar[tuple["Meter", ...]] = contextvars.ContextVar("m
 def is_local(model: object) -> bool:
     """Tell whether a model runs on this machine, which its attribute `local` says."""
     return bool(getattr(model, "local", False))
+
+
+class ImplausibleUsage(UserWarning):
+    """An endpoint reports usage that cannot be true."""
 
 
 class Meter:
@@ -74,6 +79,7 @@ class Sender:
         prices: by name of model.
         concurrency: calls in flight at once at one endpoint.
         retries: attempts after the first.
+        max_wait_s: longest total wait of a call between its attempts.
         sleep: how to wait.
         seed: of the jitter.
     """
@@ -86,6 +92,7 @@ class Sender:
         prices: Mapping[str, Price],
         concurrency: int,
         retries: int,
+        max_wait_s: float,
         sleep: Callable[[float], None],
         seed: int,
     ) -> None:
@@ -94,6 +101,7 @@ class Sender:
         self._prices = prices
         self._concurrency = concurrency
         self._retries = retries
+        self._max_wait_s = max_wait_s
         self._sleep = sleep
         self._seed = seed
         # Every thread must fail a few times: one burst of refused connections is not an outage.
@@ -102,6 +110,7 @@ class Sender:
         self._pacers: dict[str, Pacer] = {}
         self._total = Meter(self)
         self._seconds = 0.0
+        self._distrusted: set[str] = set()
 
     def send(
         self,
@@ -133,7 +142,7 @@ class Sender:
         """
         pacer = self.pacer(model)
         answers_before = pacer.answers
-        waited_until = 0.0
+        waited_until = waited = 0.0
         failures: Counter[TransportKind] = Counter()
         while True:
             if not is_local(model):
@@ -148,14 +157,19 @@ class Sender:
                 self._record_failure(model, line, clock, n_calls, error)
                 failures[error.kind] += 1
                 others_answered = n_calls > 0 and pacer.answers > answers_before
-                self._raise_if_final(model, error, failures, pacer, others_answered=others_answered)
-                self._sleep(self._delay(error, key, failures.total()))
+                delay = self._delay(error, key, failures.total())
+                waited += delay
+                self._raise_if_final(model, error, failures, pacer, waited, others_answered=others_answered)
+                self._sleep(delay)
             except BaseException as error:
                 pacer.release(ticket, error, model=model.name)
                 self._record_failure(model, line, clock, n_calls, error)
                 raise
             else:
+                # A model of the user's own may report anything; nothing lowers what is spent.
+                reads, writes = max(0, reads), max(0, writes)
                 pacer.release(ticket, None, model=model.name, tokens=reads + writes)
+                line = self._with_usage_note(model, line, getattr(value, "implausible_usage", ""))
                 done = self._completed(model, line, clock, reads, writes)
                 self._spend(model, done, n_calls)
                 return value, done
@@ -166,6 +180,7 @@ class Sender:
         error: TransportError,
         failures: "Counter[TransportKind]",
         pacer: Pacer,
+        waited: float,
         *,
         others_answered: bool,
     ) -> None:
@@ -176,6 +191,7 @@ class Sender:
             error: of the last attempt.
             failures: failed attempts of this call, by kind.
             pacer: of the endpoint.
+            waited: seconds that this call has waited between attempts, with the wait that would come now.
             others_answered: True if other calls were answered in the meantime. Then a call that always fails is
                 at fault itself, not the endpoint. (Embedding calls never count: all vectors are needed.)
         """
@@ -193,9 +209,7 @@ class Sender:
                 f"Start it again or correct the base URL. {resume}"
             ) from error
         limited = failures["rate_limit"]
-        if (
-            error.retry_after_s or 0.0
-        ) > MAX_RETRY_AFTER_S or limited > self._retries * RATE_LIMITS_PER_RETRY:
+        if limited > self._retries * RATE_LIMITS_PER_RETRY:
             raise ModelUnavailable(
                 f"{where} still limits the rate after {n} attempts: {error}. {resume}"
             ) from error
@@ -207,6 +221,26 @@ class Sender:
             raise ModelUnavailable(
                 f"{where} did not answer in {n} attempts, the last failed with: {error}. {resume}"
             ) from error
+        if waited > self._max_wait_s:
+            raise ModelUnavailable(
+                f"{where} would have to be waited for longer than {self._max_wait_s:g} s (max_wait_s) after {n} "
+                f"attempts, the last failed with: {error}. {resume}"
+            ) from error
+
+    def _with_usage_note(self, model: Any, line: Attempt, implausible: str) -> Attempt:
+        """Note in the ledger, and once for each model in a warning, that reported usage was not believed."""
+        if not implausible:
+            return line
+        with self._lock:
+            first = model.name not in self._distrusted
+            self._distrusted.add(model.name)
+        if first:
+            warnings.warn(
+                f"{model.name} reports impossible usage ({implausible}); its tokens are counted here instead",
+                ImplausibleUsage,
+                stacklevel=2,
+            )
+        return replace(line, problem=f"impossible usage was reported: {implausible}", unreported=True)
 
     def _delay(self, error: TransportError, key: str, n_failed: int) -> float:
         """Return a random wait of up to 1, 2, 4... seconds ("full jitter", Brooker 2015), or the requested one.
@@ -307,7 +341,7 @@ class Sender:
         name = getattr(model, "base_url", "") or model.name
         with self._lock:
             if name not in self._pacers:
-                self._pacers[name] = Pacer(self._concurrency, self._sleep)
+                self._pacers[name] = Pacer(self._concurrency, self._sleep, max_pause_s=self._max_wait_s)
             return self._pacers[name]
 
     # --- usage ----------------------------------------------------------------------------------------

@@ -11,11 +11,11 @@ import pytest
 
 from polygraph.errors import BadInput, ModelRefused
 from polygraph.models.protocols import ChatRequest, Message
+from polygraph.models.providers.endpoint import parse_retry_after
 from polygraph.models.providers.openai import (
     OpenAIChat,
     OpenAIEmbedder,
     is_strict_schema,
-    parse_retry_after,
     served_models,
 )
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from polygraph.models.chat_completion import describe_error
 from polygraph.records import digest
 
 URL = "/v1/chat/completions"
@@ -81,12 +82,7 @@ def reply_line(data: bytes, file: str) -> ReplyLine | None:
 
 def _describe(status: int, error: object) -> str:
     """Return an error as one line of bounded length."""
-    parts = [str(status)] if status else []
-    if isinstance(error, dict):
-        parts += [str(error[name])[:2000] for name in ("code", "message") if error.get(name)]
-    elif error:
-        parts.append(str(error)[:2000])
-    text = " ".join(": ".join(parts).split())
+    text = ": ".join(part for part in (str(status) if status else "", describe_error(error)) if part)
     return text[:_MAX_PROBLEM_CHARS] or "an error without a message"
 
 

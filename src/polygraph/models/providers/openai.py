@@ -5,31 +5,29 @@ usage at the end of the stream) and drops what the endpoint refuses, which is th
 once and are not billed, so they are not in the ledger.
 """
 
-import json
+import base64
+import binascii
 import re
-import threading
-import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from email.utils import parsedate_to_datetime
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from polygraph.errors import BadInput, ModelRefused
-from polygraph.models.chat_completion import MAX_REPLY_CHARS, checked_reply, is_rejected, prompt_tokens
+from polygraph.models.chat_completion import (
+    CompletionReader,
+    describe_error,
+    plausible_prompt_tokens,
+    prompt_tokens,
+    well_formed,
+)
 from polygraph.models.protocols import ChatReply, ChatRequest, TextKind, Vectors
-from polygraph.models.rate_limit import limit_in_message
-from polygraph.models.transport import TransportError, report_headers
+from polygraph.models.providers.endpoint import DEADLINE_S, Endpoint, FormRefused, Progress
+from polygraph.models.transport import TransportError
 from polygraph.text.tokens import count_many, truncate
 
 Structured: TypeAlias = Literal["auto", "json_schema", "json_object", "plain"]
 
-OPENAI_URL = "https://api.openai.com/v1"
-CONNECT_S = 15.0
-"""Timeout of a connection; `timeout_s` applies to answers."""
-MAX_IDLE_TIMEOUTS = 10
-"""A stream of keep-alive messages without any text ends after this many times `timeout_s`."""
 BATCH_TEXTS = 128
 BATCH_TOKENS = 100_000
 """Largest batch of an embedder; OpenAI accepts 300,000 tokens."""
@@ -39,10 +37,6 @@ _DIMENSIONS = {
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
-
-
-class _FormRefused(Exception):
-    """The endpoint does not accept a request of this form (400 or 422, or it does not stream)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,106 +86,6 @@ class _Form:
         return replace(self, structured="json_object" if self.structured == "json_schema" else "plain")
 
 
-class _Endpoint:
-    """The connection of a chat model or embedder, and the meaning of its errors."""
-
-    def __init__(self, model: str, base_url: str | None, api_key: str | None, timeout_s: float) -> None:
-        base_url = base_url or OPENAI_URL
-        if not base_url.startswith(("http://", "https://")):
-            raise BadInput(
-                f"the base URL {base_url!r} does not begin with http:// or https://. It looks like "
-                "http://localhost:11434/v1"
-            )
-        if not timeout_s > 0:
-            raise BadInput(f"timeout_s is {timeout_s}; it must be more than 0")
-        self.model = model
-        self.base_url = base_url
-        self.timeout_s = timeout_s
-        self._api_key = api_key
-        self._lock = threading.Lock()
-        self._client: Any = None
-
-    @property
-    def client(self) -> Any:
-        """The client of the SDK, created at the first call because importing the SDK is slow."""
-        with self._lock:
-            if self._client is None:
-                import openai
-
-                self._client = openai.OpenAI(
-                    # Local servers need none, but the SDK requires one.
-                    api_key=self._api_key or "none",
-                    base_url=self.base_url,
-                    timeout=openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
-                    max_retries=0,
-                    http_client=openai.DefaultHttpxClient(
-                        event_hooks={"response": [lambda response: report_headers(response.headers)]}
-                    ),
-                )
-            return self._client
-
-    def explain(self, error: Exception) -> Exception:
-        """Convert an error of the SDK, or of a library below it, into one of ours."""
-        import openai
-
-        text = self._clean(str(error))
-        if isinstance(error, openai.APITimeoutError) or "timeout" in type(error).__name__.lower():
-            return TransportError(f"no data for {self.timeout_s:g} s", kind="timeout")
-        if isinstance(error, openai.APIConnectionError):
-            cause = self._clean(str(error.__cause__ or error))
-            return TransportError(f"the connection failed ({cause})", kind="connection")
-        if isinstance(error, openai.APIStatusError):
-            return self._explain_status(error, text)
-        if isinstance(error, openai.APIResponseValidationError | json.JSONDecodeError | UnicodeDecodeError):
-            return TransportError(f"the reply does not follow the protocol ({text})", kind="malformed")
-        if isinstance(error, openai.APIError):
-            return TransportError(f"the server reported: {text}", kind="server")
-        if type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "httpcore", "httpcore2"}:
-            return TransportError(f"the connection was interrupted ({text})", kind="connection")
-        return error
-
-    def _explain_status(self, error: Any, text: str) -> Exception:
-        status = int(error.status_code)
-        code = str(getattr(error, "code", "") or "")
-        if status == 429 and "insufficient_quota" not in f"{code} {text}":
-            wait = parse_retry_after(error.response.headers)
-            named = limit_in_message(text)
-            return TransportError(f"429: {text}", kind="rate_limit", retry_after_s=wait, limit_kind=named)
-        if status in {408, 409, 425} or (status >= 500 and status != 501):
-            wait = parse_retry_after(error.response.headers)
-            return TransportError(f"{status}: {text}", kind="server", retry_after_s=wait)
-        if is_rejected(status, f"{code} {text}"):
-            message = f"the endpoint rejects this request ({status}: {text})"
-            return TransportError(message, kind="rejected", retryable=False)
-        if status in {400, 422}:
-            return _FormRefused(f"{status}: {text}")
-        return self.refused(f"{status}: {text}", status)
-
-    def refused(self, text: str, status: int = 400) -> ModelRefused:
-        """Return an error that says what the user can do."""
-        if status in {401, 403}:
-            fix = "Check the key in OPENAI_API_KEY, and that it belongs to this base URL (OPENAI_BASE_URL)"
-        elif status == 404:
-            fix = (
-                f"Check that the model {self.model!r} exists there, and the base URL (OPENAI_BASE_URL), "
-                "which usually ends in /v1"
-            )
-        elif status in {402, 429}:
-            fix = "The account has no credit left: add some, or use another endpoint (OPENAI_BASE_URL)"
-        else:
-            fix = "Check the model's name and the base URL (OPENAI_BASE_URL)"
-        return ModelRefused(
-            f"{self.base_url} refuses {self.model!r} ({text}). {fix}. To test it: polygraph doctor"
-        )
-
-    def _clean(self, text: str) -> str:
-        """Shorten a message and mask the key in it."""
-        if self._api_key:
-            text = text.replace(self._api_key, "***")
-        text = " ".join(text[:2000].split())
-        return text if len(text) <= 300 else f"{text[:300]}..."
-
-
 class OpenAIChat:
     """A language model behind the OpenAI protocol.
 
@@ -200,6 +94,7 @@ class OpenAIChat:
         base_url: of the endpoint, usually ending in ``/v1``; None for OpenAI.
         api_key: the key, or None if the endpoint needs none.
         timeout_s: longest time without data. Replies are streamed, so a slow model that keeps writing is not cut off.
+        deadline_s: longest time of one attempt, however steadily its data arrives.
         structured: how to ask for JSON; `auto` tries what the endpoint supports.
 
     Raises:
@@ -213,9 +108,10 @@ class OpenAIChat:
         base_url: str | None = None,
         api_key: str | None = None,
         timeout_s: float = 120.0,
+        deadline_s: float = DEADLINE_S,
         structured: Structured = "auto",
     ) -> None:
-        self._endpoint = _Endpoint(model, base_url, api_key, timeout_s)
+        self._endpoint = Endpoint(model, base_url, api_key, timeout_s, deadline_s)
         self._form = _Form("json_schema" if structured == "auto" else structured)
         self._proven: _Form | None = None
 
@@ -240,7 +136,7 @@ class OpenAIChat:
         while True:
             try:
                 reply = self._attempt(request, form, on_text)
-            except _FormRefused as refusal:
+            except FormRefused as refusal:
                 weaker = form.weaker(str(refusal).lower(), request, self._proven)
                 if weaker is None:
                     raise self._endpoint.refused(str(refusal)) from refusal
@@ -269,22 +165,16 @@ class OpenAIChat:
 
     def _attempt(self, request: ChatRequest, form: _Form, on_text: Callable[[str], None] | None) -> ChatReply:
         arguments = self._arguments(request, form)
-        try:
-            if form.stream:
-                return self._streamed(request, arguments, form, on_text)
-            return self._whole(request, arguments, on_text)
-        except (TransportError, _FormRefused):
-            raise
-        except Exception as error:
-            explained = self._endpoint.explain(error)
-            if explained is error:
-                raise
-            raise explained from error
+        with self._endpoint.attempt():
+            read = self._streamed if form.stream else self._whole
+            completion = read(arguments, form, on_text)
+        reply = completion.reply(lambda: prompt_tokens(request), request.max_output_tokens)
+        return replace(reply, text=self._endpoint.without_key(reply.text))
 
     def _arguments(self, request: ChatRequest, form: _Form) -> dict[str, Any]:
         arguments: dict[str, Any] = {
             "model": self.name,
-            "messages": [{"role": m.role, "content": m.content} for m in request.messages],
+            "messages": [{"role": m.role, "content": well_formed(m.content)} for m in request.messages],
         }
         if form.temperature:
             arguments["temperature"] = request.temperature
@@ -295,113 +185,51 @@ class OpenAIChat:
         return arguments
 
     def _streamed(
-        self,
-        request: ChatRequest,
-        arguments: dict[str, Any],
-        form: _Form,
-        on_text: Callable[[str], None] | None,
-    ) -> ChatReply:
+        self, arguments: dict[str, Any], form: _Form, on_text: Callable[[str], None] | None
+    ) -> CompletionReader:
         if form.stream_usage:
             arguments = arguments | {"stream_options": {"include_usage": True}}
-        pieces: list[str] = []
-        length = n_events = 0
-        finish: str | None = None
-        usage: Mapping[str, Any] = {}
-        # Events are read as plain JSON: building the SDK's objects takes ten times as long.
-        create = self._endpoint.client.chat.completions.with_streaming_response.create
+        endpoint, completion, n_events = self._endpoint, CompletionReader(), 0
+        # Replies are read as plain JSON: the SDK's objects do not check types, and building them takes ten times as
+        # long.
+        create = endpoint.client.chat.completions.with_streaming_response.create
         with create(**arguments, stream=True) as response:
-            progress = _Progress(self._endpoint.timeout_s)
-            for event in _events(progress.watch(response.iter_bytes())):
+            progress = Progress(endpoint.timeout_s)
+            for event in endpoint.events(response, progress):
                 n_events += 1
-                if "error" in event:
-                    raise TransportError(f"the server reported: {str(event['error'])[:300]}", kind="server")
-                usage = event.get("usage") or usage
-                for choice in (event.get("choices") or [])[:1]:
-                    delta = choice.get("delta") or {}
-                    piece = delta.get("content")
-                    if any(delta.get(part) for part in ("content", "reasoning_content", "reasoning")):
-                        progress.made()
-                    if piece:
-                        pieces.append(piece)
-                        length += len(piece)
-                        if on_text is not None:
-                            on_text(piece)
-                    finish = choice.get("finish_reason") or finish
-                if length > MAX_REPLY_CHARS:
-                    finish = "length"
+                text, moved = completion.add(event, "delta")
+                if moved:
+                    progress.made()
+                if text and on_text is not None:
+                    on_text(text)
+                if completion.full:
                     break
             kind = str(response.headers.get("content-type", ""))
         if not n_events and "event-stream" not in kind:
             if "json" in kind:
-                raise _FormRefused("the endpoint does not stream")
-            raise self._endpoint.refused(f"it answers with {kind or 'an unknown content type'}", 404)
-        if finish is None and not usage:
+                raise FormRefused("the endpoint does not stream")
+            kind = endpoint.clean(kind)
+            raise endpoint.refused(f"it answers with {kind or 'an unknown content type'}", 404)
+        if completion.finish is None and not completion.usage and not completion.full:
             raise TransportError("the reply ended early", kind="connection")
-        return checked_reply("".join(pieces), finish, usage, lambda: prompt_tokens(request))
+        return completion
 
     def _whole(
-        self, request: ChatRequest, arguments: dict[str, Any], on_text: Callable[[str], None] | None
-    ) -> ChatReply:
-        completion = self._endpoint.client.chat.completions.create(**arguments)
-        if isinstance(completion, str):
-            raise self._endpoint.refused("it answers with something that is not JSON", 404)
-        choice = next(iter(getattr(completion, "choices", None) or []), None)
-        text = getattr(getattr(choice, "message", None), "content", None) or ""
-        if on_text is not None and text:
+        self,
+        arguments: dict[str, Any],
+        form: _Form,  # noqa: ARG002  the same parameters as `_streamed`
+        on_text: Callable[[str], None] | None,
+    ) -> CompletionReader:
+        completion = CompletionReader()
+        with self._endpoint.client.chat.completions.with_streaming_response.create(**arguments) as response:
+            body = self._endpoint.json(response)
+        if isinstance(body, dict) and body.get("error"):
+            problem = self._endpoint.clean(describe_error(body["error"]))
+            raise TransportError(f"the server reported: {problem}", kind="server")
+        text, _ = completion.add(body, "message")
+        if text and on_text is not None:
             on_text(text)
-        reported = getattr(completion, "usage", None)
-        usage = {name: getattr(reported, name, None) for name in ("prompt_tokens", "completion_tokens")}
-        return checked_reply(
-            text, getattr(choice, "finish_reason", None), usage, lambda: prompt_tokens(request)
-        )
-
-
-class _Progress:
-    """Ends a stream that is kept alive but makes no progress."""
-
-    def __init__(self, timeout_s: float) -> None:
-        self._max_idle_s = MAX_IDLE_TIMEOUTS * timeout_s
-        self._at = time.monotonic()
-
-    def made(self) -> None:
-        """Record progress."""
-        self._at = time.monotonic()
-
-    def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
-        """Yield the data while there is progress."""
-        for chunk in chunks:
-            if time.monotonic() - self._at > self._max_idle_s:
-                raise TransportError(f"only keep-alive messages for {self._max_idle_s:g} s", kind="timeout")
-            yield chunk
-
-
-def _events(chunks: Iterable[bytes]) -> Iterator[Mapping[str, Any]]:
-    """Read server-sent events, each a JSON object on one line."""
-    for line in _lines(chunks):
-        data = line.removeprefix(b"data:").strip()
-        if data == b"[DONE]":
-            return
-        if data and line.startswith(b"data:"):
-            event = json.loads(data)
-            if isinstance(event, dict):
-                yield event
-
-
-def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Split bytes at line feeds only: text would also be split at U+2028, which JSON strings may contain."""
-    held: list[bytes] = []
-    n_held = 0
-    for chunk in chunks:
-        first, *rest = chunk.split(b"\n")
-        held.append(first)
-        n_held += len(first)
-        if n_held > 8 * MAX_REPLY_CHARS:
-            raise TransportError("a line of the reply is too long", kind="malformed")
-        if rest:
-            yield b"".join(held)
-            yield from rest[:-1]
-            held, n_held = [rest[-1]], len(rest[-1])
-    yield b"".join(held)
+        return completion
 
 
 class OpenAIEmbedder:
@@ -412,6 +240,7 @@ class OpenAIEmbedder:
         base_url: of the endpoint, usually ending in ``/v1``; None for OpenAI.
         api_key: the key, or None if the endpoint needs none.
         timeout_s: longest time without data.
+        deadline_s: longest time of one attempt, however steadily its data arrives.
         dimensions: of shortened vectors, if the model supports them.
         max_tokens: longest text that the model reads; longer texts are truncated.
     """
@@ -423,10 +252,11 @@ class OpenAIEmbedder:
         base_url: str | None = None,
         api_key: str | None = None,
         timeout_s: float = 120.0,
+        deadline_s: float = DEADLINE_S,
         dimensions: int | None = None,
         max_tokens: int = 8191,
     ) -> None:
-        self._endpoint = _Endpoint(model, base_url, api_key, timeout_s)
+        self._endpoint = Endpoint(model, base_url, api_key, timeout_s, deadline_s)
         self._dimensions = dimensions
         self._dimension = dimensions or _DIMENSIONS.get(model)
         self._max_tokens = max_tokens
@@ -488,6 +318,8 @@ class OpenAIEmbedder:
             vectors, n = self._call([sent[i] for i in batch])
             parts.append(vectors)
             n_tokens += n
+        if len({part.shape[1] for part in parts}) > 1:
+            raise TransportError("the vectors differ in length", kind="malformed")
         if parts:
             self._dimension = parts[0].shape[1]
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
@@ -499,36 +331,70 @@ class OpenAIEmbedder:
         # A token is at least one byte, so most texts need no counting. The endpoint may count more tokens than we do,
         # hence the margin.
         if len(text.encode("utf-8", "replace")) <= self._max_tokens:
-            return text
-        return truncate(text, self._max_tokens * 9 // 10)
+            return well_formed(text)
+        return truncate(well_formed(text), self._max_tokens * 9 // 10)
 
     def _call(self, texts: list[str]) -> tuple[Vectors, int]:
         extra = {"dimensions": self._dimensions} if self._dimensions else {}
+        endpoint = self._endpoint
+        create = endpoint.client.embeddings.with_streaming_response.create
         try:
-            reply = self._endpoint.client.embeddings.create(model=self._endpoint.model, input=texts, **extra)
-        except Exception as error:
-            explained = self._endpoint.explain(error)
-            if isinstance(explained, _FormRefused):
-                raise self._endpoint.refused(str(explained)) from error
-            if explained is error and not isinstance(error, ValueError):
-                raise
-            # The SDK reports missing data with a plain ValueError.
-            if explained is error:
-                explained = TransportError(f"the reply holds no vectors ({error})", kind="malformed")
-            raise explained from error
-        if isinstance(reply, str):
-            raise self._endpoint.refused("it answers with something that is not JSON", 404)
-        rows = sorted(reply.data or [], key=lambda row: int(getattr(row, "index", 0) or 0))
-        if len(rows) != len(texts) or len({len(row.embedding) for row in rows}) != 1:
-            raise TransportError(f"{len(rows)} vectors came for {len(texts)} texts", kind="malformed")
-        vectors = np.asarray([row.embedding for row in rows], dtype=np.float32)
-        if not np.isfinite(vectors).all():
-            raise TransportError("a vector holds a value that is not a number", kind="malformed")
-        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
-        used = getattr(reply.usage, "prompt_tokens", None) or getattr(reply.usage, "total_tokens", None)
-        n_tokens = sum(self.count(texts)) if used is None else int(used)
+            with endpoint.attempt(), create(model=endpoint.model, input=texts, **extra) as response:
+                body = endpoint.json(response)
+        except FormRefused as refusal:
+            raise endpoint.refused(str(refusal)) from refusal
+        vectors = read_vectors(body, len(texts))
+        reported = body.get("usage")
+        usage = reported if isinstance(reported, dict) else {}
+        counted = sum(self.count(texts))
+        n_tokens = plausible_prompt_tokens(usage.get("prompt_tokens") or usage.get("total_tokens"), counted)
+        lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
         unit = vectors / np.where(lengths > 0, lengths, 1)
-        return unit.astype(np.float32), n_tokens
+        return unit.astype(np.float32), counted if n_tokens is None else n_tokens
+
+
+def read_vectors(body: Any, n_texts: int) -> Vectors:
+    """Read vectors from the JSON of an embeddings reply, which may be malformed in any way.
+
+    Args:
+        body: with a list of rows, each a list of numbers or the base64 of 32-bit floats.
+        n_texts: number of vectors that were requested.
+
+    Returns:
+        The vectors as they came, not normalised, in the order of the texts, shape ``(n_texts, dimension)``.
+
+    Raises:
+        TransportError: if it does not hold `n_texts` finite vectors of one length.
+    """
+    rows = body.get("data") if isinstance(body, dict) else None
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise TransportError("the reply holds no vectors", kind="malformed")
+    if len(rows) != n_texts:
+        raise TransportError(f"{len(rows)} vectors came for {n_texts} texts", kind="malformed")
+    places = [row.get("index") for row in rows]
+    if all(type(place) is int for place in places):
+        if sorted(places) != list(range(n_texts)):
+            raise TransportError("the vectors are numbered wrongly", kind="malformed")
+        rows = sorted(rows, key=lambda row: int(row["index"]))
+    parsed = [_vector(row.get("embedding")) for row in rows]
+    if len({len(row) for row in parsed}) != 1 or not len(parsed[0]):
+        raise TransportError("the vectors differ in length or are empty", kind="malformed")
+    vectors = np.stack(parsed)
+    if not np.isfinite(vectors).all():
+        raise TransportError("a vector holds a value that is not a number", kind="malformed")
+    return vectors
+
+
+def _vector(given: object) -> Vectors:
+    try:
+        if isinstance(given, str):
+            return np.frombuffer(base64.b64decode(given, validate=True), dtype="<f4").astype(np.float32)
+        if isinstance(given, list) and all(type(value) in {int, float} for value in given):
+            with np.errstate(over="ignore"):
+                return np.asarray(given, dtype=np.float64).astype(np.float32)
+    except (ValueError, OverflowError, binascii.Error):
+        pass
+    raise TransportError("a vector is not a list of numbers", kind="malformed")
 
 
 def served_models(
@@ -541,15 +407,18 @@ def served_models(
         ModelRefused: if the endpoint rejects the key, or has no such list.
         TransportError: if it does not answer.
     """
-    endpoint = _Endpoint("the list of models", base_url, api_key, timeout_s)
+    endpoint = Endpoint("the list of models", base_url, api_key, timeout_s)
     try:
-        listed = endpoint.client.models.list()
-        return sorted(str(model.id) for model in listed.data or [])
-    except Exception as error:
-        explained = endpoint.explain(error)
-        if isinstance(explained, _FormRefused) or explained is error:
-            explained = endpoint.refused(f"it does not list its models: {error}", 404)
-        raise explained from error
+        with endpoint.attempt(), endpoint.client.models.with_streaming_response.list() as response:
+            body = endpoint.json(response)
+    except FormRefused as refusal:
+        raise endpoint.refused(f"it does not list its models: {refusal}", 404) from refusal
+    rows = body.get("data") if isinstance(body, dict) else None
+    if not isinstance(rows, list):
+        raise endpoint.refused("it does not list its models", 404)
+    return sorted(
+        well_formed(row["id"]) for row in rows if isinstance(row, dict) and isinstance(row.get("id"), str)
+    )
 
 
 def _response_format(schema: Mapping[str, Any], structured: str) -> dict[str, Any]:
@@ -573,16 +442,3 @@ def is_strict_schema(schema: object) -> bool:
     if isinstance(schema, list | tuple):
         return all(is_strict_schema(value) for value in schema)
     return True
-
-
-def parse_retry_after(headers: Mapping[str, str]) -> float | None:
-    """Return the seconds to wait, given as milliseconds, seconds or a date."""
-    try:
-        if "retry-after-ms" in headers:
-            return max(0.0, float(headers["retry-after-ms"]) / 1000)
-        value = headers.get("retry-after", "")
-        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", value):
-            return float(value)
-        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time()) if value else None
-    except ValueError:
-        return None

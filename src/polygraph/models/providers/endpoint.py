@@ -1,0 +1,445 @@
+"""The connection to an OpenAI-compatible endpoint: bounded in bytes and time, and without redirects."""
+
+import re
+import threading
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from email.utils import parsedate_to_datetime
+from typing import Any
+from urllib.parse import quote, urljoin, urlsplit
+
+from polygraph.errors import BadInput, ModelRefused, PolygraphError
+from polygraph.models.chat_completion import MAX_REPLY_CHARS, describe_error, is_rejected, parse_json
+from polygraph.models.rate_limit import limit_in_message
+from polygraph.models.transport import TransportError, report_headers
+
+OPENAI_URL = "https://api.openai.com/v1"
+CONNECT_S = 15.0
+"""Timeout of a connection; `timeout_s` applies to answers."""
+DEADLINE_S = 600.0
+"""Longest time of one attempt, unless another is given."""
+MAX_IDLE_TIMEOUTS = 10
+"""A stream of keep-alive messages without any text ends after this many times `timeout_s`."""
+MAX_REPLY_BYTES = 64_000_000
+"""Largest reply, and largest stream."""
+MAX_LINE_BYTES = 8 * MAX_REPLY_CHARS
+"""Longest event of a stream."""
+MAX_ERROR_BYTES = 64_000
+"""How much of the body of an error is read."""
+ERROR_BODY_S = 10.0
+"""How long the body of an error is read."""
+SECRET_CHARS = 12
+"""A shorter key, such as `any` for a local server, is an ordinary word and stays in replies."""
+
+_DEADLINE: ContextVar[float | None] = ContextVar("deadline", default=None)
+"""End of the attempt that this thread makes, by `time.monotonic`."""
+
+
+class FormRefused(Exception):
+    """The endpoint does not accept a request of this form (400 or 422, or it does not stream)."""
+
+
+class _StatusError(Exception):
+    """A response with a status that is not 2xx."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], text: str, code: str) -> None:
+        self.status = status
+        self.headers = headers
+        self.text = text
+        self.code = code
+        super().__init__(f"{status}: {text}")
+
+
+class Endpoint:
+    """The connection of a chat model or embedder, and the meaning of its errors.
+
+    Args:
+        model: name at the endpoint.
+        base_url: of the endpoint; None for OpenAI.
+        api_key: the key, or None.
+        timeout_s: longest time without data.
+        deadline_s: longest time of one attempt, however steadily its data arrives.
+
+    Raises:
+        BadInput: if the base URL or a time is not valid.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        base_url: str | None,
+        api_key: str | None,
+        timeout_s: float,
+        deadline_s: float = DEADLINE_S,
+    ) -> None:
+        base_url = base_url or OPENAI_URL
+        if not base_url.startswith(("http://", "https://")):
+            raise BadInput(
+                f"the base URL {base_url!r} does not begin with http:// or https://. It looks like "
+                "http://localhost:11434/v1"
+            )
+        for name, seconds in (("timeout_s", timeout_s), ("deadline_s", deadline_s)):
+            if not seconds > 0:
+                raise BadInput(f"{name} is {seconds}; it must be more than 0")
+        self.model = model
+        self.base_url = base_url
+        self.timeout_s = timeout_s
+        self.deadline_s = deadline_s
+        self._api_key = api_key
+        self._lock = threading.Lock()
+        self._client: Any = None
+
+    @property
+    def client(self) -> Any:
+        """The client of the SDK, created at the first call because importing the SDK is slow."""
+        with self._lock:
+            if self._client is None:
+                import openai
+
+                http_client = openai.DefaultHttpxClient(
+                    # A redirect would send the key and the documents to another host.
+                    follow_redirects=False,
+                    event_hooks={"response": [self._on_response]},
+                )
+                _enforce_deadline(http_client)
+                self._client = openai.OpenAI(
+                    # Local servers need none, but the SDK requires one.
+                    api_key=self._api_key or "none",
+                    base_url=self.base_url,
+                    timeout=openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
+                    max_retries=0,
+                    default_headers={"Accept-Encoding": "gzip, deflate"},
+                    http_client=http_client,
+                )
+            return self._client
+
+    def _on_response(self, response: Any) -> None:
+        """Read the headers of a response, and the bounded body of an error, before the SDK does."""
+        report_headers(response.headers)
+        encoding = response.headers.get("content-encoding", "").strip().lower()
+        if encoding not in {"", "identity", "gzip", "deflate"}:
+            raise TransportError(f"the reply is compressed by {self.clean(encoding)!r}", kind="malformed")
+        if response.is_success:
+            return
+        data = b""
+        try:
+            with _deadline(ERROR_BODY_S):
+                for chunk in response.iter_bytes(MAX_ERROR_BYTES):
+                    data += chunk
+                    if len(data) >= MAX_ERROR_BYTES:
+                        break
+        except Exception:  # noqa: S110  the status says enough without the rest of the body
+            pass
+        text, code = data[:MAX_ERROR_BYTES].decode("utf-8", "replace"), ""
+        try:
+            body = parse_json(data)
+        except TransportError:
+            pass
+        else:
+            error = body.get("error", body) if isinstance(body, dict) else body
+            code = describe_error(error.get("code")) if isinstance(error, dict) else ""
+            text = describe_error(error)
+        raise _StatusError(response.status_code, response.headers, self.clean(text), self.clean(code))
+
+    @contextmanager
+    def attempt(self) -> Iterator[None]:
+        """Bound the time of the attempt in the ``with`` block, and convert its errors into ours.
+
+        Raises:
+            TransportError: if the attempt failed.
+            FormRefused: if the endpoint does not accept the form of the request.
+            ModelRefused: if it rejects the key or the model, or redirects to another address.
+        """
+        ends = time.monotonic() + self.deadline_s
+        try:
+            with _deadline(self.deadline_s):
+                yield
+        except (PolygraphError, FormRefused):
+            raise
+        except Exception as error:
+            if time.monotonic() >= ends:
+                raise self._too_late() from error
+            explained = self._explain(error)
+            if explained is error:
+                raise
+            # The texts of other libraries may hold the key, so they are not chained.
+            raise explained from None
+
+    def _too_late(self) -> TransportError:
+        return TransportError(
+            f"the reply was not complete after {self.deadline_s:g} s (call_deadline_s)", kind="timeout"
+        )
+
+    def _explain(self, error: Exception) -> Exception:
+        """Convert an error of the SDK, or of a library below it, into one of ours."""
+        import openai
+
+        cause: BaseException | None = error
+        while cause is not None:
+            if isinstance(cause, _OutOfTime):
+                return self._too_late()
+            if isinstance(cause, PolygraphError):
+                return cause
+            if isinstance(cause, _StatusError):
+                return self._explain_status(cause)
+            cause = cause.__cause__
+        text = self.clean(str(error))
+        if isinstance(error, openai.APITimeoutError) or "timeout" in type(error).__name__.lower():
+            return TransportError(f"no data for {self.timeout_s:g} s", kind="timeout")
+        if isinstance(error, openai.APIConnectionError):
+            below = self.clean(str(error.__cause__ or error))
+            return TransportError(f"the connection failed ({below})", kind="connection")
+        if isinstance(error, openai.APIError):
+            return TransportError(f"the server reported: {text}", kind="server")
+        if type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "httpcore", "httpcore2"}:
+            kind = "malformed" if "decod" in type(error).__name__.lower() else "connection"
+            if kind == "malformed":
+                return TransportError(f"the reply cannot be decompressed ({text})", kind="malformed")
+            return TransportError(f"the connection was interrupted ({text})", kind="connection")
+        return error
+
+    def _explain_status(self, error: _StatusError) -> Exception:
+        status, text, code = error.status, error.text, error.code
+        if 300 <= status < 400:
+            return self._redirected(error)
+        if status == 429 and "insufficient_quota" not in f"{code} {text}":
+            wait = parse_retry_after(error.headers)
+            named = limit_in_message(text)
+            return TransportError(f"429: {text}", kind="rate_limit", retry_after_s=wait, limit_kind=named)
+        if status in {408, 409, 425} or (status >= 500 and status != 501):
+            wait = parse_retry_after(error.headers)
+            return TransportError(f"{status}: {text}", kind="server", retry_after_s=wait)
+        if is_rejected(status, f"{code} {text}"):
+            message = f"the endpoint rejects this request ({status}: {text})"
+            return TransportError(message, kind="rejected", retryable=False)
+        if status in {400, 422}:
+            return FormRefused(f"{status}: {text}")
+        return self.refused(f"{status}: {text}", status)
+
+    def _redirected(self, error: _StatusError) -> ModelRefused:
+        try:
+            target = urlsplit(urljoin(self.base_url, error.headers.get("location", "")))
+            host = self.clean(f"{target.scheme}://{target.netloc.rpartition('@')[2]}")
+        except ValueError:
+            host = "an address that cannot be read"
+        return ModelRefused(
+            f"{self.base_url} redirects to {host} ({error.status}). Redirects are not followed, because they would "
+            "send your key and documents there. If that is where they belong, set the base URL (OPENAI_BASE_URL) to it"
+        )
+
+    def refused(self, text: str, status: int = 400) -> ModelRefused:
+        """Return an error that says what the user can do."""
+        if status in {401, 403}:
+            fix = "Check the key in OPENAI_API_KEY, and that it belongs to this base URL (OPENAI_BASE_URL)"
+        elif status == 404:
+            fix = (
+                f"Check that the model {self.model!r} exists there, and the base URL (OPENAI_BASE_URL), "
+                "which usually ends in /v1"
+            )
+        elif status in {402, 429}:
+            fix = "The account has no credit left: add some, or use another endpoint (OPENAI_BASE_URL)"
+        else:
+            fix = "Check the model's name and the base URL (OPENAI_BASE_URL)"
+        return ModelRefused(
+            f"{self.base_url} refuses {self.model!r} ({text}). {fix}. To test it: polygraph doctor"
+        )
+
+    def clean(self, text: str) -> str:
+        """Shorten a message of the endpoint, put it on one line, and mask the key in it."""
+        text = " ".join(self._masked(text)[:2000].split())
+        # Control characters could rewrite the terminal.
+        text = "".join(c if c.isprintable() else "\ufffd" for c in text)
+        return text if len(text) <= 300 else f"{text[:300]}..."
+
+    def without_key(self, text: str) -> str:
+        """Mask the key in a reply, which is stored."""
+        return self._masked(text) if len(self._api_key or "") >= SECRET_CHARS else text
+
+    def _masked(self, text: str) -> str:
+        if self._api_key:
+            for form in {self._api_key, quote(self._api_key, safe="")}:
+                text = text.replace(form, "***")
+        return text
+
+    # --- bodies -------------------------------------------------------------------------------------------
+
+    def json(self, response: Any) -> Any:
+        """Read the whole reply as JSON.
+
+        Raises:
+            TransportError: if it is too large or not JSON.
+            ModelRefused: if it is a page of a web site.
+        """
+        data = b"".join(_bounded(self._timely(response.iter_bytes()), MAX_REPLY_BYTES))
+        kind = str(response.headers.get("content-type", ""))
+        if "json" not in kind and not data.lstrip().startswith((b"{", b"[")):
+            raise self.refused("it answers with something that is not JSON", 404)
+        return parse_json(data)
+
+    def _timely(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the data until the deadline, which data that has already arrived does not notice."""
+        ends = _DEADLINE.get()
+        for chunk in chunks:
+            if ends is not None and time.monotonic() > ends:
+                raise self._too_late()
+            yield chunk
+
+    def events(self, response: Any, progress: "Progress") -> Iterator[Any]:
+        """Read server-sent events, each JSON on one line.
+
+        Raises:
+            TransportError: if the stream is too large, is not JSON, reports an error, or makes no progress.
+        """
+        chunks = _bounded(self._timely(response.iter_bytes()), MAX_REPLY_BYTES)
+        for line in _lines(progress.watch(chunks)):
+            data = line.removeprefix(b"data:").strip()
+            if data == b"[DONE]":
+                return
+            if data and line.startswith(b"data:"):
+                event = parse_json(data)
+                if isinstance(event, dict) and event.get("error"):
+                    problem = self.clean(describe_error(event["error"]))
+                    raise TransportError(f"the server reported: {problem}", kind="server")
+                yield event
+
+
+class Progress:
+    """Ends a stream that is kept alive but makes no progress."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._max_idle_s = MAX_IDLE_TIMEOUTS * timeout_s
+        self._at = time.monotonic()
+
+    def made(self) -> None:
+        """Record progress."""
+        self._at = time.monotonic()
+
+    def watch(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        """Yield the data while there is progress."""
+        for chunk in chunks:
+            if time.monotonic() - self._at > self._max_idle_s:
+                raise TransportError(f"only keep-alive messages for {self._max_idle_s:g} s", kind="timeout")
+            yield chunk
+
+
+def _bounded(chunks: Iterable[bytes], most: int) -> Iterator[bytes]:
+    n = 0
+    for chunk in chunks:
+        n += len(chunk)
+        if n > most:
+            raise TransportError(f"the reply is larger than {most // 1_000_000} MB", kind="malformed")
+        yield chunk
+
+
+def _lines(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Split bytes at line feeds only: text would also be split at U+2028, which JSON strings may contain."""
+    held: list[bytes] = []
+    n_held = 0
+    for chunk in chunks:
+        first, *rest = chunk.split(b"\n")
+        held.append(first)
+        n_held += len(first)
+        if n_held > MAX_LINE_BYTES:
+            raise TransportError("a line of the reply is too long", kind="malformed")
+        if rest:
+            yield b"".join(held)
+            yield from rest[:-1]
+            held, n_held = [rest[-1]], len(rest[-1])
+    yield b"".join(held)
+
+
+def parse_retry_after(headers: Mapping[str, str]) -> float | None:
+    """Return the seconds to wait, given as milliseconds, seconds or a date."""
+    try:
+        if "retry-after-ms" in headers:
+            return max(0.0, float(headers["retry-after-ms"]) / 1000)
+        value = headers.get("retry-after", "")
+        if re.fullmatch(r"\s*\d+(\.\d+)?\s*", value):
+            return float(value)
+        return max(0.0, parsedate_to_datetime(value).timestamp() - time.time()) if value else None
+    except (ValueError, TypeError, OverflowError):
+        return None
+
+
+# --- the deadline ---------------------------------------------------------------------------------------
+
+
+class _OutOfTime(Exception):
+    """The deadline of the attempt has passed."""
+
+
+@contextmanager
+def _deadline(seconds: float) -> Iterator[None]:
+    """Let reading and writing in the ``with`` block end after so many seconds, or at the deadline around it."""
+    around, ends = _DEADLINE.get(), time.monotonic() + seconds
+    token = _DEADLINE.set(ends if around is None else min(ends, around))
+    try:
+        yield
+    finally:
+        _DEADLINE.reset(token)
+
+
+def _left(timeout: float | None) -> float | None:
+    """Return the timeout of one operation, shortened to what is left until the deadline."""
+    ends = _DEADLINE.get()
+    if ends is None:
+        return timeout
+    left = ends - time.monotonic()
+    if left <= 0:
+        raise _OutOfTime
+    return left if timeout is None else min(timeout, left)
+
+
+class _TimedBackend:
+    """The network of an HTTP client, whose every operation ends at the deadline.
+
+    Timeouts of HTTP libraries apply to each read alone, so that one byte a minute would keep a call open for ever, also
+    within the headers, which no iterator over a body sees.
+    """
+
+    def __init__(self, below: Any) -> None:
+        self._below = below
+
+    def connect_tcp(self, host: str, port: int, timeout: float | None = None, **options: Any) -> Any:
+        return _TimedStream(self._below.connect_tcp(host, port, timeout=_left(timeout), **options))
+
+    def connect_unix_socket(self, path: str, timeout: float | None = None, **options: Any) -> Any:
+        return _TimedStream(self._below.connect_unix_socket(path, timeout=_left(timeout), **options))
+
+    def sleep(self, seconds: float) -> None:
+        self._below.sleep(seconds)
+
+
+class _TimedStream:
+    """A connection whose reads and writes end at the deadline."""
+
+    def __init__(self, below: Any) -> None:
+        self._below = below
+
+    def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
+        data: bytes = self._below.read(max_bytes, _left(timeout))
+        return data
+
+    def write(self, buffer: bytes, timeout: float | None = None) -> None:
+        self._below.write(buffer, _left(timeout))
+
+    def close(self) -> None:
+        self._below.close()
+
+    def start_tls(
+        self, ssl_context: Any, server_hostname: str | None = None, timeout: float | None = None
+    ) -> Any:
+        return _TimedStream(self._below.start_tls(ssl_context, server_hostname, _left(timeout)))
+
+    def get_extra_info(self, info: str) -> Any:
+        return self._below.get_extra_info(info)
+
+
+def _enforce_deadline(client: Any) -> None:
+    """Put the deadline below a client of httpx, with and without a proxy; it has no public place for a backend."""
+    for transport in (client._transport, *client._mounts.values()):
+        pool = getattr(transport, "_pool", None)
+        if pool is not None:
+            pool._network_backend = _TimedBackend(pool._network_backend)

@@ -9,14 +9,16 @@ from typing import Annotated, Any
 import typer
 
 from polygraph import __version__
-from polygraph.cli import ask as asking
-from polygraph.cli import eval_datasets as converting
-from polygraph.cli import eval_retrieval as evaluating
-from polygraph.cli import eval_sheets as by_hand
-from polygraph.cli import eval_study as studying
-from polygraph.cli import index as indexing
-from polygraph.cli import reproduce as reproducing
-from polygraph.cli import status as looking
+from polygraph.cli import (
+    ask,
+    eval_datasets,
+    eval_retrieval,
+    eval_sheets,
+    eval_study,
+    index,
+    reproduce,
+    status,
+)
 from polygraph.cli.terminal import printable
 from polygraph.errors import PolygraphError
 
@@ -29,11 +31,11 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (indexing, asking, looking, reproducing):
+for part in (index, ask, status, reproduce):
     app.add_typer(part.app)
-for part in (studying, by_hand, converting):
-    evaluating.app.add_typer(part.app)
-app.add_typer(evaluating.app)
+for part in (eval_study, eval_sheets, eval_datasets):
+    eval_retrieval.app.add_typer(part.app)
+app.add_typer(eval_retrieval.app)
 shows_tracebacks = False
 """Set by ``--debug``."""
 INTERRUPTED = 130
@@ -59,66 +61,66 @@ def _common(
 
 
 def main() -> None:
-    """Run a command; errors become one sentence and an exit code."""
+    """Run a command; print errors as one sentence and exit with their code."""
     warnings.showwarning = _show_warning
     try:
-        # By itself Typer ends a command that is interrupted without a word.
+        # In standalone mode Typer would end an interrupted command without a message.
         code = app(standalone_mode=False)
         if code == INTERRUPTED:
             raise KeyboardInterrupt
     except PolygraphError as error:
         if shows_tracebacks:
             raise
-        _say(str(error))
+        _print_error(str(error))
         sys.exit(error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
-        _say("stopped. What was finished is kept; the same command continues from there.")
+        _print_error("stopped. Finished work is kept, and the same command continues from there")
         sys.exit(INTERRUPTED)
     except BrokenPipeError:
-        # Nobody reads on. The interpreter would fail once more when it flushes.
+        # The reader has closed the pipe. The interpreter would fail again when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
     except Exception as error:
-        if hasattr(error, "show") and hasattr(error, "exit_code"):  # wrong usage, whichever Click is in use
+        if hasattr(error, "show") and hasattr(error, "exit_code"):  # wrong usage, in any version of Click
             error.show()
             sys.exit(error.exit_code)
         if shows_tracebacks:
             raise
-        lacking = _lacking(error)
-        if lacking:
-            _say(f"{lacking}. What was finished is kept; the same command continues from there.")
+        exhausted = _exhausted_resource(error)
+        if exhausted:
+            _print_error(f"{exhausted}. Finished work is kept, and the same command continues from there")
             sys.exit(2)
-        # Not one of ours, so there is no fix to name; the traceback would not help who only wants an answer.
-        _say(
-            f"an error that should not happen: {type(error).__name__}: {error}. "
+        # Not an error of ours, so there is no fix to name. Most users have no use for a traceback.
+        _print_error(
+            f"unexpected error: {type(error).__name__}: {error}. "
             "Run `polygraph --debug ...` for the details, and please report them"
         )
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
 
 
-def _lacking(error: BaseException) -> str:
-    """Name the resource that ran out, with the fix; empty if it is something else."""
+def _exhausted_resource(error: BaseException) -> str:
+    """Return which resource of the system is exhausted and how to fix it; empty for other errors."""
     if isinstance(error, MemoryError):
-        return "there is not enough memory. Free some, or index fewer documents at a time"
+        return "there is not enough memory. Free some memory, or index fewer documents at a time"
     if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
         return (
-            "the system allows no further threads. Use fewer with POLYGRAPH_CONCURRENCY=2, or raise the limit "
+            "the system allows no more threads. Use fewer with POLYGRAPH_CONCURRENCY=2, or raise the limit "
             "(ulimit -u)"
         )
     if isinstance(error, OSError) and error.errno in {errno.EMFILE, errno.ENFILE}:
         return (
-            "the system allows no further open files. Use fewer with POLYGRAPH_CONCURRENCY=2, or raise the limit "
+            "the system allows no more open files. Use fewer with POLYGRAPH_CONCURRENCY=2, or raise the limit "
             "(ulimit -n)"
         )
-    return _lacking(error.__cause__) if error.__cause__ is not None else ""
+    return _exhausted_resource(error.__cause__) if error.__cause__ is not None else ""
 
 
-def _say(text: str) -> None:
+def _print_error(text: str) -> None:
     print(f"polygraph: {printable(text)}", file=sys.stderr)
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
-    """Print a warning of ours as a sentence; those of libraries mean nothing to a user."""
+    """Print warnings of Polygraph as a sentence, and no warnings of libraries."""
     if category.__module__.partition(".")[0] == "polygraph":
-        _say(str(message))
+        _print_error(str(message))

@@ -182,10 +182,10 @@ def config(
 @config_app.command()
 def trust(
     file: Annotated[
-        Optional[Path], typer.Argument(help="Default: the polygraph.toml that is found from here.")
+        Optional[Path], typer.Argument(help="Default: the nearest polygraph.toml in this folder or above.")
     ] = None,
 ) -> None:
-    """Let a folder's settings file set endpoint, key, paths and cost, as long as it does not change."""
+    """Trust a settings file of a folder: it may set endpoint, key, paths and caps until it changes."""
     import os
 
     from polygraph.cli.render import answer as show
@@ -194,10 +194,10 @@ def trust(
 
     chosen = file or find_file(Path.cwd())
     if chosen is None:
-        raise BadInput(f"there is no {FILE_NAME} here or in a folder above. Name the file")
+        raise BadInput(f"there is no {FILE_NAME} in this folder or above. Name the file")
     more = trust_file(chosen, os.environ)
     names = ", ".join(sorted(more)) or "nothing that needs trust"
-    show.out.print(f"{chosen} is trusted as it is now; it sets {names}", markup=False)
+    show.out.print(f"{chosen} is trusted until it changes; it sets {names}", markup=False)
 
 
 @app.command()

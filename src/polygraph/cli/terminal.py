@@ -1,4 +1,4 @@
-"""Text for a terminal. Documents, replies, file names and error messages may hold what a terminal obeys."""
+"""Text for a terminal. Documents, replies, file names and error messages may contain control sequences."""
 
 import unicodedata
 
@@ -9,7 +9,7 @@ _HARMLESS = "\n\t\u200c\u200d\u00ad"
 
 
 def printable(text: str) -> str:
-    r"""Return a text with a space for every character that a terminal would obey and not show.
+    r"""Return a text in which spaces replace the characters that control a terminal.
 
     >>> printable("a\x1b[31mred\x9b0m, one\\n line\u202e")
     'a [31mred 0m, one\\n line '

@@ -695,7 +695,7 @@ def test_ctrl_c_says_what_is_kept(built, tmp_path):
     )
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert ended.returncode == 130
-    assert "What was finished is kept" in ended.stderr
+    assert "Finished work is kept" in ended.stderr
     assert "Traceback" not in ended.stderr
 
 

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
+from polygraph.prompts import neutralize, without_chat_markers
 
 MAX_QUOTED_CHARS = 12_000
 """Characters of an unusable reply that the repair round quotes to the model."""
@@ -10,6 +11,8 @@ MAX_QUOTED_CHARS = 12_000
 
 def repair_request(request: ChatRequest, reply: ChatReply, problem: str) -> ChatRequest:
     """Return a request that asks for the reply once more and names its problem."""
+    # Both may quote the reply, and the reply a document.
+    problem = neutralize(problem)
     if reply.finish == "length":
         fault = f"Your reply was cut off at the limit of its length ({problem}). Be briefer this time."
     else:
@@ -20,5 +23,8 @@ def repair_request(request: ChatRequest, reply: ChatReply, problem: str) -> Chat
     )
     quoted = reply.text if len(reply.text) <= MAX_QUOTED_CHARS else f"{reply.text[:MAX_QUOTED_CHARS]} [...]"
     # Endpoints refuse empty turns.
-    turns = (Message("assistant", quoted.strip() or "(nothing)"), Message("user", again))
+    turns = (
+        Message("assistant", without_chat_markers(quoted.strip()) or "(nothing)"),
+        Message("user", again),
+    )
     return replace(request, messages=(*request.messages, *turns))

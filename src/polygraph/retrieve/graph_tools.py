@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from polygraph.models import Models
+from polygraph.prompts import FENCES, neutralize, one_line
 from polygraph.records import Entity, Evidence, Triple
 from polygraph.retrieve.evidence import entity_evidence, triple_evidence
 from polygraph.retrieve.steps import chunk_evidence, embed_names
@@ -19,6 +20,9 @@ from polygraph.text.tokens import count_tokens
 from polygraph.text.words import content_stems
 
 FEATURES = ("description", "type", "aliases", "sources")
+_LABELS = FENCES["transcript"]
+_MAX_ITEMS = 999
+"""Numbers in brackets up to this one may become those of items that are shown later."""
 _ANY = frozenset({"", "any", "all", "*"})
 _KINDS_NAMED = 20
 """Edge types that an error message lists."""
@@ -113,10 +117,10 @@ class GraphTools:
         if feature == "description":
             return self._show([entity_evidence(entity, 1.0, why, self._index)])
         if feature == "type":
-            return entity.type or "unknown"
+            return one_line(entity.type) or "unknown"
         if feature == "aliases":
             # It is not known which documents an alias comes from, so a filter hides them all.
-            return ", ".join(entity.aliases) if not self._index.scope and entity.aliases else "none"
+            return one_line(", ".join(entity.aliases)) if not self._index.scope and entity.aliases else "none"
         if feature in ("sources", "source"):
             return self._show(self._sources_of(entity, why))
         return f"error: there is no feature {act.argument!r}; features are {', '.join(FEATURES)}"
@@ -178,8 +182,8 @@ class GraphTools:
         if chosen:
             return entity.id, chosen
         kinds = Counter(t.predicate for t in every)
-        listed = sorted(kinds, key=lambda p: (-kinds[p], p))[:_KINDS_NAMED]
-        return f"error: {entity.id!r} has no edge of the kind {act.argument!r}; it has: {', '.join(listed) or 'none'}"
+        listed = one_line(", ".join(sorted(kinds, key=lambda p: (-kinds[p], p))[:_KINDS_NAMED])) or "none"
+        return f"error: {entity.id!r} has no edge of the kind {act.argument!r}; it has: {listed}"
 
     def _sources_of(self, entity: Entity, why: str) -> list[Evidence]:
         """Rank the passages that mention a node by number of words shared with the question, then in their order."""
@@ -202,7 +206,7 @@ class GraphTools:
         lines: list[str] = []
         withheld = 0
         for i, item in enumerate(items):
-            label = f"{labels[i]}: " if labels else ""
+            label = f"{neutralize(labels[i], _LABELS)}: " if labels else ""
             n = self._numbers.get((item.kind, item.id))
             if n is not None:
                 lines.append(f"{label}[{n}] as above")
@@ -215,7 +219,7 @@ class GraphTools:
             self._room -= cost
             self.shown.append(item)
             n = self._numbers[item.kind, item.id] = len(self.shown)
-            lines.append(f"{label}[{n}] {item.text}")
+            lines.append(f"{label}[{n}] {neutralize(item.text, _LABELS, n_items=_MAX_ITEMS)}")
         if withheld:
             self.n_withheld += withheld
             lines.append(f"({withheld} more are not shown: the budget of the evidence is used up)")

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from polygraph.prompts import neutralize
 from polygraph.records import Cut, Evidence, EvidenceKind
 from polygraph.text.tokens import count_tokens, truncate
 
@@ -39,14 +40,15 @@ def pack(blocks: Sequence[Block], *, max_tokens: int, counts: Mapping[str, int] 
 
     Items are taken whole. The first that does not fit ends its block, so that a long good item is never skipped in
     favour of short worse ones. If a block would stay empty, its first item is shortened.
-    Item ``n`` of the result, counted from 1, is written as ``[n]`` in the context.
+    Item ``n`` of the result, counted from 1, is written as ``[n]`` in the context. Its text is neutralized there:
+    numbers in brackets that it holds are not those of items, nor lines of it headings. The evidence keeps the text.
 
     Args:
         blocks: in the order of the context.
         max_tokens: budget of the whole context.
         counts: tokens of items by id, as far as they are known; the others are counted.
     """
-    lines: list[str] = []
+    lines: list[str | Evidence] = []
     evidence: list[Evidence] = []
     cuts: list[Cut] = []
     used, granted = 0, 0.0
@@ -63,12 +65,12 @@ def pack(blocks: Sequence[Block], *, max_tokens: int, counts: Mapping[str, int] 
                 lines.append(block.heading)
             for item in taken:
                 evidence.append(item)
-                lines.append(f"[{len(evidence)}] {item.text}")
+                lines.append(item)
             used += cost + heading
         left = block.items[len(taken) :]
         if left:
             cuts.append(_cut(left, budget, counts or {}))
-    context = "\n\n".join(lines)
+    context = _written(lines, [block.heading for block in blocks])
     return Packed(context=context, evidence=tuple(evidence), n_tokens=used, cuts=tuple(cuts))
 
 
@@ -83,6 +85,19 @@ def fitting(texts: Sequence[str], max_tokens: int) -> int:
         if max_tokens < 0:
             return taken
     return len(texts)
+
+
+def _written(lines: Sequence[str | Evidence], headings: Sequence[str]) -> str:
+    n_items = sum(isinstance(line, Evidence) for line in lines)
+    written = []
+    n = 0
+    for line in lines:
+        if isinstance(line, Evidence):
+            n += 1
+            written.append(f"[{n}] {neutralize(line.text, n_items=n_items, headings=headings)}")
+        else:
+            written.append(line)
+    return "\n\n".join(written)
 
 
 def _tokens(item: Evidence, counts: Mapping[str, int]) -> int:

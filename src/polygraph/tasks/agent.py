@@ -138,7 +138,7 @@ def _line(value: object, max_characters: int) -> str:
 
 
 def _filled(question: str, transcript: str, form: str) -> tuple[str, str]:
-    shown = as_data(transcript or "(nothing yet)", "transcript")
+    shown = as_data(transcript or "(nothing yet)", "transcript", keep_numbers=True)
     return prompt("graph_cot").fill({"transcript": shown, "question": question, "form": form})
 
 

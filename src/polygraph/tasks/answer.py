@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import FENCES, PromptText, as_data, neutralize, prompt
 from polygraph.records import AnswerForm
 
 NO_ANSWER = "NO ANSWER:"
@@ -53,7 +53,11 @@ def write_answer(
         The text of the reply; it begins with `NO_ANSWER` if the evidence is insufficient.
     """
     system, user = prompt("answer_word" if form == "word" else "answer").fill(
-        {"evidence": as_data(context, "evidence"), "history": _history(history), "question": question}
+        {
+            "evidence": as_data(context, "evidence", keep_numbers=True),
+            "history": _history(history),
+            "question": question,
+        }
     )
     if target_words is not None:
         user += f"\n\nWrite an answer of about {target_words} words, and no fewer."
@@ -94,11 +98,19 @@ def condense_question(question: str, history: Sequence[ChatTurn], models: Models
     return models.calls.ask(chat, request, _text, stage="condense")
 
 
-def _history(history: Sequence[ChatTurn]) -> str:
+def _history(history: Sequence[ChatTurn]) -> PromptText | str:
     if not history:
         return ""
-    text = "\n".join(f"Question: {asked}\nAnswer: {answered}" for asked, answered in history)
-    return as_data(text[-_HISTORY_CHARACTERS:], "conversation") + "\n"
+    labels = FENCES["conversation"]
+    text = "\n".join(
+        f"Question: {neutralize(asked, labels)}\nAnswer: {neutralize(answered, labels)}"
+        for asked, answered in history
+    )
+    if len(text) > _HISTORY_CHARACTERS:
+        # The cut may put what stood inside a line at the start of one.
+        head, newline, rest = text[-_HISTORY_CHARACTERS:].partition("\n")
+        text = f"{neutralize(head, labels)}{newline}{rest}"
+    return PromptText(as_data(PromptText(text), "conversation") + "\n")
 
 
 def _text(reply: str) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import prompt
+from polygraph.prompts import prompt, without_chat_markers
 from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 from polygraph.text.words import phrases
 
@@ -72,7 +72,7 @@ def aspects(
         reply = json.dumps({"entities": list(parts)}, ensure_ascii=False)
         messages = (
             *_opening(question),
-            Message("assistant", reply),
+            Message("assistant", without_chat_markers(reply)),
             Message("user", f"{system}\n\n{user}"),
         )
     (found,) = models.calls.ask(

@@ -12,7 +12,7 @@ from typing import Any
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Report, Span
 from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.offline.question_scope import is_global_question
@@ -104,7 +104,7 @@ def run_primer(
             else tuple(f"{question[:_QUESTION_CHARACTERS]} ({r.title})" for r in reports if r.title),
             chunks=tuple(dict.fromkeys(c for s in found for c in s.chunks)),
         )
-    listing = "\n\n".join(f"[{n}] {r.text}" for n, r in enumerate(reports, 1))
+    listing = numbered([r.text for r in reports], "reports")
     system, user = prompt("primer").fill(
         {"reports": as_data(listing, "reports"), "question": question, "least": _REQUESTED_FOLLOW_UPS}
     )
@@ -145,7 +145,11 @@ def answer_follow_up(
             spans=tuple(s.span for s in found),
         )
     system, user = prompt("follow_up").fill(
-        {"evidence": as_data(context, "evidence"), "larger": question, "question": follow_up}
+        {
+            "evidence": as_data(context, "evidence", keep_numbers=True),
+            "larger": question,
+            "question": follow_up,
+        }
     )
     return _ask(system, user, evidence, models, models.chat, "follow_up", method)
 

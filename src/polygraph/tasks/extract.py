@@ -12,7 +12,7 @@ from typing import TypeVar
 from polygraph.errors import UnusableReply
 from polygraph.models import Calls
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import as_data, prompt, without_chat_markers
 from polygraph.tasks.parsing.short_replies import printable, yes_no
 
 T = TypeVar("T")
@@ -112,7 +112,10 @@ def parse_more_left(text: str) -> bool:
 
 def _continued(before: ChatRequest, reply: str, name: str, max_output_tokens: int | None) -> ChatRequest:
     task, question = prompt(name).fill({})
-    turns = (Message("assistant", reply.strip() or "NONE\nEND"), Message("user", f"{task}\n\n{question}"))
+    turns = (
+        Message("assistant", without_chat_markers(reply.strip()) or "NONE\nEND"),
+        Message("user", f"{task}\n\n{question}"),
+    )
     return ChatRequest(messages=(*before.messages, *turns), max_output_tokens=max_output_tokens)
 
 

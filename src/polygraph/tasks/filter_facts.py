@@ -11,7 +11,7 @@ from typing import Any
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Triple
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.short_replies import integer
@@ -105,7 +105,7 @@ def _ask(
     question: str, facts: Sequence[Triple], models: Models, chat: ChatModel, method: str
 ) -> tuple[int, ...]:
     shown = [f"{f.source}, {f.predicate}, {f.target}"[:_MAX_CHARACTERS] for f in facts]
-    listing = as_data("\n".join(f"[{n}] {fact}" for n, fact in enumerate(shown, 1)), "facts")
+    listing = as_data(numbered(shown, "facts", separator="\n"), "facts")
     system, user = prompt("relevant_facts").fill({"facts": listing, "question": question})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),

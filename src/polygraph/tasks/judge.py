@@ -13,7 +13,7 @@ from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import PromptText, as_data, prompt
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 
@@ -99,7 +99,7 @@ def score_list(
     """
     n = len(answers)
     shown = "\n\n".join(f"Answer {i}:\n{as_data(text, f'answer_{i}')}" for i, text in enumerate(answers, 1))
-    system, user = prompt("judge_list").fill({"n": n, "question": question, "answers": shown})
+    system, user = prompt("judge_list").fill({"n": n, "question": question, "answers": PromptText(shown)})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
         max_output_tokens=_MAX_REPLY_TOKENS + 20 * n,

@@ -11,7 +11,7 @@ from typing import Any
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Report
 from polygraph.tasks.offline.map_reports import rank_statements
 from polygraph.tasks.parsing.citations import supporting_chunks
@@ -65,7 +65,8 @@ def find_points(question: str, reports: Sequence[Report], models: Models) -> lis
             Point(text=s.text, score=s.score, reports=(s.report,), chunks=s.chunks)
             for s in rank_statements(question, reports, models)
         ]
-    listing = "\n\n".join(f"[{n}] (weight {r.weight:.2f})\n{r.text}" for n, r in enumerate(reports, 1))
+    heads = [f"(weight {r.weight:.2f})\n" for r in reports]
+    listing = numbered([r.text for r in reports], "reports", heads=heads)
     system, user = prompt("points").fill({"reports": as_data(listing, "reports"), "question": question})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),

@@ -14,7 +14,7 @@ from itertools import pairwise
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import prompt
+from polygraph.prompts import neutralize, prompt, without_chat_markers
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.short_replies import printable
@@ -115,9 +115,10 @@ def plan(
                 request,
                 messages=(
                     *request.messages,
-                    Message("assistant", error.raw[:4_000].strip() or "(nothing)"),
+                    Message("assistant", without_chat_markers(error.raw[:4_000].strip()) or "(nothing)"),
                     Message(
-                        "user", f"That plan cannot be used: {error.problem}. Write the whole plan again."
+                        "user",
+                        f"That plan cannot be used: {neutralize(error.problem)}. Write the whole plan again.",
                     ),
                 ),
             )

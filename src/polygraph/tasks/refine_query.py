@@ -13,7 +13,7 @@ from typing import Any, Literal
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import PromptText, as_data, one_line, prompt
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.short_replies import printable
@@ -87,7 +87,7 @@ def answer_path(
     Raises:
         UnusableReply: if the reply holds no answer, also after the repair round.
     """
-    evidence = as_data(context, "evidence") if context else "There is no evidence yet."
+    evidence = as_data(context, "evidence", keep_numbers=True) if context else "There is no evidence yet."
     system, user = prompt("rq_answer").fill({"evidence": evidence, "question": question})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
@@ -146,11 +146,11 @@ def _ask_query(
     temperature: float,
     method: str,
 ) -> str:
-    listed = "\n".join(f"- {query}" for query in searched) or "(nothing yet)"
+    listed = "\n".join(f"- {one_line(query)}" for query in searched) or "(nothing yet)"
     path = f"Searched for so far:\n{as_data(listed, 'queries')}"
     if context:
-        path += f"\n\nFound so far:\n{as_data(context, 'evidence')}"
-    system, user = prompt("rq_query").fill({"path": path, "question": question, "action": action})
+        path += f"\n\nFound so far:\n{as_data(context, 'evidence', keep_numbers=True)}"
+    system, user = prompt("rq_query").fill({"path": PromptText(path), "question": question, "action": action})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
         max_output_tokens=_MAX_QUERY_TOKENS,

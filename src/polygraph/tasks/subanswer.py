@@ -11,7 +11,7 @@ from typing import Any
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import FENCES, PromptText, as_data, neutralize, one_line, prompt
 from polygraph.records import Span
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
@@ -64,11 +64,11 @@ def sub_answer(
         found = answer_with_sentences(question, passages, replace(models, reranker=None))
         best = found.sentences[:1]
         return SubAnswer(text=best[0].text if best else "", spans=tuple(s.span for s in best))
-    lines = [f"- {fact}" for fact in facts]
-    texts = [f"{p.title}\n{p.chunk.text}" for p in passages]
+    lines = [f"- {_neutral(one_line(fact))}" for fact in facts]
+    texts = [_neutral(f"{one_line(p.title)}\n{p.chunk.text}") for p in passages]
     material = truncate("\n".join(["Statements:", *lines, "", "Passages:", *texts]), _MAX_MATERIAL_TOKENS)
     system, user = prompt("sub_answer").fill(
-        {"material": as_data(material, "material"), "question": question}
+        {"material": as_data(PromptText(material), "material"), "question": question}
     )
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
@@ -101,11 +101,13 @@ def deduce(
     """
     if models.chat is None:
         return sub_answer(question, known, passages, models, method=method)
-    texts = [f"{p.title}\n{p.chunk.text}" for p in passages]
-    material = truncate("\n".join([*(f"- {line}" for line in known), *texts]), _MAX_MATERIAL_TOKENS)
+    texts = [_neutral(f"{one_line(p.title)}\n{p.chunk.text}") for p in passages]
+    material = truncate(
+        "\n".join([*(f"- {_neutral(one_line(line))}" for line in known), *texts]), _MAX_MATERIAL_TOKENS
+    )
     system, user = prompt("deduce").fill(
         {
-            "material": as_data(material, "material"),
+            "material": as_data(PromptText(material), "material"),
             "kind": kind if kind in KINDS else "entailment",
             "question": question,
         }
@@ -114,6 +116,10 @@ def deduce(
         messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
     )
     return models.calls.ask(models.chat, request, _parse_line, stage="deduce", method=method)
+
+
+def _neutral(text: str) -> str:
+    return neutralize(text, FENCES["material"])
 
 
 def _parse(text: str) -> SubAnswer:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel, Models
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.records import Span
 from polygraph.tasks.offline.sentence_pool import SentencePool
 from polygraph.tasks.offline.sentences import Passage
@@ -62,12 +62,13 @@ def summarise_notes(
         chat: the model to ask.
         method: for the ledger.
     """
-    listing = "\n".join(f"[{n}] {note}" for n, note in enumerate(notes, 1))
+    listing = numbered(notes, "notes", separator="\n")
     system, user = prompt("summarise").fill(
         {
             "subject": subject,
             "notes": as_data(listing, "notes"),
-            "aspects": "\n".join(f"- {aspect}" for aspect in asked) or "- whatever helps with the question",
+            "aspects": "\n".join(f"- {one_line(aspect)}" for aspect in asked)
+            or "- whatever helps with the question",
             "question": question,
         }
     )

@@ -12,7 +12,7 @@ from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.models.thread_pool import map_in_order
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import as_data, numbered, prompt
 from polygraph.tasks.offline.answer import answer_with_sentences
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.parsing.json_repair import repair_json
@@ -38,7 +38,7 @@ def evidence_suffices(
     """
     if models.chat is None:
         return bool(answer_with_sentences(question, passages, models).sentences)
-    values = {"evidence": as_data(context, "evidence"), "question": question}
+    values = {"evidence": as_data(context, "evidence", keep_numbers=True), "question": question}
     return _verdict("supports", values, models, method)
 
 
@@ -49,7 +49,7 @@ def answer_holds(question: str, context: str, reply: str, models: Models, *, met
         ValueError: if there is no chat model.
     """
     values = {
-        "evidence": as_data(context, "evidence"),
+        "evidence": as_data(context, "evidence", keep_numbers=True),
         "answer": as_data(reply, "answer"),
         "question": question,
     }
@@ -77,7 +77,7 @@ def filter_rows(rows: Sequence[str], condition: str, models: Models, *, method: 
 
     def judge(start: int) -> tuple[list[int], int]:
         batch = rows[start : start + _ROWS_PER_CALL]
-        listing = "\n\n".join(f"[{n}] {text[:_MAX_ROW_CHARACTERS]}" for n, text in enumerate(batch, 1))
+        listing = numbered([text[:_MAX_ROW_CHARACTERS] for text in batch], "rows")
         system, user = prompt("keep_rows").fill(
             {"rows": as_data(listing, "rows"), "condition": " ".join(condition.split())}
         )

@@ -8,12 +8,15 @@ from typing import TypeVar
 
 from polygraph.graph.reports.members import Members
 from polygraph.graph.reports.sentence_quality import shorten
+from polygraph.prompts import neutralize, one_line
 from polygraph.records import Community, Description, Entity, Relation, Report
 from polygraph.text.tokens import count_tokens
 
 T = TypeVar("T")
 
 _BRACKET = re.compile(r"\[(\d[\d\s,;–-]{0,40})\]")
+_ANY_NUMBER = 10**9
+"""No number in brackets that a text from outside holds is that of a source."""
 _MAX_DESCRIPTIONS = 8
 """Descriptions of one entity or relation; an entity that is everywhere would fill the context alone."""
 _MAX_DESCRIPTION = 1_200
@@ -197,9 +200,9 @@ class _Page:
             parts.append(source(next(numbered, item.chunks[0])))
         if isinstance(item, Entity):
             # No aliases: which chunk each comes from is not known.
-            head = f"Entity {item.name}" + (f" ({item.type})" if item.type else "")
+            head = _one_line(f"Entity {item.name}" + (f" ({item.type})" if item.type else ""))
         else:
-            head = self._relation(item)
+            head = _one_line(self._relation(item))
         return f"{head}: {' '.join(parts)}" if parts else head
 
     def _relation(self, item: Relation) -> str:
@@ -231,4 +234,4 @@ def spread(items: Sequence[T], most: int) -> list[T]:
 
 def _one_line(text: str) -> str:
     # Numbers in brackets name our sources.
-    return _BRACKET.sub(r"(\1)", " ".join(text.split()))
+    return neutralize(_BRACKET.sub(r"(\1)", one_line(text)), n_items=_ANY_NUMBER)

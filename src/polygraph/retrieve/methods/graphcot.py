@@ -12,6 +12,7 @@ from typing import ClassVar, Literal
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel
+from polygraph.prompts import FENCES, neutralize
 from polygraph.records import Json, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing_found, triple_line
@@ -152,7 +153,7 @@ def _run_actions(
     run: _AgentRun, n: int, thought: str, actions: tuple[AgentAction, ...], tools: GraphTools
 ) -> None:
     """Run the actions of one step and record the observations."""
-    run.transcript.append(f"Step {n}\nThought: {thought or '(none)'}")
+    run.transcript.append(f"Step {n}\nThought: {neutralize(thought, FENCES['transcript']) or '(none)'}")
     done: list[Json] = []
     for act in actions:
         if act.tool == "Finish" and act.argument:
@@ -160,7 +161,8 @@ def _run_actions(
             done.append([str(act), ""])
             break
         seen = "error: Finish needs an argument, the answer" if act.tool == "Finish" else tools.run(act, n)
-        run.transcript.append(f"Action: {act}\nObservation: {seen}")
+        shown = neutralize(seen, FENCES["transcript"], keep_numbers=True)
+        run.transcript.append(f"Action: {neutralize(str(act), FENCES['transcript'])}\nObservation: {shown}")
         done.append([str(act), seen])
     run.steps.append({"n": n, "thought": thought, "actions": done})
 

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from polygraph.errors import BadInput, PolygraphError, UnusableReply
 from polygraph.models.budget import Budget
 from polygraph.models.cache import Attempt, CallStore, Durability, LedgerRow, Quarantined, QuestionUsage
+from polygraph.models.chat_completion import prompt_tokens
 from polygraph.models.embedding_cache import EmbeddingCache
 from polygraph.models.pacing import Pacer
 from polygraph.models.prices import PRICES, Price
@@ -40,7 +41,6 @@ from polygraph.models.retry import MAX_WAIT_S, Meter, Sender, is_local
 from polygraph.models.streaming import StreamAcrossRetries
 from polygraph.models.thread_pool import POLL_S, ThreadPool
 from polygraph.records import Usage, digest
-from polygraph.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from polygraph.models.batch.jobs import Batch, BatchOptions, Round
@@ -328,11 +328,8 @@ class Calls:
 
         writes = self._expected(line, request.max_output_tokens)
 
-        def count() -> int:
-            return sum(count_tokens(message.content) for message in request.messages)
-
         # Counting takes time: it is done only for a cap, or for a limit of tokens per minute.
-        reads = count() if self._sender.estimates(model) else None
+        reads = prompt_tokens(request) if self._sender.estimates(model) else None
         with self._sender.reserve(model, reads or 0, writes):
             reply, done = self._sender.send(
                 model,
@@ -340,7 +337,7 @@ class Calls:
                 line,
                 key=key,
                 n_calls=1,
-                size=lambda: writes + (count() if reads is None else reads),
+                size=lambda: writes + (prompt_tokens(request) if reads is None else reads),
             )
             stored = self.store.save_reply(key, reply, done)
         with self._lock:

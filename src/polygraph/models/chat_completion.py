@@ -28,7 +28,9 @@ _TOO_LONG = re.compile(
 def prompt_tokens(request: ChatRequest) -> int:
     """Count the tokens of a request's messages."""
     return sum(
-        _count_cached(message.content) if message.role == "system" else count_tokens(message.content)
+        _count_cached(message.content)
+        if message.role == "system"
+        else count_tokens(well_formed(message.content))
         for message in request.messages
     )
 
@@ -36,7 +38,7 @@ def prompt_tokens(request: ChatRequest) -> int:
 @lru_cache(maxsize=64)
 def _count_cached(text: str) -> int:
     """Count the tokens of instructions, which many requests share."""
-    return count_tokens(text)
+    return count_tokens(well_formed(text))
 
 
 def parse_json(data: bytes) -> Any:

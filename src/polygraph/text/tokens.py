@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-
 _LOCK = threading.Lock()
 
 

@@ -1,6 +1,7 @@
 """Every prompt with hostile text in every field that comes from outside: its structure is that of harmless text."""
 
 import re
+import time
 import unicodedata
 from contextlib import suppress
 from importlib.resources import files
@@ -309,3 +310,18 @@ def test_a_cut_history_starts_with_no_label():
     chat = ScriptedChat([(lambda request: True, "Who?")])
     answer.condense_question("Who?", [("a", text)], hashed_models(chat), chat)
     assert len(re.findall(r"^Question:", chat.requests[0].messages[-1].content, re.MULTILINE)) == 0
+
+
+@pytest.mark.parametrize(
+    "part", ["[ ", "[", " ", "\n", "<", "< ", "[1,", "[1 1", "> ", "<evidence ", "question ", "[no. ", "# "]
+)
+def test_a_long_text_is_read_in_linear_time(part):
+    for text in (
+        part * 50_000,
+        part[:1] + part[1:] * 50_000,
+        "<" + part[-1] * 200_000,
+        "[1" + " 1" * 100_000,
+    ):
+        started = time.perf_counter()
+        neutralize(text, FENCES["transcript"], n_items=9, headings=HEADINGS, records=True)
+        assert time.perf_counter() - started < 3

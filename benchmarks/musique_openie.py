@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from polygraph.evaluate.reports.retrieval_report import RetrievalReport
-from polygraph.evaluate.statistics.bootstrap import Interval
+from polygraph.evaluate.statistics.intervals import Interval
 from polygraph.retrieve import METHODS
 from polygraph.workspace.index import Index
 

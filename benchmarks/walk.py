@@ -5,7 +5,7 @@
     python benchmarks/walk.py --synthetic 10000,100000,1000000
 
 Prints one table for each data set over its dev questions with gold passages: recall@5, the share of questions with all
-evidence among the first ten documents, both with 95% bootstrap intervals over questions, the paired difference in
+evidence among the first ten documents, both with 95% intervals over questions, the paired difference in
 recall@5 from `walk`, and the median CPU milliseconds for a question whose vector is cached. All variants are offline
 and see the same passages. The last row is an oracle that chooses the best of the retrievers for each question.
 
@@ -27,7 +27,7 @@ from typing import Any
 
 import numpy as np
 
-from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_differences, bootstrap_means
+from polygraph.evaluate.statistics.intervals import Interval, paired_means, share_intervals
 from polygraph.graph.csr import Graph
 from polygraph.graph.pagerank import EdgeKind, Network, walk
 from polygraph.retrieve import METHODS
@@ -166,8 +166,9 @@ def measure_set(
     source: Path, folder: Path, methods: Mapping[str, Method], questions: Sequence[dict[str, Any]]
 ) -> tuple[tuple[int, int], Results]:
     """Return the numbers of documents and passages of the index, built if missing, and the results of the variants."""
+    is_missing = not folder.exists()
     with Index.open(folder, offline=True) as index:
-        if not folder.exists():
+        if is_missing:
             with tempfile.TemporaryDirectory() as temporary:
                 pool = Path(temporary) / "pool.jsonl"
                 pool.write_text("".join(lines_of(source)), encoding="utf-8")
@@ -190,9 +191,9 @@ def table(
     names = list(found)
     recall = np.array([[row[0] for row in found[name]] for name in names]).T
     whole = np.array([[row[1] for row in found[name]] for name in names]).T
-    rng = np.random.default_rng(0)
-    means, alls = bootstrap_means(recall, rng), bootstrap_means(whole, rng)
-    gaps = bootstrap_differences(recall - recall[:, [names.index("walk")]], rng)
+    means, alls = share_intervals(recall), share_intervals(whole)
+    differences = recall - recall[:, [names.index("walk")]]
+    gaps = [each.interval() for each in paired_means(differences, np.random.default_rng(0))]
     rows = [
         f"\n### {source.name}: {len(questions)} questions, {size[0]:,} documents, {size[1]:,} passages\n",
         "| variant | recall@5 | all@10 | recall@5, less walk | all@8 | CPU ms |",

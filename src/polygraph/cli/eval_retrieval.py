@@ -24,7 +24,7 @@ from polygraph.errors import BadInput
 if TYPE_CHECKING:
     from polygraph.evaluate.metrics.retrieval import Unit
     from polygraph.evaluate.reports.retrieval_report import RetrievalReport
-    from polygraph.evaluate.statistics.bootstrap import Interval
+    from polygraph.evaluate.statistics.intervals import Interval
 
 app: typer.Typer = typer.Typer(
     name="eval",

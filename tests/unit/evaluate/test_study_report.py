@@ -123,12 +123,25 @@ def test_a_significant_difference_is_reported_with_direction_and_cost(made):
     assert made.findings.ranking[0].method == "A"
 
 
-def test_no_difference_is_reported_with_cost():
-    (pair,) = material(n=10, gap=0.0).findings.pairs
-    assert not pair.differs
-    assert pair.pooled.ties == 20
-    assert pair.sentence.startswith("No difference found between A and B")
+def test_ten_ties_are_undecided_and_nothing_is_recommended():
+    report = material(n=10, gap=0.0)
+    (pair,) = report.findings.pairs
+    assert (pair.decision, pair.pooled.ties, pair.further) == ("undecided", 20, 62)
+    assert pair.sentence.startswith("Undecided between A and B on 10 questions")
+    assert "about 62 further questions would decide" in report.conclusions[0]
+    assert report.conclusions[1].startswith("No method can be recommended")
+    assert not any("tokens" in sentence for sentence in report.conclusions)
+    assert any("fewer than 30" in note for note in report.findings.notes)
+
+
+def test_so_many_ties_are_equivalent_and_the_cheaper_method_is_recommended():
+    report = material(n=75, gap=0.0)
+    (pair,) = report.findings.pairs
+    assert pair.decision == "equivalent"
+    assert pair.sentence.startswith("A and B are equivalent within 5 points on 75 questions")
     assert "B uses 9.0 times as many tokens" in pair.sentence
+    assert report.conclusions[1] == "A uses the fewest tokens of the equivalent methods A, B."
+    assert not any("fewer than 30" in note for note in report.findings.notes)
 
 
 def test_correct_answers_refusals_and_the_oracle_are_counted(made):

@@ -17,9 +17,8 @@ import numpy as np
 from polygraph.evaluate.judging.judgements import outcomes
 from polygraph.evaluate.judging.length_alignment import TOLERANCE
 from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, judge_pairs
-from polygraph.evaluate.statistics.bootstrap import bootstrap_differences
+from polygraph.evaluate.statistics.intervals import paired_means
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
-from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import power_analysis
 from polygraph.tasks.judge import ASPECTS, HIGHEST, Scores
 
@@ -170,13 +169,12 @@ def simulate_study(
     """
     rows = unbiased_results(study, bias, seed, design)
     values = np.asarray([np.mean(results) for results in rows.values()])
-    [interval] = bootstrap_differences(values[:, None], np.random.default_rng(seed))
-    p = paired_test(values.tolist(), [0.0] * len(values)).p
+    [paired] = paired_means(values[:, None], np.random.default_rng(seed))
     deviation = float(values.std(ddof=1))
     return SimulatedResult(
         single_order_win_rate=single_order_win_rate(study, bias, seed),
-        relative=interval.mean,
-        differs=p < ALPHA and (interval.low > 0 or interval.high < 0),
+        relative=paired.mean,
+        differs=paired.p < ALPHA,
         detectable=power_analysis(deviation, len(values), power=0.95).detectable if deviation else 0.0,
     )
 

@@ -19,7 +19,8 @@ from polygraph.evaluate.metrics.rouge_bleu import ROUGE_TYPES, bleu, rouge
 from polygraph.evaluate.metrics.semantic_similarity import bert_score, semantic_similarity
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer, strip_citations
-from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_differences, bootstrap_means
+from polygraph.evaluate.statistics.intervals import Interval, paired_means, share_intervals
+from polygraph.evaluate.statistics.multiple_testing import holm, holm_levels
 from polygraph.evaluate.statistics.paired_tests import all_paired_tests
 from polygraph.models import Models
 from polygraph.models.retry import is_local
@@ -44,11 +45,9 @@ class MetricTest:
     a: str
     b: str
     difference: Interval
-    """Mean of a less that of b."""
-    test: str
-    """The test that suited the scores; see `paired_tests.paired_test`."""
+    """Mean of a less that of b; its interval has the level that Holm's correction gives the pair."""
     p: float
-    """After Holm's correction over all pairs of this metric."""
+    """After Holm's correction over all pairs of this metric; from the same construction as the interval."""
     effect: float | None
     """Cohen's d; None if all questions differ by the same amount."""
 
@@ -119,7 +118,7 @@ def score_answers(
             same questions.
         models: provides the embedder for semantic similarity; if it is remote, the name embedder is used instead.
         bert: whether to compute BERTScore.
-        seed: of the intervals.
+        seed: of the tests.
 
     Returns:
         None if no question has gold.
@@ -145,7 +144,7 @@ def score_answers(
     null = [q.null for q in common]
     return AnswerScores(
         metrics=tuple(_metric_scores(name, values, note, seed) for name, (values, note) in scores.items()),
-        by_type=_by_type(common, answers, methods, seed),
+        by_type=_by_type(common, answers, methods),
         by_aspect=_by_aspect(with_answers, methods, texts),
         refusals={m: count_refusals(null, [refused[q.id, m] for q in common]) for m in methods}
         if has_null
@@ -228,16 +227,21 @@ def _reference_scores(
 def _metric_scores(name: str, values: Mapping[str, Sequence[float]], note: str, seed: int) -> MetricScores:
     methods = list(values)
     table = np.asarray([values[m] for m in methods], dtype=np.float64).T
-    means = bootstrap_means(table, np.random.default_rng(seed))
+    means = share_intervals(table)
     tests: list[MetricTest] = []
     if name in _TESTED and len(methods) > 1:
         tested = all_paired_tests(values)
         column = {m: i for i, m in enumerate(methods)}
         differences = np.stack([table[:, column[a]] - table[:, column[b]] for a, b in tested], axis=1)
-        intervals = bootstrap_differences(differences, np.random.default_rng(seed))
+        # Differences of rescaled values may exceed 1.
+        bound = max(1.0, float(np.abs(differences).max(initial=0.0)))
+        paired = paired_means(differences, np.random.default_rng(seed), bound=bound)
+        p_values = [each.p for each in paired]
         tests = [
-            MetricTest(a=a, b=b, difference=interval, test=test.test, p=p, effect=test.effect)
-            for ((a, b), (test, p)), interval in zip(tested.items(), intervals, strict=True)
+            MetricTest(a=a, b=b, difference=each.interval(level), p=p, effect=test.effect)
+            for ((a, b), (test, _)), each, p, level in zip(
+                tested.items(), paired, holm(p_values), holm_levels(p_values), strict=True
+            )
         ]
     return MetricScores(
         name=name, n=len(table), note=note, means=dict(zip(methods, means, strict=True)), tests=tuple(tests)
@@ -248,7 +252,7 @@ def _metric_scores(name: str, values: Mapping[str, Sequence[float]], note: str, 
 
 
 def _by_type(
-    questions: Sequence[Question], answers: Sequence[StudyAnswer], methods: Sequence[str], seed: int
+    questions: Sequence[Question], answers: Sequence[StudyAnswer], methods: Sequence[str]
 ) -> tuple[TypeAccuracy, ...]:
     correct = correctness(questions, answers)
     scored = [q for q in questions if all(q.id in correct.get(m, {}) for m in methods)]
@@ -259,7 +263,7 @@ def _by_type(
     for type_ in types:
         ids = [q.id for q in scored if q.type == type_]
         table = np.asarray([[correct[m][q] for m in methods] for q in ids])
-        means = bootstrap_means(table, np.random.default_rng(seed))
+        means = share_intervals(table)
         found.append(TypeAccuracy(type=type_, n=len(ids), means=dict(zip(methods, means, strict=True))))
     return tuple(found)
 

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from polygraph.evaluate.statistics.agreement import OrderConsistency
-from polygraph.evaluate.statistics.bootstrap import Interval
 from polygraph.evaluate.statistics.bradley_terry import Strength
+from polygraph.evaluate.statistics.decide import Decision, within
+from polygraph.evaluate.statistics.intervals import Interval
 from polygraph.evaluate.statistics.length_bias import LengthEffect
-from polygraph.evaluate.statistics.multiple_testing import ALPHA
 from polygraph.evaluate.statistics.paired_tests import PairedTest
 from polygraph.evaluate.statistics.power import PowerAnalysis
 from polygraph.evaluate.statistics.win_rates import BoxStatistics, WinRates
@@ -55,13 +55,23 @@ class PairSummary:
     relative_box: BoxStatistics
     """Relative win rate over trials, which shows the noise of the judge."""
     relative: Interval
-    """Relative win rate with its interval over questions, which shows how other questions could differ."""
-    gap: Interval
-    """Mean difference of scores in points of the scale, with its interval over questions."""
-    test: PairedTest
-    """Of the mean difference of scores per question."""
+    """Relative win rate with its interval over questions, which shows how other questions could differ; it excludes 0
+    if and only if the pair differs."""
+    level: float
+    """Chance that the interval misses the true rate: 0.05, less if Holm's correction divides it among several pairs."""
     p: float
-    """Of the test, after Holm's correction over all pairs."""
+    """Of the relative win rate, from the same construction, after Holm's correction over all pairs."""
+    margin: float
+    """Relative win rates within minus and plus this are of no consequence."""
+    decision: Decision
+    further: int | None
+    """Questions to add for a decision, if undecided; None if decided, or if no number would decide."""
+    gap: Interval
+    """Mean difference of scores in points of the scale, with its 95 % interval over questions, for this pair alone."""
+    gap_p: float
+    """Of the gap, from the same construction, for this pair alone."""
+    test: PairedTest
+    """A second opinion on the gap, with effect sizes; it decides nothing."""
     by_aspect: Mapping[str, WinRates]
     by_type: Mapping[str, tuple[WinRates, Interval]]
     consistency: OrderConsistency
@@ -75,7 +85,12 @@ class PairSummary:
     @property
     def differs(self) -> bool:
         """Whether the methods differ significantly."""
-        return self.p < ALPHA and (self.relative.low > 0 or self.relative.high < 0)
+        return self.decision == "better"
+
+    @property
+    def within_margin(self) -> bool:
+        """Whether the whole interval lies within the margin."""
+        return within(self.relative, self.margin)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 
-from polygraph.evaluate.statistics.bootstrap import Interval
+from polygraph.evaluate.statistics.intervals import Interval
 
 
 def percent(share: float) -> str:
@@ -30,6 +30,15 @@ def p_equation(p: float) -> str:
     ('p = 0.012', 'p < 0.001')
     """
     return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
+
+
+def confidence_percent(alpha: float) -> str:
+    """Format the confidence of an interval that misses the truth with a chance of `alpha`.
+
+    >>> confidence_percent(0.05), confidence_percent(0.05 / 6)
+    ('95 %', '99.2 %')
+    """
+    return f"{100 * (1 - alpha):.3g} %"
 
 
 def dollars(amount: float | None) -> str:

@@ -19,7 +19,7 @@ def gold_tables(scores: AnswerScores) -> Iterator[Table]:
         if tests := list(_tests(scores.metrics)):
             yield (
                 "Paired differences; p values are corrected over all pairs of a metric",
-                ("metric", "first", "second", "difference [95 %]", "p (Holm)", "test", "effect (d)"),
+                ("metric", "first", "second", "difference [95 %]", "p (Holm)", "effect (d)"),
                 tests,
             )
     if scores.by_type:
@@ -77,7 +77,6 @@ def _tests(metrics: Sequence[MetricScores]) -> Iterator[tuple[str, ...]]:
                 test.b,
                 f"{_signed(test.difference.mean)} [{_signed(low)}, {_signed(high)}]",
                 p_value(test.p),
-                test.test,
                 "–" if test.effect is None else f"{test.effect:+.2f}",
             )
 

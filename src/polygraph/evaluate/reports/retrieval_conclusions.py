@@ -1,14 +1,17 @@
 """Conclusions of a retrieval report in sentences: the best method, and every other one compared with it."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polygraph.evaluate.reports.formatting import p_equation
-from polygraph.evaluate.statistics.bootstrap import Interval
 from polygraph.evaluate.statistics.compare import Comparison
+from polygraph.evaluate.statistics.intervals import Interval
 
-_MAX_NEEDED = 10_000
-"""Above this, the number of questions needed says only that the gap is negligible."""
+_MAX_FURTHER = 10_000
+"""A larger number of further questions is not given."""
+_KINDS = ("better than", "equivalent to", "undecided against", "worse than")
+"""Standing of the best method towards another; it may be worse on the questions that both were measured on."""
 _MIN_RATIO = 1.5
 """Smallest ratio of costs that is mentioned."""
 
@@ -30,7 +33,7 @@ def conclusions(
     comparisons: Sequence[Comparison],
     costs: Mapping[str, QuestionCost],
 ) -> list[str]:
-    """Name the best method, compare the others with it, and say what so few questions would have missed."""
+    """Say whether the best method is better than the others, equivalent, or undecided; compare it with each."""
     order = list(scores)
     best = max(order, key=lambda name: (scores[name].mean, -order.index(name)))
     top = scores[best]
@@ -44,35 +47,54 @@ def conclusions(
     n = max((c.n for c in ranked), default=0)
     tied = [name for name in order if scores[name].mean == top.mean]
     who = f"{best} has" if len(tied) == 1 else f"{', '.join(tied[:-1])} and {tied[-1]} have"
+    kinds = Counter(_kind(c, best) for c in ranked)
+    standing = ", ".join(f"{kind} {kinds[kind]}" for kind in _KINDS if kinds[kind])
     on = f"{n:,} {'question' if n == 1 else 'questions'}"
-    found = [f"{who} the highest {metric}: {top.mean:.3f} [{top.low:.3f}, {top.high:.3f}] on {on}"]
-    found += [_comparison_sentence(metric, c, costs) for c in ranked]
-    undecided = [c for c in ranked if not c.significant and c.detectable > 0]
-    if undecided:
-        found.append(_power_sentence(undecided[0]))
+    figures = f"{top.mean:.3f} [{top.low:.3f}, {top.high:.3f}]"
+    others_word = "other method" if len(ranked) == 1 else "other methods"
+    found = [
+        f"{who} the highest {metric}: {figures} on {on}; of {len(ranked)} {others_word}, {best} is {standing}"
+    ]
+    advice = _cheapest_sentence(best, ranked, costs)
+    found += [advice] if advice else []
+    found += [_comparison_sentence(c, costs) for c in ranked]
     return found
 
 
-def _comparison_sentence(metric: str, c: Comparison, costs: Mapping[str, QuestionCost]) -> str:
+def _kind(c: Comparison, best: str) -> str:
+    if c.decision == "better":
+        return _KINDS[0] if c.better == best else _KINDS[3]
+    return _KINDS[1] if c.decision == "equivalent" else _KINDS[2]
+
+
+def _cheapest_sentence(best: str, ranked: Sequence[Comparison], costs: Mapping[str, QuestionCost]) -> str:
+    """Name the cheapest of the methods that are equivalent to the best; empty if there are none, or costs are equal."""
+    equivalent = [best, *(c.worse if c.better == best else c.better for c in ranked if c.within_margin)]
+    if len(equivalent) == 1:
+        return ""
+    known = all(costs[name].money is not None for name in equivalent)
+    amounts = {name: (costs[name].money or 0.0) if known else costs[name].tokens for name in equivalent}
+    cheapest = min(equivalent, key=lambda name: amounts[name])
+    if amounts[cheapest] == max(amounts.values()):
+        return ""
+    return f"{cheapest} is the cheapest of the equivalent methods {', '.join(equivalent)}"
+
+
+def _comparison_sentence(c: Comparison, costs: Mapping[str, QuestionCost]) -> str:
     d = c.difference
     figures = f"{d.mean:+.3f} [{d.low:+.3f}, {d.high:+.3f}], {p_equation(c.p_holm)}"
+    if c.p_holm > c.p:
+        figures += " (both corrected for all pairs)"
     cost = _cost_clause(costs[c.better], costs[c.worse], c.better, c.worse)
     if c.significant:
         return f"{c.better} finds more than {c.worse}: {figures}{cost}"
-    if not d.mean and c.ties == c.n:
-        return f"{c.better} and {c.worse} have the same {metric} on every question{cost}"
-    return f"no difference found between {c.better} and {c.worse}: {figures}{cost}"
-
-
-def _power_sentence(c: Comparison) -> str:
+    if c.decision == "equivalent":
+        return f"{c.better} and {c.worse} are equivalent within {c.margin:g}: {figures}{cost}"
     more = ""
-    if c.needed is not None and c.needed > c.n:
-        number = f"about {c.needed:,}" if c.needed <= _MAX_NEEDED else f"more than {_MAX_NEEDED:,}"
-        more = f"; detecting the gap observed takes {number} questions"
-    return (
-        f"with {c.n} questions, a true gap below {c.detectable:.3f} between {c.better} and {c.worse} would be missed "
-        f"more than one time in five{more}"
-    )
+    if c.further is not None:
+        number = f"about {c.further:,}" if c.further <= _MAX_FURTHER else f"more than {_MAX_FURTHER:,}"
+        more = f"; {number} further questions would decide"
+    return f"undecided between {c.better} and {c.worse}: {figures}{more}"
 
 
 def _cost_clause(better: QuestionCost, worse: QuestionCost, better_name: str, worse_name: str) -> str:

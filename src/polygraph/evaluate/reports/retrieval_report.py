@@ -21,8 +21,13 @@ from polygraph.evaluate.metrics.retrieval import (
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import QuestionResult
 from polygraph.evaluate.reports.retrieval_conclusions import QuestionCost, conclusions
-from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_means
 from polygraph.evaluate.statistics.compare import Comparison, compare_methods
+from polygraph.evaluate.statistics.intervals import (
+    FEW_QUESTIONS,
+    Interval,
+    few_questions_note,
+    share_intervals,
+)
 
 MAX_TYPES = 50
 """Types of question with metrics of their own; of more types the commonest."""
@@ -35,7 +40,6 @@ _PARTS = {
     "code": "code",
 }
 """Parts of the provenance of a result, for notes."""
-_FEW_QUESTIONS = 30
 _MANY_PAIRS = 10
 """More pairs than those of five methods get a note on the correction of p."""
 
@@ -176,7 +180,7 @@ def summarise_retrieval(
     types = {q.id: q.type for q in questions}
     by_count = [t for t, _ in sorted(Counter(types.values()).items(), key=lambda pair: (-pair[1], pair[0]))]
     shown = sorted(by_count[:MAX_TYPES]) if len(by_count) > 1 else []
-    methods = tuple(_method_result(name, rows[name], types, shown, ks, seed) for name in timed)
+    methods = tuple(_method_result(name, rows[name], types, shown, ks) for name in timed)
     # The minimum, since a method may have failed on every question with gold of one kind.
     units: dict[Unit, int] = {u: min(m.scores.n.get(u, 0) for m in methods) for u in UNITS}
     if not any(units.values()):
@@ -237,7 +241,6 @@ def _method_result(
     types: Mapping[str, str],
     shown: Sequence[str],
     ks: Sequence[int],
-    seed: int,
 ) -> MethodResult:
     done = [r for r in rows if not r.error]
     ms = np.array([r.ms for r in done])
@@ -249,8 +252,8 @@ def _method_result(
         by_type[types[r.question]].append(r)
     return MethodResult(
         name=name,
-        scores=_metric_means(done, ks, seed),
-        by_type={t: _metric_means(by_type[t], ks, seed) for t in shown if by_type[t]},
+        scores=_metric_means(done, ks),
+        by_type={t: _metric_means(by_type[t], ks) for t in shown if by_type[t]},
         ms_per_question=float(ms.mean()),
         ms_median=float(np.median(ms)),
         ms_p95=float(np.quantile(ms, 0.95)),
@@ -266,7 +269,7 @@ def _method_result(
     )
 
 
-def _metric_means(rows: Sequence[QuestionResult], ks: Sequence[int], seed: int) -> MetricMeans:
+def _metric_means(rows: Sequence[QuestionResult], ks: Sequence[int]) -> MetricMeans:
     values: dict[Unit, list[dict[str, float]]] = {}
     for row in rows:
         for unit, ranks in ranks_by_unit(row.ranks).items():
@@ -276,8 +279,7 @@ def _metric_means(rows: Sequence[QuestionResult], ks: Sequence[int], seed: int) 
         if unit in values:
             names = list(values[unit][0])
             matrix = np.array([[each[name] for name in names] for each in values[unit]])
-            # The same seed for every method, so that methods share the resamples of the questions.
-            metrics.update(zip(names, bootstrap_means(matrix, np.random.default_rng(seed)), strict=True))
+            metrics.update(zip(names, share_intervals(matrix), strict=True))
     return MetricMeans(n={unit: len(values[unit]) for unit in UNITS if unit in values}, metrics=metrics)
 
 
@@ -313,11 +315,11 @@ def _notes(
             )
     if n_pairs > _MANY_PAIRS:
         found.append(
-            f"p is corrected for {n_pairs:,} comparisons and intervals are not: fewer methods allow smaller "
+            f"p and intervals of differences are corrected for {n_pairs:,} comparisons: fewer methods allow smaller "
             "differences to be detected"
         )
-    if n_measured < _FEW_QUESTIONS:
-        found.append(f"fewer than {_FEW_QUESTIONS} questions were measured: intervals tend to be too narrow")
+    if n_measured < FEW_QUESTIONS:
+        found.append(few_questions_note(n_measured))
     return found
 
 

@@ -1,13 +1,18 @@
 """Conclusions and notes of a study report in sentences."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.pairwise import DESIGNS
 from polygraph.evaluate.metrics.oracle import oracle
 from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
-from polygraph.evaluate.reports.formatting import p_equation
+from polygraph.evaluate.reports.formatting import confidence_percent, p_equation
+from polygraph.evaluate.statistics.intervals import few_questions_note
+from polygraph.evaluate.statistics.multiple_testing import ALPHA
 
+_DECISIONS = ("better", "equivalent", "undecided")
+"""In the order of a report."""
 _MIN_SHIFT = 0.05
 """Smallest change of a relative win rate by refusals that is mentioned."""
 _MIN_WORDS = 2.0
@@ -17,49 +22,93 @@ _MIN_POSITION_BIAS = 0.2
 
 
 def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
-    """Say which of two methods is judged better, or what difference could have been missed, and compare costs."""
+    """Say which of two methods is judged better, or that they are equivalent or undecided, and compare costs."""
     low, mean, high = pair.relative.low, pair.relative.mean, pair.relative.high
     better, worse = (a, b)
     if pair.differs and mean < 0:
         # The rate of the better method is positive.
         better, worse, low, mean, high = b, a, -high, -mean, -low
-    figures = f"relative win rate {100 * mean:+.0f} %, 95 % interval {100 * low:+.0f} to {100 * high:+.0f} %"
+    adjusted = ", both corrected for all pairs" if pair.level < ALPHA else ""
+    figures = (
+        f"relative win rate {100 * mean:+.0f} %, {confidence_percent(pair.level)} interval {100 * low:+.0f} to "
+        f"{100 * high:+.0f} %, {p_equation(pair.p)}{adjusted}"
+    )
+    margin = f"{100 * pair.margin:.3g} points"
     if pair.differs:
+        small = f"; the difference is within the margin of {margin}" if pair.within_margin else ""
         return (
             f"{better.method} is judged better than {worse.method} on {pair.n} questions "
-            f"({figures}, {p_equation(pair.p)}){_cost_clause(better, worse)}."
+            f"({figures}){small}{_cost_clause(better, worse)}."
         )
     cheap, expensive = sorted((a, b), key=lambda m: (m.tokens, m.method))
-    hint = f"; gaps below {100 * pair.power.detectable:.0f} points may be missed" if pair.power else ""
-    return (
-        f"No difference found between {a.method} and {b.method} on {pair.n} questions ({figures}{hint})"
-        f"{_cost_clause(expensive, cheap)}."
-    )
+    if pair.decision == "equivalent":
+        return (
+            f"{a.method} and {b.method} are equivalent within {margin} on {pair.n} questions ({figures})"
+            f"{_cost_clause(expensive, cheap)}."
+        )
+    more = f"; about {pair.further:,} further questions would decide" if pair.further else ""
+    return f"Undecided between {a.method} and {b.method} on {pair.n} questions ({figures}){more}."
 
 
 def study_conclusions(
     methods: Sequence[MethodSummary], pairs: Sequence[PairSummary], judgements: Sequence[Judgement]
 ) -> list[str]:
-    """Return the conclusions: number of differences, a recommendation, and one sentence per pair."""
+    """Return the conclusions: number of decisions, a recommendation, and one sentence per pair."""
     if not pairs and judgements:
         return [f"None of {len(judgements)} judgements was usable, so the methods cannot be compared."]
     if not pairs:
         return ["There are no judgements yet, so the methods cannot be compared."]
-    n = sum(p.differs for p in pairs)
+    ordered = sorted(pairs, key=lambda p: (_DECISIONS.index(p.decision), -abs(p.relative.mean), p.a, p.b))
+    return [_first_sentence(pairs), *_advice(methods, pairs), *(p.sentence for p in ordered)]
+
+
+def _first_sentence(pairs: Sequence[PairSummary]) -> str:
+    margin = f"{100 * pairs[0].margin:.3g} points"
     if len(pairs) == 1:
-        first = f"The comparison shows {'a' if n else 'no'} significant difference."
-    else:
-        show = "show" if n > 1 else "shows"
-        first = f"{n or 'None'} of the {len(pairs)} comparisons {show} a significant difference."
-    unbeaten = [
+        return {
+            "better": "The comparison shows a significant difference.",
+            "equivalent": f"The comparison shows that both methods are equivalent within {margin}.",
+            "undecided": "The comparison decides neither for a difference nor for equivalence within "
+            f"{margin}{_further_clause(pairs)}.",
+        }[pairs[0].decision]
+    n = Counter(p.decision for p in pairs)
+    return (
+        f"Of {len(pairs)} comparisons, {n['better']} {'shows' if n['better'] == 1 else 'show'} a significant "
+        f"difference, {n['equivalent']} {'shows' if n['equivalent'] == 1 else 'show'} equivalence within {margin}, and "
+        f"{n['undecided']} {'is' if n['undecided'] == 1 else 'are'} undecided{_further_clause(pairs)}."
+    )
+
+
+def _further_clause(pairs: Sequence[PairSummary]) -> str:
+    needed = [p.further for p in pairs if p.further]
+    if not needed:
+        return ""
+    if len(needed) == 1:
+        return f"; about {needed[0]:,} further questions would decide"
+    return f"; about {min(needed):,} to {max(needed):,} further questions would decide"
+
+
+def _advice(methods: Sequence[MethodSummary], pairs: Sequence[PairSummary]) -> list[str]:
+    """Recommend the cheapest of equivalent methods, if one group of them beats or equals every other method."""
+    by_pair = {frozenset((p.a, p.b)): p for p in pairs}
+
+    def at_least_as_good(one: str, other: str) -> bool:
+        pair = by_pair.get(frozenset((one, other)))
+        return pair is not None and (pair.within_margin or (pair.differs and _loser(pair) == other))
+
+    judged = [m for m in methods if any(m.method in pair for pair in by_pair)]
+    best = [
         m
-        for m in methods
-        if not any(m.method in (p.a, p.b) and p.differs and _loser(p) == m.method for p in pairs)
+        for m in judged
+        if all(at_least_as_good(m.method, other.method) for other in judged if other is not m)
     ]
-    cheapest = min(unbeaten, key=lambda m: (m.tokens, m.method))
-    advice = f"{cheapest.method} is the cheapest of the methods that no other method beats."
-    ordered = sorted(pairs, key=lambda p: (not p.differs, -abs(p.relative.mean), p.a, p.b))
-    return [first, advice, *(p.sentence for p in ordered)]
+    if not best:
+        return ["No method can be recommended: comparisons with the leading methods are undecided."]
+    if len(best) == 1:
+        return [f"{best[0].method} is better than or equivalent to every other method."]
+    cheapest = min(best, key=lambda m: (m.tokens, m.method))
+    names = ", ".join(m.method for m in best)
+    return [f"{cheapest.method} uses the fewest tokens of the equivalent methods {names}."]
 
 
 def study_notes(protocol: str, pairs: Sequence[PairSummary], judgements: Sequence[Judgement]) -> list[str]:
@@ -83,6 +132,8 @@ def study_notes(protocol: str, pairs: Sequence[PairSummary], judgements: Sequenc
         notes.append(
             f"{discarded} of {total} pairs of answers could not be aligned in length and were not judged"
         )
+    if pairs and (few := few_questions_note(min(p.n for p in pairs))):
+        notes.append(few)
     notes += _refusal_notes(pairs)
     notes += [note for note in map(_length_note, pairs) if note]
     biased = [p for p in pairs if (p.consistency.position_bias or 0) > _MIN_POSITION_BIAS]

@@ -30,8 +30,8 @@ def method_table(methods: Sequence[MethodSummary]) -> Table:
 def pair_table(pairs: Sequence[PairSummary]) -> Table:
     """Return rates, interval, gap, p and consistency of each pair of methods."""
     columns = (
-        *("first", "second", "questions", "win / tie / lose", "relative win rate", "points", "p (Holm)"),
-        *("same in both orders", "discarded", "refused"),
+        *("first", "second", "questions", "win / tie / lose", "relative win rate", "p (Holm)", "decision"),
+        *("points", "p (points)", "same in both orders", "discarded", "refused"),
     )
     rows: list[tuple[str, ...]] = []
     for p in pairs:
@@ -44,8 +44,10 @@ def pair_table(pairs: Sequence[PairSummary]) -> Table:
                 str(p.n),
                 " / ".join(f"{share:.0f}" for share in shares) + " %",
                 f"{100 * relative.mean:+.0f} % [{100 * relative.low:+.0f}, {100 * relative.high:+.0f}]",
-                f"{gap.mean:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]",
                 p_value(p.p),
+                p.decision,
+                f"{gap.mean:+.2f} [{gap.low:+.2f}, {gap.high:+.2f}]",
+                p_value(p.gap_p),
                 "–" if same is None else percent(same),
                 str(p.discarded),
                 str(p.refused),

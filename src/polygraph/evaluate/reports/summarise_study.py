@@ -6,7 +6,6 @@ from itertools import combinations
 from statistics import fmean, median
 
 import numpy as np
-from numpy.typing import NDArray
 
 from polygraph.evaluate.judging.judgements import Judgement, Outcome, outcomes, verdicts_by_order
 from polygraph.evaluate.judging.length_alignment import AlignedPair, count_words
@@ -16,14 +15,19 @@ from polygraph.evaluate.records import StudyAnswer, strip_citations
 from polygraph.evaluate.reports.findings import Findings, MethodSummary, PairSummary
 from polygraph.evaluate.reports.study_conclusions import pair_sentence, study_conclusions, study_notes
 from polygraph.evaluate.statistics.agreement import order_consistency
-from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_differences
 from polygraph.evaluate.statistics.bradley_terry import Duel, Strength, bradley_terry
+from polygraph.evaluate.statistics.decide import MARGIN, decide, further_questions
+from polygraph.evaluate.statistics.intervals import Interval, PairedMean, paired_means
 from polygraph.evaluate.statistics.length_bias import length_effect
-from polygraph.evaluate.statistics.multiple_testing import holm
-from polygraph.evaluate.statistics.paired_tests import PairedTest, paired_test
+from polygraph.evaluate.statistics.multiple_testing import ALPHA, holm, holm_levels
+from polygraph.evaluate.statistics.paired_tests import paired_test
 from polygraph.evaluate.statistics.power import power_analysis
+from polygraph.evaluate.statistics.randomisation import FLIPS
 from polygraph.evaluate.statistics.win_rates import WinRates, box_statistics, win_rates
+from polygraph.tasks.judge import HIGHEST
 
+_FLIPS_PER_PAIR = 200
+"""Sign patterns per pair of methods, so that p can stay significant after the correction for many pairs."""
 _MIN_QUESTIONS = 10
 """Fewer questions give no relative win rate of a subset."""
 
@@ -40,6 +44,7 @@ class _StudyData:
     """Words of the first method's answer less those of the second's, by question and pair."""
     refused: Collection[tuple[str, str]]
     """Question and method of each refusal."""
+    margin: float
     seed: int
 
 
@@ -52,6 +57,7 @@ def summarise_study(
     protocol: str = "unbiased",
     judge: str = "",
     seed: int = 0,
+    margin: float = MARGIN,
 ) -> Findings:
     """Summarise a study.
 
@@ -63,6 +69,7 @@ def summarise_study(
         protocol: use judgements by this protocol.
         judge: use judgements of this judge; default: of all judges, pooled as further repeats.
         seed: of the intervals.
+        margin: of equivalence, as a relative win rate.
 
     Raises:
         MissingExtra: without the extra `eval`.
@@ -74,19 +81,27 @@ def summarise_study(
         for a, b in combinations([m.method for m in methods], 2)
         if (pair_outcomes := outcomes(used, a, b, balanced=judges_both_orders(protocol)))
     }
-    adjusted = holm([_test(pair_outcomes).p for pair_outcomes in found.values()])
+    flips = max(FLIPS, _FLIPS_PER_PAIR * len(found))
+    paired = [_paired(_mean_signs(pair_outcomes), seed, flips) for pair_outcomes in found.values()]
+    p_values = [each.p for each in paired]
+    adjusted = zip(paired, holm(p_values), holm_levels(p_values), strict=True)
     data = _StudyData(
         types={q.id: q.type for q in questions},
         aligned=aligned,
         judgements=used,
         lengths=_length_differences(answers, aligned),
         refused={a.key for a in answers if a.refused},
+        margin=margin,
         seed=seed,
     )
     by_name = {m.method: m for m in methods}
     pairs = []
-    for ((a, b), pair_outcomes), p in zip(found.items(), adjusted, strict=True):
-        summary = _summarise_pair(a, b, pair_outcomes, p, data)
+    for ((a, b), pair_outcomes), (relative, p, level) in zip(found.items(), adjusted, strict=True):
+        summary = _summarise_pair(a, b, pair_outcomes, relative, data)
+        interval = relative.interval(level)
+        decision = decide(interval, margin)
+        further = further_questions(relative, margin, alpha=level) if decision == "undecided" else None
+        summary = replace(summary, relative=interval, p=p, decision=decision, further=further, level=level)
         pairs.append(replace(summary, sentence=pair_sentence(summary, by_name[a], by_name[b])))
     return Findings(
         methods=tuple(methods),
@@ -159,18 +174,16 @@ def _mean_signs(found: Sequence[Outcome]) -> dict[str, float]:
     return {question: fmean(values) for question, values in rows.items()}
 
 
-def _test(found: Sequence[Outcome]) -> PairedTest:
-    gaps = list(_mean_gaps(found).values())
-    return paired_test(gaps, [0.0] * len(gaps))
-
-
-def _summarise_pair(a: str, b: str, found: Sequence[Outcome], p: float, data: _StudyData) -> PairSummary:
-    """Summarise two methods; the sentence is empty."""
+def _summarise_pair(
+    a: str, b: str, found: Sequence[Outcome], relative: PairedMean, data: _StudyData
+) -> PairSummary:
+    """Summarise two methods, without correction for other pairs; the sentence is empty."""
     signs, gaps = _mean_signs(found), _mean_gaps(found)
     # Questions with a refusal say nothing about the effect of length.
     answered = {q: s for q, s in signs.items() if (q, a) not in data.refused and (q, b) not in data.refused}
     values = np.asarray(list(signs.values()))
     trials = _rates_by_trial(found)
+    gap = _paired(gaps, data.seed, bound=max(float(HIGHEST), *map(abs, gaps.values())))
     own = [j for j in data.judgements if set(j.methods) == {a, b}]
     deviation = float(values.std(ddof=1)) if len(values) > 1 else 0.0
     measured = [q for q in answered if (q, a, b) in data.lengths]
@@ -181,16 +194,21 @@ def _summarise_pair(a: str, b: str, found: Sequence[Outcome], p: float, data: _S
         discarded=sum({pair.a, pair.b} == {a, b} and pair.how == "discarded" for pair in data.aligned),
         unusable=sum(bool(j.problem) for j in own),
         refused=len(signs) - len(answered),
-        where_answered=_interval(np.asarray(list(answered.values())), data.seed)
+        where_answered=_paired(answered, data.seed).interval()
         if _MIN_QUESTIONS <= len(answered) < len(signs)
         else None,
         pooled=win_rates([o.verdict() for o in found]),
         win_box=box_statistics([t.win for t in trials]),
         relative_box=box_statistics([t.relative for t in trials]),
-        relative=_interval(values, data.seed),
-        gap=_interval(np.asarray(list(gaps.values())), data.seed),
-        test=_test(found),
-        p=p,
+        relative=relative.interval(),
+        level=ALPHA,
+        p=relative.p,
+        margin=data.margin,
+        decision="undecided",
+        further=None,
+        gap=gap.interval(),
+        gap_p=gap.p,
+        test=paired_test(list(gaps.values()), [0.0] * len(gaps)),
         by_aspect={
             aspect: win_rates([o.verdict(aspect) for o in found if aspect in o.totals])
             for aspect in dict.fromkeys(aspect for o in found for aspect in o.totals)
@@ -235,8 +253,10 @@ def _length_differences(
     return found
 
 
-def _interval(values: NDArray[np.float64], seed: int) -> Interval:
-    return bootstrap_differences(values[:, None], np.random.default_rng(seed))[0]
+def _paired(values: Mapping[str, float], seed: int, flips: int = FLIPS, bound: float = 1.0) -> PairedMean:
+    """Return the mean of the values by question."""
+    column = np.asarray(list(values.values()))[:, None]
+    return paired_means(column, np.random.default_rng(seed), bound=bound, flips=flips)[0]
 
 
 def _by_type(
@@ -245,8 +265,8 @@ def _by_type(
     result = {}
     for type_ in dict.fromkeys(data.types.get(q, "") for q in signs):
         rows = [o for o in found if data.types.get(o.question, "") == type_]
-        values = np.asarray([v for q, v in signs.items() if data.types.get(q, "") == type_])
-        result[type_] = (win_rates([o.verdict() for o in rows]), _interval(values, data.seed))
+        own = {q: v for q, v in signs.items() if data.types.get(q, "") == type_}
+        result[type_] = (win_rates([o.verdict() for o in rows]), _paired(own, data.seed).interval())
     return result
 
 

@@ -14,7 +14,7 @@ from polygraph.evaluate.metrics.semantic_similarity import bert_score, semantic_
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer, strip_citations
 from polygraph.evaluate.reproduce.tables import Column, Table
-from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_differences, bootstrap_means
+from polygraph.evaluate.statistics.intervals import Interval, paired_means, share_intervals
 from polygraph.models import Models
 
 _REFERENCE_MEASURES = frozenset({"rouge1", "rougeL", "rouge2", "rouge2_p", "rouge2_r", "bleu", "similarity"})
@@ -227,7 +227,8 @@ def _gold_value(measure: str, question: Question, answer: StudyAnswer) -> float:
 
 def _interval(values: Sequence[float], column: Column, seed: int) -> Interval:
     rng, table = np.random.default_rng(seed), np.asarray(values, dtype=np.float64)[:, None]
-    # `bootstrap_means` is for shares; negative values and values with a unit are not shares.
+    # Negative values and values with a unit are not shares.
     share = column.measure not in _USAGE_MEASURES and table.min() >= 0.0 and table.max() <= 1.0
-    found = (bootstrap_means if share else bootstrap_differences)(table, rng)[0]
+    bound = float(np.abs(table).max()) or 1.0
+    found = share_intervals(table)[0] if share else paired_means(table, rng, bound=bound)[0].interval()
     return Interval(*(column.factor * x for x in (found.mean, found.low, found.high)))

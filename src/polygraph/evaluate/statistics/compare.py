@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.evaluate.statistics.bootstrap import Interval, bootstrap_differences
-from polygraph.evaluate.statistics.multiple_testing import ALPHA, holm
-from polygraph.evaluate.statistics.paired_tests import FLIPS, randomisation_test
+from polygraph.evaluate.statistics.decide import MARGIN, Decision, decide, further_questions, within
+from polygraph.evaluate.statistics.intervals import Interval, PairedMean, paired_means
+from polygraph.evaluate.statistics.multiple_testing import ALPHA, holm, holm_levels
 from polygraph.evaluate.statistics.power import detectable_difference, questions_needed
+from polygraph.evaluate.statistics.randomisation import FLIPS
 
 _FLIPS_PER_PAIR = 200
 """Sign patterns per pair of methods. The smallest p they can give, times the number of pairs, is 0.005; with fewer, no
@@ -27,11 +28,19 @@ class Comparison:
     worse: str
     n: int
     difference: Interval
-    """Mean of the paired differences, at least 0, with its 95 % interval."""
+    """Mean of the paired differences, at least 0; its interval has the level that Holm's correction gives the pair, and
+    excludes 0 if and only if `p_holm` is below `ALPHA`."""
+    raw: Interval
+    """The same with the 95 % interval of this pair alone; excludes 0 if and only if `p` is below 0.05."""
     p: float
-    """Two-sided, by the randomisation test."""
+    """Two-sided, from the same construction as the intervals."""
     p_holm: float
     """The same, adjusted for all pairs of the report."""
+    margin: float
+    """Differences of at most so much are of no consequence."""
+    decision: Decision
+    further: int | None
+    """Questions to add for a decision, if undecided; None if decided, or if no number would decide."""
     wins: int
     """Questions on which the better method scores higher."""
     ties: int
@@ -46,6 +55,11 @@ class Comparison:
         """Whether the adjusted p is below `ALPHA`."""
         return self.p_holm < ALPHA
 
+    @property
+    def within_margin(self) -> bool:
+        """Whether the whole interval lies within the margin."""
+        return within(self.difference, self.margin)
+
     def as_dict(self) -> dict[str, Any]:
         """Return plain values."""
         return {
@@ -54,6 +68,7 @@ class Comparison:
             "n": self.n,
             "difference": self.difference.mean,
             "interval": [self.difference.low, self.difference.high],
+            "interval_95": [self.raw.low, self.raw.high],
             "p": self.p,
             "p_holm": self.p_holm,
             "wins": self.wins,
@@ -62,18 +77,24 @@ class Comparison:
             "detectable": self.detectable,
             "questions_needed": self.needed,
             "difference_found": self.significant,
+            "margin": self.margin,
+            "decision": self.decision,
+            "further_questions": self.further,
         }
 
 
-def compare_methods(values: Mapping[str, Mapping[str, float]], rng: np.random.Generator) -> list[Comparison]:
+def compare_methods(
+    values: Mapping[str, Mapping[str, float]], rng: np.random.Generator, *, margin: float = MARGIN
+) -> list[Comparison]:
     """Compare every pair of methods, question by question.
 
     Holm's correction covers all pairs, not only those with the best method, because the best method was determined on
     the same questions.
 
     Args:
-        values: score by question id, by method.
-        rng: source of resamples and signs.
+        values: score between 0 and 1 by question id, by method.
+        rng: source of signs.
+        margin: of equivalence, in the unit of the scores.
 
     Returns:
         One comparison per pair, in the order in which the methods are named.
@@ -88,33 +109,44 @@ def compare_methods(values: Mapping[str, Mapping[str, float]], rng: np.random.Ge
             second = np.array([values[b][q] for q in shared])
             ahead = bool(first.mean() >= second.mean())
             pairs.append((a, b, first - second) if ahead else (b, a, second - first))
-    # Pairs on the same questions, usually all, share signs and resamples.
-    p_values, intervals = [1.0] * len(pairs), [Interval(0.0, 0.0, 0.0)] * len(pairs)
+    # Pairs on the same questions, usually all, share signs.
+    flips = max(FLIPS, _FLIPS_PER_PAIR * len(pairs))
+    found: dict[int, PairedMean] = {}
     for members in same_questions.values():
         matrix = np.column_stack([pairs[i][2] for i in members])
-        tested = randomisation_test(matrix, rng, flips=max(FLIPS, _FLIPS_PER_PAIR * len(pairs)))
-        for i, p, interval in zip(members, tested, bootstrap_differences(matrix, rng), strict=True):
-            p_values[i], intervals[i] = float(p), interval
+        found |= zip(members, paired_means(matrix, rng, flips=flips), strict=True)
+    p_values = [found[i].p for i in range(len(pairs))]
+    adjusted = zip(holm(p_values), holm_levels(p_values), strict=True)
     return [
-        _comparison(better, worse, differences, p, p_holm, interval)
-        for (better, worse, differences), p, p_holm, interval in zip(
-            pairs, p_values, holm(p_values), intervals, strict=True
-        )
+        _comparison(better, worse, differences, found[i], p_holm, level, margin)
+        for i, ((better, worse, differences), (p_holm, level)) in enumerate(zip(pairs, adjusted, strict=True))
     ]
 
 
 def _comparison(
-    better: str, worse: str, d: NDArray[np.float64], p: float, p_holm: float, interval: Interval
+    better: str,
+    worse: str,
+    d: NDArray[np.float64],
+    paired: PairedMean,
+    p_holm: float,
+    level: float,
+    margin: float,
 ) -> Comparison:
     deviation = float(d.std(ddof=1)) if len(d) > 1 else 0.0
     gap = float(d.mean())
+    interval = paired.interval(level)
+    decision = decide(interval, margin)
     return Comparison(
         better=better,
         worse=worse,
         n=len(d),
         difference=interval,
-        p=p,
+        raw=paired.interval(),
+        p=paired.p,
         p_holm=p_holm,
+        margin=margin,
+        decision=decision,
+        further=further_questions(paired, margin, alpha=level) if decision == "undecided" else None,
         wins=int((d > 0).sum()),
         ties=int((d == 0).sum()),
         losses=int((d < 0).sum()),

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.evaluate.statistics.bootstrap import RESAMPLES, Interval
+from polygraph.evaluate.statistics.intervals import Interval
 
+RESAMPLES = 2_000
+"""Bootstrap resamples per interval."""
 STEP = 25
 """Words per step of the slope: the difference of figure 6 of arXiv:2506.06331."""
 _MIN_QUESTIONS = 10

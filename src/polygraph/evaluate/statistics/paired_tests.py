@@ -1,7 +1,4 @@
-"""Tests of two methods on the same questions.
-
-The randomisation test is plain numpy; the others use scipy and statsmodels (extra `eval`).
-"""
+"""Tests of two methods on the same questions, by scipy and statsmodels (extra `eval`)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,14 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.evaluate.extra import import_optional
-from polygraph.evaluate.statistics.bootstrap import BLOCK_CELLS
 from polygraph.evaluate.statistics.multiple_testing import holm
 
 Array: TypeAlias = NDArray[np.float64]
 Test: TypeAlias = Literal["t", "wilcoxon", "mcnemar", "sign", "none"]
 
-FLIPS = 10_000
-"""Random sign patterns of a randomisation test."""
 _MAX_SHAPIRO = 5000
 """Number of values up to which scipy's p of the Shapiro-Wilk test is accurate."""
 _MAX_EXACT = 25
@@ -41,40 +35,6 @@ class PairedTest:
     question differs, None if all differ by the same amount."""
     rank_biserial: float
     """Matched-pairs rank-biserial correlation (Kerby, 2014), in [-1, 1]."""
-
-
-def randomisation_test(differences: Array, rng: np.random.Generator, *, flips: int = FLIPS) -> Array:
-    """Return two-sided p values of paired differences by Fisher's randomisation test.
-
-    Smucker, Allan and Carterette (2007) recommend it for retrieval: if two methods are equal, the sign of each
-    question's difference is random. With few questions (2^n at most `flips`) all sign patterns are enumerated and p
-    is exact; otherwise p is ``(1 + at least as extreme) / (1 + flips)``.
-
-    Args:
-        differences: shape ``(n_questions, n_pairs)``.
-        rng: source of the signs, shared by all pairs.
-        flips: number of sign patterns.
-
-    Returns:
-        Shape ``(n_pairs,)``.
-
-    >>> randomisation_test(np.ones((5, 1)), np.random.default_rng(0)).tolist()  # 2 of 32 patterns
-    [0.0625]
-    """
-    n, columns = differences.shape
-    seen = np.abs(differences.sum(axis=0)) - 1e-9
-    count = np.zeros(columns)
-    step = max(1, BLOCK_CELLS // max(n, columns))
-    if 2**n <= flips:
-        for begin in range(0, 2**n, step):
-            numbers = np.arange(begin, min(begin + step, 2**n))
-            patterns = 1.0 - 2.0 * (numbers[:, None] >> np.arange(n)[None, :] & 1)
-            count += (np.abs(patterns @ differences) >= seen).sum(axis=0)
-        return np.asarray(count / 2**n, dtype=np.float64)
-    for begin in range(0, flips, step):
-        signs = 1.0 - 2.0 * rng.integers(0, 2, size=(min(step, flips - begin), n))
-        count += (np.abs(signs @ differences) >= seen).sum(axis=0)
-    return np.asarray((1 + count) / (1 + flips), dtype=np.float64)
 
 
 def paired_test(a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05) -> PairedTest:

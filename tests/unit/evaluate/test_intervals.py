@@ -1,12 +1,12 @@
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.evaluate.statistics.bootstrap import bootstrap_differences, bootstrap_means
-from polygraph.evaluate.statistics.multiple_testing import holm
-from polygraph.evaluate.statistics.paired_tests import randomisation_test
+from polygraph.evaluate.statistics.intervals import Interval, paired_means, share_intervals
+from polygraph.evaluate.statistics.multiple_testing import holm, holm_levels
 from polygraph.evaluate.statistics.power import detectable_difference, questions_needed
+from polygraph.evaluate.statistics.randomisation import randomisation_test
 
 
 def rng(seed=0):
@@ -15,26 +15,24 @@ def rng(seed=0):
 
 def test_the_interval_of_a_share_is_near_the_normal_one():
     values = np.array([[1.0]] * 60 + [[0.0]] * 140)
-    (found,) = bootstrap_means(values, rng())
+    (found,) = share_intervals(values)
     half = 1.96 * (0.3 * 0.7 / 200) ** 0.5
     assert found.mean == pytest.approx(0.3)
     assert found.low == pytest.approx(0.3 - half, abs=0.01)
     assert found.high == pytest.approx(0.3 + half, abs=0.01)
 
 
-def test_intervals_contain_the_true_mean_about_as_often_as_stated():
+@pytest.mark.parametrize("n", [6, 9, 30, 130])
+def test_intervals_of_graded_scores_contain_the_true_mean_about_as_often_as_stated(n):
     source = rng(1)
-    held = 0
-    for _ in range(200):
-        values = source.beta(2, 3, size=(60, 1))
-        (found,) = bootstrap_means(values, source, resamples=400)
-        held += found.low <= 0.4 <= found.high
-    assert 180 <= held <= 199
+    found = share_intervals(source.beta(2, 3, size=(n, 2000)))
+    # Two standard errors of a share of 2,000 are 0.01.
+    assert 0.92 <= np.mean([each.low <= 0.4 <= each.high for each in found]) <= 0.98
 
 
 def test_all_successes_do_not_give_certainty():
     ones, zeros, single = (
-        bootstrap_means(np.full((n, 1), value), rng())[0] for n, value in ((40, 1.0), (40, 0.0), (1, 1.0))
+        share_intervals(np.full((n, 1), value))[0] for n, value in ((40, 1.0), (40, 0.0), (1, 1.0))
     )
     # Clopper and Pearson for 40 of 40: the 40th root of 0.025.
     assert (ones.mean, ones.high) == (1.0, 1.0)
@@ -43,19 +41,43 @@ def test_all_successes_do_not_give_certainty():
     assert (single.low, single.high) == (0.0, 1.0)
 
 
-def test_the_same_seed_gives_the_same_interval_and_many_rows_are_drawn_in_blocks():
-    values = rng(3).random((5000, 2))
-    one, other = bootstrap_means(values, rng(7)), bootstrap_means(values, rng(7))
-    assert one == other
-    assert one[0].low < one[0].mean < one[0].high
+def test_six_wins_of_six_and_nine_ties_do_not_give_certainty():
+    six = paired_means(np.ones((6, 1)), rng())[0]
+    nine = paired_means(np.zeros((9, 1)), rng())[0]
+    # The sign test of six wins has p = 2 / 2^6; the sixth root of 0.025 is 0.541.
+    assert six.p == pytest.approx(2 / 64)
+    assert six.interval() == Interval(1.0, pytest.approx(2 * 0.5407 - 1, abs=1e-4), 1.0)
+    assert nine.p == 1.0
+    assert nine.interval().low == pytest.approx(-0.3363, abs=1e-4)
+    assert nine.interval().high == pytest.approx(0.3363, abs=1e-4)
 
 
-def test_a_paired_difference_has_a_narrower_interval_than_two_means():
-    source = rng(2)
-    base = source.random(100)
-    (found,) = bootstrap_differences((base + 0.05 - base)[:, None], source)
-    assert found.low == pytest.approx(0.05)
-    assert found.high == pytest.approx(0.05)
+@settings(max_examples=300, deadline=None)
+@given(
+    st.lists(st.sampled_from([-1.0, -0.5, -0.25, 0.0, 0.1, 0.5, 1.0]), min_size=1, max_size=40),
+    st.sampled_from([0.2, 0.05, 0.01, 0.05 / 45]),
+)
+def test_an_interval_excludes_zero_if_and_only_if_its_p_is_below_its_level(differences, alpha):
+    (found,) = paired_means(np.array(differences)[:, None], rng(), flips=500)
+    interval = found.interval(alpha)
+    assert (interval.low > 0 or interval.high < 0) == (found.p < alpha)
+    assert interval.low <= found.mean <= interval.high
+    assert interval.low < interval.high
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12))
+def test_the_level_of_an_interval_rejects_what_the_adjusted_p_rejects(p_values):
+    for p, adjusted, level in zip(p_values, holm(p_values), holm_levels(p_values), strict=True):
+        if abs(p / level - 1) > 1e-9:
+            assert (p < level) == (adjusted < 0.05)
+
+
+def test_few_questions_do_not_make_a_false_alarm_more_likely_than_one_in_twenty():
+    source = rng(3)
+    for n in (6, 9, 30):
+        d = source.choice([-1.0, 0.0, 1.0], p=[0.3, 0.4, 0.3], size=(n, 3000))
+        alarms = np.mean([each.p < 0.05 for each in paired_means(d, source, flips=1000)])
+        assert alarms <= 0.058, n
 
 
 def test_the_randomisation_test_is_exact_for_few_questions():

@@ -35,7 +35,7 @@ from polygraph.config import load_settings
 from polygraph.errors import PolygraphError
 from polygraph.evaluate.questions.file import read_questions
 from polygraph.extract.llm.parser import parse_extraction
-from polygraph.indexing.exchange.importers.detect import read_graph, recognise
+from polygraph.indexing.exchange.importers.detect import detect_format, read_graph
 from polygraph.ingest import load_documents
 from polygraph.models import ChatRequest, Message
 from polygraph.models.chat_completion import read_completion
@@ -595,7 +595,7 @@ class Imports:
             all_json(file.read_text("utf-8", "replace")) for file in folder.glob("*.json")
         )
         place = folder / "openie_results.json" if form == "openie" else folder
-        return bool(read_graph(place, recognise(place, form)).entities)
+        return bool(read_graph(place, detect_format(place, form)).entities)
 
 
 SETTINGS = (

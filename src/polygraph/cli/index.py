@@ -175,9 +175,9 @@ def import_(
     as_json: JsonOption = False,
 ) -> None:
     """Create an index from an export, or from a graph of another program; no chat model is called."""
-    from polygraph.indexing.exchange.importers.detect import recognise
+    from polygraph.indexing.exchange.importers.detect import detect_format
 
-    if recognise(folder, format) == "jsonl":
+    if detect_format(folder, format) == "jsonl":
         opened = open_for_import(folder, index, offline=offline or None)
     else:
         opened = open_index(index, new=True, offline=offline or None)

@@ -60,11 +60,11 @@ def open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any
 def open_for_import(export: Path, folder: Path | None, **flags: Any) -> "Index":
     """Open a new index with the embedders of an export, unless the settings name others."""
     from polygraph.config import load_settings
-    from polygraph.indexing.exchange.importers.jsonl import describe
+    from polygraph.indexing.exchange.importers.export_manifest import read_export_manifest
     from polygraph.models.open import open_models
     from polygraph.workspace.index import CALLS_FILE, Index
 
-    manifest = describe(export).manifest
+    manifest = read_export_manifest(export).manifest
     settings = load_settings(flags)
     place = folder or settings.index
     models = open_models(settings, place / CALLS_FILE, (manifest.embedder, manifest.name_embedder))

@@ -11,9 +11,10 @@ from polygraph.errors import BadInput
 from polygraph.indexing.build import build
 from polygraph.indexing.build_settings import choose_manifest
 from polygraph.indexing.documents import chunk_document
-from polygraph.indexing.exchange.importers.convert import fingerprint, place, put_graph
-from polygraph.indexing.exchange.importers.detect import read_graph, recognise
-from polygraph.indexing.exchange.importers.jsonl import Exported, adopt_reports, describe, read_jsonl
+from polygraph.indexing.exchange.importers.convert import convert, fingerprint, store_graph
+from polygraph.indexing.exchange.importers.detect import detect_format, read_graph
+from polygraph.indexing.exchange.importers.export_manifest import ExportManifest, read_export_manifest
+from polygraph.indexing.exchange.importers.jsonl import adopt_reports, read_jsonl
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.indexing.status import count_records
@@ -49,11 +50,11 @@ def import_into(
     Raises:
         BadInput: if there is an index already, or the source cannot be read.
     """
-    form = recognise(source, format)
+    form = detect_format(source, format)
     # What a chat model wrote comes from the export, and it is not asked again.
     without_chat = replace(models, chat=None)
     if form == "jsonl":
-        exported = describe(source)
+        exported = read_export_manifest(source)
         layers, notes = _rebuildable(exported, models)
         with _new_index(folder, settings, models, wait_s) as (store, filling):
             with filling:
@@ -69,18 +70,18 @@ def import_into(
     )
     with _new_index(folder, settings, models, wait_s) as (store, filling):
         with filling:
-            placed = place(graph, partial(chunk_document, manifest=manifest, embedder=models.embedder))
-            held = put_graph(
-                store, graph, placed, manifest, lambda done, total: progress("documents", done, total)
+            converted = convert(graph, partial(chunk_document, manifest=manifest, embedder=models.embedder))
+            held = store_graph(
+                store, graph, converted, manifest, lambda done, total: progress("documents", done, total)
             )
         report = BuildReport(added=held["documents indexed"], source=held)
         build(store, manifest, without_chat, list(DEPENDENCIES), report, progress, extract=False)
-        return _add_notes(store, report, [*graph.remarks(), *_differences(folder, graph, report)])
+        return _add_notes(store, report, [*graph.import_notes(), *_differences(folder, graph, report)])
 
 
 def _build_exported(
     store: Store,
-    exported: Exported,
+    exported: ExportManifest,
     layers: Sequence[str],
     notes: list[str],
     models: Models,
@@ -107,7 +108,7 @@ def _build_exported(
     return _add_notes(store, report, notes)
 
 
-def _rebuildable(exported: Exported, models: Models) -> tuple[list[str], list[str]]:
+def _rebuildable(exported: ExportManifest, models: Models) -> tuple[list[str], list[str]]:
     """Return the layers of an export that can be rebuilt with the embedders in use, and notes on the others."""
     manifest = exported.manifest
     needs = {

@@ -18,7 +18,7 @@ from polygraph.indexing.build_settings import (
 )
 from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.documents import rechunk_documents, update_documents
-from polygraph.indexing.exchange.importers.convert import LOST
+from polygraph.indexing.exchange.importers.convert import NOT_IMPORTED
 from polygraph.indexing.progress import BuildReport, Progress, no_progress
 from polygraph.ingest import Documents
 from polygraph.models import Models
@@ -170,7 +170,7 @@ class IndexWriter:
         windows = [
             window
             for window, status, problem, _ in store.extractions.failures()
-            if _is_incomplete(status, problem) and not problem.startswith(LOST)
+            if _is_incomplete(status, problem) and not problem.startswith(NOT_IMPORTED)
         ]
         reports = [reply.key for reply in calls.quarantined() if reply.stage == "report"]
         if windows or reports:

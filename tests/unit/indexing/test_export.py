@@ -17,7 +17,7 @@ from polygraph.indexing.build_settings import choose_manifest
 from polygraph.indexing.exchange.exporters.graphml import xml_text
 from polygraph.indexing.exchange.exporters.neo4j import LIST_SEPARATOR, NODES, RELATIONSHIPS
 from polygraph.indexing.exchange.exporters.records import KINDS
-from polygraph.indexing.exchange.importers import jsonl as reading
+from polygraph.indexing.exchange.importers import record_file
 from polygraph.indexing.progress import BuildReport
 from polygraph.ingest.chunk import windows
 from polygraph.models.providers.scripted import ScriptedChat
@@ -356,7 +356,7 @@ def test_an_import_needs_a_new_index_and_an_export(base, tmp_path):
             new.import_(base / "export")
         assert new.status()["documents"] == 7
     with opened(tmp_path / "other.index") as other:
-        with pytest.raises(BadInput, match="none of the forms"):
+        with pytest.raises(BadInput, match="none of the formats"):
             other.import_(base / "papers")
         with opened(base / "papers.index") as index:
             index.export(tmp_path / "g", "graphml")
@@ -541,7 +541,7 @@ def test_after_a_refused_import_the_mended_export_can_be_imported(base, export, 
 
 
 def test_a_line_that_is_too_long_is_not_read_whole(export, tmp_path, monkeypatch):
-    monkeypatch.setattr(reading, "MAX_LINE_BYTES", 100)
+    monkeypatch.setattr(record_file, "MAX_LINE_BYTES", 100)
     with (
         opened(tmp_path / "new.index") as new,
         pytest.raises(BadInput, match=r"documents.jsonl:\d+: .* longer"),

@@ -8,10 +8,10 @@ import pytest
 
 from polygraph import Index
 from polygraph.errors import BadInput, IndexLocked, IndexMismatch, MissingExtra
-from polygraph.indexing.exchange.importers import safe_read as bounded
+from polygraph.indexing.exchange.importers import safe_read
 from polygraph.indexing.exchange.importers.align_text_units import NO_UNIT, overlap
-from polygraph.indexing.exchange.importers.convert import place
-from polygraph.indexing.exchange.importers.detect import IMPORTS, read_graph, recognise
+from polygraph.indexing.exchange.importers.convert import convert
+from polygraph.indexing.exchange.importers.detect import IMPORTS, detect_format, read_graph
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.ingest.chunk import chunk
 from polygraph.models import Calls, Models
@@ -28,8 +28,8 @@ def words(texts):
     return [len(text.split()) for text in texts]
 
 
-def placed(graph, max_tokens=300):
-    return list(place(graph, lambda document: chunk(document, words, max_tokens=max_tokens)))
+def converted(graph, max_tokens=300):
+    return list(convert(graph, lambda document: chunk(document, words, max_tokens=max_tokens)))
 
 
 def offline(folder, **more):
@@ -163,7 +163,7 @@ def test_a_lightrag_folder_is_read_with_its_documents_chunks_and_separators(tmp_
     ]
     (relation,) = graph.relations
     assert (relation.keywords, relation.strength, relation.predicate) == (("command", "rescue"), 9.0, "")
-    (each,) = placed(graph, max_tokens=12)
+    (each,) = converted(graph, max_tokens=12)
     assert each.document.id == "log.md"  # the file's name, not where it lay
     # Each of the four sentences is a chunk; two of them make the window of each text unit.
     assert [[c.ordinal for c in window.chunks] for window in each.windows] == [[0, 1], [2, 3]]
@@ -194,11 +194,11 @@ def test_chunks_without_their_document_are_joined_without_what_they_repeat(tmp_p
         "c3": {"content": c, "full_doc_id": "doc-7", "chunk_order_index": 2},
     }
     graph = read_graph(lightrag(tmp_path / "g", chunks=chunks, documents=False), "lightrag")
-    (each,) = placed(graph, max_tokens=16)
+    (each,) = converted(graph, max_tokens=16)
     # Units are trimmed, so a space at a cut may be lost, but nothing stands there twice.
     assert each.document.text.split() == whole.split()
     assert len(each.windows) == 3
-    assert any("1 documents were joined from their text units" in note for note in graph.remarks())
+    assert any("1 documents were joined from their text units" in note for note in graph.import_notes())
 
 
 def test_an_overlap_is_the_longest_that_agrees_to_the_letter():
@@ -219,8 +219,8 @@ def test_a_text_unit_that_is_not_in_its_document_becomes_one(tmp_path):
         "c2": {"content": "Altogether else.", "full_doc_id": "doc-1"},
     }
     graph = read_graph(lightrag(tmp_path / "g", chunks=chunks), "lightrag")
-    assert [each.document.id for each in placed(graph)] == ["c2", "log.md"]
-    assert any(note.startswith("changed: 1 text units that do not stand") for note in graph.remarks())
+    assert [each.document.id for each in converted(graph)] == ["c2", "log.md"]
+    assert any(note.startswith("changed: 1 text units that do not stand") for note in graph.import_notes())
 
 
 def test_nano_graphrag_is_told_by_its_clusters_and_its_quotes_are_taken_off(tmp_path):
@@ -236,7 +236,7 @@ def test_nano_graphrag_is_told_by_its_clusters_and_its_quotes_are_taken_off(tmp_
     assert graph.program == "nano-graphrag"
     assert (graph.entities[0].name, graph.entities[0].descriptions) == ("OLD TOBIN", ("A master.",))
     # All names are in capitals, so the row has the spelling of the text.
-    assert [row.name for each in placed(graph) for x in each.extractions for row in x.entities] == [
+    assert [row.name for each in converted(graph) for x in each.extractions for row in x.entities] == [
         "Old Tobin"
     ]
 
@@ -270,7 +270,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
 
 def test_triples_become_rows_and_malformed_ones_are_counted(tmp_path):
     graph = read_graph(triples(tmp_path / "g"), "openie")
-    letter, log = placed(graph)
+    letter, log = converted(graph)
     assert [row.name for row in letter.extractions[0].entities] == [
         "Mara Quill", "Skerry Light", "1871", "Harbour Board", "lamp",
     ]  # fmt: skip
@@ -293,9 +293,9 @@ def test_openie_results_as_hipporag_writes_them_are_read(tmp_path):
     ]  # fmt: skip
     (tmp_path / "g").mkdir()
     dump(tmp_path / "g" / "openie_results_ner_some-model.json", {"docs": docs, "avg_ent_chars": 9})
-    assert recognise(tmp_path / "g") == "openie"
+    assert detect_format(tmp_path / "g") == "openie"
     graph = read_graph(tmp_path / "g", "openie")
-    (each,) = placed(graph)
+    (each,) = converted(graph)
     assert (each.document.id, each.document.title) == ("chunk-1", "Letter")
     assert len(each.extractions[0].relations) == 1
     assert graph.losses["records that are no objects"].n == 1
@@ -303,7 +303,7 @@ def test_openie_results_as_hipporag_writes_them_are_read(tmp_path):
 
 def test_tables_become_rows_in_the_documents_that_they_name(tmp_path):
     graph = read_graph(tables(tmp_path / "g"), "csv")
-    letter, log, rest = placed(graph)
+    letter, log, rest = converted(graph)
     assert (letter.document.id, log.document.id, rest.document.id) == ("letter", "log", NO_UNIT)
     assert [(row.name, row.type, row.description) for row in letter.extractions[0].entities] == [
         ("Mara Quill", "person", 'Keeper, "of" the light'),
@@ -324,11 +324,11 @@ def test_tables_without_documents_stand_in_for_themselves(tmp_path):
         "Source;Target;Relation;Description\nHalcyon;Grey Reef;struck;In a fog.\nHalcyon;Tobin;led by;\n",
         encoding="utf-8",
     )
-    graph = read_graph(tmp_path / "g", recognise(tmp_path / "g"))
-    (each,) = placed(graph)
+    graph = read_graph(tmp_path / "g", detect_format(tmp_path / "g"))
+    (each,) = converted(graph)
     assert each.document.text == "Halcyon struck Grey Reef: In a fog.\n\nHalcyon led by Tobin."
     assert each.document.metadata["stand_in"] is True
-    assert any("name no text unit" in note for note in graph.remarks())
+    assert any("name no text unit" in note for note in graph.import_notes())
 
 
 def test_a_table_without_its_columns_says_which(tmp_path):
@@ -373,9 +373,9 @@ def parquet(folder, form):
 @pytest.mark.parametrize("form", ["old", "new"])
 def test_both_forms_of_graphrag_give_the_same_rows(tmp_path, form):
     folder = parquet(tmp_path / "g", form)
-    assert recognise(folder) == "msgraphrag"
+    assert detect_format(folder) == "msgraphrag"
     graph = read_graph(folder, "msgraphrag")
-    (each,) = placed(graph, max_tokens=12)
+    (each,) = converted(graph, max_tokens=12)
     assert each.document.id == "log.txt"
     # The title that was put before the first unit does not hide where it stands.
     assert [[c.ordinal for c in window.chunks] for window in each.windows] == [[0, 1], [2, 3]]
@@ -389,7 +389,7 @@ def test_both_forms_of_graphrag_give_the_same_rows(tmp_path, form):
 
 def test_without_the_parquet_extra_the_fix_is_named(tmp_path, monkeypatch):
     folder = parquet(tmp_path / "g", "new")
-    monkeypatch.setattr(bounded.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(safe_read.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(MissingExtra, match=r"pip install \"polygraph-rag\[parquet\]\""):
         read_graph(folder, "msgraphrag")
 
@@ -405,7 +405,7 @@ def test_a_table_of_another_kind_is_not_taken_for_graphrag(tmp_path):
 
 def test_more_than_is_meant_to_be_read_is_refused(tmp_path, monkeypatch):
     folder = parquet(tmp_path / "g", "new")
-    monkeypatch.setattr(bounded, "MAX_BYTES", 100)
+    monkeypatch.setattr(safe_read, "MAX_BYTES", 100)
     with pytest.raises(BadInput, match="unpacks to more than"):
         read_graph(folder, "msgraphrag")
     with pytest.raises(BadInput, match="is larger than"):
@@ -416,18 +416,18 @@ def test_more_than_is_meant_to_be_read_is_refused(tmp_path, monkeypatch):
 
 
 def test_forms_are_told_by_what_a_folder_holds(tmp_path):
-    assert recognise(lightrag(tmp_path / "a")) == "lightrag"
-    assert recognise(triples(tmp_path / "b")) == "openie"
-    assert recognise(tmp_path / "b" / "openie.jsonl") == "openie"
-    assert recognise(tables(tmp_path / "c")) == "csv"
-    assert recognise(tmp_path / "c" / "relations.csv") == "csv"
+    assert detect_format(lightrag(tmp_path / "a")) == "lightrag"
+    assert detect_format(triples(tmp_path / "b")) == "openie"
+    assert detect_format(tmp_path / "b" / "openie.jsonl") == "openie"
+    assert detect_format(tables(tmp_path / "c")) == "csv"
+    assert detect_format(tmp_path / "c" / "relations.csv") == "csv"
     (tmp_path / "d").mkdir()
-    with pytest.raises(BadInput, match="none of the forms"):
-        recognise(tmp_path / "d")
+    with pytest.raises(BadInput, match="none of the formats"):
+        detect_format(tmp_path / "d")
     with pytest.raises(BadInput, match="does not exist"):
-        recognise(tmp_path / "e")
+        detect_format(tmp_path / "e")
     with pytest.raises(BadInput, match=f"Choose one of: {', '.join(IMPORTS)}"):
-        recognise(tmp_path / "d", "neo4j")
+        detect_format(tmp_path / "d", "neo4j")
 
 
 def test_an_export_of_ours_that_cannot_be_imported_says_so(tmp_path):
@@ -440,7 +440,7 @@ def test_an_export_of_ours_that_cannot_be_imported_says_so(tmp_path):
 @pytest.mark.parametrize("make", [lightrag, triples, tables])
 def test_junk_is_refused_or_counted_and_never_a_crash(tmp_path, make):
     folder = make(tmp_path / "g")
-    form = recognise(folder)
+    form = detect_format(folder)
     rng = random.Random(make.__name__)
     sound = {path: path.read_bytes() for path in sorted(folder.iterdir())}
     for _ in range(120):
@@ -466,7 +466,7 @@ def test_junk_is_refused_or_counted_and_never_a_crash(tmp_path, make):
             )
         path.write_bytes(data)
         try:
-            documents = placed(read_graph(folder, form))
+            documents = converted(read_graph(folder, form))
         except BadInput as error:
             documents, refusal = [], str(error)
         else:
@@ -490,7 +490,7 @@ def test_damaged_parquet_is_refused_and_never_a_crash(tmp_path):
             data[rng.randrange(len(data))] = rng.randrange(256)
         path.write_bytes(data[: rng.choice([len(data), rng.randrange(len(data))])])
         try:
-            placed(read_graph(folder, "msgraphrag"))
+            converted(read_graph(folder, "msgraphrag"))
         except BadInput:
             n_refused += 1
     assert n_refused > 10
@@ -656,7 +656,7 @@ def test_the_command_imports_and_says_what_was_left_out(call, tmp_path):
     assert any("3 triples that do not have three parts" in note for note in found["notes"])
     refused = call("import", str(tmp_path), "--index", str(tmp_path / "no.index"))
     assert refused.code == 2
-    assert "none of the forms" in refused.err
+    assert "none of the formats" in refused.err
     assert not Path(tmp_path / "no.index").exists()
     refused = call("import", str(folder), "--format", "csv", "--index", str(tmp_path / "no.index"))
     assert refused.code == 2

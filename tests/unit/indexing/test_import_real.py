@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from polygraph import Index
-from polygraph.indexing.exchange.importers.align_text_units import NO_UNIT, cited
-from polygraph.indexing.exchange.importers.convert import fingerprint, place
-from polygraph.indexing.exchange.importers.detect import read_graph, recognise
+from polygraph.indexing.exchange.importers.align_text_units import NO_UNIT, references_by_unit
+from polygraph.indexing.exchange.importers.convert import convert, fingerprint
+from polygraph.indexing.exchange.importers.detect import detect_format, read_graph
 from polygraph.ingest.chunk import chunk
 from polygraph.retrieve import METHODS
 from polygraph.store.database import SqliteStore
@@ -42,13 +42,13 @@ def count(texts):
 
 
 def fresh(name):
-    graph = read_graph(DATA / name, recognise(DATA / name))
-    return graph, list(place(graph, lambda document: chunk(document, count)))
+    graph = read_graph(DATA / name, detect_format(DATA / name))
+    return graph, list(convert(graph, lambda document: chunk(document, count)))
 
 
 @cache
 def kept(name):
-    """The same, read and placed once for all tests; none of them changes it."""
+    """The same, read and converted once for all tests; none of them changes it."""
     return fresh(name)
 
 
@@ -58,7 +58,7 @@ def read(name):
     return kept(name)[0]
 
 
-def placed(name):
+def converted(name):
     return kept(name)[1]
 
 
@@ -86,7 +86,7 @@ def test_a_real_graph_has_the_counts_of_its_readme(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_every_entity_and_all_strength_of_a_real_graph_is_in_the_rows(name):
     graph = read(name)
-    documents = placed(name)
+    documents = converted(name)
     extractions = [extraction for each in documents for extraction in each.extractions]
     rows = {row.name.casefold() for extraction in extractions for row in extraction.entities}
     assert rows == {e.name.casefold() for e in graph.entities} | {
@@ -107,7 +107,7 @@ def test_every_entity_and_all_strength_of_a_real_graph_is_in_the_rows(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_rows_of_a_real_graph_stand_where_they_say(name):
     read(name)
-    for each in placed(name):
+    for each in converted(name):
         text = each.document.text
         chunks = {c.id: c for c in each.chunks}
         assert [c.text for c in each.chunks] == [text[c.start : c.end] for c in each.chunks]
@@ -132,9 +132,9 @@ def test_rows_of_a_real_graph_stand_where_they_say(name):
 @pytest.mark.slow
 def test_windows_are_the_text_units_to_the_nearest_chunk(name):
     graph = read(name)
-    (each,) = placed(name)
+    (each,) = converted(name)
     assert len(each.windows) == len(graph.units)
-    assert not [note for note in graph.remarks() if "text units" in note]
+    assert not [note for note in graph.import_notes() if "text units" in note]
 
 
 @pytest.mark.slow
@@ -142,7 +142,7 @@ def test_descriptions_are_those_of_the_source():
     name = "graph-christmas-carol/msgraphrag-gpt4turbo"
     graph = read(name)
     said = {}
-    for extraction in placed(name)[0].extractions:
+    for extraction in converted(name)[0].extractions:
         for row in extraction.entities:
             said.setdefault(row.name.casefold(), set()).add(row.description)
     for entity in graph.entities:
@@ -152,7 +152,7 @@ def test_descriptions_are_those_of_the_source():
 def test_fragments_of_a_description_are_dealt_out_and_none_is_lost():
     name = "graph-christmas-carol/nano-graphrag"
     graph = read(name)
-    rows = [row for each in placed(name) for x in each.extractions for row in x.entities]
+    rows = [row for each in converted(name) for x in each.extractions for row in x.entities]
     for entity in graph.entities:
         joined = " ".join(row.description for row in rows if row.name.casefold() == entity.name.casefold())
         assert all(fragment in joined for fragment in entity.descriptions)
@@ -177,11 +177,11 @@ def test_keywords_of_lightrag_are_kept_apart():
 def test_a_graph_without_texts_says_that_its_documents_stand_in():
     name = "graph-lenny"
     graph = read(name)
-    documents = placed(name)
+    documents = converted(name)
     assert len(documents) == 721
     assert all(each.document.metadata["stand_in"] for each in documents)
     assert NO_UNIT not in {each.document.id for each in documents}
-    assert any("721 text units are named whose texts are not there" in note for note in graph.remarks())
+    assert any("721 named text units are missing" in note for note in graph.import_notes())
     # A long description is printed once and not in every document that its entity is named in.
     microsoft = next(e for e in graph.entities if e.name == "Microsoft")
     told = " ".join(microsoft.descriptions[0].split())
@@ -197,7 +197,7 @@ def test_malformed_triples_are_counted_and_kept_with_their_window():
     assert graph.losses["triples that do not have three parts"].n == len(bad) == 185
     marked = {
         x.window.partition("@")[0]: x
-        for each in placed(name)
+        for each in converted(name)
         for x in each.extractions
         if x.status == "repaired"
     }
@@ -209,7 +209,7 @@ def test_malformed_triples_are_counted_and_kept_with_their_window():
 @pytest.mark.slow
 def test_predicates_of_triples_are_kept():
     name = "musique-openie"
-    first = next(x for each in placed(name) if each.document.id == "mo00000" for x in each.extractions)
+    first = next(x for each in converted(name) if each.document.id == "mo00000" for x in each.extractions)
     assert ("Jan Philip Solovej", "is from", "University of Copenhagen", 1.0) in {
         (r.source, r.predicate, r.target, r.strength) for r in first.relations
     }
@@ -219,7 +219,7 @@ def test_predicates_of_triples_are_kept():
 def test_placing_a_graph_twice_gives_the_same_rows():
     name = "graph-christmas-carol/nano-graphrag"
     graph, documents = fresh(name)
-    assert documents == placed(name)
+    assert documents == converted(name)
     assert fingerprint(graph) == fingerprint(read(name))
     assert fingerprint(read(name)) != fingerprint(read("graph-lenny"))
 
@@ -275,7 +275,7 @@ def test_the_view_of_an_imported_graph_is_that_of_its_rows_but_for_names_that_ar
 
 
 @pytest.mark.slow
-def test_what_names_no_unit_is_cited_under_a_unit_of_its_own():
+def test_what_names_no_unit_is_listed_under_a_unit_of_its_own():
     name = "graph-lenny"
     graph = read(name)
-    assert not any(unit.startswith(NO_UNIT) for unit in cited(graph))
+    assert not any(unit.startswith(NO_UNIT) for unit in references_by_unit(graph))

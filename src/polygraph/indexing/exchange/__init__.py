@@ -1,4 +1,4 @@
-"""An index as files of other forms: JSON Lines both ways, GraphML, parquet and Neo4j's CSV one way."""
+"""Export of an index as JSON Lines, GraphML, Parquet or CSV for Neo4j, and import of exports and of other graphs."""
 
 from pathlib import Path
 
@@ -16,26 +16,25 @@ FORMATS = {
     "parquet": export_parquet,
     "neo4j": export_neo4j,
 }
-"""Every format by name; ``jsonl`` is the one that can be imported again."""
+"""Every format by name; only ``jsonl`` can be imported again."""
 
 
 def export(store: StoreReader, output: Path, format: str = "jsonl") -> dict[str, int]:
     """Write an index to a folder, in one of `FORMATS`.
 
-    The folder is complete or not there, whatever happens on the way. Memory does not grow with the index:
-    records pass through in pages of a few hundred, of documents one at a time. Only of reports that a model
-    wrote 16 bytes each are kept.
+    The folder is complete or does not exist, whatever happens. Memory does not grow with the index: records are
+    streamed, documents one at a time. Only of reports that a model wrote 16 bytes each are held.
 
     Args:
         store: opened for reading.
-        output: the folder; made if it is not there, replaced if it holds an earlier export.
+        output: the folder; created if it does not exist, replaced if it holds an earlier export.
         format: name of the format.
 
     Returns:
         Records by file name.
 
     Raises:
-        BadInput: for a format that is not known, a folder that holds something else, or, for the formats of
+        BadInput: for an unknown format, a folder that holds something else, or, for the formats of
             graphs, an index without an up to date graph.
         IndexUnreadable: if the index is empty.
         MissingExtra: for parquet without its extra.

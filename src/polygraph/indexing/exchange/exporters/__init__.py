@@ -1,1 +1,1 @@
-"""Formats an index is written to."""
+"""Formats that an index is exported to."""

@@ -1,4 +1,4 @@
-"""The folder of an export: written whole or not at all, and never over anything but an earlier export."""
+"""The folder of an export: written completely or not at all, and never over anything but an earlier export."""
 
 import json
 import os
@@ -19,19 +19,19 @@ MAX_MANIFEST_BYTES = 1_000_000
 def write_export(
     output: Path, format: str, fill: Callable[[Path], Mapping[str, int]], about: Mapping[str, Any]
 ) -> dict[str, int]:
-    """Fill the folder of an export under a temporary name and put it into place.
+    """Write the folder of an export under a temporary name, then rename it.
 
     Args:
-        output: the folder; made if it is not there, replaced if it is empty or holds an earlier export.
+        output: the folder; created if it does not exist, replaced if it is empty or holds an earlier export.
         format: goes into ``manifest.json``.
-        fill: writes the files into the folder that it is given; returns the number of records by file name.
+        fill: writes the files into a given folder, and returns the number of records by file name.
         about: more for ``manifest.json``.
 
     Returns:
         What `fill` returned.
 
     Raises:
-        BadInput: if something else stands at `output`.
+        BadInput: if `output` is anything else.
         StorageFailed: if it cannot be written.
     """
     target = Path(os.path.realpath(output))
@@ -66,7 +66,7 @@ def write_export(
 
 
 def read_manifest(folder: Path) -> dict[str, Any]:
-    """Read ``manifest.json`` of an export of this version, its contents unchecked.
+    """Return ``manifest.json`` of an export of this version; all but the version is unchecked.
 
     Raises:
         BadInput: if there is none.
@@ -95,7 +95,7 @@ def read_manifest(folder: Path) -> dict[str, Any]:
 
 
 def _check_free(target: Path, output: Path) -> None:
-    """Make sure that nothing is lost when a folder is replaced."""
+    """Raise an error if something would be lost by replacing a folder."""
     fix = "Choose a new or empty folder with --output, or delete it yourself"
     if not target.exists():
         return
@@ -112,4 +112,6 @@ def _check_free(target: Path, output: Path) -> None:
         raise BadInput(f"{output} is not empty and holds no earlier export of Polygraph. {fix}")
     foreign = sorted(here - files.keys() - {MANIFEST})
     if foreign:
-        raise BadInput(f"{output} holds {foreign[0]!r} beside an earlier export, which would be lost. {fix}")
+        raise BadInput(
+            f"{output} holds {foreign[0]!r} beside an earlier export, which would be deleted. {fix}"
+        )

@@ -1,4 +1,4 @@
-"""GraphML: entities and relations for graph tools. One way."""
+"""Export to GraphML: entities and relations, for graph tools. It cannot be imported again."""
 
 import json
 import re
@@ -39,8 +39,8 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 def export_graphml(store: StoreReader, manifest: Manifest, output: Path) -> dict[str, int]:
     """Write ``graph.graphml``: nodes ``n0, n1...`` in the order of entity ids, undirected edges.
 
-    A node's id in the file is a number, because two ids of entities could become one when characters that
-    XML cannot hold are left out; the entity's own id is the attribute `entity`.
+    A node's id in the file is a number, because two entity ids could become equal when characters that XML cannot
+    hold are left out; the entity's id is the attribute `entity`.
     """
     layers = finished_layers(store, manifest)
 
@@ -91,7 +91,7 @@ def _data(prefix: str, types: Mapping[str, str], values: Row) -> str:
 
 
 def xml_text(text: str) -> str:
-    r"""Text for the content of an XML element; what XML 1.0 cannot hold is left out.
+    r"""Return text for the content of an XML element; what XML 1.0 cannot hold is left out.
 
     >>> xml_text("a\x00 < b & c]]>\r")
     'a &lt; b &amp; c]]&gt;&#13;'

@@ -1,4 +1,4 @@
-"""JSON Lines: the canonical export. Two equal indexes give equal bytes, and it can be imported again."""
+"""Export to JSON Lines, the canonical form: two equal indexes give equal bytes, and it can be imported again."""
 
 import json
 from dataclasses import asdict
@@ -14,8 +14,8 @@ from polygraph.store.protocol import StoreReader
 def export_jsonl(store: StoreReader, manifest: Manifest, output: Path) -> dict[str, int]:
     """Write one file for each kind of record, and ``manifest.json``.
 
-    UTF-8, one object on a line, keys sorted, lines in the order of `tables.rows`, numbers in their shortest
-    form that reads back as the same number.
+    UTF-8, one object on a line, keys sorted, lines in the order of `records.rows`, numbers in the shortest form
+    that reads back as the same number.
 
     Returns:
         Records by file name.
@@ -37,7 +37,7 @@ def export_jsonl(store: StoreReader, manifest: Manifest, output: Path) -> dict[s
 
 
 def line(row: dict[str, Any]) -> bytes:
-    r"""One record as a line.
+    r"""Return a record as a line.
 
     >>> line({"b": 1.0, "a": "é"}).decode()
     '{"a":"é","b":1.0}\n'

@@ -1,8 +1,8 @@
-r"""CSV for ``neo4j-admin database import``: documents, chunks, entities, communities and what joins them. One way.
+r"""Export to CSV for ``neo4j-admin database import``: documents, chunks, entities, communities and their relationships.
 
-Nothing of a document becomes a label, a relationship type or a column: those are constants, so text cannot
-change what is imported. Every text is quoted and quotes in it are doubled. Texts are not changed to be safe
-in a spreadsheet: a name that begins with ``=`` must stay that name, so these files are not for spreadsheets.
+Labels, relationship types and columns are constants, so text of documents cannot change what is imported. Every text is
+quoted, and quotes in it are doubled. Texts are not made safe for spreadsheets: a name that begins with ``=`` stays as
+it is, so do not open these files in one.
 """
 
 import json
@@ -17,7 +17,7 @@ from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import StoreReader
 
 LIST_SEPARATOR = "\x1f"
-"""Between the items of a list; no text holds it. Tell ``neo4j-admin``: ``--array-delimiter=U+001F``."""
+"""Between the items of a list; no text holds it. The option is ``--array-delimiter=U+001F``."""
 
 Cell: TypeAlias = "str | int | float | list[str]"
 Stream: TypeAlias = Callable[[str], Iterator[Row]]
@@ -26,7 +26,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def export_neo4j(store: StoreReader, manifest: Manifest, output: Path) -> dict[str, int]:
-    """Write a CSV file with typed header for each kind of node and of relationship.
+    """Write a CSV file with a typed header for each kind of node and of relationship.
 
     Control characters other than tab and line feed are left out of texts.
     """
@@ -50,7 +50,7 @@ def export_neo4j(store: StoreReader, manifest: Manifest, output: Path) -> dict[s
 
 
 def csv_line(cells: Iterable[Cell]) -> str:
-    r"""One line of CSV: every text quoted, numbers bare, lists joined by `LIST_SEPARATOR`.
+    r"""Return a line of CSV: every text quoted, numbers bare, lists joined by `LIST_SEPARATOR`.
 
     >>> csv_line(['=1+1', 'the "Wren" sank', 2, ["a;b", "c\x1f"]])
     '"=1+1","the ""Wren"" sank",2,"a;b\x1fc"\n'
@@ -73,7 +73,7 @@ def _quoted(text: str) -> str:
 
 
 def _description(row: Row) -> str:
-    return " ".join(said["text"] for said in row["descriptions"])
+    return " ".join(each["text"] for each in row["descriptions"])
 
 
 def _documents(stream: Stream) -> Iterator[list[Cell]]:
@@ -140,7 +140,7 @@ NODES: Mapping[str, str] = {
     "entities.csv": "Entity",
     "communities.csv": "Community",
 }
-"""Files of nodes with the label that ``neo4j-admin`` is to give them."""
+"""Files of nodes, with the label that ``neo4j-admin`` gives them."""
 
 RELATIONSHIPS: Mapping[str, str] = {
     "relations.csv": "RELATED_TO",

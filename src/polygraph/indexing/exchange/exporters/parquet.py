@@ -1,4 +1,4 @@
-"""Parquet: one table with typed columns for each kind of record, for analysis. One way; extra ``parquet``."""
+"""Export to Parquet: a table with typed columns for each kind of record, for analysis; needs the extra ``parquet``."""
 
 import importlib
 import importlib.util
@@ -21,15 +21,15 @@ _BATCH = 2_000
 def export_parquet(store: StoreReader, manifest: Manifest, output: Path) -> dict[str, int]:
     """Write a parquet file for each kind of record, with the fields of the JSON Lines export.
 
-    Metadata, whose fields differ from document to document, is a column of JSON texts; spans, descriptions
-    and findings are lists of structs. `written`, a cache and no data, is left out.
+    Metadata, whose fields differ from document to document, is a column of JSON texts; spans, descriptions and findings
+    are lists of structs. `written`, a cache, is left out.
 
     Raises:
         MissingExtra: without pyarrow.
     """
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingExtra("the format parquet", "parquet")
-    # Not by name: pyarrow has no types, and a checker would have to be told so wherever it is not installed.
+    # Not an import statement: pyarrow has no types, and type checkers would complain where it is not installed.
     pa: Any = importlib.import_module("pyarrow")
     pq: Any = importlib.import_module("pyarrow.parquet")
 

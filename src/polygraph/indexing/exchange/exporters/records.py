@@ -1,8 +1,8 @@
-"""What an export holds: the records of an index kind by kind, streamed in a defined order.
+"""The records of an index, kind by kind, streamed in a defined order.
 
-The order of every kind is that of its keys by code point, never that in which documents arrived, and what
-depends on the machine or on the past of an index is left out: folders and sources of documents, times, notes,
-files that could not be read, layers that are out of date. So two equal indexes give equal records.
+Each kind is ordered by its keys by code point, never by the arrival of documents. What depends on the machine or on the
+history of an index is left out: folders and sources of documents, times, notes, files that could not be read, layers
+that are out of date. So two equal indexes give equal records.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,10 +23,9 @@ _PAGE = 200
 
 
 def finished_layers(store: StoreReader, manifest: Manifest) -> tuple[str, ...]:
-    """Layers that are up to date by what the tables say, in the order of building.
+    """Return the layers that are up to date according to the tables, in the order of building.
 
-    Whether the files under ``derived/`` are there does not matter: they can be rebuilt at any time, and an
-    export must not depend on it.
+    Files under ``derived/`` are not looked at: they can be rebuilt at any time, and an export must not depend on them.
     """
     wanted, done = versions(store, manifest), store.layers()
     found: list[str] = []
@@ -37,12 +36,12 @@ def finished_layers(store: StoreReader, manifest: Manifest) -> tuple[str, ...]:
 
 
 def rows(store: StoreReader, kind: str, layers: Sequence[str]) -> Iterator[Row]:
-    """Every record of a kind, as plain values, in its order.
+    """Yield every record of a kind, as plain values, in its order.
 
     Args:
         store: opened for reading, which sees one state for as long as it is open.
         kind: one of `KINDS`.
-        layers: those that are up to date; views of others give no records.
+        layers: that are up to date; views of other layers give no records.
     """
     layer = LAYER_OF.get(kind)
     if layer is not None and layer not in layers:
@@ -251,7 +250,7 @@ _STREAMS: Mapping[str, Callable[[StoreReader], Iterator[Row]]] = {
 }
 
 KINDS = (*_STREAMS, "written")
-"""Every kind of record: first what is read and decided, then the views of it, then what models wrote."""
+"""Every kind of record: documents, rows and decisions, then the views of them, then texts that models wrote."""
 
 LAYER_OF: Mapping[str, str] = {
     "entities": "graph",

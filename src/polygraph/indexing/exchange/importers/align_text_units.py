@@ -1,14 +1,14 @@
-"""Text units of a graph of others, laid out in documents: where in which document each one stands.
+"""Alignment of imported text units with documents: in which document each unit stands, and where.
 
-Decisions, in the order in which they are tried:
+The first of these that applies:
 
-1. A unit whose document is there stands where its text stands in it. A prefix that the program put before the text,
-   such as a title, is passed over.
-2. Units of one document whose text is not there are joined in their order to make it. What one unit repeats of the
-   end of the one before it is left out.
-3. A unit that belongs to no document, or is not found in its own, is a document by itself.
-4. A unit that the graph names, and that nothing is known of, is stood in for by a document of what the graph says with
-   reference to it: names and descriptions. So is everything that names no unit, in one document together.
+1. A unit whose document is known stands where its text is found in it. A prefix that the program put before the text,
+   such as a title, is skipped.
+2. Units of one document whose text is missing are joined in their order to make it. What a unit repeats of the end of
+   the one before it is left out.
+3. A unit that belongs to no document, or is not found in its own, becomes a document of its own.
+4. For a unit that the graph names but that is missing, a stand-in document is made of what the graph says with
+   reference to it: names and descriptions. One stand-in is made of everything that names no unit.
 """
 
 from collections.abc import Iterator
@@ -23,11 +23,11 @@ from polygraph.indexing.exchange.importers.source_graph import (
 from polygraph.records import Document
 
 MAX_OVERLAP = 4_000
-"""Characters that one unit may repeat of the one before."""
+"""Characters that a unit may repeat of the one before."""
 MIN_OVERLAP = 20
-"""Fewer that agree may do so by chance."""
+"""Fewer equal characters may be chance."""
 NO_UNIT = "without a text unit"
-"""Id of the document of what names no text unit."""
+"""Id of the stand-in document of what names no text unit."""
 
 _PROBE = 200
 _PREFIX_LINES = 20
@@ -35,7 +35,7 @@ _TITLE_NAMES = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class DocumentLayout:
     """One document and the units in it."""
 
     document: Document
@@ -44,22 +44,22 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Cited:
-    """What a graph says with reference to one unit, by place in its lists."""
+class UnitReferences:
+    """The entities and relations that name one unit, by position in the graph's lists."""
 
     entities: list[int]
     relations: list[int]
 
 
-def cited(graph: SourceGraph) -> dict[str, Cited]:
-    """Entities and relations by the unit that they name, in the order of the graph.
+def references_by_unit(graph: SourceGraph) -> dict[str, UnitReferences]:
+    """Return entities and relations by the unit that they name, in the order of the graph.
 
-    Those that name none are there under a unit of their own for each entity, and for the relations of each source.
+    Those that name none are listed under a made-up unit for each entity, and for the relations of each source.
     """
-    found: dict[str, Cited] = {}
+    found: dict[str, UnitReferences] = {}
 
-    def at(unit: str) -> Cited:
-        return found.setdefault(unit, Cited(entities=[], relations=[]))
+    def at(unit: str) -> UnitReferences:
+        return found.setdefault(unit, UnitReferences(entities=[], relations=[]))
 
     for i, entity in enumerate(graph.entities):
         for unit in entity.units or (_own_unit(entity.name),):
@@ -70,14 +70,14 @@ def cited(graph: SourceGraph) -> dict[str, Cited]:
     return found
 
 
-def layouts(graph: SourceGraph, named: dict[str, Cited]) -> Iterator[Layout]:
-    """Lay out every document, sorted by id.
+def align(graph: SourceGraph, references: dict[str, UnitReferences]) -> Iterator[DocumentLayout]:
+    """Yield every document with its units, sorted by id.
 
     Args:
-        graph: as read.
-        named: from `cited`.
+        graph: as read; losses are counted in it.
+        references: from `references_by_unit`.
     """
-    placed: dict[str, list[tuple[int, int, str]]] = {key: [] for key in graph.documents}
+    aligned: dict[str, list[tuple[int, int, str]]] = {key: [] for key in graph.documents}
     cursor: dict[str, int] = {}
     loose: dict[str, list[SourceUnit]] = {}
     alone: list[SourceUnit] = []
@@ -87,33 +87,36 @@ def layouts(graph: SourceGraph, named: dict[str, Cited]) -> Iterator[Layout]:
             span = _find(graph.documents[key].text, unit.text, cursor.get(key, 0))
             if span is not None:
                 cursor[key] = span[0]
-                placed[key].append((*span, unit.id))
+                aligned[key].append((*span, unit.id))
                 break
         else:
             if here:
-                what = "text units that do not stand in their document, now documents by themselves"
-                graph.lose(what, unit.text, changed=True)
+                what = "text units that do not stand in their document, now documents of their own"
+                graph.record_loss(what, unit.text, changed=True)
             if unit.documents and not here:
                 loose.setdefault(unit.documents[0], []).append(unit)
             else:
                 alone.append(unit)
-    for key in dict.fromkeys([*named, *graph.lost_in]):
-        if key not in graph.units and key in placed:
-            placed[key].append((0, len(graph.documents[key].text), key))
+    for key in dict.fromkeys([*references, *graph.losses_by_unit]):
+        if key not in graph.units and key in aligned:
+            aligned[key].append((0, len(graph.documents[key].text), key))
     found = [
-        Layout(document=graph.documents[key], units=tuple(sorted(units))) for key, units in placed.items()
+        DocumentLayout(document=graph.documents[key], units=tuple(sorted(units)))
+        for key, units in aligned.items()
     ]
     found += [_joined(graph, key, units) for key, units in loose.items()]
-    found += [_by_itself(graph, unit) for unit in alone]
-    found += _stand_ins(graph, {k: c for k, c in named.items() if k not in graph.units and k not in placed})
+    found += [_own_document(graph, unit) for unit in alone]
+    found += _stand_ins(
+        graph, {k: c for k, c in references.items() if k not in graph.units and k not in aligned}
+    )
     if loose:
         graph.notes.append(
-            f"{len(loose)} documents were joined from their text units, because their texts are not there"
+            f"{len(loose)} documents were joined from their text units, because their texts are missing"
         )
     if n := sum(not unit.documents for unit in alone):
         graph.notes.append(
-            f"{n} text units say of no document that they belong to it, so each is a document by itself; what "
-            "neighbours share stands in both"
+            f"{n} text units name no document, so each is a document of its own; what neighbours share stands in "
+            "both"
         )
     taken: dict[str, int] = {}
     for layout in sorted(found, key=lambda each: each.document.id):
@@ -121,11 +124,11 @@ def layouts(graph: SourceGraph, named: dict[str, Cited]) -> Iterator[Layout]:
         if n == 1:
             yield layout
         else:  # a document and a text unit of one id
-            graph.lose("documents with an id that another one has", layout.document.id)
+            graph.record_loss("documents with an id that another one has", layout.document.id)
 
 
 def overlap(before: str, after: str) -> int:
-    """How much of the beginning of a text repeats the end of the one before; linear in the length compared.
+    """Return how many characters at the start of a text repeat the end of the one before; in linear time.
 
     The prefix function of Knuth, Morris and Pratt (1977) over `after`, run over the end of `before`.
 
@@ -151,7 +154,7 @@ def overlap(before: str, after: str) -> int:
 
 
 def _find(text: str, unit: str, cursor: int) -> tuple[int, int] | None:
-    """Where a unit stands in its document, from the start of the unit before it, else from the beginning."""
+    """Find a unit in its document, first from the start of the unit before it, then from the beginning."""
     offset = 0
     for _ in range(_PREFIX_LINES):
         body = unit[offset:].lstrip()
@@ -172,7 +175,7 @@ def _find(text: str, unit: str, cursor: int) -> tuple[int, int] | None:
     return None
 
 
-def _joined(graph: SourceGraph, key: str, units: list[SourceUnit]) -> Layout:
+def _joined(graph: SourceGraph, key: str, units: list[SourceUnit]) -> DocumentLayout:
     parts: list[str] = []
     spans: list[tuple[int, int, str]] = []
     at, before = 0, ""
@@ -191,10 +194,10 @@ def _joined(graph: SourceGraph, key: str, units: list[SourceUnit]) -> Layout:
         text="".join(parts),
         metadata={"imported_from": graph.program, "joined_from_units": len(units)},
     )
-    return Layout(document=document, units=tuple(sorted(spans)))
+    return DocumentLayout(document=document, units=tuple(sorted(spans)))
 
 
-def _by_itself(graph: SourceGraph, unit: SourceUnit) -> Layout:
+def _own_document(graph: SourceGraph, unit: SourceUnit) -> DocumentLayout:
     title = unit.title or " ".join(unit.text[:400].split())[:80]
     document = Document(
         id=unit.id,
@@ -202,7 +205,7 @@ def _by_itself(graph: SourceGraph, unit: SourceUnit) -> Layout:
         text=unit.text,
         metadata={"imported_from": graph.program, "text_unit": unit.id},
     )
-    return Layout(document=document, units=((0, len(unit.text), unit.id),))
+    return DocumentLayout(document=document, units=((0, len(unit.text), unit.id),))
 
 
 # --- stand-ins ------------------------------------------------------------------------------------------
@@ -212,24 +215,24 @@ def _own_unit(name: str) -> str:
     return f"{NO_UNIT}: {name}"
 
 
-def _stand_ins(graph: SourceGraph, missing: dict[str, Cited]) -> Iterator[Layout]:
-    """Documents of what the graph says where it names units whose texts are not there.
+def _stand_ins(graph: SourceGraph, missing: dict[str, UnitReferences]) -> Iterator[DocumentLayout]:
+    """Yield stand-ins for the named units whose texts are missing.
 
-    A description is printed once, at the first of the units that it refers to; the others have the name alone.
+    A description is printed once, for the first of the units that it refers to; the others have the name alone.
     """
-    told: set[tuple[str, int]] = set()
+    printed: set[tuple[str, int]] = set()
     block: list[tuple[str, str]] = []
     n_missing = 0
     for unit, here in missing.items():
         lines = []
         for i in here.entities:
             entity = graph.entities[i]
-            lines.append(_entity_line(entity, with_text=("e", i) not in told))
-            told.add(("e", i))
+            lines.append(_entity_line(entity, with_text=("e", i) not in printed))
+            printed.add(("e", i))
         for i in here.relations:
             relation = graph.relations[i]
-            lines.append(_relation_line(relation, with_text=("r", i) not in told))
-            told.add(("r", i))
+            lines.append(_relation_line(relation, with_text=("r", i) not in printed))
+            printed.add(("r", i))
         text = "\n\n".join(lines)
         if unit.startswith(f"{NO_UNIT}: "):
             block.append((unit, text))
@@ -240,7 +243,7 @@ def _stand_ins(graph: SourceGraph, missing: dict[str, Cited]) -> Iterator[Layout
         yield _stand_in(graph, unit, title, [(unit, text)])
     if n_missing:
         graph.notes.append(
-            f"{n_missing} text units are named whose texts are not there. Documents with the names and descriptions "
+            f"{n_missing} named text units are missing. Documents with the names and descriptions "
             "that refer to them stand in for them: answers cite those, not the words of the sources"
         )
     if block:
@@ -251,7 +254,7 @@ def _stand_ins(graph: SourceGraph, missing: dict[str, Cited]) -> Iterator[Layout
         yield _stand_in(graph, NO_UNIT, "What names no text unit", block)
 
 
-def _stand_in(graph: SourceGraph, key: str, title: str, parts: list[tuple[str, str]]) -> Layout:
+def _stand_in(graph: SourceGraph, key: str, title: str, parts: list[tuple[str, str]]) -> DocumentLayout:
     spans, at = [], 0
     for unit, text in parts:
         spans.append((at, at + len(text), unit))
@@ -262,21 +265,21 @@ def _stand_in(graph: SourceGraph, key: str, title: str, parts: list[tuple[str, s
         text="\n\n".join(text for _, text in parts),
         metadata={"imported_from": graph.program, "stand_in": True},
     )
-    return Layout(document=document, units=tuple(spans))
+    return DocumentLayout(document=document, units=tuple(spans))
 
 
 def _entity_line(entity: SourceEntity, *, with_text: bool) -> str:
     kind = f" ({entity.type})" if entity.type else ""
-    said = _one_line(entity.descriptions) if with_text else ""
-    return f"{entity.name}{kind}: {said}" if said else f"{entity.name}{kind}."
+    text = _one_line(entity.descriptions) if with_text else ""
+    return f"{entity.name}{kind}: {text}" if text else f"{entity.name}{kind}."
 
 
 def _relation_line(relation: SourceRelation, *, with_text: bool) -> str:
     middle = f" {relation.predicate} " if relation.predicate else " - "
     words = f" ({', '.join(relation.keywords)})" if relation.keywords and with_text else ""
-    said = _one_line(relation.descriptions) if with_text else ""
+    text = _one_line(relation.descriptions) if with_text else ""
     line = f"{relation.source}{middle}{relation.target}{words}"
-    return f"{line}: {said}" if said else f"{line}."
+    return f"{line}: {text}" if text else f"{line}."
 
 
 def _one_line(texts: tuple[str, ...]) -> str:

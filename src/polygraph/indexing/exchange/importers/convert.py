@@ -1,12 +1,12 @@
-"""A graph of others as documents, chunks, windows and extraction rows of an index.
+"""From another program's graph to documents, chunks, windows and extraction rows of an index.
 
-Documents are cut in our own retrieval chunks, as those of any index. The chunks whose middle lies in a text unit make
-a window, so that a window is what the other program read at once, to the nearest chunk; where units overlap, the later
-one has the chunk. A row goes to the window of each unit that its entity or relation names, or to a neighbour that
-shares the unit's text if the name stands there only. Within the window names are located as for a model's extraction.
+Documents are cut in retrieval chunks as in any index. The chunks whose middle lies in a text unit make a window, so
+that a window is what the other program read at once, to the nearest chunk; where units overlap, the chunk belongs to
+the later one. A row goes to the window of each unit that its entity or relation names, or to a neighbour that shares
+the unit's text if the name stands only there. Within the window names are located as for a model's extraction.
 
-Some programs write every name in capitals. Then a row has the name as it is spelt in the window, where it stands there:
-which words of a name have capitals is what tells ``the Spirit`` from ``any spirit`` when names are resolved.
+Some programs write every name in capitals. A row then has the name as the window spells it, if it stands there: the
+capitals distinguish ``the Spirit`` from ``any spirit`` when names are resolved.
 """
 
 from bisect import bisect_left, bisect_right
@@ -17,28 +17,33 @@ from dataclasses import dataclass, field, replace
 from polygraph.extract.llm import extractor as llm
 from polygraph.extract.llm.parsed_records import ParsedEntity, ParsedExtraction, ParsedRelation
 from polygraph.extract.locate import Locator
-from polygraph.indexing.exchange.importers.align_text_units import Cited, Layout, cited, layouts
-from polygraph.indexing.exchange.importers.jsonl import ROOT
+from polygraph.indexing.exchange.importers import IMPORTED_ROOT
+from polygraph.indexing.exchange.importers.align_text_units import (
+    DocumentLayout,
+    UnitReferences,
+    align,
+    references_by_unit,
+)
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.records import Chunk, Document, Extraction, Span, Window, digest
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 from polygraph.text.words import content_stems
 
-LOST = "not imported: "
-"""How the problem of a window begins, of which something could not be taken over."""
+NOT_IMPORTED = "not imported: "
+"""Prefix of a window's problem where something of it could not be imported."""
 
 _NEIGHBOURS = 6
-"""Windows beside the first that may hold text of a unit; more have it only if units lie within units."""
+"""Windows that may hold text of a unit; more do only if units lie within units."""
 _CAPITALS = 0.9
-"""Share of the names in capitals from which on capitals say nothing."""
+"""Share of names in capitals from which on capitals tell nothing."""
 _MAX_COMPARED = 50_000
 """Pairs of a description and a unit whose words are compared for one entity or relation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedDocument:
-    """A document with everything that was read from it."""
+class ConvertedDocument:
+    """A document with its chunks, windows and rows."""
 
     document: Document
     chunks: tuple[Chunk, ...]
@@ -47,73 +52,73 @@ class PlacedDocument:
     """One for each window, in their order."""
 
 
-def place(graph: SourceGraph, cut: Callable[[Document], list[Chunk]]) -> Iterator[PlacedDocument]:
-    """Place a graph in documents, sorted by id.
+def convert(graph: SourceGraph, cut: Callable[[Document], list[Chunk]]) -> Iterator[ConvertedDocument]:
+    """Convert a graph to documents, sorted by id.
 
-    Descriptions: a single one, which the program merged out of all units, stands in the row of each of them; it cannot
-    be taken apart. Of several, each stands with the unit that shares most words with it, the first of equals. A
-    relation's strength is divided evenly among its units, so that their sum is that of the source.
+    A single description, which the program merged from all units, stands in the row of each unit, since it cannot be
+    divided. Of several, each stands with the unit that shares most words with it, the first of equals. A relation's
+    strength is divided evenly among its units.
 
     Args:
-        graph: as read; what gets lost on the way is counted in it.
+        graph: as read; losses are counted in it.
         cut: cuts a document in chunks.
     """
-    named = cited(graph)
-    said = _Said(graph)
+    references = references_by_unit(graph)
+    descriptions = _DescriptionPlacement(graph)
     kinds: dict[str, str] = {}
     for entity in graph.entities:
         if entity.type:
             kinds.setdefault(entity.name, entity.type)
     cased = [e.name for e in graph.entities if e.name.upper() != e.name.lower()]
     capitals = sum(name.isupper() for name in cased) >= _CAPITALS * max(1, len(cased))
-    for layout in layouts(graph, named):
+    for layout in align(graph, references):
         chunks = cut(layout.document)
         if not chunks:
-            graph.lose("documents of white space", layout.document.id)
+            graph.record_loss("documents of white space", layout.document.id)
             continue
         windows, homes = _windows(layout, chunks)
-        drafts = [_Draft(window, kinds, capitals) for window in windows]
+        rows = [_WindowRows(window, kinds, capitals) for window in windows]
         ends = [window.chunks[-1].end for window in windows]
         starts = [window.start for window in windows]
         for (start, end, unit), home in zip(layout.units, homes, strict=True):
             first = bisect_right(ends, start)
             last = bisect_left(starts, end)
-            near = [drafts[i] for i in range(first, min(last, first + _NEIGHBOURS)) if i != home]
-            _fill(graph, said, named.get(unit), unit, [drafts[home], *near])
-            for lost in graph.lost_in.get(unit, ()):
-                drafts[home].lost.append(lost)
-        yield PlacedDocument(
+            near = [rows[i] for i in range(first, min(last, first + _NEIGHBOURS)) if i != home]
+            _fill(graph, descriptions, references.get(unit), unit, [rows[home], *near])
+            for lost in graph.losses_by_unit.get(unit, ()):
+                rows[home].lost.append(lost)
+        yield ConvertedDocument(
             document=layout.document,
             chunks=tuple(chunks),
             windows=tuple(windows),
-            extractions=tuple(draft.extraction() for draft in drafts),
+            extractions=tuple(each.extraction() for each in rows),
         )
 
 
-def put_graph(
+def store_graph(
     store: Store,
     graph: SourceGraph,
-    placed: Iterable[PlacedDocument],
+    converted: Iterable[ConvertedDocument],
     manifest: Manifest,
     on_document: Callable[[int, int], None],
 ) -> dict[str, int]:
-    """Put a graph into an empty store, all of it or nothing.
+    """Store a converted graph in an empty store, all of it or nothing.
 
     Args:
         store: open for writing.
         graph: as read.
-        placed: from `place`.
-        manifest: becomes that of the index; its extractor is put down for every window.
-        on_document: told how many documents are done, and about how many there are.
+        converted: from `convert`.
+        manifest: of the new index; its extractor is noted for every window.
+        on_document: called with the number of documents that are done, and about how many there are.
 
     Returns:
-        What the files held, and how many documents, rows of entities and rows of relations were made of it.
+        Counts of what the files held, and of documents, entity rows and relation rows in the index.
     """
     made = {"documents indexed": 0, "entity rows": 0, "relation rows": 0}
     total = len(graph.documents) or len(graph.units)
     with store.transaction():
-        for each in placed:
-            store.documents.put(each.document, ROOT, each.chunks, each.windows)
+        for each in converted:
+            store.documents.put(each.document, IMPORTED_ROOT, each.chunks, each.windows)
             for extraction in each.extractions:
                 store.extractions.put(extraction, manifest.extractor)
                 made["entity rows"] += len(extraction.entities)
@@ -125,14 +130,14 @@ def put_graph(
 
 
 def fingerprint(graph: SourceGraph) -> str:
-    """Name the rows of a graph by all that decides them, so that another graph is another extractor."""
+    """Return a hash of all that determines the rows, so that another graph is another extractor."""
     parts = [f"{e.name}\n{e.type}\n{e.descriptions}\n{e.units}" for e in graph.entities]
     parts += [f"{r.source}\n{r.target}\n{r.predicate}\n{r.strength}\n{r.units}" for r in graph.relations]
     return digest(*parts)[:12]
 
 
-def _windows(layout: Layout, chunks: Sequence[Chunk]) -> tuple[list[Window], list[int]]:
-    """Windows of a document, and for each of its units the window that is its own or holds its middle."""
+def _windows(layout: DocumentLayout, chunks: Sequence[Chunk]) -> tuple[list[Window], list[int]]:
+    """Return the windows of a document, and for each of its units the window made of it, or that holds its middle."""
     document = layout.document
     starts = [start for start, _, _ in layout.units]
     owners = [max(0, bisect_right(starts, (c.start + c.end) // 2) - 1) for c in chunks]
@@ -164,14 +169,14 @@ def _windows(layout: Layout, chunks: Sequence[Chunk]) -> tuple[list[Window], lis
 
 
 @dataclass(slots=True)
-class _Draft:
-    """The rows of a window while they are gathered."""
+class _WindowRows:
+    """The rows of a window while they are collected."""
 
     window: Window
     kinds: dict[str, str]
     """Types of entities by name."""
     capitals: bool
-    """Whether names are in capitals throughout."""
+    """True if all names are in capitals."""
     lost: list[str] = field(default_factory=list)
     _locator: Locator | None = None
     _found: dict[str, tuple[Span, ...]] = field(default_factory=dict)
@@ -180,7 +185,7 @@ class _Draft:
     _relations: dict[int, ParsedRelation] = field(default_factory=dict)
 
     def holds(self, name: str) -> bool:
-        """Whether a name stands in the window."""
+        """Return whether a name stands in the window."""
         return bool(self._locate(name))
 
     def _locate(self, name: str) -> tuple[Span, ...]:
@@ -191,7 +196,7 @@ class _Draft:
         return self._found[name]
 
     def _spelt(self, name: str) -> str:
-        """A name as the text spells it most often, the first of equals; as it is where that is no matter of case."""
+        """Return a name as the text spells it most often, the first of equals; only its case may change."""
         if not self.capitals:
             return name
         start = self.window.start
@@ -206,7 +211,7 @@ class _Draft:
         texts += [text for text in descriptions if text not in texts]
 
     def add_relation(self, key: int, relation: ParsedRelation) -> None:
-        """Take in a relation, with its ends; of two units in one window, the strengths are added."""
+        """Add a relation; of two units in one window, the strengths are added."""
         before = self._relations.get(key)
         if before is None:
             self._relations[key] = relation
@@ -219,7 +224,7 @@ class _Draft:
             )
 
     def extraction(self) -> Extraction:
-        """The rows, with their places."""
+        """Return the rows, with spans."""
         ends = [end for r in self._relations.values() for end in (r.source, r.target)]
         for name in dict.fromkeys(end for end in ends if end not in self._names):
             self._entities[(name, self.kinds.get(name, ""))] = []
@@ -234,7 +239,7 @@ class _Draft:
             ),
         )
         entities, relations = llm.to_rows(parsed, self.window)
-        problem = f"{LOST}{len(self.lost)} records that could not be used" if self.lost else ""
+        problem = f"{NOT_IMPORTED}{len(self.lost)} records that could not be used" if self.lost else ""
         return Extraction(
             window=self.window.id,
             entities=entities,
@@ -245,40 +250,46 @@ class _Draft:
         )
 
 
-def _fill(graph: SourceGraph, said: "_Said", here: Cited | None, unit: str, drafts: Sequence[_Draft]) -> None:
-    """Put what a unit is named for in the first window where it stands, else in the unit's own."""
+def _fill(
+    graph: SourceGraph,
+    descriptions: "_DescriptionPlacement",
+    here: UnitReferences | None,
+    unit: str,
+    rows: Sequence[_WindowRows],
+) -> None:
+    """Add the entities and relations that name a unit to the first window where they stand, else to the unit's own."""
     if here is None:
         return
-    home = drafts[0]
+    home = rows[0]
     for i in here.entities:
         entity = graph.entities[i]
-        draft = next((d for d in drafts if d.holds(entity.name)), home)
-        draft.add_entity(entity.name, entity.type, said.of_entity(i, unit))
+        target = next((d for d in rows if d.holds(entity.name)), home)
+        target.add_entity(entity.name, entity.type, descriptions.of_entity(i, unit))
     for i in here.relations:
         relation = graph.relations[i]
         ends = (relation.source, relation.target)
-        draft = next((d for d in drafts if all(d.holds(end) for end in ends)), None) or next(
-            (d for d in drafts if any(d.holds(end) for end in ends)), home
+        target = next((d for d in rows if all(d.holds(end) for end in ends)), None) or next(
+            (d for d in rows if any(d.holds(end) for end in ends)), home
         )
-        draft.add_relation(
+        target.add_relation(
             i,
             ParsedRelation(
                 source=relation.source,
                 target=relation.target,
                 predicate=relation.predicate,
                 keywords=relation.keywords,
-                description=" ".join(said.of_relation(i, unit)),
+                description=" ".join(descriptions.of_relation(i, unit)),
                 strength=relation.strength / max(1, len(relation.units)),
             ),
         )
 
 
-class _Said:
-    """Which descriptions of an entity or relation stand with which of its units."""
+class _DescriptionPlacement:
+    """Assigns the descriptions of an entity or relation to its units."""
 
     def __init__(self, graph: SourceGraph) -> None:
         self._graph = graph
-        self._dealt: dict[tuple[str, int], dict[str, list[str]]] = {}
+        self._assigned: dict[tuple[str, int], dict[str, list[str]]] = {}
         self._words: dict[str, frozenset[str]] = {}
 
     def of_entity(self, i: int, unit: str) -> Sequence[str]:
@@ -294,11 +305,11 @@ class _Said:
     ) -> Sequence[str]:
         if len(descriptions) < 2 or len(units) < 2:
             return descriptions
-        if key not in self._dealt:
-            self._dealt[key] = self._deal(descriptions, units)
-        return self._dealt[key].get(unit, ())
+        if key not in self._assigned:
+            self._assigned[key] = self._assign(descriptions, units)
+        return self._assigned[key].get(unit, ())
 
-    def _deal(self, descriptions: tuple[str, ...], units: tuple[str, ...]) -> dict[str, list[str]]:
+    def _assign(self, descriptions: tuple[str, ...], units: tuple[str, ...]) -> dict[str, list[str]]:
         known = [unit for unit in units if unit in self._graph.units]
         found: dict[str, list[str]] = {}
         for text in descriptions:

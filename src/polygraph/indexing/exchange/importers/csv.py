@@ -1,8 +1,8 @@
-"""Plain tables: ``entities.csv`` and ``relations.csv``, with a corpus beside them if there is one.
+"""Plain tables: ``entities.csv`` and ``relations.csv``, and perhaps a corpus beside them.
 
-Columns of the entities: `name`, and if there are any `type`, `description`, `documents`. Of the relations: `source`,
-`target`, and if there are any `predicate`, `keywords`, `description`, `strength`, `documents`. `keywords` and
-`documents` are lists parted by semicolons; documents are named by their ids in the corpus.
+Columns of the entities: `name`, and optionally `type`, `description`, `documents`. Of the relations: `source`,
+`target`, and optionally `predicate`, `keywords`, `description`, `strength`, `documents`. `keywords` and `documents`
+are lists separated by semicolons; documents are given by their ids in the corpus.
 """
 
 import csv
@@ -27,18 +27,18 @@ _DELIMITERS = (",", ";", "\t")
 
 
 def is_csv(folder: Path) -> bool:
-    """Whether a folder holds such tables; relations alone are enough."""
+    """Return whether a folder holds such tables; relations alone are enough."""
     return find_file(folder, RELATIONS) is not None
 
 
 def read_csv_tables(folder: Path) -> SourceGraph:
     """Read the tables of a folder.
 
-    Ends of relations that are not listed become entities. A column by another name is not read, except `weight` for
+    Ends of relations that are not listed become entities. Other columns are not read, except `weight` for
     `strength`, `relation` for `predicate`, `title` or `entity` for `name`, `document` for `documents`.
 
     Raises:
-        BadInput: if a table or a column that must be there is missing.
+        BadInput: if a required table or column is missing.
     """
     graph = SourceGraph(program="csv")
     read_corpus(graph, folder)
@@ -67,7 +67,7 @@ def read_csv_tables(folder: Path) -> SourceGraph:
 
 def _rows(path: Path, required: tuple[str, ...]) -> Iterator[dict[str, str]]:
     text = read_text(path)
-    # The limit of the library (131,072 characters a field) is for the whole process and smaller than a page.
+    # The library's limit (131,072 characters a field) holds for the whole process, and one page may exceed it.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     first = text.lstrip("\r\n").split("\n", 1)[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=max(_DELIMITERS, key=first.count))

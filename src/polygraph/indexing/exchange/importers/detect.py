@@ -1,4 +1,4 @@
-"""Which form a folder or file has that is to be imported: told by what it holds, not by its name alone."""
+"""The format of a folder or file to import, detected from what it holds."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from polygraph.indexing.exchange.importers.openie import is_openie, openie_file,
 from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 
 IMPORTS = ("jsonl", "msgraphrag", "lightrag", "openie", "csv")
-"""What can be imported: `jsonl` is an export of ours, the others are graphs of other programs."""
+"""Formats that can be imported: `jsonl` is an export of Polygraph, the others are graphs of other programs."""
 
 _FILES = {
     GRAPHML: "lightrag",
@@ -25,31 +25,31 @@ _FILES = {
 """Files that may be named instead of their folder."""
 
 
-def recognise(place: Path, format: str | None = None) -> str:
-    """Tell which of `IMPORTS` a place holds.
+def detect_format(path: Path, format: str | None = None) -> str:
+    """Return which of `IMPORTS` a path holds.
 
     Args:
-        place: a folder, or a file of one.
-        format: one of `IMPORTS`, to read it so whatever it looks like.
+        path: of a folder, or of a file in one.
+        format: one of `IMPORTS`, which is then returned whatever the files look like.
 
     Raises:
-        BadInput: if it is not there, or has none of the forms.
+        BadInput: if the path does not exist, or has none of the formats.
     """
     if format is not None and format not in IMPORTS:
         raise BadInput(f"there is no import format {format!r}. Choose one of: {', '.join(IMPORTS)}")
-    if not place.exists():
-        raise BadInput(f"{place} does not exist. Name a folder that an export or another program wrote")
+    if not path.exists():
+        raise BadInput(f"{path} does not exist. Name a folder that an export or another program wrote")
     if format is not None:
         return format
-    if place.is_file():
-        found = _FILES.get(place.name.removesuffix(".gz"))
-        if found is None and is_openie(place):
+    if path.is_file():
+        found = _FILES.get(path.name.removesuffix(".gz"))
+        if found is None and is_openie(path):
             found = "openie"
     else:
-        found = _of_folder(place)
+        found = _of_folder(path)
     if found is None:
         raise BadInput(
-            f"{place} has none of the forms that can be imported: an export of ours ({MANIFEST}), the output of "
+            f"{path} has none of the formats that can be imported: an export of Polygraph ({MANIFEST}), the output of "
             f"Microsoft GraphRAG (entities.parquet), a working folder of LightRAG or nano-graphrag ({GRAPHML}, or "
             f"nodes.jsonl and edges.jsonl), OpenIE triples (openie.jsonl), or tables ({RELATIONS}). Name the folder "
             "that holds one"
@@ -69,18 +69,18 @@ def _of_folder(folder: Path) -> str | None:
     return "csv" if is_csv(folder) else None
 
 
-def read_graph(place: Path, format: str) -> SourceGraph:
+def read_graph(path: Path, format: str) -> SourceGraph:
     """Read a graph that another program made.
 
     Args:
-        place: a folder, or a file of one.
+        path: of a folder, or of a file in one.
         format: one of `IMPORTS`, but not ``jsonl``.
 
     Raises:
         BadInput: if it cannot be read, or holds no entity and no relation.
         MissingExtra: for parquet files without pyarrow.
     """
-    folder = place.parent if place.is_file() else place
+    folder = path.parent if path.is_file() else path
     if format == "msgraphrag":
         graph = read_msgraphrag(folder)
     elif format == "lightrag":
@@ -88,10 +88,10 @@ def read_graph(place: Path, format: str) -> SourceGraph:
     elif format == "csv":
         graph = read_csv_tables(folder)
     else:
-        file = place if place.is_file() else openie_file(folder)
+        file = path if path.is_file() else openie_file(folder)
         if file is None:
             raise BadInput(f"{folder} has no openie.jsonl. Name the file of triples itself")
         graph = read_openie(file)
     if not graph.entities and not graph.relations:
-        raise BadInput(f"{place} holds no entity and no relation that could be used. Nothing was imported")
+        raise BadInput(f"{path} holds no entity and no relation that could be used. Nothing was imported")
     return graph

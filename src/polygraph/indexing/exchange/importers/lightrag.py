@@ -1,10 +1,10 @@
 """The working folder of LightRAG and of nano-graphrag, and the same graph as JSON Lines.
 
 A working folder holds ``graph_chunk_entity_relation.graphml``, ``kv_store_text_chunks.json`` and
-``kv_store_full_docs.json``; its vector stores are not needed. As JSON Lines: ``nodes.jsonl`` (`name`, `type`,
+``kv_store_full_docs.json``; its vector stores are not read. As JSON Lines: ``nodes.jsonl`` (`name`, `type`,
 `description`, `chunks`), ``edges.jsonl`` (`source`, `target`, `description`, `keywords`, `weight`, `chunks`), and
-``chunks.jsonl`` (`id`, `text`, perhaps `document`), each perhaps with ``.gz``. Lists that the programs write as one
-text, parted by ``<SEP>``, are taken apart in both.
+``chunks.jsonl`` (`id`, `text`, perhaps `document`), each optionally with ``.gz``. Lists that the programs write as one
+text, separated by ``<SEP>``, are split in both.
 """
 
 import re
@@ -24,7 +24,7 @@ _UNNAMED = ("", "unknown_source", "no-file-path")
 
 
 def is_lightrag(folder: Path) -> bool:
-    """Whether a folder holds such a graph."""
+    """Return whether a folder holds such a graph."""
     if find_file(folder, GRAPHML) is not None:
         return True
     return all(find_file(folder, name) is not None for name in ("nodes.jsonl", "edges.jsonl"))
@@ -33,7 +33,7 @@ def is_lightrag(folder: Path) -> bool:
 def read_lightrag(folder: Path) -> SourceGraph:
     """Read a working folder, or the JSON Lines form.
 
-    Chunks become text units in their order within their document. The graph is called ``nano-graphrag`` if its
+    Chunks become text units in their order within their document. The program is ``nano-graphrag`` if the
     nodes name clusters, as that program writes them.
 
     Raises:
@@ -90,7 +90,7 @@ def _texts(graph: SourceGraph, folder: Path) -> None:
         rows = list(_table(path))
     elif (path := find_file(folder, "chunks.jsonl")) is not None:
         rows = [(row.get("id"), row) for row in read_objects(path)]
-    # A sort keeps the order of the file where no other is stated.
+    # The sort is stable: where no order is stated, that of the file stays.
     rows.sort(key=lambda row: _order(row[1]))
     for key, value in rows:
         text = value.get("content", value.get("text"))
@@ -109,7 +109,7 @@ def _order(value: dict[str, Any]) -> int:
 
 
 def _table(path: Path) -> list[tuple[str, dict[str, Any]]]:
-    """A key-value store: one object whose values are objects."""
+    """Return the items of a key-value store: one object whose values are objects."""
     found = read_json(path)
     if not isinstance(found, dict):
         raise BadInput(f"{path}: is not a JSON object of records. Nothing was imported")
@@ -136,10 +136,10 @@ def _units(row: dict[str, Any]) -> list[object]:
 
 
 def _graphml(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Nodes and edges with their attributes by name; nothing but text is taken from the file.
+    """Return nodes and edges with their attributes by name; only text is taken from the file.
 
     Raises:
-        BadInput: if it is damaged, has a document type (which could unfold to any size), or too many nodes.
+        BadInput: if it is damaged, has a document type (whose entities could expand to any size), or too many nodes.
     """
     reader = _GraphML(path)
     parser = expat.ParserCreate()
@@ -158,7 +158,7 @@ def _graphml(path: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
 
 
 class _GraphML:
-    """Collects what a parser meets."""
+    """Nodes and edges, collected from the events of a parser."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -194,7 +194,7 @@ class _GraphML:
     def end(self, tag: str) -> None:
         tag = tag.rpartition(":")[2]
         if tag == "data":
-            # An attribute never takes the place of the id of a node or the ends of an edge.
+            # An attribute never replaces the id of a node or the ends of an edge.
             if self._item is not None and self._key:
                 self._item.setdefault(self._key, "".join(self._text))
             self._key = ""

@@ -1,4 +1,4 @@
-"""The output folder of Microsoft GraphRAG: parquet tables, of the current form and the older one.
+"""The output folder of Microsoft GraphRAG: parquet tables, in the current form and an older one.
 
 Current: ``entities.parquet`` and so on. Older (before 1.0): ``create_final_entities.parquet`` and so on, with
 `name` for `title`, `raw_content` for `text` and lists of documents per text unit.
@@ -16,7 +16,7 @@ _TABLES = ("documents", "text_units", "entities", "relationships", "covariates",
 
 
 def is_msgraphrag(folder: Path) -> bool:
-    """Whether a folder holds such an output."""
+    """Return whether a folder holds such an output."""
     return all(_table(folder, name) is not None for name in ("entities", "relationships"))
 
 
@@ -49,7 +49,9 @@ def read_msgraphrag(folder: Path) -> SourceGraph:
         _require(path, ("title", "name"))
         for row in read_parquet(path, ("title", "name", "type", "description", "text_unit_ids")):
             name = row["title"] if row["title"] is not None else row["name"]
-            graph.add_entity(name, row["type"], _said(row["description"]), _list(row["text_unit_ids"]))
+            graph.add_entity(
+                name, row["type"], _descriptions(row["description"]), _list(row["text_unit_ids"])
+            )
             _count(graph, "entities")
     path = tables["relationships"]
     if path is not None:
@@ -58,7 +60,7 @@ def read_msgraphrag(folder: Path) -> SourceGraph:
             graph.add_relation(
                 row["source"],
                 row["target"],
-                descriptions=_said(row["description"]),
+                descriptions=_descriptions(row["description"]),
                 strength=1.0 if row["weight"] is None else row["weight"],
                 units=_list(row["text_unit_ids"]),
             )
@@ -94,7 +96,7 @@ def _require(path: Path, names: tuple[str, ...]) -> None:
 
 
 def _list(value: Any) -> list[Any]:
-    """Ids as a list; some versions join them by commas, also within a list."""
+    """Return ids as a list; some versions join them by commas, also within a list."""
     values = value if isinstance(value, list) else [value]
     found: list[Any] = []
     for each in values:
@@ -102,6 +104,6 @@ def _list(value: Any) -> list[Any]:
     return [each for each in found if each is not None]
 
 
-def _said(value: Any) -> list[Any]:
-    """Descriptions as a list: they are one text, unless the program was stopped before it merged them."""
+def _descriptions(value: Any) -> list[Any]:
+    """Return descriptions as a list; they are one text unless the program was stopped before it merged them."""
     return value if isinstance(value, list) else [value]

@@ -1,6 +1,6 @@
 """OpenIE triples: entities and (subject, predicate, object) by document.
 
-As JSON Lines: ``openie.jsonl`` (perhaps ``.gz``), each line `doc_id`, `entities` and `triples`, with a corpus beside.
+As JSON Lines: ``openie.jsonl`` (or ``.gz``), each line `doc_id`, `entities` and `triples`, with a corpus beside it.
 As HippoRAG writes it: one JSON object with `docs`, each `idx`, `passage`, `extracted_entities`, `extracted_triples`.
 """
 
@@ -17,7 +17,7 @@ LINES = ("openie.jsonl", "triples.jsonl")
 
 
 def openie_file(folder: Path) -> Path | None:
-    """The file of triples in a folder, if there is one."""
+    """Return the file of triples in a folder, if there is one."""
     found = find_file(folder, *LINES)
     if found is not None:
         return found
@@ -26,7 +26,7 @@ def openie_file(folder: Path) -> Path | None:
 
 
 def is_openie(path: Path) -> bool:
-    """Whether a file holds triples, by its first record."""
+    """Return whether a file holds triples, by its first record."""
     try:
         if path.name.removesuffix(".gz").endswith(".json"):
             found = read_json(path)
@@ -43,8 +43,8 @@ def is_openie(path: Path) -> bool:
 def read_openie(path: Path) -> SourceGraph:
     """Read a file of triples, with the corpus beside it.
 
-    Ends of triples that are not listed as entities become entities, too. A triple that does not have three parts is
-    counted, and kept word for word with the window that it belongs to.
+    Ends of triples that are not listed as entities become entities, too. A triple without three parts is counted, and
+    kept as written with its window.
 
     Raises:
         BadInput: if the file cannot be read.
@@ -70,7 +70,7 @@ def read_openie(path: Path) -> SourceGraph:
         for triple in triples if isinstance(triples, list) else ():
             counts["triples"] += 1
             if not _is_whole(triple):
-                graph.lose("triples that do not have three parts", triple, key)
+                graph.record_loss("triples that do not have three parts", triple, key)
                 continue
             counts["relations"] += 1
             source, predicate, target = triple
@@ -95,7 +95,7 @@ def _hipporag(graph: SourceGraph, path: Path) -> Iterable[dict[str, Any]]:
     rows = []
     for n, doc in enumerate(docs):
         if not isinstance(doc, dict):
-            graph.lose("records that are no objects", doc)
+            graph.record_loss("records that are no objects", doc)
             continue
         passage = doc.get("passage")
         key = doc.get("idx", n)

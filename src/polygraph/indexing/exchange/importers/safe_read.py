@@ -1,4 +1,4 @@
-"""Reading files of others: nothing larger than is meant to be read, nothing outside of the folder."""
+"""Bounded reading of other programs' files: none too large, and none outside the folder."""
 
 import importlib
 import importlib.util
@@ -17,10 +17,10 @@ _BATCH = 2_000
 
 
 def find_file(folder: Path, *names: str) -> Path | None:
-    """The first of some files that a folder holds, also with ``.gz`` behind the name.
+    """Return the first of some files that a folder holds, each also with ``.gz`` added; None if there is none.
 
     Raises:
-        BadInput: if it is a link to a place outside of the folder.
+        BadInput: if it is a link to a file outside the folder.
     """
     for name in names:
         for path in (folder / name, folder / f"{name}.gz"):
@@ -32,10 +32,10 @@ def find_file(folder: Path, *names: str) -> Path | None:
 
 
 def read_text(path: Path) -> str:
-    """A file as text.
+    """Return a file as text.
 
     Raises:
-        BadInput: if it cannot be read, is no text, or is too large.
+        BadInput: if it cannot be read, is not text, or is too large.
     """
     try:
         return decode(read_bytes(path, MAX_BYTES))[0]
@@ -46,7 +46,7 @@ def read_text(path: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """A JSON file, its contents unchecked.
+    """Return the value of a JSON file, unchecked.
 
     Raises:
         BadInput: if it cannot be read as JSON.
@@ -55,10 +55,10 @@ def read_json(path: Path) -> Any:
 
 
 def read_objects(path: Path) -> Iterator[dict[str, Any]]:
-    """The objects of a JSON Lines file, in order; empty lines are passed over.
+    """Yield the objects of a JSON Lines file, in order; empty lines are skipped.
 
     Raises:
-        BadInput: for a line that is no JSON object, naming file and line.
+        BadInput: for a line that is not a JSON object, naming file and line.
     """
     for n, line in enumerate(read_text(path).split("\n"), 1):
         if not line.strip():
@@ -80,7 +80,7 @@ def _parse(text: str, where: str) -> Any:
 
 
 def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """The rows of a parquet file, some columns of them; columns that it lacks are None.
+    """Yield the rows of a parquet file with some of its columns; missing columns are None.
 
     Raises:
         BadInput: if it is damaged or too large.
@@ -88,7 +88,7 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]
     """
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingExtra("reading parquet files", "parquet")
-    # Not by name: pyarrow has no types, and a checker would have to be told so wherever it is not installed.
+    # Not an import statement: pyarrow has no types, and type checkers would complain where it is not installed.
     pa: Any = importlib.import_module("pyarrow")
     pq: Any = importlib.import_module("pyarrow.parquet")
     try:
@@ -106,7 +106,7 @@ def read_parquet(path: Path, columns: Sequence[str]) -> Iterator[dict[str, Any]]
 
 
 def parquet_columns(path: Path) -> frozenset[str]:
-    """Names of a parquet file's columns; as `read_parquet` in what it raises."""
+    """Return the names of a parquet file's columns; raises what `read_parquet` does."""
     if importlib.util.find_spec("pyarrow") is None:
         raise MissingExtra("reading parquet files", "parquet")
     pa: Any = importlib.import_module("pyarrow")
@@ -119,7 +119,7 @@ def parquet_columns(path: Path) -> frozenset[str]:
 
 
 def _check_size(path: Path, metadata: Any, columns: frozenset[str]) -> None:
-    """Refuse a file that would unpack to more than is meant to be read."""
+    """Refuse a file with too many rows, or too large unpacked."""
     if metadata.num_rows > MAX_ITEMS:
         raise BadInput(
             f"{path} has {metadata.num_rows:,} rows; {MAX_ITEMS:,} are read at most. Split the graph"

@@ -1,11 +1,11 @@
-"""What the records of a JSON Lines export must look like: fields and types, before anything is believed of them."""
+"""Fields and types of the records of a JSON Lines export."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 _MOST = 2**53
-"""Whole numbers beyond it are not the same in every program that reads JSON."""
+"""Programs that read JSON differ on whole numbers beyond it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +13,7 @@ class Shape:
     """A condition on one value."""
 
     wanted: str
-    """In words, after "must be"."""
+    """What is required, to follow "must be"."""
     holds: Callable[[Any], bool]
 
 
@@ -162,14 +162,14 @@ MANIFEST: Mapping[str, Shape] = {
     "reports": SOME_TEXT,
     "community_size": _COUNT,
 }
-"""The settings that an index was built with."""
+"""Settings that an index was built with."""
 
 EXTRACTOR_SETTINGS: Mapping[str, Shape] = {
     "entity_types": TEXTS,
     "gleaning": Shape('"none", "base" or "trial"', lambda value: value in ("none", "base", "trial")),
     "max_gleanings": _COUNT,
 }
-"""Those of extraction with a model."""
+"""Settings of extraction with a model."""
 
 PRUNING_SETTINGS: Mapping[str, Shape] = {
     "min_frequency": WHOLE,
@@ -177,15 +177,15 @@ PRUNING_SETTINGS: Mapping[str, Shape] = {
     "drop_ego": Shape("true or false", lambda value: isinstance(value, bool)),
     "min_weight_percentile": Shape("a number from 0 to 100", lambda v: _is_number(v) and 0 <= v <= 100),
 }
-"""Those of a graph of noun phrases."""
+"""Settings of a graph of noun phrases."""
 
 
-def fault(record: Any, shape: Mapping[str, Shape]) -> str:
-    """Say what is wrong with a record, or nothing.
+def find_fault(record: Any, shape: Mapping[str, Shape]) -> str:
+    """Return what is wrong with a record, or an empty string.
 
-    >>> fault({"kind": "apart", "a": "x"}, SHAPES["decisions"])
+    >>> find_fault({"kind": "apart", "a": "x"}, SHAPES["decisions"])
     "the field 'b' is missing"
-    >>> fault({"kind": "apart", "a": "x", "b": 1}, SHAPES["decisions"])
+    >>> find_fault({"kind": "apart", "a": "x", "b": 1}, SHAPES["decisions"])
     "'b' must be a text, not 1"
     """
     if not isinstance(record, dict):

@@ -1,4 +1,4 @@
-"""A graph that another program made, as it was read: before any of it has a place in an index."""
+"""A graph that another program made, as it was read."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ MAX_NAME = 500
 """Characters; a longer one is a text and not a name."""
 MAX_PREDICATE = 500
 MAX_DESCRIPTION = 50_000
-"""Characters of one description; the rest is cut off, and counted."""
+"""Characters of one description; the rest is cut off and counted."""
 MAX_KEYWORDS = 50
 MAX_ITEMS = 5_000_000
 """Entities, relations or text units of one graph."""
@@ -20,13 +20,13 @@ _SHOWN = 80
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceUnit:
-    """A piece of text that the other program read at once."""
+    """A text unit: a piece of text that the other program read at once."""
 
     id: str
     text: str
     title: str = ""
     documents: tuple[str, ...] = ()
-    """Ids of the documents that it may stand in, as the other program calls them."""
+    """Ids of the documents that it may stand in, in the other program."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,9 +36,9 @@ class SourceEntity:
     name: str
     type: str = ""
     descriptions: tuple[str, ...] = ()
-    """One, if the program merged what its text units say; several, if it kept them apart."""
+    """One, if the program merged those of its text units; several, if it kept them separate."""
     units: tuple[str, ...] = ()
-    """Ids of the text units that it comes from; they need not be among those that were read."""
+    """Ids of the text units that it comes from, whether they were read or not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,19 +51,19 @@ class SourceRelation:
     keywords: tuple[str, ...] = ()
     descriptions: tuple[str, ...] = ()
     strength: float = 1.0
-    """Of all its text units together; positive."""
+    """Of all its text units together; above 0."""
     units: tuple[str, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class Loss:
-    """Things of one kind that were left out for one reason."""
+    """Items of one kind that were left out, or changed, for one reason."""
 
     n: int = 0
     first: str = ""
     """The beginning of the first."""
     changed: bool = False
-    """Whether they were taken in with a change instead."""
+    """True if they were changed instead."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -71,30 +71,30 @@ class SourceGraph:
     """Everything that was read, in the order of the source."""
 
     program: str
-    """Name of the form: ``msgraphrag``, ``lightrag``, ``nano-graphrag``, ``openie``, ``csv``."""
+    """Name of the format: ``msgraphrag``, ``lightrag``, ``nano-graphrag``, ``openie``, ``csv``."""
     documents: dict[str, Document] = field(default_factory=dict)
-    """By the other program's id. Their own id is the one that they get in the index."""
+    """By the other program's id; the id of the record is the one in the index."""
     taken: set[str] = field(default_factory=set)
-    """Ids that the documents get in the index."""
+    """Ids of the documents in the index."""
     units: dict[str, SourceUnit] = field(default_factory=dict)
     entities: list[SourceEntity] = field(default_factory=list)
     relations: list[SourceRelation] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
-    """What the files hold, whether it could be used or not."""
+    """Items in the files, usable or not."""
     losses: dict[str, Loss] = field(default_factory=dict)
-    """What was left out or changed, by words that say what and why."""
-    lost_in: dict[str, list[str]] = field(default_factory=dict)
-    """By text unit, what of it could not be used, word for word."""
+    """What was left out or changed, by kind and reason."""
+    losses_by_unit: dict[str, list[str]] = field(default_factory=dict)
+    """By text unit, its records that could not be used, as written."""
     notes: list[str] = field(default_factory=list)
 
-    def lose(self, what: str, shown: object, unit: str = "", *, changed: bool = False) -> None:
-        """Count something that is left out, or changed."""
+    def record_loss(self, what: str, shown: object, unit: str = "", *, changed: bool = False) -> None:
+        """Count an item that is left out, or changed."""
         loss = self.losses.setdefault(what, Loss(changed=changed))
         loss.n += 1
         text = shown if isinstance(shown, str) else repr(shown)
         loss.first = loss.first or clean(text)[:_SHOWN]
         if unit:
-            self.lost_in.setdefault(unit, []).append(clean(text)[: 5 * _SHOWN])
+            self.losses_by_unit.setdefault(unit, []).append(clean(text)[: 5 * _SHOWN])
 
     def add_entity(
         self,
@@ -103,10 +103,10 @@ class SourceGraph:
         descriptions: Sequence[object] = (),
         units: Sequence[object] = (),
     ) -> None:
-        """Take in an entity, cleaned and bounded; one that cannot be used is counted."""
+        """Add an entity, cleaned and bounded; one that cannot be used is counted as a loss."""
         known = tidy_name(name)
         if not known:
-            self.lose("entities without a usable name", name)
+            self.record_loss("entities without a usable name", name)
             return
         self.entities.append(
             SourceEntity(
@@ -128,32 +128,32 @@ class SourceGraph:
         strength: object = 1.0,
         units: Sequence[object] = (),
     ) -> None:
-        """Take in a relation, cleaned and bounded; one that cannot be used is counted."""
+        """Add a relation, cleaned and bounded; one that cannot be used is counted as a loss."""
         ends = tidy_name(source), tidy_name(target)
         if not all(ends):
-            self.lose("relations without two usable ends", (source, target))
+            self.record_loss("relations without two usable ends", (source, target))
             return
         if ends[0] == ends[1]:
-            self.lose("relations of an entity with itself", ends[0])
+            self.record_loss("relations of an entity with itself", ends[0])
             return
-        told = " ".join(_text(predicate).split()).lower()
-        if len(told) > MAX_PREDICATE:
-            self.lose("relations whose predicate is too long", told)
+        tidied = " ".join(_text(predicate).split()).lower()
+        if len(tidied) > MAX_PREDICATE:
+            self.record_loss("relations whose predicate is too long", tidied)
             return
         weight = _positive(strength)
         if weight is None:
-            self.lose("strengths that are no positive number, taken as 1", strength, changed=True)
+            self.record_loss("strengths that are no positive number, taken as 1", strength, changed=True)
         words = dict.fromkeys(" ".join(_text(word).split())[:MAX_PREDICATE] for word in keywords)
         kept = [word for word in words if word]
         if len(kept) > MAX_KEYWORDS:
-            self.lose(
+            self.record_loss(
                 f"relations with more than {MAX_KEYWORDS} keywords", f"{ends[0]}, {ends[1]}", changed=True
             )
         self.relations.append(
             SourceRelation(
                 source=ends[0],
                 target=ends[1],
-                predicate=told,
+                predicate=tidied,
                 keywords=tuple(kept[:MAX_KEYWORDS]),
                 descriptions=self._descriptions(descriptions),
                 strength=1.0 if weight is None else weight,
@@ -164,29 +164,31 @@ class SourceGraph:
     def add_unit(
         self, unit: object, text: object, documents: Sequence[object] = (), title: object = ""
     ) -> None:
-        """Take in a text unit; an id that is there already, or no text, is counted."""
-        key, told = _id(unit), clean(_text(text)).strip()
-        if not key or not told:
-            self.lose("text units without an id or a text", unit)
+        """Add a text unit; a second one of an id, or one without a text, is counted as a loss."""
+        key, cleaned = _id(unit), clean(_text(text)).strip()
+        if not key or not cleaned:
+            self.record_loss("text units without an id or a text", unit)
         elif key in self.units:
-            self.lose("text units with an id that another one has", key)
+            self.record_loss("text units with an id that another one has", key)
         else:
-            self.units[key] = SourceUnit(id=key, text=told, title=_id(title), documents=_ids(documents))
+            self.units[key] = SourceUnit(id=key, text=cleaned, title=_id(title), documents=_ids(documents))
 
-    def remarks(self) -> list[str]:
-        """The notes, and a line for everything that was left out or changed."""
+    def import_notes(self) -> list[str]:
+        """Return the notes, and a line for each kind of loss."""
         lines = [
             f"{'changed' if loss.changed else 'left out'}: {loss.n} {what} (first: {loss.first})"
             for what, loss in self.losses.items()
         ]
         return [*self.notes, *lines]
 
-    def _descriptions(self, said: Sequence[object]) -> tuple[str, ...]:
+    def _descriptions(self, descriptions: Sequence[object]) -> tuple[str, ...]:
         found: dict[str, None] = {}
-        for each in said:
+        for each in descriptions:
             text = clean(_text(each)).strip().strip('"').strip()
             if len(text) > MAX_DESCRIPTION:
-                self.lose(f"descriptions cut off at {MAX_DESCRIPTION:,} characters", text, changed=True)
+                self.record_loss(
+                    f"descriptions cut off at {MAX_DESCRIPTION:,} characters", text, changed=True
+                )
                 text = text[:MAX_DESCRIPTION]
             if text:
                 found[text] = None
@@ -194,14 +196,14 @@ class SourceGraph:
 
 
 def tidy_name(name: object) -> str:
-    r"""A name on one line without the quotes around it; empty if it cannot be one.
+    r"""Return a name on one line, without quotes around it; empty if it cannot be a name.
 
     >>> tidy_name('"MRS.\nFEZZIWIG"')
     'MRS. FEZZIWIG'
     >>> tidy_name(None)
     ''
     """
-    # A text of many megabytes is not split in words to learn that it is no name.
+    # A text of many megabytes need not be split in words to see that it is no name.
     text = _text(name)[: 4 * MAX_NAME]
     tidy = " ".join(clean(text).split()).strip()
     if len(tidy) > 2 and tidy[0] == tidy[-1] == '"' and '"' not in tidy[1:-1]:
@@ -215,7 +217,7 @@ def _tidy_type(kind: object) -> str:
 
 
 def _text(value: object) -> str:
-    """A text as it is, a number as one would write it, anything else as nothing."""
+    """Return a text as it is, a number as text, and an empty text for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):

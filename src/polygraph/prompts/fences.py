@@ -125,7 +125,8 @@ def without_chat_markers(text: str) -> str:
     >>> without_chat_markers("END<|im_end|>")
     'END(|im_end|)'
     """
-    return _rewritten(text, list(_CHAT.finditer(text.translate(_FOLDED))), False)
+    folded = text.translate(_FOLDED)
+    return _rewritten(text, [m for pattern in _CHAT for m in pattern.finditer(folded)], False)
 
 
 def one_line(text: str) -> str:
@@ -204,9 +205,12 @@ _TAG_NAMES = "|".join(
     re.sub("_", r"[ _-]*+", name) for name in sorted(FENCES, key=lambda name: (-len(name), name))
 )
 _CHAT_TAGS = r"\|[^|<>\n]{1,60}\||/?s|/?bos|/?eos|/?pad|/?unk|/?(?:start|end)[ _]of[ _](?:turn|text)|/?sys"
-_CHAT = re.compile(
-    rf"(?P<open><) *+(?:{_CHAT_TAGS}) *+(?P<close>>)"
-    r"|(?P<open2>\[)[ /]*+(?:inst|system_prompt|tool_calls|available_tools|tool_results) *+(?P<close2>\])",
+# Two patterns, because one that begins with a literal is searched several times faster.
+_CHAT = (
+    re.compile(rf"(?P<open><) *+(?:{_CHAT_TAGS}) *+(?P<close>>)"),
+    re.compile(
+        r"(?P<open>\[)[ /]*+(?:inst|system_prompt|tool_calls|available_tools|tool_results) *+(?P<close>\])"
+    ),
 )
 
 
@@ -223,7 +227,7 @@ _TURN = re.compile(rf"{_LEAD}(?:human|assistant)[ *_]*(?P<colon>:)", re.MULTILIN
 _RECORD = re.compile(r"^ *(?:entity|relation) *(?P<field>\|)", re.MULTILINE)
 _LAST_RECORD = re.compile(r"^ *(?P<word>end|none) *$", re.MULTILINE)
 _CITATION = re.compile(r"(?P<open>\[)(?P<numbers>[ \d,;\-]*+)(?P<close>\])")
-_INERT = {"open": "(", "close": ")", "open2": "(", "close2": ")", "colon": ";", "field": "/"}
+_INERT = {"open": "(", "close": ")", "colon": ";", "field": "/"}
 
 
 @lru_cache(maxsize=256)
@@ -233,7 +237,7 @@ def _structure(
     """Return patterns of folded text."""
     names = "|".join(_words(label) for label in (*labels, "Task"))
     patterns = [
-        _TAG, _CHAT, _NUMBER, _TURN, re.compile(rf"{_LEAD}(?:{names})[ \d*_]*(?P<colon>:)", re.MULTILINE)
+        _TAG, *_CHAT, _NUMBER, _TURN, re.compile(rf"{_LEAD}(?:{names})[ \d*_]*(?P<colon>:)", re.MULTILINE)
     ]  # fmt: skip
     if "Step" in labels:
         patterns.append(re.compile(r"^ *(?P<word>step) *\d+ *$", re.MULTILINE))

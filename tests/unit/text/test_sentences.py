@@ -124,7 +124,10 @@ def test_a_panic_of_the_library_falls_back_to_rough_rules(monkeypatch: pytest.Mo
         raise PanicException
 
     monkeypatch.setattr("sentencex.get_sentence_boundaries", panic)
-    assert split("It was written by Anna Vane today. " * 40 + "The rest is silence.")[-1] == "The rest is silence."
+    assert (
+        split("It was written by Anna Vane today. " * 40 + "The rest is silence.")[-1]
+        == "The rest is silence."
+    )
 
 
 def test_an_unclosed_quote_does_not_swallow_a_page() -> None:

@@ -11,6 +11,7 @@ from polygraph.cli.options import (
     CostOption,
     IndexOption,
     JsonOption,
+    MarginOption,
     OfflineOption,
     SpendOption,
     TokensOption,
@@ -82,6 +83,7 @@ def retrieval(
             help="Metric to compare by (default recall@5, or the same for other gold).",
         ),
     ] = None,
+    margin: MarginOption = 5.0,
     evidence: Annotated[
         str, typer.Option("--evidence", metavar="FIELD", help="Field with the gold document ids.")
     ] = "evidence",
@@ -118,6 +120,7 @@ def retrieval(
             "max_tokens": max_tokens,
             "ks": depths,
             "metric": metric or "",
+            "margin": margin / 100,
             "limit": limit,
             "seed": seed,
             "output": output,

@@ -14,6 +14,7 @@ from polygraph.cli.options import (
     CostOption,
     IndexOption,
     JsonOption,
+    MarginOption,
     OfflineOption,
     SpendOption,
     caps,
@@ -236,6 +237,7 @@ def report(
         Literal["no", "raw", "rescaled"],
         typer.Option("--bertscore", help="Also compute BERTScore; needs the package bert-score."),
     ] = "no",
+    margin: MarginOption = 5.0,
     as_json: JsonOption = False,
 ) -> None:
     """Summarise a study: conclusions, charts, tables and all answers, as HTML, Markdown and JSON."""
@@ -243,7 +245,7 @@ def report(
     from polygraph.evaluate.reports.study_report import json_report
 
     with open_existing(index, output, as_json, offline=True) as (_, study):
-        found = study.report(protocol=protocol, title=title, bert=bert)
+        found = study.report(protocol=protocol, title=title, bert=bert, margin=margin / 100)
     if as_json:
         show.as_json(json_report(found))
         return

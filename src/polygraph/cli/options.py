@@ -71,6 +71,18 @@ WaitOption = Annotated[
 ]
 
 
+MarginOption = Annotated[
+    float,
+    typer.Option(
+        "--margin",
+        metavar="POINTS",
+        min=0.0,
+        max=100.0,
+        help="Methods that differ by at most so many points of 100 are equivalent.",
+    ),
+]
+
+
 def caps(
     max_cost: float | None, max_spend_tokens: int | None, batch: Path | None, offline: bool = False
 ) -> dict[str, Any]:

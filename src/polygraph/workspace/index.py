@@ -443,6 +443,7 @@ class Index:
         max_tokens: int | None = None,
         ks: Sequence[int] | None = None,
         metric: str = "",
+        margin: float = 0.05,
         evidence: str = "evidence",
         limit: int | None = None,
         seed: int = 0,
@@ -458,9 +459,10 @@ class Index:
             max_tokens: as for `ask`.
             ks: depths of recall@k and the like; default: those of `evaluate.metrics.retrieval.KS`.
             metric: by which methods are compared; default: recall at 5 of the gold that there is.
+            margin: differences of the metric within it are of no consequence.
             evidence: field of the file that holds the gold document ids.
             limit: size of a seeded sample of the questions; default: all.
-            seed: of the sample, the bootstrap and the tests.
+            seed: of the sample and the tests.
             output: file of the result of each question, from which a later run continues.
             progress: called after each question.
 
@@ -486,6 +488,7 @@ class Index:
         options = RetrievalOptions(
             ks=tuple(sorted(set(ks))),
             metric=metric,
+            margin=margin,
             limit=limit,
             seed=seed,
             output=Path(output) if output is not None else None,

@@ -85,6 +85,7 @@ class PerDocument:
         max_tokens: int | None = None,
         ks: Sequence[int] = KS,
         metric: str = "",
+        margin: float = 0.05,
         limit: int | None = None,
         seed: int = 0,
         output: str | Path | None = None,
@@ -97,6 +98,7 @@ class PerDocument:
         options = RetrievalOptions(
             ks=tuple(sorted(set(ks))),
             metric=metric,
+            margin=margin,
             limit=limit,
             seed=seed,
             output=Path(output) if output is not None else None,

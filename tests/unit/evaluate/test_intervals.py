@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from polygraph.evaluate.statistics.compare import compare_methods
 from polygraph.evaluate.statistics.intervals import Interval, paired_means, share_intervals
 from polygraph.evaluate.statistics.multiple_testing import holm, holm_levels
 from polygraph.evaluate.statistics.power import detectable_difference, questions_needed
@@ -133,3 +134,15 @@ def test_the_detectable_gap_is_near_that_of_the_t_test():
     exact = power.TTestPower().solve_power(nobs=150, alpha=0.05, power=0.8) * 0.4
     assert detectable_difference(0.4, 150) == pytest.approx(exact, rel=0.02)
     assert questions_needed(0.4, detectable_difference(0.4, 150)) == 150
+
+
+def test_a_wider_margin_makes_undecided_methods_equivalent():
+    values = {"a": {f"q{i}": float(i % 10 == 0) for i in range(60)}, "b": {f"q{i}": 0.0 for i in range(60)}}
+    (narrow,) = compare_methods(values, rng(), margin=0.05)
+    (wide,) = compare_methods(values, rng(), margin=0.25)
+    assert (narrow.decision, wide.decision) != ("undecided", "undecided")
+    flat = {"a": dict.fromkeys(values["a"], 0.5), "b": dict.fromkeys(values["a"], 0.5)}
+    (few,) = compare_methods(flat, rng(), margin=0.05)
+    (enough,) = compare_methods(flat, rng(), margin=0.1)
+    # 72 ties give an interval within 5 points: 0.025^(1 / 72) is 0.95.
+    assert (few.decision, few.further, enough.decision, enough.further) == ("undecided", 12, "equivalent", None)

@@ -1,8 +1,8 @@
 """Simulated judges with known biases, and simulated studies with a known truth, to test the evaluation itself.
 
-A simulated judge perceives each answer as its true quality plus a bonus for the first position, a bonus for length, and
-noise that is new in every call. Biases are given as they are measured: in points of the win rate between equal answers
-(arXiv:2506.06331, figures 2 and 6).
+A simulated judge perceives each answer as its true quality plus a bonus for the first position, for length, for
+Markdown and for answers of its own family of models, and noise that is new in every call. Biases are given as they are
+measured: in points of the win rate between equal answers (arXiv:2506.06331, figures 2 and 6).
 """
 
 import hashlib
@@ -56,6 +56,10 @@ class JudgeBias:
     """Points by which the answer shown first beats an equal one."""
     length: float = 50.0
     """Points by which an answer that is 25 words longer beats an equal one."""
+    markdown: float = 0.0
+    """Points by which an answer with Markdown beats an equal one without."""
+    family: float = 0.0
+    """Points by which an answer of the judge's own family of models beats an equal one of another."""
     noise: float = 1.0
     """Standard deviation of the difference of two perceived qualities, in points of the scale."""
 
@@ -68,6 +72,9 @@ class SimulatedAnswer:
     quality: float
     """In standard deviations of the judge's noise."""
     words: int
+    markdown: bool = False
+    own_family: bool = False
+    """Whether a model of the judge's family wrote it."""
 
 
 class SimulatedJudge:
@@ -86,6 +93,8 @@ class SimulatedJudge:
         bias = self._bias
         lead = lead_of_points(bias.position) + lead_of_points(bias.length) / 25 * (one.words - other.words)
         lead += one.quality - other.quality
+        lead += lead_of_points(bias.markdown) * (one.markdown - other.markdown)
+        lead += lead_of_points(bias.family) * (one.own_family - other.own_family)
         rng = np.random.default_rng(_number(f"{self._seed}|{question}|{first}|{second}|{sample}"))
         # Half of the lead goes to each answer; the noise of the difference has the given standard deviation.
         noise = rng.normal(0.0, bias.noise / sqrt(2), size=2)
@@ -99,7 +108,7 @@ class SimulatedJudge:
 class SimulatedStudy:
     """The true difference between two simulated methods, A and B."""
 
-    n: int = 150
+    n: int = 130
     """Questions."""
     gap: float = 0.0
     """Points by which A beats B before an unbiased judge."""
@@ -109,6 +118,10 @@ class SimulatedStudy:
     """Standard deviation of the length of answers, in words."""
     shortfall: float = 0.0
     """Words by which every aligned answer of A is shorter: a generator that always misses its target."""
+    markdown: tuple[float, float] = (0.5, 0.5)
+    """Share of the answers of A and of B that use Markdown."""
+    own_family: tuple[float, float] = (0.5, 0.5)
+    """Share of the answers of A and of B that the judge's own family of models wrote."""
     questions: float = 0.5
     """Standard deviation over questions of the difference in quality, in units of the judge's noise."""
 
@@ -194,10 +207,14 @@ def _answers(
         a, b = np.where(a < b, b + miss, a), np.where(a < b, b, a + miss)
         if study.shortfall:
             a = b - study.shortfall
+    markdown = rng.random((study.n, 2)) < study.markdown
+    own = rng.random((study.n, 2)) < study.own_family
     return [
         (
-            SimulatedAnswer(f"A{n}", float(quality[n]) / 2, int(a[n])),
-            SimulatedAnswer(f"B{n}", -float(quality[n]) / 2, int(b[n])),
+            SimulatedAnswer(f"A{n}", float(quality[n]) / 2, int(a[n]), bool(markdown[n, 0]), bool(own[n, 0])),
+            SimulatedAnswer(
+                f"B{n}", -float(quality[n]) / 2, int(b[n]), bool(markdown[n, 1]), bool(own[n, 1])
+            ),
         )
         for n in range(study.n)
     ]

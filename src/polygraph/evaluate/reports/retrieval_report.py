@@ -22,6 +22,7 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import QuestionResult
 from polygraph.evaluate.reports.retrieval_conclusions import QuestionCost, conclusions
 from polygraph.evaluate.statistics.compare import Comparison, compare_methods
+from polygraph.evaluate.statistics.decide import MARGIN
 from polygraph.evaluate.statistics.intervals import (
     FEW_QUESTIONS,
     Interval,
@@ -155,8 +156,9 @@ def summarise_retrieval(
     ks: Sequence[int],
     metric: str,
     seed: int,
+    margin: float = MARGIN,
 ) -> RetrievalReport:
-    """Summarise the results of all methods; all intervals and tests are seeded.
+    """Summarise the results of all methods; all tests are seeded.
 
     Args:
         questions: that were asked.
@@ -165,7 +167,8 @@ def summarise_retrieval(
         counts: for the notes.
         ks: depths of the metrics.
         metric: to compare methods by; empty: `default_metric`.
-        seed: of intervals and tests.
+        seed: of the tests.
+        margin: of equivalence.
 
     Raises:
         BadInput: if these questions have no gold for `metric`.
@@ -191,7 +194,7 @@ def summarise_retrieval(
     chosen = metric or default_metric(units, ks)
     check_metric(chosen, [u for u in UNITS if units[u]], ks)
     values = _values(rows, chosen, ks)
-    comparisons = compare_methods(values, np.random.default_rng(seed))
+    comparisons = compare_methods(values, np.random.default_rng(seed), margin=margin)
     costs = {
         m.name: QuestionCost(
             money=m.cost_per_question,

@@ -43,6 +43,7 @@ from polygraph.evaluate.runs.study_steps import (
     judge_together,
     unaligned_answers,
 )
+from polygraph.evaluate.statistics.decide import MARGIN
 from polygraph.indexing.progress import Progress
 from polygraph.models import ChatModel, Models
 from polygraph.models.thread_pool import map_in_order
@@ -265,6 +266,7 @@ class Experiment:
         title: str = "Which method to trust",
         bert: BertScoreMode = "no",
         seed: int = 0,
+        margin: float = MARGIN,
     ) -> StudyReport:
         """Summarise the study and write the report to its folder as HTML, Markdown and JSON.
 
@@ -274,7 +276,8 @@ class Experiment:
             protocol: use judgements by this protocol.
             title: of the page.
             bert: whether to compute BERTScore for questions with reference texts; needs bert-score and torch.
-            seed: of the intervals.
+            seed: of the tests.
+            margin: relative win rates within it are of no consequence.
 
         Raises:
             BadInput: if there are no answers yet, or the name of the protocol cannot be part of a file name.
@@ -301,7 +304,9 @@ class Experiment:
             questions=tuple(questions),
             answers=tuple(answers),
             judgements=tuple(judgements),
-            findings=summarise_study(questions, answers, aligned, judgements, protocol=protocol, seed=seed),
+            findings=summarise_study(
+                questions, answers, aligned, judgements, protocol=protocol, seed=seed, margin=margin
+            ),
             protocol=protocol,
             gold=score_answers(questions, answers, self.models, bert=bert, seed=seed),
             confusions=confusions(correct),

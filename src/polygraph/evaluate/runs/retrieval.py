@@ -19,6 +19,7 @@ from polygraph.evaluate.records import QuestionResult
 from polygraph.evaluate.reports.retrieval_report import QuestionCounts, RetrievalReport, summarise_retrieval
 from polygraph.evaluate.runs.provenance import Provenance, code_digest, part_digest
 from polygraph.evaluate.runs.result_file import ResultFile, stale_results
+from polygraph.evaluate.statistics.decide import MARGIN
 from polygraph.indexing.progress import Progress
 from polygraph.models import Models
 from polygraph.models.protocols import Embedder
@@ -42,10 +43,12 @@ class RetrievalOptions:
     """Depths of the metrics."""
     metric: str = ""
     """The metric that methods are compared by; empty: `default_metric`."""
+    margin: float = MARGIN
+    """Differences of the metric within it are of no consequence."""
     limit: int | None = None
     """Number of questions to sample with the seed; if `metric` is given, of those with gold for it."""
     seed: int = 0
-    """Of the sample, the bootstrap and the tests."""
+    """Of the sample and the tests."""
     output: Path | None = None
     """Results file, from which a later run resumes."""
     scope: Mapping[str, Json] | None = None
@@ -94,7 +97,9 @@ def evaluate_retrieval(
         stale, changed = stale_results(file.results if file is not None else {}, results)
         counts = replace(counts, stale=stale, changed=changed)
     timed = {name: runs_alone(method, models) for name, method in methods.items()}
-    return summarise_retrieval(asked, timed, results, counts, options.ks, options.metric, options.seed)
+    return summarise_retrieval(
+        asked, timed, results, counts, options.ks, options.metric, options.seed, options.margin
+    )
 
 
 @contextmanager

@@ -169,7 +169,7 @@ def _share_interval(x: Array, alpha: float) -> Interval:
         return Interval(mean, 0.0, 1.0)
     if float(np.ptp(x)) < 1e-12:
         same = (alpha / 2) ** (1 / n)
-        return Interval(mean, same * mean, same * mean + 1 - same)
+        return Interval(mean, same * mean, mean + (1 - mean) * (1 - same))
     binary = mean * (1 - mean)
     # One pseudo-observation with the variance of zeros and ones; of those it changes nothing.
     variance = (float(((x - mean) ** 2).sum()) + binary) / (n + 1)

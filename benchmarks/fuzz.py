@@ -48,8 +48,8 @@ from polygraph.tasks.filter_facts import parse_fact_choice
 from polygraph.tasks.intent import parse_intent
 from polygraph.tasks.judge import parse_scores
 from polygraph.tasks.map_reports import parse_points
+from polygraph.tasks.parsing.text_lists import parse_text_lists
 from polygraph.tasks.plan import parse_plan
-from polygraph.tasks.question import parse_text_lists
 from polygraph.tasks.rate_reports import parse_rating
 from polygraph.tasks.refine_query import parse_path_answer, parse_query
 from polygraph.tasks.report import parse_report
@@ -364,7 +364,7 @@ PARSERS: Sequence[tuple[Any, Callable[[str], object]]] = (
     ),
     (
         {"entities": ["Mara Quill"], "themes": ["light"]},
-        lambda text: parse_text_lists(text, ["entities", "themes"]),
+        lambda text: parse_text_lists(text, ["entities", "themes"], most=20),
     ),
     (
         {"comprehensiveness": [3, 4]},

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from polygraph.extract.titles.find_titles import (
     TitleFinder,
-    find_known_names,
     find_document_titles,
+    find_known_names,
     title_key,
 )
 from polygraph.extract.titles.title_table import TitleTable

@@ -49,7 +49,7 @@ def path_text(path: str | Path) -> str:
     Each byte that is not is written as an escape, so that different paths stay different.
 
     >>> path_text("docs/caf\udce9.txt")
-    'docs/caf\\\\udce9.txt'
+    'docs/caf\\udce9.txt'
     """
     return str(path).encode("utf-8", "backslashreplace").decode("utf-8")
 

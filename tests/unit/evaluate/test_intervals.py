@@ -145,4 +145,25 @@ def test_a_wider_margin_makes_undecided_methods_equivalent():
     (few,) = compare_methods(flat, rng(), margin=0.05)
     (enough,) = compare_methods(flat, rng(), margin=0.1)
     # 72 ties give an interval within 5 points: 0.025^(1 / 72) is 0.95.
-    assert (few.decision, few.further, enough.decision, enough.further) == ("undecided", 12, "equivalent", None)
+    assert (few.decision, few.further, enough.decision, enough.further) == (
+        "undecided",
+        12,
+        "equivalent",
+        None,
+    )
+
+
+@pytest.mark.parametrize("n", [6, 9, 30, 130])
+@pytest.mark.parametrize(
+    "probabilities", [(0.1, 0.8, 0.1), (0.3, 0.6, 0.1), (1 / 3, 1 / 3, 1 / 3), (0.6, 0.2, 0.2)]
+)
+def test_intervals_of_wins_less_losses_contain_the_true_rate_about_as_often_as_stated(n, probabilities):
+    source = rng(4)
+    d = source.choice([1.0, 0.0, -1.0], p=probabilities, size=(n, 1000))
+    true = probabilities[0] - probabilities[2]
+    held = np.mean(
+        [i.low <= true <= i.high for i in (m.interval() for m in paired_means(d, source, flips=500))]
+    )
+    # Three standard errors of a share of 1,000 are 0.02. With few questions, discreteness makes intervals wider.
+    assert held >= 0.93
+    assert n < 30 or held <= 0.99

@@ -1,0 +1,85 @@
+"""Statistics of the evaluation against scipy and statsmodels, on random data."""
+
+import numpy as np
+import pytest
+
+from polygraph.evaluate.statistics.intervals import paired_means, share_intervals
+from polygraph.evaluate.statistics.multiple_testing import holm
+from polygraph.evaluate.statistics.randomisation import randomisation_test
+from polygraph.evaluate.statistics.student import t_quantile, t_two_sided
+
+stats = pytest.importorskip("scipy.stats")
+proportion = pytest.importorskip("statsmodels.stats.proportion")
+multitest = pytest.importorskip("statsmodels.stats.multitest")
+
+
+def test_students_distribution_is_that_of_scipy():
+    rng = np.random.default_rng(0)
+    for degrees in (*range(1, 12), *rng.integers(12, 4999, size=40)):
+        for t in rng.uniform(0, 12, size=5):
+            assert t_two_sided(float(t), int(degrees)) == pytest.approx(2 * stats.t.sf(t, degrees), abs=1e-12)
+        for alpha in (0.2, 0.05, 0.05 / 45):
+            assert t_quantile(alpha, int(degrees)) == pytest.approx(stats.t.isf(alpha / 2, degrees), rel=1e-8)
+
+
+def test_the_interval_of_a_share_is_that_of_wilson_or_of_clopper_and_pearson():
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        n = int(rng.integers(2, 200))
+        count = int(rng.integers(0, n + 1))
+        values = np.zeros((n, 1))
+        values[:count] = 1.0
+        method = "beta" if count in (0, n) else "wilson"
+        low, high = proportion.proportion_confint(count, n, alpha=0.05, method=method)
+        (found,) = share_intervals(values)
+        assert (found.low, found.high) == pytest.approx((low, high), abs=1e-9)
+
+
+def test_unanimous_outcomes_have_the_interval_and_p_of_the_exact_sign_test():
+    for n in range(2, 13):
+        (found,) = paired_means(np.ones((n, 1)), np.random.default_rng(0))
+        low, _ = proportion.proportion_confint(n, n, alpha=0.05, method="beta")
+        assert found.p == pytest.approx(stats.binomtest(n, n).pvalue)
+        # Wins less losses are twice the share of wins less 1.
+        low = min(2 * low - 1, 0.0) if found.p >= 0.05 else 2 * low - 1
+        assert found.interval().low == pytest.approx(low)
+
+
+def test_no_p_value_is_below_that_of_the_exact_sign_test_of_wins_and_losses():
+    rng = np.random.default_rng(2)
+    d = rng.choice([-1.0, 0.0, 1.0], p=[0.15, 0.3, 0.55], size=(12, 300))
+    for column, found in zip(d.T, paired_means(d, rng), strict=True):
+        wins, losses = int((column > 0).sum()), int((column < 0).sum())
+        exact = stats.binomtest(wins, wins + losses).pvalue if wins + losses else 1.0
+        assert found.p >= exact - 1e-9
+
+
+def test_with_many_questions_interval_and_p_are_those_of_the_t_test():
+    rng = np.random.default_rng(3)
+    d = np.clip(rng.normal(0.02, 0.2, size=(2000, 20)), -1, 1)
+    for column, found in zip(d.T, paired_means(d, rng), strict=True):
+        theirs = stats.ttest_1samp(column, 0.0)
+        interval, expected = found.interval(), theirs.confidence_interval()
+        assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high), abs=0.0006)
+        assert found.p == pytest.approx(theirs.pvalue, abs=0.02)
+
+
+def test_the_randomisation_test_is_that_of_scipy():
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        d = np.round(rng.normal(0.2, 1.0, size=(11, 1)), 1)
+        theirs = stats.permutation_test(
+            (d[:, 0],),
+            lambda x, axis: x.mean(axis=axis),
+            permutation_type="samples",
+            vectorized=True,
+            n_resamples=np.inf,
+        )
+        assert randomisation_test(d, rng)[0] == pytest.approx(theirs.pvalue, abs=1e-9)
+
+
+def test_holm_is_that_of_statsmodels():
+    rng = np.random.default_rng(5)
+    for m in range(1, 40):
+        p_values = (rng.random(m) ** 3).tolist()
+        assert holm(p_values) == pytest.approx(list(multitest.multipletests(p_values, method="holm")[1]))

@@ -34,12 +34,12 @@ def group_order(groups: Array, n: int) -> tuple[Array, Array]:
         n: number of groups.
 
     Returns:
-        Offsets of the groups, shape ``(n + 1,)``, and the rows, group by group.
+        Offsets of the groups, shape ``(n + 1,)``, and the rows, group by group, int32.
 
     >>> [part.tolist() for part in group_order(np.array([2, 0, 2]), 3)]
     [[0, 1, 1, 3], [1, 0, 2]]
     """
-    return offsets(np.bincount(groups, minlength=n)), np.argsort(groups, kind="stable")
+    return offsets(np.bincount(groups, minlength=n)), np.argsort(groups, kind="stable").astype(np.int32)
 
 
 def members(ends: Array, groups: Array) -> tuple[Array, Array]:
@@ -118,15 +118,26 @@ class Table:
     def __getitem__(self, column: str) -> Array:
         return self.columns[column]
 
+    def only(self, *columns: str) -> "Table":
+        """Return the table with some columns, so that the others can be freed."""
+        return Table(
+            self.offsets,
+            {column: self.columns[column] for column in columns},
+            {column: strings for column, strings in self.strings.items() if column in columns},
+        )
+
     def shifted(self, column: str, first: Array) -> Array:
-        """Return a column that counts within its document, counted through all documents.
+        """Return a column that counts within its document, counted through all documents, int32.
 
         Args:
             column: -1 stays -1.
             first: what 0 stands for in each document, shape ``(n_documents,)``.
         """
         values = self.columns[column]
-        return np.where(values < 0, -1, values + np.repeat(first, np.diff(self.offsets)))
+        found = np.repeat(first.astype(np.int32), np.diff(self.offsets))
+        found += values
+        found[values < 0] = -1
+        return found
 
 
 class TableBuilder:

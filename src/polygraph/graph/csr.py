@@ -56,7 +56,11 @@ class Graph:
         >>> graph.neighbours(1).tolist(), graph.strengths.tolist()
         ([0, 2], [1.0, 3.5, 2.5])
         """
-        a, b = (np.asarray(ends, dtype=np.int64).reshape(-1) for ends in (sources, targets))
+        # Arrays of 32 bits stay so, since there may be millions of edges.
+        a, b = (
+            np.asarray(ends, dtype=getattr(ends, "dtype", np.int64)).reshape(-1)
+            for ends in (sources, targets)
+        )
         w = np.asarray(weights, dtype=np.float64).reshape(-1)
         if not len(a) == len(b) == len(w):
             raise ValueError(
@@ -68,21 +72,7 @@ class Graph:
             raise ValueError(f"an edge ends outside the {n} vertices of the graph")
         if len(w) and not (w.min() > 0 and np.isfinite(w.max())):  # NaN fails both
             raise ValueError("weights must be positive and finite")
-        proper = a != b
-        pair, w = (np.minimum(a, b) * n + np.maximum(a, b))[proper], w[proper]
-        # Weights are the second key, because a sum of floats depends on the order of its terms.
-        order = np.lexsort((w, pair))
-        pair, w = pair[order], w[order]
-        first = np.flatnonzero(np.diff(pair, prepend=-1))
-        if len(first):
-            w = (np.add if parallel == "sum" else np.maximum).reduceat(w, first)
-        low, high = np.divmod(pair[first], max(n, 1))
-        both_ways = np.concatenate((pair[first], high * n + low))
-        order = np.argsort(both_ways, kind="stable")
-        indptr = np.zeros(n + 1, dtype=np.int64)
-        np.cumsum(np.bincount(low, minlength=n) + np.bincount(high, minlength=n), out=indptr[1:])
-        indices = np.concatenate((high, low)).astype(np.int32)[order]
-        return cls(indptr, indices, np.concatenate((w, w)).astype(np.float32)[order])
+        return cls(*_both_ways(n, *_distinct_edges(n, a, b, w, np.add if parallel == "sum" else np.maximum)))
 
     @property
     def n(self) -> int:
@@ -194,6 +184,47 @@ class Graph:
         )
         if not sound:
             raise ValueError(f"{name} is damaged: its arrays do not fit each other")
+
+
+def _distinct_edges(
+    n: int, a: NDArray[Any], b: NDArray[Any], w: NDArray[np.float64], merge: np.ufunc
+) -> tuple[Vertices, Vertices, Weights]:
+    """Return each edge that is no loop once, its lower end first, ascending."""
+    pair = np.minimum(a, b).astype(np.int64)
+    pair *= n
+    pair += np.maximum(a, b)
+    proper = a != b
+    if not proper.all():
+        pair, w = pair[proper], w[proper]
+    # Weights are the second key, because a sum of floats depends on the order of its terms.
+    order = np.lexsort((w, pair))
+    pair, w = pair[order], w[order]
+    del order, proper  # there are millions of edges, and memory should hold few arrays of them
+    first = np.ones(len(pair), dtype=np.bool_)
+    first[1:] = pair[1:] != pair[:-1]
+    if not first.all():
+        w = merge.reduceat(w, np.flatnonzero(first))
+        pair = pair[first]
+    high = (pair % max(n, 1)).astype(np.int32)
+    pair //= max(n, 1)
+    return pair.astype(np.int32), high, w.astype(np.float32)
+
+
+def _both_ways(n: int, low: Vertices, high: Vertices, w: Weights) -> tuple[Offsets, Vertices, Weights]:
+    """Return distinct edges, ascending, as the neighbours of both ends."""
+    n_higher, n_lower = np.bincount(low, minlength=n), np.bincount(high, minlength=n)
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(n_higher + n_lower, out=indptr[1:])
+    indices, weights = np.empty(2 * len(low), dtype=np.int32), np.empty(2 * len(low), dtype=np.float32)
+    # The lower neighbours of a vertex come first; they ascend if edges are ordered by their higher end.
+    begin = indptr[:-1] + n_lower - (np.cumsum(n_higher) - n_higher)
+    place = begin[low] + np.arange(len(low))
+    indices[place], weights[place] = high, w
+    order = np.argsort(high, kind="stable")
+    begin = indptr[:-1] - (np.cumsum(n_lower) - n_lower)
+    place = begin[high[order]] + np.arange(len(low))
+    indices[place], weights[place] = low[order], w[order]
+    return indptr, indices, weights
 
 
 def _read(file: IO[bytes], dtype: np.dtype[Any], *, mmap: bool) -> NDArray[Any]:

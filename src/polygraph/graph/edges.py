@@ -43,7 +43,7 @@ def mention_edges(n_entities: int, n_chunks: int, entities: ArrayLike, chunks: A
     ([0, 1], [2, 3])
     """
     rows = np.asarray(entities)
-    passages = np.asarray(chunks) + n_entities
+    passages = np.asarray(chunks) + np.int32(n_entities)
     return Graph.from_edges(n_entities + n_chunks, rows, passages, np.broadcast_to(1.0, len(rows)))
 
 

@@ -40,20 +40,15 @@ class TitleGraph:
     ) -> "TitleGraph":
         """Join names and passages by pairs ``(name, passage)``, each of shape ``(m, 2)`` and with no pair twice."""
 
-        def graph(pairs: NDArray[np.int32], weight: NDArray[np.float64]) -> Graph:
-            names, passages = pairs[:, 0], pairs[:, 1]
-            return Graph.from_edges(n_chunks + len(keys), passages, names + n_chunks, weight[names])
+        def graph(pairs: NDArray[np.int32], weights: NDArray[np.float64] | None = None) -> Graph:
+            names, passages = pairs[:, 0] + np.int32(n_chunks), pairs[:, 1]
+            if weights is None:
+                weights = np.broadcast_to(1.0, len(pairs))
+            return Graph.from_edges(n_chunks + len(keys), passages, names, weights)
 
-        one = np.ones(len(keys))
         # The passages of a document share the weight 1, because the name means the document as a whole.
         n_titled = np.bincount(titles[:, 0], minlength=len(keys))
-        return cls(
-            n_chunks,
-            keys,
-            graph(titles, 1.0 / np.maximum(n_titled, 1)),
-            graph(links, one),
-            graph(shared, one),
-        )
+        return cls(n_chunks, keys, graph(titles, 1.0 / n_titled[titles[:, 0]]), graph(links), graph(shared))
 
     def numbers(self, keys: NDArray[np.uint64]) -> NDArray[np.int64]:
         """Return the numbers of names by their hashes; -1 for a name without passages."""

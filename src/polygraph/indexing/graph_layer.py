@@ -34,6 +34,8 @@ def build_graph(task: LayerTask) -> int:
         cache.update(task.version, rebuild=task.rebuild)
         documents, features = cache.features()
         resolved = _resolve(task, documents, features)
+        # Resolution takes as much memory as merging; most of it can be released before.
+        features = features.only("written")
         trim_heap()
         n_entities = _write_graph(task, cache, documents, features, resolved)
     states = store.extractions.states()
@@ -63,7 +65,7 @@ def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> Reso
 
 
 def _write_graph(
-    task: LayerTask, cache: RowCache, documents: Sequence[str], features: Table, resolved: ResolvedRows
+    task: LayerTask, cache: RowCache, documents: Sequence[str], slots: Table, resolved: ResolvedRows
 ) -> int:
     """Merge rows by entity, write tables and arrays, and return the number of entities."""
     store = task.store
@@ -74,13 +76,14 @@ def _write_graph(
         chunk_ids += [f"{document}:{ordinal}" for ordinal in range(n_chunks)]
     merged = MergedGraph(
         cache.rows(),
-        features,
+        slots,
         resolved.entity,
         resolved.ids,
         chunk_ids,
         first_chunk=np.array([first_chunk.get(document, 0) for document in documents], dtype=np.int64),
         read_texts=cache.texts,
     )
+    trim_heap()
     pruned = _join(task, view_of(merged)) if task.manifest.extractor.startswith("fast:") else None
     graph = (pruned or merged).graph()
     write_folder(task.folder, lambda folder: graph.save(folder / GRAPH_FILE), sealed=True)

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from polygraph.arrays import Table, TableBuilder
+from polygraph.arrays import Array, Table, TableBuilder, distinct
 from polygraph.errors import IndexUnreadable
 from polygraph.extract.resolution import document_features
 from polygraph.extract.resolution.constraints import Constraints
@@ -142,12 +142,16 @@ class RowCache:
         for (rows,) in self._db.iterate("SELECT rows FROM documents ORDER BY id"):
             builder.add(_unpacked(rows))
         tables = builder.tables()
-        used = np.concatenate([tables["mentions"]["text"], tables["links"]["text"]])
-        stored = np.fromiter((key for (key,) in self._db.iterate("SELECT hash FROM texts")), dtype=np.int64)
-        with self._db.transaction():
-            unused = np.setdiff1d(stored, used, assume_unique=False).tolist()
-            self._db.execute_many("DELETE FROM texts WHERE hash = ?", ((key,) for key in unused))
+        self._delete_texts_except(
+            distinct(np.concatenate([tables[t]["text"] for t in ("mentions", "links")]))
+        )
         return tables
+
+    def _delete_texts_except(self, used: Array) -> None:
+        stored = np.fromiter((key for (key,) in self._db.iterate("SELECT hash FROM texts")), dtype=np.int64)
+        unused = np.setdiff1d(stored, used, assume_unique=True).tolist()
+        with self._db.transaction():
+            self._db.execute_many("DELETE FROM texts WHERE hash = ?", ((key,) for key in unused))
 
     def texts(self, keys: Sequence[int]) -> dict[int, str]:
         """Return texts by their hashes."""

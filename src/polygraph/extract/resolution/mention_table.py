@@ -50,7 +50,7 @@ class MentionTable:
 
         self.ends, self._positions = group_order(self._context_bases, len(names) + 1)
         """Where the rows of each base name start, then the rows without one, then the end of the table."""
-        self.rows = np.arange(len(features))
+        self.rows = np.arange(len(features), dtype=np.int32)
         """All row numbers, ascending; those of one base name may be reordered."""
         self.written = features["written"][self._positions]
         self.type = features["type"][self._positions]

@@ -184,8 +184,9 @@ def among(values: Array, ascending: Array) -> NDArray[np.bool_]:
 
 def _pairs(passages: Array, names: Keys, wanted: Keys, keys: Keys) -> Pairs:
     """Return the wanted names in passages as pairs of the position in `keys` and the passage, in the order given."""
-    rows = np.flatnonzero(among(names, wanted))
-    return np.stack((np.searchsorted(keys, names[rows]), passages[rows]), axis=1).astype(np.int32)
+    rows = among(names, wanted)
+    numbers = np.searchsorted(keys, names[rows]).astype(np.int32)
+    return np.stack((numbers, passages[rows].astype(np.int32, copy=False)), axis=1)
 
 
 def _documents(table: Table, rows: Array) -> Array:

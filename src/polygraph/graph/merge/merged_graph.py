@@ -19,6 +19,8 @@ RELATED_TO = "related to"
 """Predicate of a triple whose row has a strength of at least 1 but neither predicate nor keywords."""
 SEPARATOR = " | "
 """Stands between the parts of an id."""
+_BATCH = 1 << 14
+"""Rows of which records are made together."""
 _BACKWARD = "<-"
 _KEYWORDS = 3
 """Keywords that stand for a predicate where there is none."""
@@ -54,40 +56,49 @@ class MergedGraph:
             raise ValueError(f"max_descriptions must be at least 1, not {max_descriptions}")
         self._chunk_ids = chunk_ids
         self._descriptions = DescriptionSelection(max_descriptions, read_texts, chunk_ids)
-        self._mentions, self._links = tables["mentions"], tables["links"]
-        self._mention_chunks = _Chunks(self._mentions, tables["mention_chunks"], first_chunk)
-        self._link_chunks = _Chunks(self._links, tables["link_chunks"], first_chunk)
-        first_slot = slots.offsets[:-1]
-        entity = np.append(entity, -1)  # the last one for a name without a slot
+        entity = np.append(entity, np.int32(-1))  # the last one for a name without a slot
+        number = self._merge_mentions(tables["mentions"], slots, entity, ids)
+        self._merge_links(tables["links"], slots, entity, number)
+        # Only the columns that records are made of stay in memory.
+        self._mentions = tables["mentions"].only("type", "n", "start", "text")
+        self._links = tables["links"].only("predicate", "keywords", "text")
+        self._mention_chunks = _Chunks(tables["mentions"], tables["mention_chunks"], first_chunk)
+        self._link_chunks = _Chunks(tables["links"], tables["link_chunks"], first_chunk)
 
-        slot = self._mentions.shifted("slot", first_slot)
+    def _merge_mentions(self, mentions: Table, slots: Table, entity: Array, ids: Sequence[str]) -> Array:
+        """Group mentions by entity; return the number of each position in `ids`, -1 for one without mentions."""
+        slot = mentions.shifted("slot", slots.offsets[:-1])
+        self._spelling, self._spellings = slots["written"][slot], slots.strings["written"]
         item = entity[slot]
-        rows = np.flatnonzero((item >= 0) & self._mention_chunks.any())
+        rows = np.flatnonzero((item >= 0) & (mentions["n_chunks"] > 0)).astype(np.int32)
         self.unplaced = len(item) - len(rows)
         """Entity rows without a chunk or an entity."""
-        present, item = np.unique(item[rows], return_inverse=True)
+        item = item[rows]
+        present = np.flatnonzero(np.bincount(item, minlength=len(ids)))
         self.ids: list[str] = [ids[i] for i in present.tolist()]
         """Of the entities, ascending."""
-        self._entity_ends, order = group_order(item, len(present))
-        self._entity_rows = rows[order]
-        self._spelling, self._spellings = slots["written"][slot], slots.strings["written"]
-
-        number = np.full(len(ids) + 1, -1)
+        number = np.full(len(ids) + 1, -1, dtype=np.int32)
         number[present] = np.arange(len(present))
-        source, target = (entity[self._links.shifted(end, first_slot)] for end in ("source", "target"))
-        placed = (source >= 0) & (target >= 0) & self._link_chunks.any()
+        self._entity_ends, order = group_order(number[item], len(present))
+        self._entity_rows = rows[order]
+        return number
+
+    def _merge_links(self, links: Table, slots: Table, entity: Array, number: Array) -> None:
+        """Group links by relation and by triple."""
+        source, target = (entity[links.shifted(end, slots.offsets[:-1])] for end in ("source", "target"))
+        placed = (source >= 0) & (target >= 0) & (links["n_chunks"] > 0)
         self.loops = int((placed & (source == target)).sum())
         """Relation rows whose ends are one entity."""
         placed &= source != target
         source, target = number[source], number[target]
-        rows = np.flatnonzero(placed & (source >= 0) & (target >= 0))
+        rows = np.flatnonzero(placed & (source >= 0) & (target >= 0)).astype(np.int32)
         self.dropped = len(source) - self.loops - len(rows)
         """Relation rows without a chunk, or with an end that is no entity."""
         self._forward = source < target
-        self._merge_relations(rows, source[rows], target[rows])
-        self._merge_triples(rows, source[rows], target[rows])
+        self._merge_relations(links, rows, source[rows], target[rows])
+        self._merge_triples(links, rows, source[rows], target[rows])
 
-    def _merge_relations(self, rows: Array, source: Array, target: Array) -> None:
+    def _merge_relations(self, links: Table, rows: Array, source: Array, target: Array) -> None:
         n = len(self.ids)
         # An id of a relation begins with that of its lower entity, after which the separator comes.
         lower = np.array(sorted(range(n), key=[i + SEPARATOR for i in self.ids].__getitem__), dtype=np.int64)
@@ -111,15 +122,15 @@ class MergedGraph:
         self._relation_rows = rows[order]
         self.degrees: Array = np.bincount(sources, minlength=n) + np.bincount(targets, minlength=n)
         """Number of neighbours of each entity."""
-        self.weights = _exact_sums(self._relation_ends, self._links["strength"][self._relation_rows])
+        self.weights = _exact_sums(self._relation_ends, links["strength"][self._relation_rows])
         """Sum of the strengths of each relation."""
 
-    def _merge_triples(self, rows: Array, source: Array, target: Array) -> None:
-        predicate = self._stated_predicates(rows)
+    def _merge_triples(self, links: Table, rows: Array, source: Array, target: Array) -> None:
+        predicate = self._stated_predicates(links, rows)
         stated = np.flatnonzero(predicate >= 0)
         rows, source, target, predicate = rows[stated], source[stated], target[stated], predicate[stated]
         # Without a predicate nothing says which end is the subject.
-        swapped = (self._links["predicate"][rows] < 0) & (source > target)
+        swapped = (links["predicate"][rows] < 0) & (source > target)
         source, target = np.where(swapped, target, source), np.where(swapped, source, target)
         order = np.lexsort((predicate, target, source))
         keys = np.stack((source[order], target[order], predicate[order]), axis=1)
@@ -128,9 +139,8 @@ class MergedGraph:
         """Numbers of subject and object of each triple, in this order, and of its predicate."""
         self._triple_ends, self._triple_rows = np.append(first, len(keys)), rows[order]
 
-    def _stated_predicates(self, rows: Array) -> Array:
+    def _stated_predicates(self, links: Table, rows: Array) -> Array:
         """Return what each row states, as a position in `_predicates`; -1 if nothing."""
-        links = self._links
         predicate, keywords = links["predicate"][rows], links["keywords"][rows]
         phrases = links.strings["predicate"]
         from_keywords = [", ".join(loads(some)[:_KEYWORDS]) for some in links.strings["keywords"]]
@@ -141,7 +151,8 @@ class MergedGraph:
         of_keywords = np.array([*(number.get(text, -1) for text in from_keywords), -1])
         found = np.where(predicate >= 0, of_predicate[predicate], of_keywords[keywords])
         # Below this strength the two names only stand together.
-        return np.where((found < 0) & (links["strength"][rows] >= 1), number[RELATED_TO], found)
+        found = np.where((found < 0) & (links["strength"][rows] >= 1), number[RELATED_TO], found)
+        return found.astype(np.int32)
 
     def entities(self) -> Iterator[Entity]:
         """Yield all entities, by id."""
@@ -245,11 +256,8 @@ class _Chunks:
     """The chunks of each row of a table, by position."""
 
     def __init__(self, table: Table, chunks: Table, first_chunk: Array) -> None:
-        self._ends, self._chunk = offsets(table["n_chunks"]), chunks.shifted("chunk", first_chunk)
-
-    def any(self) -> Array:
-        """Return whether each row has a chunk."""
-        return np.diff(self._ends) > 0
+        self._ends = offsets(table["n_chunks"]).astype(np.int32)
+        self._chunk = chunks.shifted("chunk", first_chunk)
 
     def first(self, rows: Array) -> Array:
         """Return the first chunk of some rows that have one."""
@@ -264,7 +272,7 @@ class _Chunks:
 
 def _batches(ends: Array, order: Array) -> Iterator[tuple[int, int, Array, Array]]:
     """Yield the first of some groups, how many there are, their rows, and for each row its group counted from 0."""
-    for first, last in batches(ends):
+    for first, last in batches(ends, _BATCH):
         rows = order[ends[first] : ends[last]]
         yield first, last - first, rows, np.repeat(np.arange(last - first), np.diff(ends[first : last + 1]))
 

@@ -117,7 +117,9 @@ def evaluate_by_document(
         types=dict(Counter(q.type for q in asked)),
     )
     timed = {name: runs_alone(method, models) for name, method in methods.items()}
-    return summarise_retrieval(asked, timed, results, counts, options.ks, options.metric, options.seed, options.margin)
+    return summarise_retrieval(
+        asked, timed, results, counts, options.ks, options.metric, options.seed, options.margin
+    )
 
 
 def answer_by_document(

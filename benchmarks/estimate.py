@@ -1,13 +1,13 @@
-"""How near `estimate` comes to what indexing then takes, against the scripted server over HTTP.
+"""Precision of `estimate`: compared with what indexing then takes, against the scripted server over HTTP.
 
     python benchmarks/estimate.py SHARED_DATA [--pilot 16] [--only NAME] [--reader capitals|phrases]
 
-For each corpus: estimate with no pilot, with habits that the same model has shown in an index of another corpus (the
-sample papers; for those, dulce), and with a pilot; index, and compare with what the server counted (the
-pilot's own calls are left out on both sides, except those that the build then finds paid). The error is of the middle
-figure; a star marks an actual figure outside the range. `--reader phrases` answers extraction with the rows of the
-parser of English instead of capitalised words: up to 40 entities and 20 relations, most of them common nouns, to see
-how far the estimator depends on a reader that is like its own.
+Each corpus is estimated without a pilot, with the profile of the same model in an index of another corpus (the sample
+papers; for those, dulce), and with a pilot; then it is indexed, and the figures are compared with what the server
+counted. The pilot's own calls are left out on both sides, except those that the build reuses. The error is that of the
+middle figure; a star marks an actual figure outside the range. `--reader phrases` answers extraction with the rows of
+the parser of English instead of capitalized words: up to 40 entities and 20 relations, most of them common nouns, to see
+how much the estimate depends on a reader like its own.
 """
 
 import argparse
@@ -90,7 +90,7 @@ def main() -> None:
         for name, path, settings in corpora(options.data):
             if not options.only or options.only == name:
                 for pilot, known in ((0, False), (0, True), (options.pilot, False)):
-                    like = elsewhere(options, name, Path(temporary)) if known else None
+                    like = other_index(options, name, Path(temporary)) if known else None
                     place = Path(temporary) / f"{name}-{pilot}-{known}.index"
                     run(name, path, settings, pilot, place, options.reader, like)
 
@@ -102,7 +102,7 @@ def model_of(reader: str) -> ScriptedChat:
     return chat
 
 
-def elsewhere(options: argparse.Namespace, name: str, temporary: Path) -> Path:
+def other_index(options: argparse.Namespace, name: str, temporary: Path) -> Path:
     """An index of another corpus that the same model has read."""
     other = "dulce" if name == "sample papers" else "sample papers"
     folder = temporary / f"read {other}.index"

@@ -6,8 +6,8 @@ Each corpus is estimated without a pilot, with the profile of the same model in 
 papers; for those, dulce), and with a pilot; then it is indexed, and the figures are compared with what the server
 counted. The pilot's own calls are left out on both sides, except those that the build reuses. The error is that of the
 middle figure; a star marks an actual figure outside the range. `--reader phrases` answers extraction with the rows of
-the parser of English instead of capitalized words: up to 40 entities and 20 relations, most of them common nouns, to see
-how much the estimate depends on a reader like its own.
+the parser of English instead of capitalized words: up to 40 entities and 20 relations, most of them common nouns. That
+shows how much the estimate depends on a reader like its own.
 """
 
 import argparse

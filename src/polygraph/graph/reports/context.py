@@ -56,8 +56,8 @@ class ContextBuilder:
         Relations come by the sum of the degrees of their ends, descending, each after the descriptions of its ends;
         then entities without a relation inside, by number of chunks; ties by id. No description is shown twice. If that
         is too long, the largest parts of the community are replaced by their reports, one after the other, until it
-        fits; what still does not fit is left out and counted. Where nothing is described, passages stand in: the
-        chunks that mention most members.
+        fits; what still does not fit is left out and counted. Where nothing is described, passages are shown instead:
+        the chunks that mention most members.
 
         Args:
             community: of the communities that `Members` was built from.
@@ -188,7 +188,7 @@ class _Page:
             return f"Passage: {shorten(_one_line(item.text), _MAX_PASSAGE)} {source(item.chunk)}"
         parts = []
         new_descriptions = [d for d in item.descriptions if d.text not in self._shown]
-        # What is said of an entity beside other members tells more about the group than its other affairs.
+        # Descriptions from chunks shared with other members say more about the group than others.
         near = [d for d in new_descriptions if d.chunk in self._shared] or new_descriptions
         for description in spread(near, _MAX_DESCRIPTIONS):
             shown.add(description.text)

@@ -63,7 +63,7 @@ class ExtractiveWriter:
     Args:
         members: of the communities.
         table: the sentences of their graph.
-        chunk_text: texts of chunks by id; asked only for communities of which nothing is described.
+        chunk_text: texts of chunks by id; requested only for communities without any description.
         language: of the documents.
     """
 
@@ -85,7 +85,7 @@ class ExtractiveWriter:
 
         A sentence scores the importance of the members that it names (the best three), more if it names several, less
         if it is also about others, times its quality. Sentences are chosen greedily (see `select`). The best one or
-        two make the summary, up to five more the findings; both stand in the order of the documents.
+        two make the summary, up to five more the findings; both are in the order of the documents.
         """
         for batch in self._batches(communities):
             for scored in score_communities(batch, self._members, self._table):

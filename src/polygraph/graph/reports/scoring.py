@@ -153,7 +153,7 @@ def _score_sentences(
 
 def _score_part(keys: Array, known: Array, ends: Array, importance: Array, table: SentenceTable) -> _Scores:
     community, sentence = np.divmod(keys, max(len(table), 1))
-    # The entities that each sentence is about, as far as they are members.
+    # The members among the entities that each sentence is about.
     positions, candidate = members(table.name_offsets, sentence)
     n_names = np.maximum(np.bincount(candidate, minlength=len(keys)), 1)
     wanted = community[candidate] * max(len(table.names), 1) + table.named[positions]

@@ -74,7 +74,7 @@ class SentenceTable:
 
         self._text_number, sentence = _number(parts.hashes)
         self.quality: Array = parts.qualities[self._text_number]
-        """How well each sentence reads by itself."""
+        """How well each sentence reads on its own."""
         self.chunk: Array = position[parts.chunks[self._text_number]]
         """Chunk of each sentence, where it was first read."""
         lower_legal_chunks(self.quality, self.chunk, len(self.chunks))
@@ -189,7 +189,7 @@ def _split(
     known = _look_up(read.hashes, qualities)
     texts, hashes, values = _TextFile(folder), array("q"), array("d")
     chunks, counts = array("i"), array("i")
-    # Views of arrays, since a list of so many numbers takes forty bytes for each.
+    # Views of arrays, since a list takes forty bytes for each number.
     descriptions = compress(_iterate(graph), read.is_first.data)
     for (text, chunk), key, value in zip(descriptions, read.hashes.data, known.data, strict=True):
         parts = split_sentences(text, language) if isnan(value) else [text]

@@ -60,7 +60,7 @@ def write_reports(
     Args:
         communities: of all levels.
         graph: that they divide; its records are read a few at a time.
-        chunk_text: texts of chunks by id; asked only for communities of which nothing is described.
+        chunk_text: texts of chunks by id; requested only for communities without any description.
         models: with a chat model, or None.
         max_input_tokens: length of a request, instructions included (GraphRAG: 8,000).
         max_words: length that the model is asked to keep to (GraphRAG: 2,000).
@@ -268,7 +268,7 @@ class _Records:
 
 
 class _Reports(dict[str, Report]):
-    """Reports by community; whoever looks up one that waits in a batch has to wait, too."""
+    """Reports by community; looking up one that waits in a batch raises `RequestsWaiting`."""
 
     def __init__(self) -> None:
         super().__init__()

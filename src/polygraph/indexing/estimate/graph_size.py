@@ -161,7 +161,7 @@ def _simulate(
             samples[-1], state.extractions, rows_of, lambda w, rows: _figures(run(w, rows))
         )
         if corrected is not None:
-            # The more is known, the better is the simulation with mixed rows, few of which are simulated.
+            # The more rows are known, the better the mixed simulation, in which few rows are simulated.
             blend = [known * m + (1 - known) * f for f, m in zip(corrected, measured[-1], strict=True)]
             shares = [s * b / max(1.0, m) for s, b, m in zip(shares, blend, measured[-1], strict=True)]
     unknown = sqrt(1 - known)

@@ -14,7 +14,7 @@ from polygraph.tasks import report as report_task
 from polygraph.text.tokens import count_tokens
 
 _CALLS_PER_REPORT = 4
-"""One call in so many is for a report."""
+"""Calls of a pilot for each that writes a report."""
 _SEED = 7
 
 

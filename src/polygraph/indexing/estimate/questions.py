@@ -46,7 +46,7 @@ class MethodPlan:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LayerSizes:
-    """Sizes of what there is to retrieve from."""
+    """Sizes of the layers that a method retrieves from."""
 
     chunk_tokens: float
     """Tokens of a chunk, on average."""
@@ -71,7 +71,7 @@ def question_line(
 
     Args:
         method: that answers.
-        sizes: of what there is to retrieve from.
+        sizes: of the layers to retrieve from.
         model: name of the chat model.
         price: of it.
         ledger: all that was spent so far.

@@ -22,13 +22,13 @@ class Range:
         return cls(value, value, value)
 
     @classmethod
-    def with_relative_error(cls, value: float, error: float, least: float = 0.0) -> "Range":
-        """Return a figure with a relative error, never below `least`.
+    def with_relative_error(cls, value: float, error: float) -> "Range":
+        """Return a figure with a relative error, never below 0.
 
-        >>> Range.with_relative_error(100, 0.2, least=90)
-        Range(low=90, mid=100, high=120.0)
+        >>> Range.with_relative_error(100, 0.2)
+        Range(low=80.0, mid=100, high=120.0)
         """
-        return cls(max(least, value * (1 - error)), max(least, value), max(least, value * (1 + error)))
+        return cls(max(0.0, value * (1 - error)), max(0.0, value), max(0.0, value * (1 + error)))
 
     @classmethod
     def from_guesses(cls, values: Iterable[float]) -> "Range":

@@ -1,7 +1,7 @@
 """From the windows that are simulated or known to all windows.
 
 A corpus of more than `MAX_SIMULATED` windows is not simulated whole. Nested samples of an eighth, a quarter, a half
-and the whole of so many are drawn document by document in a seeded order; a power law is fitted to each figure by
+and the whole of this number are drawn document by document in a seeded order; a power law is fitted to each figure by
 least squares of logarithms, and continued from the largest sample.
 """
 
@@ -32,7 +32,7 @@ class Growth:
 
 
 def nested_samples(windows: Sequence[Window], most: int) -> list[list[Window]]:
-    """Draw samples, each a part of the next, whole documents as far as they fit; smallest first."""
+    """Draw samples, each a part of the next, of whole documents where they fit; smallest first."""
     by_document: dict[str, list[Window]] = {}
     for window in windows:
         by_document.setdefault(window.document, []).append(window)

@@ -67,15 +67,15 @@ def simulate_extraction(window: Window, n_tokens: int, profile: ModelProfile) ->
     return Extraction(window=window.id, entities=entities, relations=relations)
 
 
-def fit_common_words(
-    known: Sequence[tuple[Window, int, Extraction]], profile: ModelProfile, shares: Sequence[float] = _SHARES
-) -> float:
+def fit_common_words(known: Sequence[tuple[Window, int, Extraction]], profile: ModelProfile) -> float:
     """Return the share of common words that gives the known windows the right number of different names.
 
     Args:
         known: windows, tokens of their text, and the rows that the model extracted.
         profile: of the model.
-        shares: tried; of equally good ones the smallest is returned.
+
+    Returns:
+        One of `_SHARES`; of equally good ones the smallest.
     """
     wanted = len({normalize_name(row.name) for _, _, e in known for row in e.entities})
 
@@ -86,7 +86,7 @@ def fit_common_words(
         }
         return abs(len(names) - wanted)
 
-    return min(shares, key=lambda share: (difference(share), share))
+    return min(_SHARES, key=lambda share: (difference(share), share))
 
 
 def _names(

@@ -79,7 +79,7 @@ def _texts(row: Row) -> Row:
         for name in ("aliases", "predicates", "keywords", "chunks")
         if name in row
     }
-    return found | {"description": " ".join(said["text"] for said in row["descriptions"])}
+    return found | {"description": " ".join(each["text"] for each in row["descriptions"])}
 
 
 def _data(prefix: str, types: Mapping[str, str], values: Row) -> str:

@@ -53,7 +53,7 @@ def read_export_manifest(folder: Path) -> ExportManifest:
         or list(with_dependencies(layers)) != layers
     ):
         reject(
-            f"layers must be some of {', '.join(DEPENDENCIES)}, in this order, with those that each rests on"
+            f"layers must be some of {', '.join(DEPENDENCIES)}, in this order, with those that each depends on"
         )
     names = {f"{kind}.jsonl": kind for kind in KINDS}
     if not isinstance(files, dict) or files.keys() != names.keys():

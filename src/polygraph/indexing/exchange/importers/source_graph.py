@@ -26,7 +26,7 @@ class SourceUnit:
     text: str
     title: str = ""
     documents: tuple[str, ...] = ()
-    """Ids of the documents that it may stand in, in the other program."""
+    """Ids, in the other program, of the documents that it may be a part of."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

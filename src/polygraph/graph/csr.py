@@ -58,7 +58,9 @@ class Graph:
         """
         # Arrays of 32 bits stay so, since there may be millions of edges.
         a, b = (
-            np.asarray(ends, dtype=getattr(ends, "dtype", np.int64)).reshape(-1)
+            np.asarray(
+                ends, dtype=np.int32 if getattr(ends, "dtype", None) == np.int32 else np.int64
+            ).reshape(-1)
             for ends in (sources, targets)
         )
         w = np.asarray(weights, dtype=np.float64).reshape(-1)

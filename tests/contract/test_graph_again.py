@@ -332,8 +332,8 @@ def test_damaged_rows_of_a_document_are_an_error_that_says_what_to_do(tmp_path):
     made(store)
     cache = tmp_path / "index" / "derived" / "rows.sqlite"
     db = sqlite3.connect(cache)
-    ((rows,),) = db.execute("SELECT rows FROM documents")
-    db.execute("UPDATE documents SET rows = ?", (rows[:-1] + bytes([rows[-1] ^ 1]),))
+    ((rows,),) = db.execute("SELECT links FROM documents")
+    db.execute("UPDATE documents SET links = ?", (rows[:-1] + bytes([rows[-1] ^ 1]),))
     db.commit()
     db.close()
     with store.transaction():

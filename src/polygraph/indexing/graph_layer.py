@@ -75,7 +75,7 @@ def _write_graph(
         first_chunk[document] = len(chunk_ids)
         chunk_ids += [f"{document}:{ordinal}" for ordinal in range(n_chunks)]
     merged = MergedGraph(
-        cache.rows(),
+        cache.rows,
         slots,
         resolved.entity,
         resolved.ids,
@@ -83,6 +83,7 @@ def _write_graph(
         first_chunk=np.array([first_chunk.get(document, 0) for document in documents], dtype=np.int64),
         read_texts=cache.texts,
     )
+    cache.delete_texts_except(merged.text_keys())
     trim_heap()
     pruned = _join(task, view_of(merged)) if task.manifest.extractor.startswith("fast:") else None
     graph = (pruned or merged).graph()

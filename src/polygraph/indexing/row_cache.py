@@ -18,12 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from polygraph.arrays import Array, Table, TableBuilder, distinct
+from polygraph.arrays import Array, Table, TableBuilder
 from polygraph.errors import IndexUnreadable
 from polygraph.extract.resolution import document_features
 from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.records import Mention
-from polygraph.graph.merge.rows import RowTables, read_rows
+from polygraph.graph.merge.rows import RowKind, Rows, RowsBuilder, read_rows
 from polygraph.graph.reports.sentence_quality import quality, split_sentences
 from polygraph.graph.reports.sentence_table import Qualities
 from polygraph.records import Extraction, digest
@@ -32,14 +32,15 @@ from polygraph.store.database import ROWS
 from polygraph.store.protocol import Store, StoreReader
 from polygraph.store.serialization import dump
 
-REVISION = "4"
+REVISION = "5"
 """Raised whenever the same rows may give other features or columns."""
 FILE = Path("derived") / "rows.sqlite"
 """Where the cache lies in the folder of an index."""
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS about (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS documents (id TEXT PRIMARY KEY, features BLOB NOT NULL, rows BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS documents (
+  id TEXT PRIMARY KEY, features BLOB NOT NULL, mentions BLOB NOT NULL, links BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS texts (hash INTEGER PRIMARY KEY, text TEXT NOT NULL, quality REAL);
 """
 TEXTS_AT_ONCE = 1 << 14
@@ -117,7 +118,8 @@ class RowCache:
         numbers = {slot: i for i, slot in enumerate(slots)}
         rows, texts = read_rows(extractions, numbers, self._store.documents.chunk_ordinals(document))
         self._db.execute(
-            "INSERT INTO documents VALUES (?, ?, ?)", (document, _packed(features), _packed(rows))
+            "INSERT INTO documents VALUES (?, ?, ?, ?)",
+            (document, _packed(features), _packed(rows["mentions"]), _packed(rows["links"])),
         )
         self._db.execute_many(
             "INSERT INTO new_texts VALUES (?, ?, ?)",
@@ -136,18 +138,15 @@ class RowCache:
             builder.add(_unpacked(features))
         return documents, builder.table()
 
-    def rows(self) -> dict[str, Table]:
-        """Return the rows of all documents; texts that no row has any more are deleted."""
-        builder = RowTables()
-        for (rows,) in self._db.iterate("SELECT rows FROM documents ORDER BY id"):
+    def rows(self, kind: RowKind) -> Rows:
+        """Return the rows of all documents, by document id."""
+        builder = RowsBuilder(kind)
+        for (rows,) in self._db.iterate(f"SELECT {kind} FROM documents ORDER BY id"):  # noqa: S608
             builder.add(_unpacked(rows))
-        tables = builder.tables()
-        self._delete_texts_except(
-            distinct(np.concatenate([tables[t]["text"] for t in ("mentions", "links")]))
-        )
-        return tables
+        return builder.rows()
 
-    def _delete_texts_except(self, used: Array) -> None:
+    def delete_texts_except(self, used: Array) -> None:
+        """Delete the texts that no row has any more, given the hashes of the others, ascending."""
         stored = np.fromiter((key for (key,) in self._db.iterate("SELECT hash FROM texts")), dtype=np.int64)
         unused = np.setdiff1d(stored, used, assume_unique=True).tolist()
         with self._db.transaction():

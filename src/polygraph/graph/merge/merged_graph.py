@@ -1,16 +1,18 @@
 """Merge resolved extraction rows into entities, relations and triples."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from json import loads
 from math import fsum
 
 import numpy as np
 
-from polygraph.arrays import Array, Table, batches, group_order, members, offsets
+from polygraph.arrays import Array, Table, batches, distinct, group_order, members, offsets
 from polygraph.graph.csr import Graph
 from polygraph.graph.merge.description_selection import DescriptionSelection, ReadTexts
+from polygraph.graph.merge.rows import RowKind, Rows
+from polygraph.memory import trim_heap
 from polygraph.records import Entity, Relation, Triple
 
 MAX_DESCRIPTIONS = 50
@@ -30,7 +32,7 @@ class MergedGraph:
     """The graph as arrays: which rows belong to each entity, relation and triple. Records are made when asked for.
 
     Args:
-        tables: extraction rows, as `rows.RowTables` gives them.
+        load: gives the extraction rows of a kind; called once for each.
         slots: the names of the windows, with a column `written` of strings.
         entity: entity of each slot, as a position in `ids`, -1 for none.
         ids: of the entities, ascending.
@@ -42,7 +44,7 @@ class MergedGraph:
 
     def __init__(
         self,
-        tables: Mapping[str, Table],
+        load: Callable[[RowKind], Rows],
         slots: Table,
         entity: Array,
         ids: Sequence[str],
@@ -57,30 +59,35 @@ class MergedGraph:
         self._chunk_ids = chunk_ids
         self._descriptions = DescriptionSelection(max_descriptions, read_texts, chunk_ids)
         entity = np.append(entity, np.int32(-1))  # the last one for a name without a slot
-        number = self._merge_mentions(tables["mentions"], slots, entity, ids)
-        self._merge_links(tables["links"], slots, entity, number)
-        # Only the columns that records are made of stay in memory.
-        self._mentions = tables["mentions"].only("type", "n", "start", "text")
-        self._links = tables["links"].only("predicate", "keywords", "text")
-        self._mention_chunks = _Chunks(tables["mentions"], tables["mention_chunks"], first_chunk)
-        self._link_chunks = _Chunks(tables["links"], tables["link_chunks"], first_chunk)
+        # There are millions of rows: columns are loaded one kind at a time, and only those of records are kept.
+        rows = load("mentions")
+        number = self._merge_mentions(rows.table, slots, entity, ids)
+        self._mention_chunks = _Chunks(rows, first_chunk)
+        self._mentions = rows.table.only("type", "n", "start", "text")
+        del rows
+        trim_heap()
+        rows = load("links")
+        self._merge_links(rows.table, slots, entity, number)
+        self._link_chunks = _Chunks(rows, first_chunk)
+        self._links = rows.table.only("predicate", "keywords", "text")
 
     def _merge_mentions(self, mentions: Table, slots: Table, entity: Array, ids: Sequence[str]) -> Array:
         """Group mentions by entity; return the number of each position in `ids`, -1 for one without mentions."""
         slot = mentions.shifted("slot", slots.offsets[:-1])
         self._spelling, self._spellings = slots["written"][slot], slots.strings["written"]
         item = entity[slot]
-        rows = np.flatnonzero((item >= 0) & (mentions["n_chunks"] > 0)).astype(np.int32)
-        self.unplaced = len(item) - len(rows)
-        """Entity rows without a chunk or an entity."""
-        item = item[rows]
-        present = np.flatnonzero(np.bincount(item, minlength=len(ids)))
+        del slot
+        placed = (item >= 0) & (mentions["n_chunks"] > 0)
+        present = np.flatnonzero(np.bincount(item[placed], minlength=len(ids)))
         self.ids: list[str] = [ids[i] for i in present.tolist()]
         """Of the entities, ascending."""
         number = np.full(len(ids) + 1, -1, dtype=np.int32)
         number[present] = np.arange(len(present))
-        self._entity_ends, order = group_order(number[item], len(present))
-        self._entity_rows = rows[order]
+        item = np.where(placed, number[item], np.int32(len(present)))
+        ends, rows = group_order(item, len(present) + 1)
+        self._entity_ends, self._entity_rows = ends[:-1], rows
+        self.unplaced = int(ends[-1] - ends[-2])
+        """Entity rows without a chunk or an entity."""
         return number
 
     def _merge_links(self, links: Table, slots: Table, entity: Array, number: Array) -> None:
@@ -95,8 +102,9 @@ class MergedGraph:
         self.dropped = len(source) - self.loops - len(rows)
         """Relation rows without a chunk, or with an end that is no entity."""
         self._forward = source < target
-        self._merge_relations(links, rows, source[rows], target[rows])
-        self._merge_triples(links, rows, source[rows], target[rows])
+        source, target = source[rows], target[rows]
+        self._merge_relations(links, rows, source, target)
+        self._merge_triples(links, rows, source, target)
 
     def _merge_relations(self, links: Table, rows: Array, source: Array, target: Array) -> None:
         n = len(self.ids)
@@ -105,25 +113,27 @@ class MergedGraph:
         rank = np.empty(n, dtype=np.int64)
         rank[lower] = np.arange(n)
         key = rank[np.minimum(source, target)] * n + np.maximum(source, target)
-        pairs, relation = np.unique(key, return_inverse=True)
-        sources, targets = lower[pairs // max(n, 1)], pairs % max(n, 1)
-        if any(SEPARATOR in i for i in self.ids):
-            names = [
-                f"{self.ids[a]}{SEPARATOR}{self.ids[b]}"
-                for a, b in zip(sources.tolist(), targets.tolist(), strict=True)
-            ]
-            order = np.array(sorted(range(len(pairs)), key=names.__getitem__), dtype=np.int64)
-            place = np.empty(len(pairs), dtype=np.int64)
-            place[order] = np.arange(len(pairs))
-            sources, targets, relation = sources[order], targets[order], place[relation]
-        self.sources, self.targets = sources, targets
+        order = np.argsort(key, kind="stable")
+        key, rows = key[order], rows[order]
+        first = np.flatnonzero(np.diff(key, prepend=-1))
+        self._relation_ends, self._relation_rows = np.append(first, len(key)), rows
+        self.sources, self.targets = lower[key[first] // max(n, 1)], key[first] % max(n, 1)
         """Numbers of both entities of each relation; relations are in the order of their ids."""
-        self._relation_ends, order = group_order(relation, len(pairs))
-        self._relation_rows = rows[order]
-        self.degrees: Array = np.bincount(sources, minlength=n) + np.bincount(targets, minlength=n)
+        if any(SEPARATOR in i for i in self.ids):
+            self._order_relations()
+        self.degrees: Array = np.bincount(self.sources, minlength=n) + np.bincount(self.targets, minlength=n)
         """Number of neighbours of each entity."""
         self.weights = _exact_sums(self._relation_ends, links["strength"][self._relation_rows])
         """Sum of the strengths of each relation."""
+
+    def _order_relations(self) -> None:
+        """Put relations in the order of their ids where an id of an entity has a separator of its own."""
+        ends = zip(self.sources.tolist(), self.targets.tolist(), strict=True)
+        names = [f"{self.ids[a]}{SEPARATOR}{self.ids[b]}" for a, b in ends]
+        order = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
+        self.sources, self.targets = self.sources[order], self.targets[order]
+        self._relation_rows = self._relation_rows[members(self._relation_ends, order)[0]]
+        self._relation_ends = offsets(np.diff(self._relation_ends)[order])
 
     def _merge_triples(self, links: Table, rows: Array, source: Array, target: Array) -> None:
         predicate = self._stated_predicates(links, rows)
@@ -247,6 +257,10 @@ class MergedGraph:
                     chunks=chunks,
                 )
 
+    def text_keys(self) -> Array:
+        """Return the hashes of the descriptions of all rows, ascending; 0 if one has none."""
+        return distinct(np.concatenate((self._mentions["text"], self._links["text"])))
+
     def graph(self) -> Graph:
         """Return the relations as arrays; vertex `i` is ``ids[i]``."""
         return Graph.from_edges(len(self.ids), self.sources, self.targets, self.weights)
@@ -255,9 +269,9 @@ class MergedGraph:
 class _Chunks:
     """The chunks of each row of a table, by position."""
 
-    def __init__(self, table: Table, chunks: Table, first_chunk: Array) -> None:
-        self._ends = offsets(table["n_chunks"]).astype(np.int32)
-        self._chunk = chunks.shifted("chunk", first_chunk)
+    def __init__(self, rows: Rows, first_chunk: Array) -> None:
+        self._ends = offsets(rows.table["n_chunks"]).astype(np.int32)
+        self._chunk = rows.chunks.shifted("chunks", first_chunk)
 
     def first(self, rows: Array) -> Array:
         """Return the first chunk of some rows that have one."""

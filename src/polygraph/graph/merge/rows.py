@@ -1,18 +1,20 @@
 """Extraction rows as tables of numbers, from which the graph is merged."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from json import dumps
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from polygraph.arrays import Table, TableBuilder, text_hash
 from polygraph.records import Extraction
 
-DocumentRows: TypeAlias = dict[str, dict[str, list[Any]]]
-"""Rows of one document by table and column."""
+RowKind: TypeAlias = Literal["mentions", "links"]
+"""Entity rows and relation rows."""
+DocumentRows: TypeAlias = dict[RowKind, dict[str, list[Any]]]
+"""Rows of one document by kind and column."""
 
-COLUMNS: Mapping[str, Mapping[str, str]] = {
+COLUMNS: Mapping[RowKind, Mapping[str, str]] = {
     "mentions": {"slot": "i", "type": "s", "n": "i", "n_chunks": "i", "start": "i", "text": "q"},
-    "mention_chunks": {"chunk": "i"},
     "links": {
         "source": "i",
         "target": "i",
@@ -22,14 +24,14 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
         "n_chunks": "i",
         "text": "q",
     },
-    "link_chunks": {"chunk": "i"},
 }
-"""Columns of each table, by type code of `array.array`, ``s`` for strings.
+"""Columns of each kind, by type code of `array.array`, ``s`` for strings.
 
-A mention is an entity row: its name in its window (`slot`), number of spans, chunks, first character in the first of
-them. A link is a relation row. Chunks stand in tables of their own, in the order of the mentions or links, ascending
-for each. A text is told by its hash, 0 for none; keywords are a list in JSON.
+A mention is an entity row: its name in its window (`slot`), number of spans and of chunks, first character in the first
+chunk. A link is a relation row. Texts are given by their hashes, 0 for none; keywords are a list in JSON. Beside them
+`chunks` lists the chunks of all rows, one row after the other, ascending for each.
 """
+_CHUNKS = {"chunks": "i"}
 
 
 def read_rows(
@@ -51,20 +53,20 @@ def read_rows(
     Raises:
         KeyError: if a row names a chunk that `chunks` lacks.
     """
-    rows: DocumentRows = {table: {column: [] for column in columns} for table, columns in COLUMNS.items()}
+    rows: DocumentRows = {
+        kind: {column: [] for column in (*columns, *_CHUNKS)} for kind, columns in COLUMNS.items()
+    }
     texts: dict[int, str] = {}
     mentions, links = rows["mentions"], rows["links"]
 
-    def add_text(table: dict[str, list[Any]], text: str) -> None:
+    def add(columns: dict[str, list[Any]], text: str, numbers: set[int]) -> None:
         text = text.strip()
         key = text_hash(text)
-        table["text"].append(key)
         if text:
             texts[key] = text
-
-    def add_chunks(name: str, numbers: set[int]) -> None:
-        rows[name]["n_chunks"].append(len(numbers))
-        rows[f"{name[:-1]}_chunks"]["chunk"] += sorted(numbers)
+        columns["text"].append(key)
+        columns["n_chunks"].append(len(numbers))
+        columns["chunks"] += sorted(numbers)
 
     for extraction in extractions:
         window = extraction.window
@@ -75,16 +77,18 @@ def read_rows(
             mentions["type"].append(row.type or None)
             mentions["n"].append(len(spans) or 1)
             mentions["start"].append(spans[0][1] if spans else 0)
-            add_chunks("mentions", {chunk for chunk, _ in spans} or by_name.get(row.name) or everywhere)
-            add_text(mentions, row.description)
+            add(
+                mentions,
+                row.description,
+                {chunk for chunk, _ in spans} or by_name.get(row.name) or everywhere,
+            )
         for relation in extraction.relations:
             links["source"].append(slots.get((window, relation.source), -1))
             links["target"].append(slots.get((window, relation.target), -1))
             links["predicate"].append(relation.predicate or None)
             links["keywords"].append(dumps(relation.keywords) if relation.keywords else None)
             links["strength"].append(relation.strength)
-            add_chunks("links", {chunks[chunk] for chunk in relation.chunks} or everywhere)
-            add_text(links, relation.description)
+            add(links, relation.description, {chunks[chunk] for chunk in relation.chunks} or everywhere)
     return rows, texts
 
 
@@ -104,17 +108,25 @@ def _fallback_chunks(
     return by_name, everywhere
 
 
-class RowTables:
-    """The rows of all documents, added in ascending order of their ids."""
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """The rows of one kind of all documents."""
 
-    def __init__(self) -> None:
-        self._builders = {name: TableBuilder(columns) for name, columns in COLUMNS.items()}
+    table: Table
+    chunks: Table
 
-    def add(self, rows: DocumentRows) -> None:
+
+class RowsBuilder:
+    """Collects the rows of one kind, document by document in ascending order of their ids."""
+
+    def __init__(self, kind: RowKind) -> None:
+        self._table, self._chunks = TableBuilder(COLUMNS[kind]), TableBuilder(_CHUNKS)
+
+    def add(self, rows: Mapping[str, list[Any]]) -> None:
         """Add what `read_rows` made of a document."""
-        for name, builder in self._builders.items():
-            builder.add(rows[name])
+        self._table.add(rows)
+        self._chunks.add(rows)
 
-    def tables(self) -> dict[str, Table]:
-        """Return the tables by name; nothing can be added afterwards."""
-        return {name: builder.table() for name, builder in self._builders.items()}
+    def rows(self) -> Rows:
+        """Return the rows; nothing can be added afterwards."""
+        return Rows(self._table.table(), self._chunks.table())

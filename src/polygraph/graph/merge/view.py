@@ -8,7 +8,7 @@ import numpy as np
 from polygraph.arrays import TableBuilder
 from polygraph.graph.csr import Graph
 from polygraph.graph.merge.merged_graph import MAX_DESCRIPTIONS, MergedGraph
-from polygraph.graph.merge.rows import RowTables, read_rows
+from polygraph.graph.merge.rows import RowKind, Rows, RowsBuilder, read_rows
 from polygraph.memory import collector_paused
 from polygraph.records import Entity, Extraction, Relation, Triple
 
@@ -104,11 +104,15 @@ def merge(
     slots = TableBuilder({"written": "s"})
     slots.add({"written": [name for _, name in entity_of]})
     rows, texts = read_rows(extractions, {slot: i for i, slot in enumerate(entity_of)}, chunk_order)
-    tables = RowTables()
-    tables.add(rows)
+
+    def load(kind: RowKind) -> Rows:
+        builder = RowsBuilder(kind)
+        builder.add(rows[kind])
+        return builder.rows()
+
     return view_of(
         MergedGraph(
-            tables.tables(),
+            load,
             slots.table(),
             np.array([number[entity] for entity in entity_of.values()], dtype=np.int64),
             ids,

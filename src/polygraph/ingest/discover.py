@@ -218,7 +218,9 @@ def _with_distinct_ids(found: Sequence[tuple[SourceFile, bool]]) -> list[SourceF
             name = "/".join(parts[-length:] if length < len(parts) else whole)
             files[i] = replace(files[i], id=path_text(name))
         if extra > 200:
-            raise BadInput("the files cannot be distinguished by their paths. Index them one folder at a time")
+            raise BadInput(
+                "the files cannot be distinguished by their paths. Index them one folder at a time"
+            )
 
 
 def _system(problem: Exception) -> str:

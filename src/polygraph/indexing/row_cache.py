@@ -26,6 +26,7 @@ from polygraph.extract.resolution.records import Mention
 from polygraph.graph.merge.rows import RowKind, Rows, RowsBuilder, read_rows
 from polygraph.graph.reports.sentence_quality import quality, split_sentences
 from polygraph.graph.reports.sentence_table import Qualities
+from polygraph.memory import trim_heap
 from polygraph.records import Extraction, digest
 from polygraph.store.connection import Connection, Row
 from polygraph.store.database import ROWS
@@ -136,6 +137,7 @@ class RowCache:
         for document, features in self._db.iterate("SELECT id, features FROM documents ORDER BY id"):
             documents.append(document)
             builder.add(_unpacked(features))
+        trim_heap()  # columns that grow side by side leave holes
         return documents, builder.table()
 
     def rows(self, kind: RowKind) -> Rows:
@@ -143,6 +145,7 @@ class RowCache:
         builder = RowsBuilder(kind)
         for (rows,) in self._db.iterate(f"SELECT {kind} FROM documents ORDER BY id"):  # noqa: S608
             builder.add(_unpacked(rows))
+        trim_heap()
         return builder.rows()
 
     def delete_texts_except(self, used: Array) -> None:

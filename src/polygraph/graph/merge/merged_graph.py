@@ -112,9 +112,12 @@ class MergedGraph:
         lower = np.array(sorted(range(n), key=[i + SEPARATOR for i in self.ids].__getitem__), dtype=np.int64)
         rank = np.empty(n, dtype=np.int64)
         rank[lower] = np.arange(n)
-        key = rank[np.minimum(source, target)] * n + np.maximum(source, target)
+        key = rank[np.minimum(source, target)]
+        key *= n
+        key += np.maximum(source, target)
         order = np.argsort(key, kind="stable")
         key, rows = key[order], rows[order]
+        del order
         first = np.flatnonzero(np.diff(key, prepend=-1))
         self._relation_ends, self._relation_rows = np.append(first, len(key)), rows
         self.sources, self.targets = lower[key[first] // max(n, 1)], key[first] % max(n, 1)

@@ -94,7 +94,7 @@ def distinct(values: Array) -> Array:
 
 
 def text_hash(text: str) -> int:
-    """Return the 64 bits by which a text is told from others, signed as SQLite stores them; 0 for no text."""
+    """Return a 64-bit hash of a text, signed as SQLite stores integers; 0 for an empty text."""
     if not text:
         return 0
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()

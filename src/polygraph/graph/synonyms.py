@@ -186,9 +186,9 @@ def _keys(ids: Iterable[str], names: Iterable[str], matrix: Vectors, neighbours:
         if at == 0:
             some = matrix[np.arange(row, min(row + _ROWS, len(keys)), dtype=np.int32)]
         if sum(map(str.isalnum, name)) > _LETTERS:
-            told = blake2b(settings + i.encode("utf-8", "surrogatepass") + b"\n", digest_size=8)
-            told.update(some[at].data)
-            keys[row] = int.from_bytes(told.digest(), "little") or 1
+            hashed = blake2b(settings + i.encode("utf-8", "surrogatepass") + b"\n", digest_size=8)
+            hashed.update(some[at].data)
+            keys[row] = int.from_bytes(hashed.digest(), "little") or 1
     return keys
 
 

@@ -1,0 +1,193 @@
+"""The graph of a strong model beside the parser's: how much evidence each finds.
+
+    python benchmarks/replay.py DATA [--methods NAME,...] [--keep DIR] [--questions]
+
+`DATA/replies-sample-strong` has real replies of a strong model to extraction and report prompts about 27 files of the
+sample collection. Two indexes of these files are built: one with the parser, one with the replies, found by the text of
+the document in the prompt, so that prompts may change. Questions are those of the collection whose evidence lies in
+these files; they are read without a model on both sides, so only the graphs differ.
+
+Prints one row for each method: chunk recall among the first ten and the share of questions with all evidence among
+them, parser and strong model, and the paired difference with its 95% interval. --questions lists each question that one
+graph answers better. --keep DIR keeps the indexes.
+"""
+
+import argparse
+import json
+import re
+import shutil
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TypeAlias
+
+import numpy as np
+
+from polygraph.config import load_settings
+from polygraph.evaluate.statistics.intervals import paired_means
+from polygraph.models.open import open_models
+from polygraph.models.protocols import ChatReply, ChatRequest
+from polygraph.testing import scripted_chat
+from polygraph.workspace.index import Index
+
+METHODS = ("graphrag-local", "lightrag-mix", "hipporag", "fg-rag", "rograg")
+DEPTH = 10
+MIN_SHARED = 0.9
+"""Share of a prompt's five-word runs that its reply's own prompt must have."""
+
+Ranks: TypeAlias = dict[str, dict[str, list[int | None]]]
+"""Ranks of gold passages by method and question."""
+
+
+class ReplayedChat:
+    """A chat model that gives the recorded reply to the prompt about the same text."""
+
+    def __init__(self, replies: Path) -> None:
+        self.name = "replayed"
+        self._recorded: dict[str, list[tuple[frozenset[str], str]]] = {"extract": [], "report": []}
+        self._scripted = scripted_chat()
+        self.used: Counter[str] = Counter()
+        for line in replies.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            if row["task"] in self._recorded:
+                self._recorded[row["task"]].append((word_runs(body(row["user"])), row["reply"]))
+
+    def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
+        task = request.messages[0].content.split("\n", 1)[0].removeprefix("Task: ")
+        if task not in self._recorded or len(request.messages) > 2:
+            return self._scripted.chat(request, on_text)
+        runs = word_runs(body(request.messages[1].content))
+        shared, reply = max(
+            (len(theirs & runs) / max(1, len(theirs)), text) for theirs, text in self._recorded[task]
+        )
+        if task == "extract" and shared < MIN_SHARED:
+            raise SystemExit(f"no recorded reply fits this prompt:\n{request.messages[1].content}")
+        self.used[task] += 1
+        return ChatReply(text=reply, prompt_tokens=sum(len(m.content) // 4 for m in request.messages),
+                         completion_tokens=len(reply) // 4)  # fmt: skip
+
+
+def body(user: str) -> str:
+    """Return what stands between the marks of a prompt."""
+    return re.sub(r"(?s)^.*?<(document|material)>\n|\n</(document|material)>.*$", "", user)
+
+
+def word_runs(text: str) -> frozenset[str]:
+    words = re.findall(r"[^\W_]+", text.casefold())
+    return frozenset(" ".join(words[i : i + 5]) for i in range(max(1, len(words) - 4)))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("data", type=Path, help="folder of the data sets")
+    parser.add_argument("--methods", default=",".join(METHODS))
+    parser.add_argument("--keep", type=Path, help="where the indexes are kept (default: a temporary folder)")
+    parser.add_argument("--questions", action="store_true", help="list the questions whose figures differ")
+    options = parser.parse_args()
+    source = options.data / "replies-sample-strong"
+    methods = options.methods.split(",")
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        papers, questions = copy_sample(source, folder)
+        chat = ReplayedChat(source / "replies.jsonl")
+        build(folder / "parser.index", papers, None)
+        build(folder / "strong.index", papers, chat)
+        if chat.used:
+            print(f"replies replayed: {dict(chat.used)}")
+        print(f"questions: {len(questions.read_text().splitlines())}")
+        ranks = {name: measure(folder / f"{name}.index", questions, methods) for name in ("parser", "strong")}
+    print("\n".join(table(methods, ranks)))
+    if options.questions:
+        print("\n".join(differing(methods, ranks)))
+
+
+def copy_sample(source: Path, folder: Path) -> tuple[Path, Path]:
+    """Copy the documents and the questions about them; return their paths."""
+    papers = folder / "papers"
+    names = (source / "documents.txt").read_text(encoding="utf-8").split()
+    with as_file(files("polygraph") / "sample") as sample:
+        for name in names:
+            target = papers / name
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(sample / "papers" / name, target)
+        lines = (sample / "questions.jsonl").read_text(encoding="utf-8").splitlines()
+    kept = [
+        line
+        for line in lines
+        if (evidence := json.loads(line)["evidence"]) and all(e.split("#")[0] in names for e in evidence)
+    ]
+    questions = folder / "questions.jsonl"
+    questions.write_text("\n".join(kept) + "\n", encoding="utf-8")
+    return papers, questions
+
+
+def build(folder: Path, papers: Path, chat: ReplayedChat | None) -> None:
+    if folder.exists():
+        return
+    settings = load_settings({"offline": True, "concurrency": 1})
+    models = replace(open_models(settings, folder.with_suffix(".calls.sqlite"), None), chat=chat)
+    with Index.open(folder, settings=settings, models=models) as index:
+        index.add(papers)
+
+
+def measure(folder: Path, questions: Path, methods: Sequence[str]) -> Ranks:
+    """Return, by method and question, the rank of each gold passage, None for those not found."""
+    output = folder.with_suffix(".results.jsonl")
+    output.unlink(missing_ok=True)
+    with Index.open(folder, offline=True) as index:
+        index.evaluate_retrieval(questions, methods, metric="chunk_recall@10", output=output)
+    ranks: Ranks = {}
+    for line in output.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        ranks.setdefault(row["method"], {})[row["question"]] = row["ranks"]["chunk"]
+    return ranks
+
+
+def table(methods: Sequence[str], ranks: Mapping[str, Ranks]) -> list[str]:
+    """One row for each method, and one for their mean."""
+    rows = [
+        "| method | chunk recall@10, parser | strong | difference | all evidence, parser | strong |",
+        "|---|---|---|---|---|---|",
+    ]
+    means = []
+    for method in methods:
+        parser, strong = (
+            np.array([scores(row) for _, row in sorted(ranks[name][method].items())])
+            for name in ("parser", "strong")
+        )
+        differences = (strong[:, 0] - parser[:, 0])[:, None]
+        gap = paired_means(differences, np.random.default_rng(0))[0].interval()
+        cells = [parser[:, 0].mean(), strong[:, 0].mean(), parser[:, 1].mean(), strong[:, 1].mean()]
+        means.append(cells)
+        shown = [f"{c:.3f}" for c in cells]
+        shown.insert(2, f"{gap.mean:+.3f} [{gap.low:+.2f}, {gap.high:+.2f}]")
+        rows.append(f"| `{method}` | {' | '.join(shown)} |")
+    mean = np.array(means).mean(axis=0)
+    shown = [f"{c:.3f}" for c in mean]
+    shown.insert(2, f"{mean[1] - mean[0]:+.3f}")
+    return [*rows, f"| mean | {' | '.join(shown)} |"]
+
+
+def scores(ranks: Sequence[int | None]) -> tuple[float, float]:
+    """Return recall among the first ten, and 1 if everything is among them."""
+    found = [rank is not None and rank <= DEPTH for rank in ranks]
+    return sum(found) / len(found), float(all(found))
+
+
+def differing(methods: Sequence[str], ranks: Mapping[str, Ranks]) -> list[str]:
+    return [
+        f"{method} {question}: parser {row}, strong {ranks['strong'][method][question]}"
+        for method in methods
+        for question, row in sorted(ranks["parser"][method].items())
+        if scores(row) != scores(ranks["strong"][method][question])
+    ]
+
+
+if __name__ == "__main__":
+    main()

@@ -458,3 +458,18 @@ def test_blocking_finds_all_pairs_one_edit_apart():
     ]
     assert len(wanted) > 20
     assert list(one_edit_pairs(names)) == wanted
+
+
+def test_a_name_is_split_by_document_or_by_type_on_request():
+    rows = [
+        mention("Halcyon", "a.md", type="ship"),
+        mention("Halcyon", "b.md", type="ship"),
+        mention("Halcyon", "c.md", type="ship"),
+        mention("Halcyon", "c.md", type="", window=1),
+    ]
+    assert n_entities(resolve(rows)) == 1
+    assert n_entities(resolve(rows, cannot_link=frozenset({("Halcyon @ *", "Halcyon @ *")}))) == 3
+    mixed = [*rows[:2], mention("Halcyon", "c.md", type="work")]
+    apart = frozenset({("Halcyon # *", "Halcyon # *")})
+    assert n_entities(resolve(mixed, cannot_link=apart)) == 2
+    assert n_entities(resolve(mixed, cannot_link=frozenset({("Halcyon # ship", "Halcyon # work")}))) == 2

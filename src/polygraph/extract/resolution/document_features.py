@@ -126,7 +126,9 @@ def _apply_aliases(document: str, items: Sequence[_WindowName], constraints: Con
     ]
     sentences = {key: " ".join(i.mention.description for i in group[:3]) for key, group in by_key.items()}
     for key, alias in find_aliases(names, sentences).items():
-        if constraints.forbid(constraints.keys(key, document), constraints.keys(alias.base, document)):
+        if constraints.forbid(
+            constraints.keys(key, document, ""), constraints.keys(alias.base, document, "")
+        ):
             continue
         for item in by_key[key]:
             item.base, item.rule, item.score = alias.base, "alias in document", alias.score

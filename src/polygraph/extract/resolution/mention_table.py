@@ -96,7 +96,8 @@ class MentionTable:
         """Return the keys of the user's constraints that a row matches."""
         if not self.constraints:
             return frozenset()
-        return self.constraints.keys(self.name(row).key, self.documents[int(self.document(row))])
+        document, type_ = self.documents[int(self.document(row))], self.types[self.type[row]]
+        return self.constraints.keys(self.name(row).key, document, type_)
 
     def record_merge(self, rows: Array, rule: Rule, score: float, *, at_most: bool = False) -> None:
         """Set the rule by which rows were merged, and its score.

@@ -54,5 +54,6 @@ def merge_must_links(
 
 def _matching_keys(row: int, table: MentionTable, wanted: Set[ConstraintKey]) -> list[ConstraintKey]:
     name = table.name(row).key
-    keys = ((name, ""), (name, table.documents[int(table.document(row))]))
+    document, type_ = table.documents[int(table.document(row))], table.types[table.type[row]]
+    keys = (ConstraintKey(name), ConstraintKey(name, document), ConstraintKey(name, "", type_))
     return [key for key in keys if key in wanted]

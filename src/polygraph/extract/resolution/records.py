@@ -2,13 +2,25 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from polygraph.arrays import Array
 
-Rule: TypeAlias = Literal["same name", "alias in document", "spelling", "embedding", "user"]
-RULES: tuple[Rule, ...] = ("same name", "alias in document", "spelling", "embedding", "user")
+Rule: TypeAlias = Literal[
+    "same name",
+    "alias in document",
+    "spelling",
+    "embedding",
+    "user",
+    "equated by text",
+    "acronym",
+    "short name",
+    "transliteration",
+]
+RULES: tuple[Rule, ...] = get_args(Rule)
 """The rules by number."""
+
+Decision: TypeAlias = Literal["apart", "undecided"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +33,18 @@ class Mention:
     """As written."""
     type: str = ""
     description: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NameRelation:
+    """One relation row: what a text says about two names of one window."""
+
+    window: str
+    source: str
+    """As written, like `Mention.name`."""
+    target: str
+    predicate: str = ""
+    """So that "source predicate target" is a statement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +62,26 @@ class Merge:
     """Confidence in (0, 1]; 1 is certain."""
     other: str
     """The normalised name that it was merged with."""
+    evidence: str = ""
+    """What the decision rests on, for readers: shared names, a predicate, the full name; empty if the rule says it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairDecision:
+    """Two entities with equal or similar names that were compared and not merged."""
+
+    entities: tuple[str, str]
+    """Their ids, ascending."""
+    names: tuple[str, str]
+    """The normalised names that were compared, in the order of the ids."""
+    decision: Decision
+    """`undecided` if nothing speaks for or against one entity: a user or a model may decide."""
+    rule: str
+    """Why they are apart (``a man and a woman``), or the rule that suggested a merge."""
+    score: float
+    """Confidence in (0, 1] that they are different; 0.5 if undecided."""
+    evidence: str = ""
+    """The attributes or the statement that were compared."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,6 +106,8 @@ class Resolution:
     """Sorted by entity, name, document."""
     splits: tuple[SplitEntity, ...]
     """Sorted by name."""
+    pairs: tuple[PairDecision, ...] = ()
+    """Pairs that were compared and not merged, sorted by their ids."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,3 +122,5 @@ class ResolvedRows:
     """Sorted by entity, name, document."""
     splits: tuple[SplitEntity, ...]
     """Sorted by name."""
+    pairs: tuple[PairDecision, ...] = ()
+    """Pairs that were compared and not merged, sorted by their ids."""

@@ -57,7 +57,8 @@ def resolve(
         mentions: one per entity row, in any order.
         embed: unit vectors for names, one row each; enables the rule `embedding`. Called at most once.
         cannot_link: pairs that are different entities. Each side is a name, or ``name @ document`` for the name in
-            one document: ``("Thomas Quill @ a.md", "Thomas Quill @ b.md")`` splits two people of one name.
+            one document: ``("Thomas Quill @ a.md", "Thomas Quill @ b.md")`` splits two people of one name. ``name #
+            type`` is the name with one type; ``("Quill @ *", "Quill @ *")`` splits a name by document, ``# *`` by type.
         must_link: pairs that are one entity; a side may also be an entity id. `cannot_link` has precedence.
 
     Returns:

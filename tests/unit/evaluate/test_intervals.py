@@ -4,7 +4,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygraph.evaluate.statistics.compare import compare_methods
-from polygraph.evaluate.statistics.intervals import Interval, paired_means, share_intervals
+from polygraph.evaluate.statistics.intervals import (
+    Interval,
+    mean_intervals,
+    paired_means,
+    share_intervals,
+)
 from polygraph.evaluate.statistics.multiple_testing import holm, holm_levels
 from polygraph.evaluate.statistics.power import detectable_difference, questions_needed
 from polygraph.evaluate.statistics.randomisation import randomisation_test
@@ -40,6 +45,14 @@ def test_all_successes_do_not_give_certainty():
     assert ones.low == pytest.approx(0.9119, abs=1e-4)
     assert (zeros.low, zeros.high) == (0.0, pytest.approx(0.0881, abs=1e-4))
     assert (single.low, single.high) == (0.0, 1.0)
+
+
+def test_values_that_are_not_shares_have_an_interval_by_another_construction():
+    with pytest.raises(ValueError, match="not within 0 and 1"):
+        share_intervals(np.array([[0.2], [1.2]]))
+    shares, signed = mean_intervals(np.array([[0.0, -0.5], [1.0, 1.5], [1.0, 0.2]]))
+    assert shares == share_intervals(np.array([[0.0], [1.0], [1.0]]))[0]
+    assert -1.5 <= signed.low < 0 < signed.mean < signed.high <= 1.5
 
 
 def test_six_wins_of_six_and_nine_ties_do_not_give_certainty():

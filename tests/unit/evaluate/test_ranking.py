@@ -58,6 +58,17 @@ def test_if_any_of_several_is_enough_the_first_counts():
     assert ranks.ndcg(found, 10) == pytest.approx(1 / math.log2(3))
 
 
+@given(st.lists(st.none() | st.integers(1, 12), min_size=1, max_size=8), DEPTHS)
+def test_gold_passages_that_share_a_chunk_do_not_lift_ndcg_above_one(found, k):
+    assert 0 <= ranks.ndcg(found, k) <= 1 + 1e-12
+
+
+def test_two_passages_in_one_chunk_need_one_chunk():
+    assert ranks.ndcg([1, 1], 10) == 1
+    # One chunk at rank 2 of an ideal of two chunks: (1/log2 3) / (1 + 1/log2 3).
+    assert ranks.ndcg([2, 2, None], 10) == pytest.approx(0.63093 / 1.63093, abs=1e-5)
+
+
 def mhrag_script(retrieved, gold, k=10):
     """Reimplement MultiHop-RAG's definition: each passage adds 1 / rank for each fact that it is the first to show."""
     seen, total, first = set(), 0.0, None

@@ -19,7 +19,12 @@ from polygraph.evaluate.metrics.rouge_bleu import ROUGE_TYPES, bleu, rouge
 from polygraph.evaluate.metrics.semantic_similarity import bert_score, semantic_similarity
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer, strip_citations
-from polygraph.evaluate.statistics.intervals import Interval, paired_means, share_intervals
+from polygraph.evaluate.statistics.intervals import (
+    Interval,
+    mean_intervals,
+    paired_means,
+    share_intervals,
+)
 from polygraph.evaluate.statistics.multiple_testing import holm, holm_levels
 from polygraph.evaluate.statistics.paired_tests import all_paired_tests
 from polygraph.models import Models
@@ -227,7 +232,7 @@ def _reference_scores(
 def _metric_scores(name: str, values: Mapping[str, Sequence[float]], note: str, seed: int) -> MetricScores:
     methods = list(values)
     table = np.asarray([values[m] for m in methods], dtype=np.float64).T
-    means = share_intervals(table)
+    means = mean_intervals(table)
     tests: list[MetricTest] = []
     if name in _TESTED and len(methods) > 1:
         tested = all_paired_tests(values)

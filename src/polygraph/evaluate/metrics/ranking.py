@@ -63,13 +63,15 @@ def ndcg(ranks: Ranks, k: int) -> float:
     """Return the normalised discounted cumulative gain of the first `k` with binary gains.
 
     Jarvelin and Kekalainen (2002), with the discount log2(rank + 1) of trec_eval; the ideal ranking has the gold items
-    first.
+    first. Gold items with the same rank are satisfied by the same id, which counts once in both sums.
 
-    >>> ndcg([1, 2], 10)
-    1.0
+    >>> ndcg([1, 2], 10), ndcg([1, 1], 10)
+    (1.0, 1.0)
     """
-    gained = math.fsum(1 / math.log2(r + 1) for r in ranks if r is not None and r <= k)
-    ideal = math.fsum(1 / math.log2(i + 1) for i in range(1, min(len(ranks), k) + 1))
+    found = {r for r in ranks if r is not None}
+    n_ideal = len(found) + sum(r is None for r in ranks)
+    gained = math.fsum(1 / math.log2(r + 1) for r in sorted(found) if r <= k)
+    ideal = math.fsum(1 / math.log2(i + 1) for i in range(1, min(n_ideal, k) + 1))
     return gained / ideal
 
 

@@ -22,7 +22,8 @@ class ResolvedGold:
     documents: tuple[frozenset[str], ...] = ()
     """For each gold item the documents that satisfy it."""
     chunks: tuple[frozenset[str], ...] = ()
-    """For each gold passage the chunks that overlap it, or the gold chunk itself."""
+    """For each gold passage the chunks that overlap it, or the gold chunk itself; passages with the same chunks are one
+    item."""
     answers: tuple[str, ...] = ()
     """Normalised answers; a chunk that contains one of them satisfies the question."""
     facts: tuple[str, ...] = ()
@@ -55,19 +56,17 @@ def resolve_gold(question: Question, index: Snapshot) -> ResolvedGold:
     if question.evidence and question.evidence_complete:
         every = question.evidence_rule == "all"
         documents = tuple(map(frozenset, [[d] for d in question.evidence] if every else [question.evidence]))
-    chunks: list[frozenset[str]] = [frozenset([chunk]) for chunk in question.chunks]
-    missing = 0
-    for passage in question.passages:
-        overlapping = _overlapping_chunks(passage, index)
-        missing += not overlapping
-        chunks.append(overlapping)
+    passages = [_overlapping_chunks(passage, index) for passage in question.passages]
+    missing = [found for found in passages if not found]
+    present = dict.fromkeys([*(frozenset([chunk]) for chunk in question.chunks), *filter(None, passages)])
     answers = dict.fromkeys(normalise_answer(answer) for answer in question.answers)
     return ResolvedGold(
         documents=documents,
-        chunks=tuple(chunks),
+        # No two items are the same chunks, otherwise the ideal ranking would show a chunk twice.
+        chunks=(*present, *missing),
         answers=tuple(a for a in answers if is_searchable(a)),
         facts=tuple(dict.fromkeys(_without_spaces(fact) for fact in question.facts)),
-        n_missing_passages=missing,
+        n_missing_passages=len(missing),
     )
 
 

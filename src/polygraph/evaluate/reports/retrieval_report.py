@@ -27,7 +27,7 @@ from polygraph.evaluate.statistics.intervals import (
     FEW_QUESTIONS,
     Interval,
     few_questions_note,
-    share_intervals,
+    mean_intervals,
 )
 
 MAX_TYPES = 50
@@ -282,7 +282,7 @@ def _metric_means(rows: Sequence[QuestionResult], ks: Sequence[int]) -> MetricMe
         if unit in values:
             names = list(values[unit][0])
             matrix = np.array([[each[name] for name in names] for each in values[unit]])
-            metrics.update(zip(names, share_intervals(matrix), strict=True))
+            metrics.update(zip(names, mean_intervals(matrix), strict=True))
     return MetricMeans(n={unit: len(values[unit]) for unit in UNITS if unit in values}, metrics=metrics)
 
 

@@ -14,7 +14,7 @@ from polygraph.evaluate.metrics.semantic_similarity import bert_score, semantic_
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer, strip_citations
 from polygraph.evaluate.reproduce.tables import Column, Table
-from polygraph.evaluate.statistics.intervals import Interval, paired_means, share_intervals
+from polygraph.evaluate.statistics.intervals import Interval, mean_intervals, paired_means
 from polygraph.models import Models
 
 _REFERENCE_MEASURES = frozenset({"rouge1", "rougeL", "rouge2", "rouge2_p", "rouge2_r", "bleu", "similarity"})
@@ -96,7 +96,7 @@ def measure_table(
                         for model, rows in table.numbers.items()
                         if system.name in rows
                     },
-                    ours=_interval(values, column, seed) if values else None,
+                    ours=_interval(values, table, column, seed) if values else None,
                     n=len(values),
                 )
             )
@@ -225,10 +225,13 @@ def _gold_value(measure: str, question: Question, answer: StudyAnswer) -> float:
     return {"precision": prf.precision, "recall": prf.recall, "f1": prf.f1}[measure]
 
 
-def _interval(values: Sequence[float], column: Column, seed: int) -> Interval:
-    rng, table = np.random.default_rng(seed), np.asarray(values, dtype=np.float64)[:, None]
-    # Negative values and values with a unit are not shares.
-    share = column.measure not in _USAGE_MEASURES and table.min() >= 0.0 and table.max() <= 1.0
-    bound = float(np.abs(table).max()) or 1.0
-    found = share_intervals(table)[0] if share else paired_means(table, rng, bound=bound)[0].interval()
+def _interval(values: Sequence[float], table: Table, column: Column, seed: int) -> Interval:
+    rows = np.asarray(values, dtype=np.float64)[:, None]
+    relative = column.measure == "verdict" and table.judging is not None and table.judging.value == "relative"
+    if relative or column.measure in _USAGE_MEASURES:
+        # Not shares, even if all of them happen to be within 0 and 1.
+        bound = 1.0 if relative else float(rows.max()) or 1.0
+        found = paired_means(rows, np.random.default_rng(seed), bound=bound)[0].interval()
+    else:
+        found = mean_intervals(rows)[0]
     return Interval(*(column.factor * x for x in (found.mean, found.low, found.high)))

@@ -116,9 +116,25 @@ def share_intervals(values: Array, *, confidence: float = 0.95) -> list[Interval
     certainty. A single value gives the interval [0, 1].
 
     Args:
-        values: shape ``(n_questions, n_columns)``; one question per row, within 0 and 1, without NaN. A value above 1
-            is taken for the upper bound of its column.
+        values: shape ``(n_questions, n_columns)``; one question per row, within 0 and 1, without NaN.
         confidence: of the intervals, in (0, 1).
+
+    Raises:
+        ValueError: if there are no rows, or a value is not within 0 and 1.
+    """
+    if not len(values):
+        raise ValueError("no questions to take a mean of")
+    if not all(map(_are_shares, values.T)):
+        raise ValueError("a value is not within 0 and 1")
+    return [_share_interval(np.clip(column, 0.0, 1.0), 1 - confidence) for column in values.T]
+
+
+def mean_intervals(values: Array) -> list[Interval]:
+    """Return means of columns with 95 % intervals: `share_intervals`, or `paired_means` if values leave [0, 1].
+
+    Args:
+        values: shape ``(n_questions, n_columns)``, without NaN; the bound of values outside [0, 1] is the largest of
+            their column.
 
     Raises:
         ValueError: if there are no rows.
@@ -126,11 +142,18 @@ def share_intervals(values: Array, *, confidence: float = 0.95) -> list[Interval
     if not len(values):
         raise ValueError("no questions to take a mean of")
     found = []
-    for column in values.T:
-        top = max(1.0, float(column.max()))
-        share = _share_interval(column / top, 1 - confidence)
-        found.append(Interval(top * share.mean, top * share.low, top * share.high))
+    for column in values.T[:, :, None]:
+        if _are_shares(column):
+            found += share_intervals(column)
+        else:
+            bound = float(np.abs(column).max())
+            found.append(paired_means(column, np.random.default_rng(0), bound=bound)[0].interval())
     return found
+
+
+def _are_shares(values: Array) -> bool:
+    """Return whether values are within 0 and 1, up to rounding."""
+    return bool(values.min() >= -1e-6 and values.max() <= 1 + 1e-6)
 
 
 def _paired_mean(d: Array, p_randomisation: float, bound: float) -> PairedMean:

@@ -17,7 +17,8 @@ USAGE_FIELDS = (
     "cost",
 )
 """Fields of `Usage` that a study keeps for each answer."""
-_CITATIONS = re.compile(r"\s*(?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+")
+_CITATION = re.compile(r"\s*\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\]")
+_NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +44,11 @@ class StudyAnswer:
     def key(self) -> tuple[str, str]:
         """Question and method, which identify an answer within a study."""
         return (self.question, self.method)
+
+    @property
+    def uncited_text(self) -> str:
+        """The text without the numbers of its evidence."""
+        return strip_citations(self.text, len(self.evidence))
 
     def as_json(self) -> dict[str, Any]:
         """Return a line of ``answers.jsonl``; usage is kept in a file of its own."""
@@ -74,13 +80,22 @@ class StudyAnswer:
         )
 
 
-def strip_citations(text: str) -> str:
+def strip_citations(text: str, n_items: int) -> str:
     """Remove citation numbers, which mean nothing to a judge or a metric that does not see the evidence.
 
-    >>> strip_citations("She lit the lamp [1][3]. Nobody paid [2, 4].")
-    'She lit the lamp. Nobody paid.'
+    Args:
+        text: an answer.
+        n_items: pieces of evidence. Brackets with any other number than 1 to `n_items` belong to the text.
+
+    >>> strip_citations("She lit the lamp [1][3] in winter [1871]. Nobody paid [2, 4].", 4)
+    'She lit the lamp in winter [1871]. Nobody paid.'
     """
-    return _CITATIONS.sub("", text).strip()
+
+    def kept(match: re.Match[str]) -> str:
+        cites = all(1 <= int(n) <= n_items for n in _NUMBER.findall(match[0]))
+        return "" if cites else match[0]
+
+    return _CITATION.sub(kept, text).strip()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -194,8 +194,12 @@ def test_records_survive_a_round_trip_through_files(tmp_path):
     assert study.judgements() == [judged]
 
 
+def test_a_year_in_brackets_is_no_citation():
+    assert strip_citations("Built [1871] by two men [2019; 1].", 2) == "Built [1871] by two men [2019; 1]."
+
+
 def test_citations_are_stripped():
-    assert strip_citations("Built in 1871 [1][2], they say [3, 4].") == "Built in 1871, they say."
+    assert strip_citations("Built in 1871 [1][2], they say [3, 4].", 4) == "Built in 1871, they say."
 
 
 def test_a_walk_reaches_as_many_vertices_as_asked_or_all_of_the_largest_component():

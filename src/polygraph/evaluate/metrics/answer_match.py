@@ -22,6 +22,8 @@ _OPTION = re.compile(r"\(?([a-z])\)?(?=[.,:;)\n]|$)")
 _NAMED_OPTION = re.compile(r"\b(?:answer|option|choice)\b(?: is|:)?\s*\(?([a-z])\)?(?=[\s.,:;)]|$)")
 _OPTIONS = re.compile(r"[(]?[A-H][)]?(?:\s*(?:[,;/&，、；]|\band\b)\s*[(]?[A-H][)]?)*(?=\s*(?:[.:;\n。]|$))")
 """Options at the beginning of an answer, such as "A, C" or "(A) and (C)."."""
+_ANSWER_IS = re.compile(r"\banswer\s+is\b", re.IGNORECASE)
+_COLON = re.compile("[:：]")
 _MAX_CHARACTERS = 20_000
 """Characters of a prediction that are read."""
 
@@ -124,12 +126,15 @@ def token_prf(prediction: str, golds: Sequence[str]) -> PRF:
 def accuracy(prediction: str, golds: Sequence[str]) -> float:
     """Return 1 if the prediction gives a gold answer: the metric for questions with short answers.
 
-    Yes or no: the first of the two words in the prediction decides. A single letter (multiple choice): the option that
+    Yes or no: the first word decides if it is one of the two; else the first of the two after "answer is", or directly
+    after the last colon; else the last one in the prediction. The "no" of "no doubt" never counts. A single letter (multiple choice): the option that
     the prediction begins with or names. "Insufficient information": the prediction says so. Anything else:
     `sub_exact_match`.
 
     >>> accuracy("Yes, both articles say no such thing.", ["no"])
     0.0
+    >>> accuracy("There is no doubt about it: yes.", ["yes"])
+    1.0
     >>> accuracy("The answer is (B).", ["B"])
     1.0
     """
@@ -175,7 +180,7 @@ def _prf(prediction: Sequence[str], gold: Sequence[str]) -> PRF:
 def _gives(prediction: str, gold: str) -> bool:
     wanted = normalise_answer(gold)
     if wanted in ("yes", "no"):
-        return next((t for t in answer_tokens(prediction) if t in ("yes", "no")), "") == wanted
+        return _yes_or_no(prediction) == wanted
     letter = gold.strip(" .()").lower()
     if len(letter) == 1 and letter.isascii() and letter.isalpha():
         return _option(prediction) == letter
@@ -183,6 +188,31 @@ def _gives(prediction: str, gold: str) -> bool:
         text = normalise_answer(prediction)
         return any(contains_answer(text, phrase) for phrase in _NO_ANSWER)
     return contains_answer(normalise_answer(prediction), wanted)
+
+
+def _yes_or_no(prediction: str) -> str:
+    """Return "yes" or "no" as `accuracy` reads it, or an empty text."""
+    whole = _decisive(prediction)
+    if whole and whole[0]:
+        return whole[0]
+    if stated := [*_ANSWER_IS.finditer(prediction)]:
+        for word in _decisive(prediction[stated[-1].end() :]):
+            if word:
+                return word
+    after_colon = _decisive(_COLON.split(prediction)[-1])
+    if after_colon and after_colon[0]:
+        return after_colon[0]
+    return next((word for word in reversed(whole) if word), "")
+
+
+def _decisive(text: str) -> list[str]:
+    """Return the tokens of a text, each replaced by an empty text unless it is "yes", or "no" outside "no doubt"."""
+    tokens = answer_tokens(text)
+    followers = [*tokens[1:], ""]
+    return [
+        token if token == "yes" or (token == "no" and follower != "doubt") else ""
+        for token, follower in zip(tokens, followers, strict=False)
+    ]
 
 
 def _options(text: str, *, whole: bool = False) -> list[str]:

@@ -18,7 +18,7 @@ from polygraph.evaluate.metrics.refusals import Refusals, count_refusals
 from polygraph.evaluate.metrics.rouge_bleu import ROUGE_TYPES, bleu, rouge
 from polygraph.evaluate.metrics.semantic_similarity import bert_score, semantic_similarity
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer, strip_citations
+from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.statistics.intervals import (
     Interval,
     mean_intervals,
@@ -132,7 +132,7 @@ def score_answers(
         MissingExtra: without the extra `eval`.
         BadInput: if BERTScore is requested and the package bert-score is not installed.
     """
-    texts = {a.key: strip_citations(a.text) for a in answers}
+    texts = {a.key: a.uncited_text for a in answers}
     methods = sorted({a.method for a in answers})
     common = [q for q in questions if all((q.id, m) in texts for m in methods)]
     with_answers = [q for q in common if q.answers and not q.null]
@@ -168,7 +168,7 @@ def correctness(questions: Sequence[Question], answers: Sequence[StudyAnswer]) -
         question = by_id.get(a.question)
         if question is None or not (question.answers or question.null):
             continue
-        correct = float(a.refused) if question.null else accuracy(strip_citations(a.text), question.answers)
+        correct = float(a.refused) if question.null else accuracy(a.uncited_text, question.answers)
         found.setdefault(a.method, {})[a.question] = correct
     return {method: found[method] for method in sorted(found)}
 

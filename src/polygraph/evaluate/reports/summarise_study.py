@@ -11,7 +11,7 @@ from polygraph.evaluate.judging.judgements import Judgement, Outcome, outcomes, 
 from polygraph.evaluate.judging.length_alignment import AlignedPair, count_words
 from polygraph.evaluate.judging.pairwise import judges_both_orders
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer, strip_citations
+from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports.findings import Findings, MethodSummary, PairSummary
 from polygraph.evaluate.reports.study_conclusions import pair_sentence, study_conclusions, study_notes
 from polygraph.evaluate.statistics.agreement import order_consistency
@@ -135,7 +135,7 @@ def _summarise_method(method: str, answers: Sequence[StudyAnswer]) -> MethodSumm
         method=method,
         n=len(answers),
         refused=sum(a.refused for a in answers),
-        words=fmean(count_words(strip_citations(a.text)) for a in answers),
+        words=fmean(count_words(a.uncited_text) for a in answers),
         calls=fmean(calls),
         tokens=fmean(tokens),
         seconds_median=median(values("seconds")),
@@ -242,7 +242,7 @@ def _length_differences(
             found[p.question, p.a, p.b] = p.words[0] - p.words[1]
             found[p.question, p.b, p.a] = p.words[1] - p.words[0]
         return found
-    words = {a.key: count_words(strip_citations(a.text)) for a in answers}
+    words = {a.key: count_words(a.uncited_text) for a in answers}
     methods = list(dict.fromkeys(method for _, method in words))
     for question in dict.fromkeys(question for question, _ in words):
         answering = [m for m in methods if (question, m) in words]

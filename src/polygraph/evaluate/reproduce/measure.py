@@ -12,7 +12,7 @@ from polygraph.evaluate.metrics.answer_match import accuracy, fgrag_exact_match,
 from polygraph.evaluate.metrics.rouge_bleu import bleu, rouge
 from polygraph.evaluate.metrics.semantic_similarity import bert_score, semantic_similarity
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer, strip_citations
+from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reproduce.tables import Column, Table
 from polygraph.evaluate.statistics.intervals import Interval, mean_intervals, paired_means
 from polygraph.models import Models
@@ -166,7 +166,7 @@ def _answer_values(
         return [
             float(sum(some)) for some, usage in zip(known, usages, strict=True) if len(some) == len(usage)
         ]
-    texts = [strip_citations(a.text) for a in given]
+    texts = [a.uncited_text for a in given]
     golds = [q.references or q.answers for q in asked]
     if not texts:
         return []
@@ -191,7 +191,7 @@ def _bert_scores(
     asked = [q for q in questions if (q.references or q.answers) and (q.id, method) in answers]
     if not table.bert or not asked:
         return {}
-    predictions = [strip_citations(answers[q.id, method].text) for q in asked]
+    predictions = [answers[q.id, method].uncited_text for q in asked]
     golds = [q.references or q.answers for q in asked]
     scores = bert_score(predictions, golds, rescale=table.bert == "rescaled").scores
     return {measure: [getattr(s, part) for s in scores] for measure, part in _BERT_MEASURES.items()}
@@ -216,7 +216,7 @@ def _only_correct(
 def _gold_value(measure: str, question: Question, answer: StudyAnswer) -> float:
     if question.null:
         return float(answer.refused)
-    text = strip_citations(answer.text)
+    text = answer.uncited_text
     if measure == "em":
         return fgrag_exact_match(text, question.answers)
     if measure == "accuracy":

@@ -175,7 +175,7 @@ def judge_together(
     return recorder.finish(
         listwise.judge_lists(
             {q.id: q.question for q in questions},
-            {key: strip_citations(answer.text) for key, answer in answers.items()},
+            {key: answer.uncited_text for key, answer in answers.items()},
             methods,
             judge,
             run=calls.map,
@@ -236,7 +236,7 @@ def _write_sorted(study: StudyFolder, judgements: Sequence[Judgement]) -> None:
 
 
 def _stripped(a: StudyAnswer, b: StudyAnswer) -> tuple[str, str]:
-    return strip_citations(a.text), strip_citations(b.text)
+    return a.uncited_text, b.uncited_text
 
 
 def _align_pair(
@@ -248,6 +248,7 @@ def _align_pair(
     attempts: int,
 ) -> AlignedPair:
     contexts = {a.method: a.context for a in answers}
+    n_items = {a.method: len(a.evidence) for a in answers}
     methods, texts = (answers[0].method, answers[1].method), _stripped(*answers)
 
     def rewrite(method: str, target: int, attempt: int) -> str:
@@ -261,10 +262,11 @@ def _align_pair(
             sample=attempt,
         )
         # Asked for more words, the model may refuse. The earlier answer is closer to the target and is kept.
-        return "" if text.lstrip().startswith(NO_ANSWER) else strip_citations(text)
+        return "" if text.lstrip().startswith(NO_ANSWER) else strip_citations(text, n_items[method])
 
     def append(method: str, text: str, n_words: int) -> str:
-        return strip_citations(lengthen_answer(question.question, text, n_words, models, chat, method=method))
+        longer = lengthen_answer(question.question, text, n_words, models, chat, method=method)
+        return strip_citations(longer, n_items[method])
 
     if answers[0].refused or answers[1].refused:
         return unaligned_pair(question.id, methods, texts, "refused")

@@ -36,6 +36,9 @@ def ask(
     where: WhereOption = None,
     max_tokens: TokensOption = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the answer while it is written.")] = False,
+    paths: Annotated[
+        bool, typer.Option("--paths", help="Show the chain of facts that leads to each citation.")
+    ] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
@@ -51,10 +54,11 @@ def ask(
             found = _stream(opened, question, method, options)
         else:
             found = opened.ask(question, method, **options)
+        chains = opened.paths(found, where=options["where"]) if paths else None
     if as_json:
-        show.as_json(show.answer_json(found))
+        show.as_json(show.answer_json(found, chains))
     else:
-        show.show_answer(found, streamed=stream)
+        show.show_answer(found, chains or (), streamed=stream)
 
 
 @app.command()

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from polygraph.models import Models
     from polygraph.records import Answer, Retrieval
     from polygraph.retrieve.base import Method
+    from polygraph.retrieve.fact_paths import FactPath
     from polygraph.store.snapshot import Snapshot
     from polygraph.tasks.answer import ChatTurn
 
@@ -561,6 +562,20 @@ class Index:
                 asked, retrieval, self.snapshot(where), self.models, history=history, on_text=on_text
             )
         return replace(found, question=question, usage=found.usage + usage)
+
+    def paths(self, answer: Answer, *, where: Mapping[str, str] | None = None) -> tuple[FactPath, ...]:
+        """Find the shortest chain of facts from the entities of a question to each passage that its answer cites.
+
+        Args:
+            answer: from `ask` or `compare`.
+            where: the filter that the question was asked with.
+
+        Raises:
+            MissingLayer, IndexMismatch: each says how to fix it.
+        """
+        from polygraph.retrieve.fact_paths import fact_paths
+
+        return fact_paths(answer.question, answer.citations, self.snapshot(where), self.models)
 
     @contextmanager
     def _writer(self, progress: Progress = no_progress, wait_s: float = 0.0) -> Iterator[IndexWriter]:

@@ -511,6 +511,15 @@ def test_ask_shows_text_sources_and_cost(call, built):
     assert "bm25 · sentences of the documents, no model called" in shown
 
 
+def test_paths_lead_from_the_question_to_each_citation(call, whole):
+    asked = ("ask", QUESTION, "--index", whole, "-m", "bm25")
+    found = json.loads(call(*asked, "--paths", "--json").out)
+    cited = {(c["n"], c["chunk"]) for c in found["citations"]}
+    assert {(p["n"], p["chunk"]) for p in found["paths"]} == cited
+    assert all(f"path: {p['text']}" in call(*asked, "--paths").out for p in found["paths"])
+    assert "paths" not in json.loads(call(*asked, "--json").out)
+
+
 def test_streaming_prints_the_same_answer(call, built):
     found = json.loads(call("ask", QUESTION, "--index", built, "-m", "bm25", "--json").out)
     shown = call("ask", QUESTION, "--index", built, "-m", "bm25", "--stream").out

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
@@ -17,6 +17,9 @@ from rich.text import Text
 from polygraph.cli.terminal import printable
 from polygraph.records import Answer, Citation, Usage
 from polygraph.text.prose import count_noun
+
+if TYPE_CHECKING:
+    from polygraph.retrieve.fact_paths import FactPath
 
 
 class SafeConsole(Console):
@@ -52,8 +55,9 @@ def setting(value: Any) -> Any:
     return value
 
 
-def answer_json(found: Answer) -> dict[str, Any]:
-    """Return an answer as the JSON of the command, which scripts rely on."""
+def answer_json(found: Answer, paths: "Sequence[FactPath] | None" = None) -> dict[str, Any]:
+    """Return an answer as the JSON of the command, which scripts rely on; `paths` only if they were asked for."""
+    chains = {} if paths is None else {"paths": [{**asdict(path), "text": path.text} for path in paths]}
     return {
         "text": found.text,
         "refused": found.refused,
@@ -66,11 +70,12 @@ def answer_json(found: Answer) -> dict[str, Any]:
         "usage": asdict(found.usage),
         "extractive": found.extractive,
         "notes": list(found.notes),
+        **chains,
     }
 
 
-def show_answer(found: Answer, *, streamed: bool = False) -> None:
-    """Print an answer with its sources and its cost."""
+def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bool = False) -> None:
+    """Print an answer with its sources, the chains of facts that lead to them, and its cost."""
     if not streamed:
         style = "yellow" if found.refused else ""
         out.print(Text(found.text, style=style))
@@ -78,6 +83,9 @@ def show_answer(found: Answer, *, streamed: bool = False) -> None:
         out.print()
         for citation in found.citations:
             show_citation(citation)
+            for path in paths:
+                if (path.n, path.chunk) == (citation.n, citation.chunk):
+                    out.print(Text(f"    path: {path.text}", style="dim"))
     for note in found.notes:
         err.print(Text(f"note: {note}", style="dim"))
     out.print(Text(f"{found.method} · {usage_line(found)}", style="dim"))

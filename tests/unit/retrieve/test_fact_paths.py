@@ -1,0 +1,100 @@
+"""Chains of facts from a question to the passages that an answer cites."""
+
+from contextlib import closing
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+
+from polygraph.errors import MissingLayer
+from polygraph.records import Citation
+from polygraph.retrieve.fact_paths import MAX_HOPS, fact_paths, sentence
+from polygraph.store.snapshot import Snapshot
+from polygraph.testing.small_indexes import hashed_models, small_indexes
+
+
+@pytest.fixture
+def models():
+    return hashed_models()
+
+
+@pytest.fixture
+def index(models):
+    with closing(Snapshot(small_indexes(models)["all"])) as snapshot:
+        yield snapshot
+
+
+def cited(index, document, n=1):
+    chunk = index.chunks_of(document)[0]
+    return Citation(
+        n=n, document=document, chunk=chunk.id, start=chunk.start, end=chunk.end, quote=chunk.text, title=""
+    )
+
+
+def test_a_passage_that_mentions_the_entity_of_the_question_is_reached_by_a_fact_that_it_states(
+    index, models
+):
+    (path,) = fact_paths("Who is Mara Quill?", [cited(index, "letter.txt")], index, models)
+
+    assert path.named
+    assert path.start == path.end == "Mara Quill"
+    assert [fact.chunk for fact in path.facts] == [path.chunk]
+    assert "Mara Quill" in path.text
+
+
+def test_a_passage_without_the_entity_is_reached_over_what_both_mention(index, models):
+    (path,) = fact_paths("What became of the Grey Reef?", [cited(index, "letter.txt")], index, models)
+
+    assert path.start == "Grey Reef"
+    assert path.end != "Grey Reef"
+    ends = [set(fact.relation.split(" | ")) for fact in path.facts]
+    assert all(a & b for a, b in pairwise(ends))
+    assert 1 <= len(path.facts) <= MAX_HOPS + 1
+    assert path.end.casefold() in index.chunks_by_id([path.chunk])[0].text.casefold()
+
+
+def test_paths_keep_the_order_of_the_citations_and_list_a_passage_once_for_each_number(index, models):
+    citations = [cited(index, d, n) for d, n in (("log.txt", 2), ("letter.txt", 1), ("log.txt", 2))]
+
+    paths = fact_paths("Who is Old Tobin?", citations, index, models)
+
+    assert [(p.n, p.chunk) for p in paths] == [(2, citations[0].chunk), (1, citations[1].chunk)]
+
+
+def test_a_question_without_names_begins_at_the_nearest_entities(index, models):
+    (path,) = fact_paths("what happened at night", [cited(index, "log.txt")], index, models)
+
+    assert path.start
+    assert not path.named
+
+
+def test_a_passage_outside_the_filter_is_not_reached(index, models):
+    citation = cited(index, "letter.txt")
+
+    (path,) = fact_paths("Who is Mara Quill?", [citation], index.where({"part": "sealed"}), models)
+
+    assert path.text == f"no chain of at most {MAX_HOPS} facts leads from the question to this passage"
+
+
+def test_an_index_without_mentions_names_the_missing_layer(index, models, monkeypatch):
+    monkeypatch.setattr(type(index), "layers", frozenset({"chunks", "graph", "entity_vectors"}))
+
+    with pytest.raises(MissingLayer, match="mentions"):
+        fact_paths("Who?", [cited(index, "log.txt")], index, models)
+
+
+def test_no_citation_needs_no_search(index, models):
+    assert fact_paths("Who is Mara Quill?", [], index, models) == ()
+
+
+def test_a_predicate_of_the_other_direction_is_read_in_its_own(index):
+    row = index.entity_rows(["mara quill"])["mara quill"]
+    relation = next(iter(index.relations([e.n for e in index.relations_at([row])]).values()))
+    names = {relation.source: "A", relation.target: "B"}
+
+    assert sentence(replace(relation, predicates=("<-paid",)), names) == "B paid A."
+    assert sentence(replace(relation, predicates=("paid",)), names) == "A paid B."
+    assert (
+        sentence(replace(relation, predicates=(), descriptions=()), names)
+        == "A and B are mentioned together."
+    )

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,7 +11,7 @@ from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import align_lengths
 from polygraph.evaluate.judging.pairwise import JudgingDesign
 from polygraph.evaluate.questions.file import Question, read_questions
-from polygraph.evaluate.questions.generate import describe_collection
+from polygraph.evaluate.questions.generate import describe_collection, grounded_questions
 from polygraph.evaluate.questions.graph_sampling import random_walk
 from polygraph.evaluate.records import strip_citations
 from polygraph.evaluate.runs.study_folder import StudyFolder
@@ -196,6 +197,35 @@ def test_records_survive_a_round_trip_through_files(tmp_path):
 
 def test_a_year_in_brackets_is_no_citation():
     assert strip_citations("Built [1871] by two men [2019; 1].", 2) == "Built [1871] by two men [2019; 1]."
+
+
+def test_sources_of_a_question_are_only_those_that_the_model_saw(index_of, tmp_path):
+    # 40 documents of about 650 tokens about two persons: more than the 12,000 tokens that a subgraph may have.
+    texts = {
+        f"d{n:02d}": f"Mara Quill wrote letter {n} to Old Tobin. "
+        + f"Old Tobin kept page {n} in the log. " * 65
+        for n in range(40)
+    }
+    chat = scripted_chat()
+    sent: list[str] = []
+
+    def listen(request, on_text=None):
+        sent.append("\n".join(message.content for message in request.messages))
+        return chat.chat(request, on_text)
+
+    with index_of(tmp_path, texts, models()) as index:
+        found = grounded_questions(
+            index,
+            models(SimpleNamespace(name=chat.name, chat=listen)),
+            per_level=1,
+            levels=["subgraph", "node"],
+        )
+        assert {q.type for q in found.questions} == {"subgraph", "node"}
+        for question in found.questions:
+            sources = question.more["sources"]
+            assert sources
+            for chunk in index.chunks_by_id(sources):
+                assert any(chunk.text.strip() in prompt for prompt in sent)
 
 
 def test_citations_are_stripped():

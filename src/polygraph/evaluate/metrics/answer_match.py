@@ -127,9 +127,9 @@ def accuracy(prediction: str, golds: Sequence[str]) -> float:
     """Return 1 if the prediction gives a gold answer: the metric for questions with short answers.
 
     Yes or no: the first word decides if it is one of the two; else the first of the two after "answer is", or directly
-    after the last colon; else the last one in the prediction. The "no" of "no doubt" never counts. A single letter (multiple choice): the option that
-    the prediction begins with or names. "Insufficient information": the prediction says so. Anything else:
-    `sub_exact_match`.
+    after the last colon; else the last one in the prediction. The "no" of "no doubt" never counts. A single letter
+    (multiple choice): the option that the prediction begins with or names. "Insufficient information": the prediction
+    says so. Anything else: `sub_exact_match`.
 
     >>> accuracy("Yes, both articles say no such thing.", ["no"])
     0.0
@@ -207,11 +207,10 @@ def _yes_or_no(prediction: str) -> str:
 
 def _decisive(text: str) -> list[str]:
     """Return the tokens of a text, each replaced by an empty text unless it is "yes", or "no" outside "no doubt"."""
-    tokens = answer_tokens(text)
-    followers = [*tokens[1:], ""]
+    words = answer_tokens(text)
     return [
-        token if token == "yes" or (token == "no" and follower != "doubt") else ""
-        for token, follower in zip(tokens, followers, strict=False)
+        word if word == "yes" or (word == "no" and after != "doubt") else ""
+        for word, after in zip(words, [*words[1:], ""], strict=False)
     ]
 
 

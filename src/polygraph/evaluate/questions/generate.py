@@ -30,7 +30,7 @@ from polygraph.tasks.generate_questions import (
     generate_user_questions,
     summarise_sources,
 )
-from polygraph.text.tokens import truncate
+from polygraph.text.tokens import count_tokens, truncate
 from polygraph.text.words import content_stems
 
 LEVELS: tuple[Level, ...] = ("node", "edge", "subgraph")
@@ -38,6 +38,8 @@ _SOURCE_TOKENS = 3_000
 """Source texts of a node or an edge."""
 _SUMMARISED_TOKENS = 12_000
 """Source texts of a subgraph, before they are summarised."""
+_BETWEEN_TOKENS = 1
+"""The blank line after a chunk."""
 _STRUCTURE_TOKENS = 2_500
 _RELATIONS = 80
 """Relations of a subgraph in the prompt."""
@@ -195,6 +197,7 @@ class _Sample:
     level: Level
     structure: str
     chunks: tuple[Chunk, ...]
+    """Those that the model sees; only a single chunk is truncated."""
     sources: str
     entities: tuple[str, ...]
 
@@ -232,15 +235,27 @@ def _samples(level: Level, index: Snapshot, rng: np.random.Generator, hops: int)
 def _sample(
     level: Level, index: Snapshot, lines: Sequence[str], chunks: Sequence[str], entities: Sequence[str]
 ) -> _Sample:
-    found = tuple(index.chunks_by_id(chunks))
     budget = _SUMMARISED_TOKENS if level == "subgraph" else _SOURCE_TOKENS
+    shown = _chunks_within(index.chunks_by_id(chunks), budget)
     return _Sample(
         level=level,
         structure=truncate("\n".join(lines), _STRUCTURE_TOKENS),
-        chunks=found,
-        sources=truncate("\n\n".join(c.text for c in found), budget),
+        chunks=shown,
+        sources=truncate("\n\n".join(c.text for c in shown), budget),
         entities=tuple(entities),
     )
+
+
+def _chunks_within(chunks: Sequence[Chunk], max_tokens: int) -> tuple[Chunk, ...]:
+    """Return the first chunks that fit whole into a prompt, at least one."""
+    shown: list[Chunk] = []
+    left = max_tokens
+    for chunk in chunks:
+        left -= count_tokens(chunk.text) + _BETWEEN_TOKENS
+        if left < 0 and shown:
+            break
+        shown.append(chunk)
+    return tuple(shown)
 
 
 def _ask(sample: _Sample, chat: ChatModel, models: Models, temperature: float) -> Question | None:

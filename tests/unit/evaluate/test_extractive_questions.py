@@ -11,8 +11,8 @@ ENGLISH = (
     "the harbour, and he did not answer her."
 )
 GERMAN = (
-    "Anna Berg gründete im Jahr 1871 die Werft von Karl Stein und war nicht mit dem Hafen zufrieden. Karl Stein schrieb "
-    "an Anna Berg aus der Stadt, und sie hat ihm nicht geantwortet."
+    "Anna Berg gründete im Jahr 1871 die Werft von Karl Stein und war nicht mit dem Hafen zufrieden. Karl Stein "
+    "schrieb an Anna Berg aus der Stadt, und sie hat ihm nicht geantwortet."
 )
 FRENCH = (
     "Jeanne Morel a fondé le chantier de Paul Girard dans la ville, et elle est restée. Paul Girard avait écrit à "

@@ -49,6 +49,21 @@ def test_normal_differences_get_the_t_test_and_others_wilcoxons():
     assert skewed.p < 0.001
 
 
+@pytest.mark.parametrize(
+    "values", [(0.0, 1.0), (-1.0, 0.0, 1.0), (0.0, 0.25, 0.5, 1.0), (0.1, 0.2, 0.3, 7.0)]
+)
+def test_neither_the_test_nor_its_p_depends_on_which_method_is_named_first(values):
+    rng = np.random.default_rng(0)
+    for n in (2, 7, 20, 60):
+        gaps = rng.choice(values, size=n)
+        other = rng.choice(values, size=n)
+        for a, b in ((gaps, np.zeros(n)), (gaps, other)):
+            one, swapped, negated = paired_test(a, b), paired_test(b, a), paired_test(-a, -b)
+            assert one.test == swapped.test == negated.test
+            assert swapped.p == pytest.approx(one.p, abs=1e-12)
+            assert negated.p == pytest.approx(one.p, abs=1e-12)
+
+
 def test_binary_scores_get_mcnemars_test():
     from scipy import stats
 

@@ -40,8 +40,10 @@ class PairedTest:
 def paired_test(a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05) -> PairedTest:
     """Compare two methods by the test that suits their scores.
 
-    If all scores are 0 or 1: McNemar's test (exact up to 25 discordant questions). Otherwise as benchmark-qed does:
-    the paired t-test, or Wilcoxon's signed-rank test if Shapiro and Wilk's test rejects normality at `alpha`.
+    If all differences are -1, 0 or 1, as those of right and wrong answers are: McNemar's test (exact up to 25
+    discordant questions). Otherwise as benchmark-qed does: the paired t-test, or Wilcoxon's signed-rank test if Shapiro
+    and Wilk's test rejects normality at `alpha`. Only the differences choose the test, so that neither it nor p depends
+    on which method is the first.
 
     Args:
         a: score of the first method per question, without NaN.
@@ -55,10 +57,11 @@ def paired_test(a: Sequence[float], b: Sequence[float], *, alpha: float = 0.05) 
     first, second = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
     if first.shape != second.shape or not first.size:
         raise ValueError(f"{first.size} and {second.size} scores are not pairs")
-    d = first - second
+    # Rounded, since ranks of equal differences must be equal.
+    d = np.round(first - second, 12)
     if not d.any():
         return PairedTest(test="none", n=d.size, p=1.0, mean_difference=0.0, effect=0.0, rank_biserial=0.0)
-    test, p = _p_value(first, second, d, alpha)
+    test, p = _p_value(d, alpha)
     deviation = float(d.std(ddof=1)) if d.size > 1 else 0.0
     return PairedTest(
         test=test,
@@ -100,21 +103,21 @@ def all_paired_tests(
     return {pair: (test, p) for pair, test, p in zip(pairs, tests, adjusted, strict=True)}
 
 
-def _p_value(a: Array, b: Array, d: Array, alpha: float) -> tuple[Test, float]:
+def _p_value(d: Array, alpha: float) -> tuple[Test, float]:
     stats = import_optional("scipy.stats")
-    if np.isin(np.concatenate([a, b]), (0.0, 1.0)).all():
-        table = [[int(((a == x) & (b == y)).sum()) for y in (1.0, 0.0)] for x in (1.0, 0.0)]
-        exact = table[0][1] + table[1][0] <= _MAX_EXACT
+    wins, losses = int((d > 0).sum()), int((d < 0).sum())
+    if np.isin(d, (-1.0, 0.0, 1.0)).all():
         mcnemar = import_optional("statsmodels.stats.contingency_tables").mcnemar
-        return "mcnemar", float(mcnemar(table, exact=exact, correction=True).pvalue)
+        # The test ignores the questions on which both are right or both are wrong.
+        found = mcnemar([[0, wins], [losses, 0]], exact=wins + losses <= _MAX_EXACT, correction=True)
+        return "mcnemar", float(found.pvalue)
     if d.size < 3:
         # Too few to test for normality.
-        wins, differing = int((d > 0).sum()), int((d != 0).sum())
-        return "sign", float(stats.binomtest(wins, differing).pvalue)
+        return "sign", float(stats.binomtest(wins, wins + losses).pvalue)
     constant = bool(np.ptp(d) == 0)
     normal = not constant and d.size <= _MAX_SHAPIRO and float(stats.shapiro(d).pvalue) >= alpha
     if normal:
-        return "t", float(stats.ttest_rel(a, b).pvalue)
+        return "t", float(stats.ttest_1samp(d, 0.0).pvalue)
     return "wilcoxon", float(stats.wilcoxon(d).pvalue)
 
 

@@ -165,6 +165,7 @@ def _of_rograg(found: Retrieval) -> int:
     n = (steps.get("intent") in ("question", "greeting", "identity", "undefined")) + ("keywords" in steps)
     if "plan" in steps:
         n += _of_logic(found) - bool(found.evidence)
+    if "verified" in steps:
         n += steps["verified"]["calls"] + (not steps["verified"]["holds"])
     return int(n + (bool(found.evidence) and not found.draft))
 

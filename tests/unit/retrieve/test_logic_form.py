@@ -7,7 +7,7 @@ import pytest
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Calls, Models
-from polygraph.models.providers.scripted import task_of
+from polygraph.models.providers.scripted import ScriptedChat, task_of
 from polygraph.retrieve.methods.rograg.executor import PlanExecutor
 from polygraph.retrieve.methods.rograg.fact_search import MatchingOptions, link_name, search_facts
 from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
@@ -103,8 +103,7 @@ def look(alias, subject="", predicate="", object_="", **more):
 
 def run(index, *steps, chat=None, how=PAPER):
     made = parse_plan(steps_of(*steps))
-    done = PlanExecutor(index, models(chat), how, passages=5, method="test").run(made)
-    return {b.step.alias: b for b in done}
+    return PlanExecutor(index, models(chat), how, passages=5, method="test").run(made)
 
 
 # --- linking and statements -------------------------------------------------------------------------------
@@ -263,6 +262,38 @@ def test_rows_that_code_cannot_decide_are_judged_by_the_model_in_one_call(index)
         chat=saying(sub_answer='{"answer": "x", "names": ["Fern", "Hugo"]}', keep_rows='{"keep": [2, 9]}'),
     )
     assert ([r.name for r in done["g"].rows], done["g"].calls) == (["Hugo"], 1)
+
+
+def test_the_question_of_a_step_names_the_results_that_it_builds_on(index):
+    asked = []
+
+    def answered(request):
+        asked.append(request.messages[1].content)
+        return '{"answer": "Cyra", "names": ["Cyra"]}'
+
+    chat = ScriptedChat([(lambda request: task_of(request) == "sub_answer", answered)])
+    done = run(
+        index,
+        look("a", "Ada", "married", question="Whom did Ada marry?"),
+        look("b", "@a", "owns", question="What does that person own?"),
+        look("c", "@a", "owns", question="What does @a own?"),
+        chat=chat,
+    )
+    assert done["b"].question == "What does that person own? (Found before: Whom did Ada marry? Cyra)"
+    assert done["c"].question == "What does Cyra own?"
+    assert [text.rsplit("Question: ", 1)[1] for text in asked[1:]] == [done["b"].question, done["c"].question]
+
+
+def test_an_output_brings_everything_that_it_builds_on(index):
+    done = run(
+        index,
+        look("a", "Ada", "married"),
+        look("b", "@a", "owns"),
+        look("x", "Bela", "built"),
+        {"question": "How many has @b?", "operator": "count", "alias": "n", "of": ["b"]},
+    )
+    assert [r.step.alias for r in done.with_ancestors(["n"])] == ["a", "b", "n"]
+    assert done.with_ancestors(["unknown"]) == []
 
 
 def test_an_unusable_sub_answer_is_recorded(index):

@@ -134,3 +134,22 @@ def test_merged_rows_keep_the_texts_of_both():
 
 def test_dates_and_numbers_are_never_ordered_against_each_other():
     assert operators.order(dates("1871")[0], quantities("£5")[0]) is None
+
+
+def test_a_value_is_the_number_next_to_its_key_with_its_unit():
+    text = "Alder has 300 employees and revenue of $2bn; Brook, with 900 employees, sold goods for £3 million in 1899."
+    row = Row(key="a", name="Alder", texts=(text,))
+    assert value_of(row, "revenue").text == "$2bn"
+    assert value_of(row, "employees").value == 300
+    assert value_of(row, "price of the goods sold").text == "£3 million"
+    assert value_of(row, "year of the sale").text == "1899"
+    assert value_of(row).value == 300
+
+
+def test_rows_are_sorted_by_the_value_of_their_key():
+    rows = [
+        Row(key=name, name=name, texts=(f"{name} has {staff} employees and revenue of ${revenue}bn.",))
+        for name, staff, revenue in (("Alder", 300, 2), ("Brook", 900, 1), ("Cove", 20, 5))
+    ]
+    assert [r.name for r in sort(rows, "revenue")] == ["Cove", "Alder", "Brook"]
+    assert [r.name for r in sort(rows, "employees")] == ["Brook", "Alder", "Cove"]

@@ -164,7 +164,8 @@ def test_text_that_is_not_a_question_gets_no_retrieval_and_says_so(index, questi
         given = models(chat)
         found, trace = traced(Rograg(), index, question, given)
         assert why in found.empty_because
-        assert "keywords" not in trace
+        assert "relevance" not in trace
+        assert "steps" not in trace
         assert (found.evidence, found.ranking) == ((), ())
         told = answer(question, found, index, given)
         assert told.refused
@@ -196,7 +197,7 @@ def test_a_question_far_from_the_graph_is_refused_with_the_figures(index):
     assert found.empty_because.startswith(
         "nothing in the graph is near the question (relevance 0.577, below 0.9)"
     )
-    assert "plan" not in trace
+    assert "steps" not in trace
     found, _ = traced(Rograg(refuse_below=0.0), index)
     assert found.evidence
 

@@ -47,18 +47,18 @@ class PlanExecutor:
             index, models, options, passages=passages, method=method, results=self._results
         )
 
-    def run(self, plan: Plan) -> list[StepResult]:
+    def run(self, plan: Plan) -> Results:
         """Run every step except `output`; return the results in the order of the steps."""
         for step in plan.steps:
             if step.operator != "output":
                 self._results[step.alias] = self._run_step(step)
-        return list(self._results.values())
+        return self._results
 
     def _run_step(self, step: PlanStep) -> StepResult:
         if step.operator == "retrieve":
             return self._retrieval.run(step)
         inputs = [self._results[alias] for alias in step.of]
-        base = _resting_on(StepResult(step=step), inputs)
+        base = _resting_on(StepResult(step=step, question=self._results.substitute(step.question)), inputs)
         if step.operator == "math":
             return self._math(step, base)
         rows = operators.distinct([row for r in inputs for row in r.rows])
@@ -152,8 +152,7 @@ class PlanExecutor:
         if not base.chunks:
             return replace(base, problem="there is nothing to conclude from")
         known = [
-            f"{self._results.substitute(r.step.question)} {r.text or 'not found'}{list_names(r.rows)}"
-            for r in inputs
+            f"{r.question or r.step.question} {r.text or 'not found'}{list_names(r.rows)}" for r in inputs
         ]
         question = self._results.substitute(step.content or step.question)
         passages = passages_of(base.chunks[: self._n_passages], self._index)

@@ -67,11 +67,10 @@ class RogragLogic:
         require(index, "rograg-logic", self.needs, models)
         return self.retrieve(question, index, models, method="rograg-logic")
 
-    def retrieve(self, question: str, index: Snapshot, models: Models, *, method: str) -> Retrieval:
-        """Retrieve on behalf of a method."""
-        # 1. Plan, with a model or by rules.
+    def plan(self, question: str, index: Snapshot, models: Models, *, method: str) -> Plan:
+        """Plan on behalf of a method, with a model or by rules."""
         named = [] if models.chat is not None else entities_in_question(question, index)
-        made = plan(
+        return plan(
             question,
             models,
             method=method,
@@ -79,6 +78,14 @@ class RogragLogic:
             retries=self.plan_retries,
             max_steps=self.max_steps,
         )
+
+    def retrieve(
+        self, question: str, index: Snapshot, models: Models, *, method: str, made: Plan | None = None
+    ) -> Retrieval:
+        """Retrieve on behalf of a method; `made` is the plan, if there is one already."""
+        # 1. Plan.
+        if made is None:
+            made = self.plan(question, index, models, method=method)
         # 2. Execute the steps, each bound to an alias.
         options = MatchingOptions(
             link_threshold=self.link_threshold,
@@ -91,25 +98,14 @@ class RogragLogic:
         )
         results = PlanExecutor(index, models, options, passages=self.passages, method=method).run(made)
         trace = (
-            Step(
-                name="plan",
-                value={
-                    "steps": [
-                        {name: value for name, value in asdict(s).items() if value} | {"of": list(s.of)}
-                        for s in made.steps
-                    ],
-                    "dropped": list(made.dropped),
-                    "problems": list(made.problems),
-                    "calls": made.calls,
-                },
-            ),
-            Step(name="steps", value=[r.as_json() for r in results]),
+            plan_step(made),
+            Step(name="steps", value=[r.as_json() for r in results.values()]),
         )
-        # 3. The results that `output` selects are evidence; without `output`, all results.
+        # 3. Evidence: the results that `output` selects and all that they build on; without `output`, all results.
         wanted = {alias for s in made.steps if s.operator == "output" for alias in s.of}
-        used = [r for r in results if not wanted or r.step.alias in wanted]
+        used = results.with_ancestors(wanted or results)
         if not any(r.chunks for r in used):
-            return nothing_found(question, method, _why_empty(made, results), index, trace)
+            return nothing_found(question, method, _why_empty(made, list(results.values())), index, trace)
         return self._packed(question, method, used, index, trace)
 
     def _packed(
@@ -158,6 +154,22 @@ class RogragLogic:
         )
 
 
+def plan_step(made: Plan) -> Step:
+    """Return a plan as a step of the trace."""
+    return Step(
+        name="plan",
+        value={
+            "steps": [
+                {name: value for name, value in asdict(s).items() if value} | {"of": list(s.of)}
+                for s in made.steps
+            ],
+            "dropped": list(made.dropped),
+            "problems": list(made.problems),
+            "calls": made.calls,
+        },
+    )
+
+
 def _result_evidence(used: Sequence[StepResult], index: Snapshot) -> tuple[Evidence, ...]:
     """Make evidence of the result of each step, traced to its passages."""
     items = []
@@ -169,7 +181,7 @@ def _result_evidence(used: Sequence[StepResult], index: Snapshot) -> tuple[Evide
                 Evidence(
                     kind="summary",
                     id=r.step.alias,
-                    text=f"{r.step.question or r.step.operator} → {r.text}",
+                    text=f"{r.question or r.step.question or r.step.operator} → {r.text}",
                     score=float(len(used) - n + 1),
                     spans=spans,
                     why=f"step {r.step.alias}, {r.step.operator}: {how} {count_noun(len(r.facts), 'statement')}",

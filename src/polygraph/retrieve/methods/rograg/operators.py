@@ -10,7 +10,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from polygraph.retrieve.methods.rograg.quantities import Date, Quantity, dates, quantities
+from polygraph.retrieve.methods.rograg.quantities import (
+    CURRENCIES,
+    Date,
+    Quantity,
+    dates,
+    located_dates,
+    located_quantities,
+    quantities,
+)
 from polygraph.text.normalize import normalize_name
 from polygraph.text.words import content_stems
 
@@ -32,6 +40,16 @@ _NUMBER_KEY = re.compile(
     r"how (?:many|much|tall|long))\b",
     re.IGNORECASE,
 )
+_MONEY_KEY = re.compile(
+    r"\b(?:price|costs?|salary|wages?|revenues?|income|turnover|profits?|loss|fees?|fines?|budget|debts?|loan|"
+    r"dues|rent|tax(?:es)?|insured|paid|money|worth)\b",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]+")
+_FAR = 1_000
+"""Distance of a value from a key that the text does not contain, in words."""
+_COUNTS_ANOTHER = 10
+"""Added to the distance of a bare number that counts the noun behind it: ``300 employees`` is no revenue."""
 _PHRASES: Sequence[tuple[str, Comparator]] = (
     (r">=|≥|\bat least\b|\bno (?:less|fewer|earlier) than\b|\bsince\b|\bor more\b|\bfrom\b", ">="),
     (r"<=|≤|\bat most\b|\bno (?:more|later) than\b|\buntil\b|\bup to\b|\bor (?:less|fewer)\b", "<="),
@@ -107,25 +125,52 @@ def kind_of(key: str) -> Kind | None:
 def value_of(row: Row, key: str = "", kind: Kind | None = None) -> Value | None:
     """Read a value of a row from its texts.
 
-    The first value in the text that shares most content words with the key, of equal texts the first. `kind` defaults
-    to that of the key; if the key has none, numbers come before dates.
+    Of the texts that share most content words with the key, the value that stands nearest to a word of the key; of
+    values at equal distance the first. A bare number in front of a noun counts that noun, so it is taken for another
+    key only if nothing else is at hand; an amount of money is preferred for keys such as `price` or `revenue`. `kind`
+    defaults to that of the key; if the key has none, numbers come before dates.
 
     >>> value_of(Row(key="a", name="A", texts=("A was sold.", "A cost £12 in 1871.")), "price").value
     12.0
+    >>> value_of(Row(key="b", name="B", texts=("B has 300 employees and revenue of $2bn.",)), "revenue").text
+    '$2bn'
     """
     kind = kind or kind_of(key)
     wanted = set(content_stems(key))
-    best: tuple[int, Value] | None = None
+    is_money = _MONEY_KEY.search(key) is not None
+    best: tuple[tuple[int, bool, int], Value] | None = None
     for text in row.texts:
-        found: list[Value] = []
+        # Numbers stand before dates: at equal distance the first counts.
+        found: list[tuple[Value, int, int]] = []
         if kind != "date":
-            found += quantities(text)
+            found += located_quantities(text)
         if kind != "number":
-            found += dates(text)
+            found += located_dates(text)
+        if not found:
+            continue
         shared = len(wanted & set(content_stems(text)))
-        if found and (best is None or shared > best[0]):
-            best = (shared, found[0])
+        words = [(m.start(), m.end(), next(iter(content_stems(m.group())), "")) for m in _WORD.finditer(text)]
+        for value, start, end in found:
+            is_other = is_money and isinstance(value, Quantity) and value.dimension not in CURRENCIES
+            rank = (-shared, is_other, _distance(value, start, end, words, wanted))
+            if best is None or rank < best[0]:
+                best = (rank, value)
     return best[1] if best else None
+
+
+def _distance(
+    value: Value, start: int, end: int, words: Sequence[tuple[int, int, str]], wanted: set[str]
+) -> int:
+    """Return how many words stand between a value and the nearest word of a key; `_FAR` if the key has no word here."""
+    before = [stem in wanted for _, stop, stem in words if stop <= start]
+    after = [stem in wanted for begin, _, stem in words if begin >= end]
+    nearest = min(
+        next((n for n, hit in enumerate(reversed(before)) if hit), _FAR),
+        next((n for n, hit in enumerate(after) if hit), _FAR),
+    )
+    counted = next((stem for begin, _, stem in words if begin == end + 1), "")
+    is_other = isinstance(value, Quantity) and not value.dimension and counted and counted not in wanted
+    return nearest + (_COUNTS_ANOTHER if wanted and is_other else 0)
 
 
 def order(a: Value, b: Value) -> int | None:

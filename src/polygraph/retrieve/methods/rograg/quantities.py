@@ -54,7 +54,8 @@ _SCALES: Mapping[str, float] = {
     **{"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9, "trillion": 1e12, "dozen": 12.0},
     **{"k": 1e3, "m": 1e6, "bn": 1e9},
 }
-_SIGNS = frozenset("£$€%")
+CURRENCIES = frozenset("£$€")
+_SIGNS = CURRENCIES | {"%"}
 _SHORT_SCALES = frozenset({"k", "m", "bn"})
 """Scales only after a currency sign: ``5 m`` are metres, ``£5m`` are millions."""
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
@@ -141,7 +142,12 @@ def dates(text: str) -> list[Date]:
     >>> [d.first for d in dates("From 12 March 1889 to May 1890, or 1890-06-01; 44 BC.")]
     [(1889, 3, 12), (1890, 5, 1), (1890, 6, 1), (-44, 1, 1)]
     """
-    return [found for found, _, _ in _dates(text[:MAX_CHARACTERS])]
+    return [found for found, _, _ in located_dates(text)]
+
+
+def located_dates(text: str) -> list[tuple[Date, int, int]]:
+    """Read the dates in a text as `dates` does, each with its offsets."""
+    return _dates(text[:MAX_CHARACTERS])
 
 
 def quantities(text: str) -> list[Quantity]:
@@ -153,11 +159,17 @@ def quantities(text: str) -> list[Quantity]:
     >>> [(q.value, q.dimension) for q in quantities("£1,150 in 1876, two miles, 12% and 3/4")]
     [(1150.0, '£'), (3218.688, 'm'), (12.0, '%'), (0.75, '')]
     """
+    return [quantity for quantity, _, _ in located_quantities(text)]
+
+
+def located_quantities(text: str) -> list[tuple[Quantity, int, int]]:
+    """Read the numbers in a text as `quantities` does, each with the offsets of what `Quantity.text` says."""
     text = text[:MAX_CHARACTERS]
     for _, start, end in _dates(text):
         text = text[:start] + "," * (end - start) + text[end:]
     found = [*_figures(text), *_spelled(text)]
-    return [quantity for _, quantity in sorted(found, key=lambda pair: pair[0])]
+    ordered = sorted(found, key=lambda pair: pair[0])
+    return [(quantity, start, start + len(quantity.text)) for start, quantity in ordered]
 
 
 def _dates(text: str) -> list[tuple[Date, int, int]]:
@@ -205,7 +217,9 @@ def _figures(text: str) -> list[tuple[int, Quantity]]:
         after = [match["unit"] or "", match["unit2"] or ""]
         quantity, n_used = _scaled(value, after, money=match["money"] or "")
         end = match.end(("over" if match["over"] else "n", "unit", "unit2")[n_used])
-        found.append((start, replace(quantity, text=text[match.start() : end].strip())))
+        written = text[match.start() : end]
+        begins = end - len(written.lstrip())
+        found.append((begins, replace(quantity, text=written.strip())))
     return found
 
 

@@ -4,23 +4,25 @@ Wang et al. (2025), arXiv:2503.06474, figure 2 and algorithm 4. Follows the publ
 describes no step of it. Where the code chats freely without evidence, this implementation refuses and says why.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias, cast
 
 from polygraph.models import Models
-from polygraph.records import Retrieval, Step
+from polygraph.records import Json, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing_found, passages_of
 from polygraph.retrieve.methods.rograg.dual import NEEDS as DUAL_NEEDS
 from polygraph.retrieve.methods.rograg.dual import Order, RogragDual
 from polygraph.retrieve.methods.rograg.logic_form import NEEDS as LOGIC_NEEDS
-from polygraph.retrieve.methods.rograg.logic_form import RogragLogic
+from polygraph.retrieve.methods.rograg.logic_form import RogragLogic, plan_step
 from polygraph.retrieve.relevance import relevance
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import write_answer
 from polygraph.tasks.intent import Intent, classify_intent
 from polygraph.tasks.offline.question_scope import is_global_question
-from polygraph.tasks.question import question_keywords
+from polygraph.tasks.plan import Plan
+from polygraph.tasks.question import Keywords, question_keywords
 from polygraph.tasks.verify import answer_holds, evidence_suffices
 
 Verify: TypeAlias = Literal["pre", "post", "none"]
@@ -70,30 +72,34 @@ class Rograg:
         require(index, "rograg", self.needs, models)
         trace: list[Step] = []
         # 1. Text that is too short or no question gets no retrieval.
-        if reason := self._not_a_question(question, models, trace):
+        n = sum(character.isalnum() for character in question)
+        if n < self.min_characters:
+            trace.append(Step(name="intent", value="too short"))
+            reason = f"the question has {n} letters and digits; at least {self.min_characters} are needed"
             return nothing_found(question, "rograg", reason, index, tuple(trace))
-        # 2. Refuse questions that the graph has nothing about.
-        keywords = question_keywords(question, models, method="rograg")
-        near = relevance(keywords, index, models)
-        trace += [
-            Step(name="keywords", value={"details": list(keywords.low), "themes": list(keywords.high)}),
-            Step(
-                name="relevance",
-                value={"score": near.score, "entity": near.entity, "relation": near.relation},
-            ),
-        ]
-        # A question about the whole collection has no entity that could be near.
-        if near.score < self.refuse_below and not is_global_question(question):
-            measured = f"relevance {near.score:.3f}, below {self.refuse_below:g}"
-            reason = f"nothing in the graph is near the question ({measured})"
-            return nothing_found(question, "rograg", reason, index, tuple(trace))
-        # 3. Logic form, if its evidence or answer passes the check.
         logic = RogragLogic(
             min_facts=self.min_facts,
             whole_facts=self.whole_facts,
             max_tokens=min(self.logic_tokens, self.max_tokens),
         )
-        found = logic.retrieve(question, index, models, method="rograg")
+        intent, keywords, plan = self._understand(question, logic, index, models)
+        if intent is not None:
+            trace.append(Step(name="intent", value=intent))
+        words: Json = {"details": list(keywords.low), "themes": list(keywords.high)}
+        trace.append(Step(name="keywords", value=words))
+        if intent is not None and (reason := _REASONS.get(intent, "")):
+            return nothing_found(question, "rograg", reason, index, (*trace, plan_step(plan)))
+        # 2. Refuse questions that the graph has nothing about.
+        near = relevance(keywords, index, models)
+        measured: Json = {"score": near.score, "entity": near.entity, "relation": near.relation}
+        trace.append(Step(name="relevance", value=measured))
+        # A question about the whole collection has no entity that could be near.
+        if near.score < self.refuse_below and not is_global_question(question):
+            score = f"relevance {near.score:.3f}, below {self.refuse_below:g}"
+            reason = f"nothing in the graph is near the question ({score})"
+            return nothing_found(question, "rograg", reason, index, (*trace, plan_step(plan)))
+        # 3. Logic form, if its evidence or answer passes the check.
+        found = logic.retrieve(question, index, models, method="rograg", made=plan)
         trace += found.trace
         verified, draft, calls = self._checked(question, found, index, models)
         trace.append(Step(name="verified", value={"check": self.verify, "holds": verified, "calls": calls}))
@@ -112,17 +118,26 @@ class Rograg:
         dual_trace = (Step(name=f"dual-level: {step.name}", value=step.value) for step in found.trace)
         return replace(found, method="rograg", trace=(*trace, *dual_trace))
 
-    def _not_a_question(self, question: str, models: Models, trace: list[Step]) -> str:
-        """Return the reason why there is nothing to look up, or an empty text."""
-        n = sum(character.isalnum() for character in question)
-        if n < self.min_characters:
-            trace.append(Step(name="intent", value="too short"))
-            return f"the question has {n} letters and digits; at least {self.min_characters} are needed"
-        if not self.intents:
-            return ""
-        intent = classify_intent(question, models, method="rograg")
-        trace.append(Step(name="intent", value=intent))
-        return _REASONS.get(intent, "")
+    def _understand(
+        self, question: str, logic: RogragLogic, index: Snapshot, models: Models
+    ) -> tuple[Intent | None, Keywords, Plan]:
+        """Classify the question, ask for its keywords and plan it, in one round of calls; intent None if not asked for.
+
+        None of the three needs another's reply. The plan of what turns out to be no question is lost, which is one call
+        in rare cases against two rounds of waiting in all others.
+        """
+        steps: list[Callable[[], Intent | Keywords | Plan]] = [
+            lambda: question_keywords(question, models, method="rograg"),
+            lambda: logic.plan(question, index, models, method="rograg"),
+        ]
+        if self.intents:
+            steps.append(lambda: classify_intent(question, models, method="rograg"))
+        keywords, plan, *intents = models.calls.map(lambda step: step(), steps)
+        return (
+            cast(Intent, intents[0]) if intents else None,
+            cast(Keywords, keywords),
+            cast(Plan, plan),
+        )
 
     def _checked(
         self, question: str, found: Retrieval, index: Snapshot, models: Models

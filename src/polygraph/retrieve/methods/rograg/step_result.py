@@ -1,13 +1,13 @@
 """Results of the steps of a logic form, and references to them by alias."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from polygraph.records import Json
 from polygraph.retrieve.methods.rograg.fact_search import Fact, LinkedName
 from polygraph.retrieve.methods.rograg.operators import Row
-from polygraph.tasks.plan import PlanStep
+from polygraph.tasks.plan import PlanStep, referenced_aliases
 
 _REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
 REFERENCED_ROWS = 5
@@ -23,6 +23,8 @@ class StepResult:
     """The result of a step, with the triples and passages it rests on."""
 
     step: PlanStep
+    question: str = ""
+    """What the step finds out, with the results of earlier steps by name."""
     text: str = ""
     """In words; empty if nothing was found."""
     rows: tuple[Row, ...] = ()
@@ -43,7 +45,7 @@ class StepResult:
         return {
             "alias": self.step.alias,
             "operator": self.step.operator,
-            "question": self.step.question,
+            "question": self.question or self.step.question,
             "linked": [[item.text, list(item.rows), round(item.score, 6)] for item in self.linked],
             "facts": [[f.triple.id, f.score] for f in self.facts[:_SHOWN]],
             "rows": [row.name for row in self.rows[:_SHOWN]],
@@ -85,6 +87,36 @@ class Results(dict[str, StepResult]):
             return (names or result.text or match.group(1))[:200]
 
         return _REFERENCE.sub(names_of, text)
+
+    def question_of(self, step: PlanStep) -> str:
+        """Return what a step finds out as a question that stands on its own.
+
+        Aliases are replaced by the names they stand for. If the question lacks the names found by a step that it
+        builds on, as in "When was it built?", they are added with the question of that step.
+        """
+        question = self.substitute(step.question)
+        added = []
+        for alias in referenced_aliases(step):
+            result = self.get(alias)
+            names = (
+                self.substitute(f"@{alias}") if result is not None and (result.rows or result.text) else ""
+            )
+            if result is not None and names and names.casefold() not in question.casefold():
+                added.append(f"{result.question or result.step.question} {names}".strip())
+        return f"{question} (Found before: {'; '.join(added)})" if added else question
+
+    def with_ancestors(self, aliases: Collection[str]) -> list[StepResult]:
+        """Return the results of some steps and of all steps that they build on, in the order of the plan."""
+        wanted: set[str] = set()
+        waiting = [alias for alias in aliases if alias in self]
+        while waiting:
+            alias = waiting.pop()
+            if alias not in wanted:
+                wanted.add(alias)
+                step = self[alias].step
+                named = [*referenced_aliases(step), *_REFERENCE.findall(step.question)]
+                waiting += [other for other in named if other in self]
+        return [result for alias, result in self.items() if alias in wanted]
 
 
 def list_names(rows: Sequence[Row]) -> str:

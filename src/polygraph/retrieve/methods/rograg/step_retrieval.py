@@ -62,6 +62,10 @@ class StepRetrieval:
 
     def run(self, step: PlanStep) -> StepResult:
         """Retrieve the triples that fit a step and answer its question from them."""
+        question = self._results.question_of(step)
+        return replace(self._run(step, question), question=question)
+
+    def _run(self, step: PlanStep, question: str) -> StepResult:
         subject, object_ = self._link(step.subject), self._link(step.object)
         linked = tuple(item for item in (*subject, *object_) if item.text)
         unlinked = [item.text for item in linked if not item.rows]
@@ -69,7 +73,6 @@ class StepRetrieval:
         subjects, objects = _rows_of(subject), _rows_of(object_)
         if (step.subject or step.object) and not subjects and not objects:
             return StepResult(step=step, linked=linked, problem=problem or "an earlier step found nothing")
-        question = self._results.substitute(step.question)
         facts = self._facts(step, question, subjects, objects)
         if not facts:
             reason = "no path joins the two" if subjects and objects else "no statement fits"

@@ -11,10 +11,21 @@ _OFFICES = (
     "alderman secretary"
 )
 _MALE_KIN = " uncle"
+_MALE_ELSEWHERE = " herrn hr graf freiherr señor don señorito senhor dom signore conte господин mister"
+_FEMALE_ELSEWHERE = (
+    "fru frk frøken fröken fräulein enken enkefru witwe gräfin señorita doña dona senhora signorina mme mlle veuve viuda "
+    "vedova госпожа"
+)
+_OFFICES_ELSEWHERE = (
+    " bürgermeister oberbürgermeister kapitän pfarrer doktor kapten kaptein kaptajn prest pastor ordfører rektor maire "
+    "capitaine docteur professeur abbé capitán profesor profesora doctora alcalde capitano dottor dottore dottoressa "
+    "professore professoressa sindaco capitão professora капитан доктор профессор superintendent canon deacon provost "
+    "dean viscount marquis marquess earl count"
+)
 
-MALE_TITLES = frozenset((_MALE + _MALE_KIN).split())
-FEMALE_TITLES = frozenset(f"{_FEMALE} {_FEMALE_MORE}".split())
-TITLES = MALE_TITLES | FEMALE_TITLES | frozenset(_OFFICES.split())
+MALE_TITLES = frozenset((_MALE + _MALE_KIN + _MALE_ELSEWHERE).split())
+FEMALE_TITLES = frozenset(f"{_FEMALE} {_FEMALE_MORE} {_FEMALE_ELSEWHERE}".split())
+TITLES = MALE_TITLES | FEMALE_TITLES | frozenset((_OFFICES + _OFFICES_ELSEWHERE).split())
 """Titles before a person's name, without the full stop."""
 
 _ABBREVIATIONS = (
@@ -101,6 +112,57 @@ writer zoologist
 """
 OCCUPATIONS = frozenset(_OCCUPATIONS.split())
 """Nouns of occupation, which distinguish people who share a name."""
+
+_FIELDS = {
+    "medicine": "doctor physician surgeon nurse dentist midwife pharmacist psychologist veterinarian",
+    "law": "lawyer attorney barrister solicitor judge magistrate",
+    "letters": "author novelist writer poet playwright essayist screenwriter critic journalist reporter editor translator",
+    "music": "musician composer singer pianist violinist guitarist conductor organist bassist drummer harpist songwriter "
+    "rapper",
+    "art": "artist painter sculptor illustrator designer photographer",
+    "stage": "actor actress director filmmaker producer dancer screenwriter playwright model",
+    "science": "scientist physicist chemist mathematician astronomer biologist geologist botanist zoologist statistician "
+    "naturalist meteorologist anthropologist archaeologist inventor engineer",
+    "humanities": "historian linguist philosopher theologian economist scholar",
+    "church": "priest vicar clergyman bishop preacher curate chaplain rector theologian pastor",
+    "sea": "captain sailor seaman mariner navigator pilot fisherman fisher coxswain steward whaler harpooner",
+    "teaching": "teacher schoolteacher schoolmaster schoolmistress lecturer governess professor",
+    "army": "soldier officer lieutenant sergeant gunner captain",
+    "sport": "athlete footballer cyclist swimmer coach referee",
+    "politics": "politician statesman senator minister mayor councillor",
+    "trade": "merchant trader shopkeeper salesman grocer broker banker draper",
+}
+FIELD_OF_OCCUPATION = {word: field for field, words in reversed(_FIELDS.items()) for word in words.split()}
+"""Fields of work: people who change between occupations of one field are common."""
+
+_FOREIGN = {
+    "teacher": "lehrer lehrerin professeur institutrice maestro maestra profesora insegnante lærer lærerinde lärare учитель",
+    "physician": "arzt ärztin médecin médico médica medico lege læge läkare врач",
+    "painter": "maler malerin peintre pintor pintora pittore pittrice målare художник",
+    "writer": "schriftsteller schriftstellerin écrivain écrivaine escritor escritora scrittore scrittrice forfatter "
+    "forfatterinde författare писатель",
+    "poet": "dichter dichterin poète poétesse poeta dikter digter поэт",
+    "composer": "komponist compositeur compositor compositore композитор",
+    "lawyer": "rechtsanwalt anwalt avocat avocate abogado abogada avvocato advogado advokat адвокат",
+    "engineer": "ingenieur ingénieur ingeniero ingegnere engenheiro ingeniør ingenjör инженер",
+    "fisherman": "fischer pêcheur pescador pescatore fiskare рыбак",
+    "priest": "pfarrer prêtre curé cura sacerdote prete padre prest präst священник",
+    "merchant": "kaufmann marchand comerciante mercante kjøpmann købmand köpman купец",
+    "baker": "bäcker boulanger panadero fornaio baker пекарь",
+    "footballer": "fußballer fußballspieler footballeur futbolista calciatore futebolista fotballspiller футболист",
+    "physicist": "physiker physikerin physicien físico fisico fysiker физик",
+    "chemist": "chemiker chimiste químico chimico kjemiker химик",
+    "singer": "sänger sängerin chanteur chanteuse cantante cantor cantora sanger певец певица",
+    "actor": "schauspieler acteur attore ator skuespiller актёр актер",
+    "politician": "politiker politicien político politico политик",
+    "mayor": "bürgermeister bürgermeisterin maire alcalde alcaldesa sindaco prefeito ordfører borgmester borgmästare мэр",
+    "lighthouse-keeper": "leuchtturmwärter farero fyrvokter",
+    "captain": "kapitän capitaine capitán capitano capitão kaptein kaptajn kapten капитан",
+    "historian": "historiker historien historiador storico историк",
+    "widow": "witwe veuve viuda vedova viúva enke änka вдова",
+}
+ENGLISH_OCCUPATION = {word: english for english, words in _FOREIGN.items() for word in words.split()}
+"""English words for occupations in other languages."""
 
 _OFFICE_NOUNS = """
 chairman chairwoman director president mayor councillor alderman secretary treasurer magistrate coroner minister

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polygraph.extract.resolution.aliases import DocumentName, find_aliases
-from polygraph.extract.resolution.attributes import Attributes, extract_attributes, mentions_namesake
+from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.name_parts import NameParts, split_typed_name
 from polygraph.extract.resolution.records import RULES, Mention, Rule
+from polygraph.extract.resolution.sentence_attributes import extract_attributes, mentions_namesake
 
 MAX_CONTEXT_NAMES = 40
 """Context names kept per window."""

@@ -1,15 +1,40 @@
 """The parts of a name: titles, base name, generational suffix."""
 
+import unicodedata
 from dataclasses import dataclass
 from functools import lru_cache
 
 from polygraph.extract.lexicon import FEMALE_TITLES, MALE_TITLES, MEN, TITLES, TYPE_OF_NOUN, WOMEN
+from polygraph.extract.resolution.kinds import kind_of_type
 from polygraph.text.normalize import normalize_name
 
-_YOUNGER, _ELDER = ("jr", "junior", "jun"), ("sr", "senior", "sen")
+_YOUNGER = ("jr", "junior", "jun", "sohn", "fils", "filho", "hijo")
+_ELDER = ("sr", "senior", "sen", "vater", "père")
+_YOUNGER_PHRASES = "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge"
+_ELDER_PHRASES = "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre"
 SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder")}
 """Generational suffixes, each with ``elder`` or ``younger``."""
+_PHRASES = {tuple(phrase.split()): "younger" for phrase in _YOUNGER_PHRASES.split(",")} | {
+    tuple(phrase.split()): "elder" for phrase in _ELDER_PHRASES.split(",") if " " in phrase
+}
 _TITLED_TYPES = frozenset(["person", "", "organization", "group"])
+
+
+_LETTERS = str.maketrans(
+    {"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+)
+
+
+def fold(text: str) -> str:
+    """Return a text in lower case without accents.
+
+    >>> fold("garcía márquez"), fold("øresund")
+    ('garcia marquez', 'oresund')
+    """
+    if text.isascii():
+        return text
+    decomposed = unicodedata.normalize("NFKD", text).translate(_LETTERS)
+    return unicodedata.normalize("NFC", "".join(c for c in decomposed if not unicodedata.combining(c)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +77,8 @@ def split_name(name: str) -> NameParts:
     titles = frozenset(words[:first])
     if last - first > 1 and words[last - 1] in SUFFIXES:
         suffix, last = SUFFIXES[words[last - 1]], last - 1
-    elif last - first > 2 and words[last - 2] == "the" and words[last - 1] in ("elder", "younger"):
-        suffix, last = words[last - 1], last - 2
+    elif last - first > 2 and (phrase := _PHRASES.get(tuple(words[last - 2 : last]))):
+        suffix, last = phrase, last - 2
     base = words[first:last]
     if titles and base[-1] in TYPE_OF_NOUN:
         # ``King Street``, ``Lady Chapel``: a place, not a person with a title.
@@ -69,7 +94,7 @@ def split_typed_name(name: str, type_: str) -> NameParts:
     ('quill', 'king street')
     """
     parts = split_name(name)
-    if type_ not in _TITLED_TYPES and parts.titles:
+    if type_ not in _TITLED_TYPES and kind_of_type(type_) not in ("person", "") and parts.titles:
         # ``Captain`` before the name of a ship or place is part of the name.
         return NameParts(parts.key, parts.key, tuple(parts.key.split()), frozenset(), "", parts.is_lower_case)
     return parts

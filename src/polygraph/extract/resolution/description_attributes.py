@@ -1,0 +1,469 @@
+"""Attributes from a description that a model wrote: all of it is said of the entity, whether or not it repeats the name.
+
+A description begins with what the entity is (``Danish cartographer who ...``, ``City in Illinois``) or with a verb. Only
+the noun phrase at its beginning says what the entity is; names and trades further on may be those of others.
+"""
+
+import re
+from collections.abc import Iterator
+
+from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, MALE_TITLES
+from polygraph.extract.resolution.attributes import Attributes
+from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kind_of_class, kind_of_type, kinds_conflict
+from polygraph.extract.resolution.name_parts import SUFFIXES, NameParts, fold, gender_of
+from polygraph.extract.resolution.regions import COUNTRY_OF_ADJECTIVE
+from polygraph.extract.resolution.sentence_attributes import occupation
+from polygraph.text.language import FUNCTION_WORDS
+
+_TOKEN = re.compile(r"[^\W_]+(?:[-’'.&][^\W_]+)*|[,;:.()]")
+_COPULA = re.compile(
+    r"^(?:.{0,60}?\s)?(?:is|was|ist|war|est|était|fut|es|fue|era|è|é|foi|er|var|är)\s+(?:also\s+)?(?:(?:an?|the|one of the|ein|"
+    r"eine|einer|der|die|das|une?|le|la|el|il|um|uma|en|ett?)\s+)+",
+    re.I,
+)
+_ARTICLES = frozenset(
+    [
+        "a",
+        "an",
+        "the",
+        "ein",
+        "eine",
+        "der",
+        "die",
+        "das",
+        "un",
+        "une",
+        "le",
+        "la",
+        "el",
+        "il",
+        "lo",
+        "um",
+        "uma",
+        "o",
+        "en",
+        "et",
+        "ett",
+    ]
+)
+_STOPS = frozenset(
+    [
+        "who",
+        "whom",
+        "whose",
+        "which",
+        "that",
+        "where",
+        "when",
+        "whose",
+        "with",
+        "without",
+        "from",
+        "for",
+        "to",
+        "by",
+        "on",
+        "at",
+        "against",
+        "between",
+        "under",
+        "after",
+        "before",
+        "until",
+        "since",
+        "during",
+        "near",
+        "and",
+        "der",
+        "die",
+        "das",
+        "dem",
+        "den",
+        "des",
+        "wo",
+        "mit",
+        "ohne",
+        "von",
+        "vom",
+        "für",
+        "zu",
+        "zum",
+        "zur",
+        "bei",
+        "nach",
+        "vor",
+        "seit",
+        "qui",
+        "que",
+        "dont",
+        "avec",
+        "sans",
+        "pour",
+        "dans",
+        "sur",
+        "par",
+        "a",
+        "con",
+        "sin",
+        "para",
+        "por",
+        "donde",
+        "cuyo",
+        "che",
+        "con",
+        "per",
+        "som",
+        "med",
+        "uten",
+        "for",
+        "til",
+        "fra",
+        "på",
+        "efter",
+        "который",
+        "которая",
+        "he",
+        "she",
+        "his",
+        "her",
+        "its",
+        "their",
+        "the",
+        "a",
+        "an",
+    ]
+) - {"and"}
+_IN = frozenset(
+    [
+        "in",
+        "of",
+        "im",
+        "aus",
+        "en",
+        "de",
+        "du",
+        "des",
+        "dans",
+        "à",
+        "di",
+        "del",
+        "da",
+        "do",
+        "na",
+        "no",
+        "i",
+        "av",
+        "af",
+        "ved",
+        "в",
+        "из",
+        "within",
+        "from",
+    ]
+)
+_WOMEN = frozenset(
+    [
+        "daughter",
+        "wife",
+        "widow",
+        "mother",
+        "sister",
+        "aunt",
+        "niece",
+        "girl",
+        "woman",
+        "queen",
+        "princess",
+        "nun",
+        "lady",
+        "actress",
+        "waitress",
+        "granddaughter",
+        "grandmother",
+        "stepmother",
+        "bride",
+        "godmother",
+        "heiress",
+        "housewife",
+        "tochter",
+        "frau",
+        "witwe",
+        "mutter",
+        "schwester",
+        "tante",
+        "nichte",
+        "mädchen",
+        "königin",
+        "ehefrau",
+        "fille",
+        "femme",
+        "épouse",
+        "veuve",
+        "mère",
+        "sœur",
+        "reine",
+        "hija",
+        "esposa",
+        "mujer",
+        "viuda",
+        "madre",
+        "hermana",
+        "reina",
+        "figlia",
+        "moglie",
+        "sorella",
+        "filha",
+        "irmã",
+        "mãe",
+        "datter",
+        "kone",
+        "enke",
+        "mor",
+        "søster",
+        "dotter",
+        "syster",
+        "дочь",
+        "жена",
+        "вдова",
+        "мать",
+        "сестра",
+        "妹",
+        "姉",
+        "娘",
+        "妻",
+        "母",
+        "女",
+    ]
+)
+_MEN = frozenset(
+    [
+        "son",
+        "husband",
+        "widower",
+        "father",
+        "brother",
+        "uncle",
+        "nephew",
+        "boy",
+        "man",
+        "king",
+        "prince",
+        "monk",
+        "gentleman",
+        "grandson",
+        "grandfather",
+        "stepfather",
+        "bridegroom",
+        "godfather",
+        "sohn",
+        "mann",
+        "ehemann",
+        "witwer",
+        "vater",
+        "bruder",
+        "onkel",
+        "neffe",
+        "junge",
+        "könig",
+        "fils",
+        "mari",
+        "père",
+        "frère",
+        "roi",
+        "hijo",
+        "marido",
+        "esposo",
+        "padre",
+        "hermano",
+        "rey",
+        "figlio",
+        "marito",
+        "fratello",
+        "filho",
+        "irmão",
+        "pai",
+        "sønn",
+        "søn",
+        "mann",
+        "far",
+        "bror",
+        "son",
+        "bror",
+        "сын",
+        "муж",
+        "отец",
+        "брат",
+        "弟",
+        "兄",
+        "息子",
+        "夫",
+        "父",
+        "男",
+    ]
+)
+_MARRIED = frozenset(
+    [
+        "wife",
+        "widow",
+        "witwe",
+        "ehefrau",
+        "épouse",
+        "veuve",
+        "esposa",
+        "viuda",
+        "moglie",
+        "kone",
+        "enke",
+        "жена",
+        "вдова",
+        "妻",
+    ]
+)
+_HER_HUSBAND = re.compile(
+    r"\b(?:her husband|ihre[mnr]? (?:Mann|Gatten)|son mari|su marido|suo marito|mannen sin)\b", re.I
+)
+_HIS_WIFE = re.compile(
+    r"\b(?:his (?:wife|widow|bride)|seiner? (?:Frau|Witwe)|sa femme|su esposa|sua moglie|kona si)\b", re.I
+)
+_YEAR = re.compile(r"(?<![\d.,])[12]\d{3}(?![\d.,]?\d)")
+_LIFE = re.compile(
+    r"\(\s*(?:c\.? ?)?(\d{4})\s*[-–—]\s*(?:c\.? ?)?(\d{4})\s*\)|\b(?:lived|lebte|vécut|vivió|visse|levde)\s+(?:from|von|de|dal|fra)"
+    r"\s+(\d{4})\s+(?:to|bis|à|a|al|til)\s+(\d{4})",
+    re.I,
+)
+_BORN = re.compile(
+    r"(?:\bborn|\bb\.|\bgeboren|\bnée?|\bnacid[oa]|\bnació|\bnat[oa]|\bnascid[oa]|\bfødt|\bfödd|родил\w*|\*|γεννήθηκε)"
+    r"[^.;)\d]{0,30}(\d{4})\b",
+    re.I,
+)
+_DIED = re.compile(
+    r"(?:\bdied|\bd\.|\bdeath|\bgestorben|\bstarb|\bmort[eo]?|\bmurió|\bmorreu|\bmorì|\bdøde?|\bdog|умер\w*|†|πέθανε)"
+    r"[^.;)\d]{0,30}(\d{4})\b",
+    re.I,
+)
+_GENERAL_WORDS = frozenset().union(*FUNCTION_WORDS.values())
+_STEM = 6
+_STEMS = 10
+
+
+def describe(name: NameParts, type_: str, description: str) -> Attributes:
+    """Extract the attributes of one mention from its name, type and description.
+
+    >>> from polygraph.extract.resolution.name_parts import split_name
+    >>> found = describe(split_name("Springfield"), "place", "City in Massachusetts where basketball was invented.")
+    >>> sorted(found.classes), sorted(found.within)
+    (['city'], ['massachusetts'])
+    >>> describe(split_name("Carla Voss"), "person", "Told the judge that she had retired.").occupations
+    frozenset()
+    """
+    found = Attributes(kind=kind_of_type(type_))
+    text = " ".join(description.split())[:600]
+    head = list(_head(text))
+    known_person = found.kind == "person"
+    if known_person or not found.kind:
+        _describe_person(found, name, head, text, sure=known_person)
+    if not known_person:
+        _describe_thing(found, type_, head, text)
+    _add_years(found, text, is_person=found.kind == "person")
+    found.words = frozenset(_stems(text, name)) | frozenset(title[:_STEM] for title in name.titles)
+    return found
+
+
+def _describe_person(found: Attributes, name: NameParts, head: list[str], text: str, *, sure: bool) -> None:
+    found.titles, found.suffix = name.titles, name.suffix
+    found.gender = gender_of(name)
+    folded = [word.casefold() for word in head]
+    trades = {occupation(ENGLISH_OCCUPATION.get(word, word)) for word in folded} - {""}
+    women, men = _WOMEN.intersection(folded), _MEN.intersection(folded)
+    if not sure and not (trades or women or men or name.titles):
+        return
+    found.occupations = frozenset(trades)
+    stated = bool(trades or women or men)
+    if not found.gender and bool(women) != bool(men):
+        found.gender = "f" if women else "m"
+    if not found.gender and bool(_HER_HUSBAND.search(text)) != bool(_HIS_WIFE.search(text)):
+        found.gender = "f" if _HER_HUSBAND.search(text) else "m"
+    if not found.suffix:
+        found.suffix = next((SUFFIXES[w] for w in folded if w in ("junior", "senior")), "")
+    if found.gender == "f" and (
+        _MARRIED.intersection(folded) or {"mrs", "frau", "madame", "mme"} & name.titles
+    ):
+        found.married = "yes"
+    elif "miss" in name.titles:
+        found.married = "no"
+    found.kind, found.kind_is_stated = "person", stated or bool(name.titles & (MALE_TITLES | FEMALE_TITLES))
+
+
+def _describe_thing(found: Attributes, type_: str, head: list[str], text: str) -> None:
+    nouns = [word.casefold() for word in [*type_.replace("_", " ").split(), *head]]
+    classes = {CLASS_OF_NOUN[noun] for noun in nouns if noun in CLASS_OF_NOUN}
+    kinds = {kind for kind in map(kind_of_class, classes) if kind}
+    if found.kind:
+        classes = {c for c in classes if not kinds_conflict(found.kind, kind_of_class(c))}
+        found.kind_is_stated = any(kind_of_class(c) == found.kind for c in classes)
+    if found.kind in ("", "object") and len(kinds) == 1 and type_ not in ("concept", "event", "date"):
+        found.kind, found.kind_is_stated = kinds.pop(), True
+    found.classes = frozenset(classes)
+    nationality = {
+        COUNTRY_OF_ADJECTIVE[word.casefold()] for word in head if word.casefold() in COUNTRY_OF_ADJECTIVE
+    }
+    where = set(_places_in_head(text)) if classes else set()
+    found.within = frozenset(nationality | where)
+
+
+def _head(text: str) -> Iterator[str]:
+    """Yield the words of the noun phrase at the beginning of a description."""
+    text = _COPULA.sub("", text, count=1)
+    for n, token in enumerate(_TOKEN.findall(text)[:14]):
+        word = token.casefold()
+        if n == 0 and word in _ARTICLES:
+            continue
+        if word in _STOPS or word in _IN or token in (".", ";", ":", "(", ")"):
+            return
+        if n and token[0].isupper() and text.isascii() and word not in COUNTRY_OF_ADJECTIVE:
+            return
+        if token != ",":
+            yield token
+
+
+def _places_in_head(text: str) -> Iterator[str]:
+    """Yield the first capitalised name after a preposition in the first clause: ``City in Illinois with ...``."""
+    clause = re.split(
+        r"[.;:(]|, (?!and )| (?:who|which|that|where|wo|die|der|qui|que|som) ", text, maxsplit=1
+    )[0]
+    words = clause.split()
+    for n, word in enumerate(words[1:], 1):
+        if words[n - 1].casefold() in _IN or (
+            words[n - 1].casefold() == "the" and words[n - 2].casefold() in _IN
+        ):
+            name = []
+            for part in words[n:]:
+                if not part[:1].isupper():
+                    break
+                name.append(part.strip(",.;:"))
+            if name:
+                yield fold(" ".join(name).casefold())
+
+
+def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
+    years = {int(year) for year in _YEAR.findall(text)}
+    if is_person and (life := _LIFE.search(text)):
+        first, last = (int(year) for year in life.groups() if year)
+        found.born, found.died = first, last
+        years -= {first, last}
+    elif is_person:
+        for event, pattern in (("born", _BORN), ("died", _DIED)):
+            if match := pattern.search(text):
+                setattr(found, event, int(match.group(1)))
+                years.discard(int(match.group(1)))
+    found.years = frozenset(sorted(years)[:4])
+
+
+def _stems(text: str, name: NameParts) -> Iterator[str]:
+    """Yield the stems of the longer words of a description, without those of the name."""
+    kept = dict.fromkeys(
+        fold(word)[:_STEM]
+        for word in re.findall(r"[^\W\d_]{4,}", text.casefold())
+        if word not in _GENERAL_WORDS and word not in name.words
+    )
+    yield from list(kept)[:_STEMS]

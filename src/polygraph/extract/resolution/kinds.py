@@ -1,0 +1,197 @@
+"""Kinds of things: what types and nouns of several languages say about what an entity is.
+
+Types of an extractor are words of any language (``person``, ``Schiff``, ``人物``). A *kind* is what cannot be two things
+at once: a person is no ship. A *class* is finer (``film``, ``poem``): one thing may have two in different texts.
+"""
+
+from functools import lru_cache
+
+_KINDS = {
+    "person": "person people human man woman character figure individual persona personne personaje personnage "
+    "pessoa persoon menneske människa henkilö osoba człowiek человек лицо персонаж personaggio mensch figur "
+    "人物 人 人名 شخص 사람 인물 άτομο πρόσωπο kişi",
+    "place": "place location city town village country state region river lake mountain island building hotel street "
+    "area ort stadt land gebäude lieu ville pays endroit lugar ciudad país luogo città paese cidade plaats stad sted by "
+    "plats paikka miejsce место город страна 地点 地點 場所 地名 城市 都市 国 مكان مدينة 장소 도시 τόπος πόλη yer şehir facility "
+    "gpe",
+    "organization": "organization organisation company firm institution agency club team band party union government "
+    "university school team corporation firma unternehmen verein behörde entreprise société association empresa "
+    "compañía organización organização organizzazione azienda società organisatie bedrijf organisasjon selskap "
+    "företag organisaatio yritys organizacja организация компания 组织 組織 会社 公司 機関 منظمة شركة 조직 회사 οργανισμός "
+    "οργάνωση kurum şirket",
+    "ship": "ship vehicle vessel boat aircraft airplane plane train car rocket spacecraft locomotive submarine schiff "
+    "fahrzeug navire bateau véhicule barco buque vehículo nave veicolo navio veículo schip skip fartøy skepp laiva "
+    "statek корабль судно 船 船舶 سفينة 배 πλοίο gemi",
+    "work": "work book film movie novel poem play song album painting opera series show artwork publication werk buch "
+    "roman gedicht œuvre oeuvre livre obra libro película opera libro boek bok verk elokuva dzieło произведение книга "
+    "фильм 作品 書籍 书 电影 映画 عمل كتاب فيلم 책 영화 έργο βιβλίο eser kitap",
+    "object": "object thing artifact item tool device instrument machine gegenstand objekt objet objeto oggetto "
+    "voorwerp gjenstand föremål esine przedmiot предмет объект 物品 物体 物 شيء 물건 αντικείμενο nesne",
+    "software": "software program programme application library framework language model database protocol "
+    "operating_system algorithm website platform api logiciel programma ПО программа 软件 ソフトウェア",
+    "disease": "disease illness condition syndrome disorder infection krankheit maladie enfermedad malattia doença "
+    "sykdom болезнь 疾病 病気 مرض",
+    "substance": "substance drug medication medicine chemical compound element material protein gene hormone medikament "
+    "médicament medicamento farmaco вещество лекарство 药物 薬",
+    "creature": "animal species bird fish plant tree tier animale djur dyr dier животное 动物 動物",
+    "game": "game sport spiel jeu juego gioco jogo",
+}
+_KIND_OF_TYPE = {word: kind for kind, words in reversed(_KINDS.items()) for word in words.split()}
+_GENERAL = frozenset(
+    [
+        "concept",
+        "event",
+        "date",
+        "quantity",
+        "time",
+        "number",
+        "idea",
+        "topic",
+        "conceito",
+        "concepto",
+        "begriff",
+        "ereignis",
+        "événement",
+        "evento",
+        "concetto",
+        "понятие",
+        "событие",
+        "概念",
+        "事件",
+        "出来事",
+    ]
+)
+"""Types that say too little to part two entities."""
+
+_GROUP = {"organization": "place"}
+"""Kinds that are one here: an observatory or a country is a place and an organization."""
+_COMPATIBLE = frozenset(
+    frozenset(pair.split())
+    for pair in (
+        "object ship",  # ships are objects where an extractor knows no ships
+        "object software",
+        "object substance",
+        "object game",
+        "object disease",
+        "object creature",
+        "substance creature",
+        "software work",
+        "game work",
+        "game software",
+        "person creature",  # characters of tales
+    )
+)
+
+_CLASSES = {
+    "city": "city town village capital port municipality suburb hamlet settlement metropolis resort stadt dorf ort "
+    "hauptstadt hafenstadt ville village ciudad pueblo città cidade stad by byen landsby город",
+    "river": "river stream tributary creek fluss rivière río fiume elv река",
+    "lake": "lake reservoir see lac lago sjø озеро",
+    "mountain": "mountain peak hill volcano berg montagne montaña fjell гора",
+    "region": "state province region county territory district bundesland provincia estado",
+    "hotel": "hotel inn tavern pub restaurant bar",
+    "church": "church cathedral chapel monastery abbey kirche église iglesia chiesa kirke",
+    "school": "school university college academy schule école escuela",
+    "club": "club team squad verein klub",
+    "company": "company firm maker manufacturer bank startup retailer insurer brewery airline carrier supplier producer "
+    "fund investor firma unternehmen hersteller entreprise empresa",
+    "band": "band orchestra choir quartet trio",
+    "newspaper": "newspaper magazine journal periodical daily weekly",
+    "museum": "museum gallery",
+    "film": "film movie documentary",
+    "novel": "novel book novella memoir textbook treatise roman",
+    "poem": "poem epic sonnet ballad gedicht",
+    "play": "play tragedy comedy drama",
+    "music": "song single album symphony sonata track",
+    "opera": "opera operetta musical",
+    "painting": "painting portrait fresco",
+    "series": "series sitcom programme",
+    "ship": "ship schooner steamer steamship brig barque liner frigate destroyer submarine yacht tanker ferry trawler "
+    "lifeboat brigg schiff",
+    "rocket": "rocket spacecraft satellite probe missile",
+    "aircraft": "aircraft airliner aeroplane airplane helicopter",
+    "car": "car automobile motorcycle truck",
+    "framework": "framework library toolkit package",
+    "machine-learning": "transformer embedder classifier",
+    "programming-language": "language",
+    "database": "database datastore",
+    "editor": "editor ide browser",
+    "drug": "drug medication antibiotic painkiller",
+    "disease": "disease disorder syndrome infection illness",
+    "gene": "gene protein enzyme hormone",
+    "element": "element metal mineral",
+    "planet": "planet star asteroid moon comet constellation",
+    "animal": "animal bird fish insect snake dog horse cat species",
+    "plant": "plant tree flower",
+    "game": "game puzzle",
+    "goddess": "god goddess deity",
+    "statue": "statue monument",
+}
+CLASS_OF_NOUN = {noun: kind for kind, nouns in _CLASSES.items() for noun in nouns.split()}
+"""Classes of common nouns that say what a thing is."""
+
+_KIND_OF_CLASS = {
+    **dict.fromkeys(
+        [
+            "city",
+            "river",
+            "lake",
+            "mountain",
+            "region",
+            "hotel",
+            "church",
+            "school",
+            "club",
+            "company",
+            "band",
+            "museum",
+        ],
+        "place",
+    ),
+    **dict.fromkeys(["film", "novel", "poem", "play", "music", "opera", "painting", "series"], "work"),
+    **dict.fromkeys(["ship", "rocket", "aircraft", "car"], "ship"),
+    **dict.fromkeys(
+        ["framework", "programming-language", "database", "editor", "machine-learning"], "software"
+    ),
+    "disease": "disease",
+    **dict.fromkeys(("drug", "gene", "element"), "substance"),
+    "planet": "celestial",
+    **dict.fromkeys(("animal", "plant"), "creature"),
+    "game": "game",
+}
+
+
+@lru_cache(maxsize=4_096)
+def kind_of_type(type_: str) -> str:
+    """Return the kind of an extractor's type, or an empty string.
+
+    >>> [kind_of_type(t) for t in ("Person", "personne", "company", "film", "concept", "")]
+    ['person', 'person', 'organization', 'work', '', '']
+    """
+    words = type_.casefold().replace("_", " ").replace("-", " ").split()
+    if not words or _GENERAL.intersection(words):
+        return ""
+    for word in (" ".join(words), words[-1], words[0]):
+        if word in _KIND_OF_TYPE:
+            return _KIND_OF_TYPE[word]
+    return ""
+
+
+def kind_of_class(noun_class: str) -> str:
+    """Return the kind of a class of `CLASS_OF_NOUN`, or an empty string."""
+    return _KIND_OF_CLASS.get(noun_class, "")
+
+
+def kinds_conflict(a: str, b: str) -> bool:
+    """Return whether one thing cannot be of two kinds.
+
+    >>> kinds_conflict("person", "ship"), kinds_conflict("organization", "place"), kinds_conflict("", "work")
+    (True, False, False)
+    """
+    a, b = _GROUP.get(a, a), _GROUP.get(b, b)
+    return bool(a and b) and a != b and frozenset((a, b)) not in _COMPATIBLE
+
+
+def may_be_person(type_: str) -> bool:
+    """Return whether a type allows a person: it says so, or says nothing."""
+    return not type_ or kind_of_type(type_) == "person"

@@ -14,7 +14,7 @@ from polygraph.retrieve.methods.rograg.operators import (
     value_of,
     written,
 )
-from polygraph.retrieve.methods.rograg.quantities import dates, quantities
+from polygraph.text.quantities import dates, quantities
 
 
 def row(key, *texts, entity=None):

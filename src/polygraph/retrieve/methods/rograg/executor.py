@@ -14,13 +14,13 @@ from polygraph.retrieve.methods.rograg import operators
 from polygraph.retrieve.methods.rograg.arithmetic import ExpressionError, evaluate, names_in
 from polygraph.retrieve.methods.rograg.fact_search import MatchingOptions
 from polygraph.retrieve.methods.rograg.operators import Row, value_of, value_row, written
-from polygraph.retrieve.methods.rograg.quantities import Date, Quantity
 from polygraph.retrieve.methods.rograg.step_result import LISTED, Results, StepResult, list_names
 from polygraph.retrieve.methods.rograg.step_retrieval import StepRetrieval
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.plan import Plan, PlanStep
 from polygraph.tasks.subanswer import deduce
 from polygraph.tasks.verify import filter_rows
+from polygraph.text.quantities import Date, Quantity
 from polygraph.text.words import content_stems
 
 

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-from polygraph.retrieve.methods.rograg.quantities import (
+from polygraph.text.normalize import normalize_name
+from polygraph.text.quantities import (
     CURRENCIES,
     Date,
     Quantity,
@@ -19,7 +20,6 @@ from polygraph.retrieve.methods.rograg.quantities import (
     located_quantities,
     quantities,
 )
-from polygraph.text.normalize import normalize_name
 from polygraph.text.words import content_stems
 
 Value: TypeAlias = Quantity | Date

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polygraph.retrieve.methods.rograg.quantities import Date, dates, quantities
+from polygraph.text.quantities import Date, dates, quantities
 
 MONTHS = list(calendar.month_name)[1:]
 SMALL = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen

@@ -1,6 +1,6 @@
 """The commands of a study: `polygraph eval questions`, `answers`, `judge`, `run` and `report`."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
@@ -17,6 +17,7 @@ from polygraph.cli.options import (
     MarginOption,
     OfflineOption,
     SpendOption,
+    TokensOption,
     caps,
     methods_of,
     split_names,
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from polygraph.evaluate.judging.pairwise import JudgingDesign
     from polygraph.evaluate.records import StudyAnswer
     from polygraph.evaluate.runs.experiment import Experiment
+    from polygraph.models import ChatModel
     from polygraph.workspace.index import Index
 
 app: typer.Typer = typer.Typer()
@@ -111,6 +113,7 @@ def answers(
     methods: MethodsOption,
     index: IndexOption = None,
     per_document: PerDocumentOption = None,
+    max_tokens: TokensOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
@@ -121,7 +124,7 @@ def answers(
     flags = caps(max_cost, max_spend_tokens, batch, offline)
     names = methods_of(methods)
     with open_experiment(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
-        found = _answer(opened, study, names, per_document)
+        found = _answer(opened, study, names, per_document, max_tokens)
     show_result(
         as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)}
     )
@@ -170,6 +173,7 @@ def run(
     methods: MethodsOption,
     index: IndexOption = None,
     per_document: PerDocumentOption = None,
+    max_tokens: TokensOption = None,
     kind: KindOption = "grounded",
     n: NumberOption = 50,
     seed: SeedOption = 0,
@@ -198,9 +202,21 @@ def run(
             f"-m {methods} names one method, and judging needs at least two. List them with: polygraph methods"
         )
     require_eval_extra()
-    with open_experiment(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
+
+    def check(opened: "Index") -> None:
+        from polygraph.evaluate.questions.generate import require_generator
+        from polygraph.evaluate.runs.study_steps import require_chat
+
+        if align or (align is None and design.protocol == "unbiased"):
+            require_chat(opened.models)
+        _judges(opened, judges)
+        if own is None and kind != "sentences":
+            require_generator(opened.models)
+
+    new = per_document is not None
+    with open_experiment(index, output, as_json, new=new, check=check, **flags) as (opened, study):
         _questions(study, kind, n, seed, own)
-        _answer(opened, study, names, per_document)
+        _answer(opened, study, names, per_document, max_tokens)
         _judge(
             opened,
             study,
@@ -261,9 +277,24 @@ def report(
 
 @contextmanager
 def open_experiment(
-    index: Path | None, output: Path, quiet: bool, *, new: bool = False, **flags: Any
+    index: Path | None,
+    output: Path,
+    quiet: bool,
+    *,
+    new: bool = False,
+    check: "Callable[[Index], None]" = lambda _: None,
+    **flags: Any,
 ) -> "Iterator[tuple[Index, Experiment]]":
-    """Open an index and an experiment over it, with progress bars."""
+    """Open an index and an experiment over it, with progress bars.
+
+    Args:
+        index: folder of the index; None: that of the settings.
+        output: folder of the study; created after `check`.
+        quiet: True without progress bars.
+        new: True if the index need not exist yet.
+        check: raises an error if the command cannot succeed with the models of the index.
+        flags: settings by name.
+    """
     from polygraph.cli.progress import Bars
     from polygraph.config import load_settings
     from polygraph.workspace.per_document import FOLDER
@@ -274,6 +305,7 @@ def open_experiment(
         open_index(index, new=per_document, **flags) as opened,
         Bars(quiet=quiet, spent=lambda: opened.models.calls.spent) as bars,
     ):
+        check(opened)
         yield opened, opened.experiment(output, progress=bars)
 
 
@@ -300,16 +332,25 @@ def _questions(study: "Experiment", kind: Any, n: int, seed: int, own: Path | No
 
 
 def _answer(
-    opened: "Index", study: "Experiment", names: list[str], per_document: Path | None
+    opened: "Index",
+    study: "Experiment",
+    names: list[str],
+    per_document: Path | None,
+    max_tokens: int | None,
 ) -> "list[StudyAnswer]":
     """Answer from the index, or each question from the index of its own document."""
-    study.folder.fix_settings("answers", {"per_document": per_document is not None})
+    from dataclasses import replace
+    from functools import partial
+
+    # Studies of earlier releases have recorded no budget.
+    budget = {} if max_tokens is None else {"max_tokens": max_tokens}
+    study.folder.fix_settings("answers", {"per_document": per_document is not None, **budget})
     if per_document is None:
-        return study.answer(names)
+        return replace(study, ask=partial(opened.ask, max_tokens=max_tokens)).answer(names)
     from polygraph.workspace.per_document import PerDocument
 
     indexes = PerDocument(opened, per_document)
-    return indexes.answer(study.folder, study.questions(), names, study.progress)
+    return indexes.answer(study.folder, study.questions(), names, study.progress, max_tokens=max_tokens)
 
 
 def _design(protocol: str, trials: int | None, repeats: int | None) -> "JudgingDesign":
@@ -342,18 +383,10 @@ def _judge(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    from polygraph.evaluate.runs.experiment import n_judge_calls
-    from polygraph.evaluate.runs.study_steps import require_chat
-    from polygraph.models.open import open_chat
-
-    listed = [open_chat(opened.settings, name) for name in split_names(judges or "")] or [
-        require_chat(opened.models)
-    ]
     if dry_run:
-        n_methods = len(names) or len({a.method for a in study.folder.answers()})
-        calls = n_judge_calls(len(study.questions()), n_methods, len(listed), design)
-        show_result(as_json, {"judge_calls": calls, "judges": [chat.name for chat in listed]})
+        _count_calls(opened, study, names, judges, design, as_json)
         return
+    listed = _judges(opened, judges)
     if design.protocol == "listwise":
         found = study.judge_lists(listed, methods=names, trials=design.trials, temperature=temperature)
     else:
@@ -370,6 +403,39 @@ def _judge(
             "study": str(study.folder.path),
         },
     )
+
+
+def _judges(opened: "Index", judges: str | None) -> "list[ChatModel]":
+    """Return the models named by --judge, or the model that answers."""
+    from polygraph.evaluate.runs.study_steps import require_chat
+    from polygraph.models.open import open_chat
+
+    named = [open_chat(opened.settings, name) for name in split_names(judges or "")]
+    return named or [require_chat(opened.models)]
+
+
+def _count_calls(
+    opened: "Index",
+    study: "Experiment",
+    names: list[str],
+    judges: str | None,
+    design: "JudgingDesign",
+    as_json: bool,
+) -> None:
+    """Print the number of calls that judges would take; it needs no model."""
+    from polygraph.cli.render import answer as show
+    from polygraph.evaluate.runs.experiment import n_judge_calls
+
+    chat = opened.models.chat
+    named = split_names(judges or "") or ([chat.name] if chat is not None else [])
+    n_methods = len(names) or len({a.method for a in study.folder.answers()})
+    calls = n_judge_calls(len(study.questions()), n_methods, max(1, len(named)), design)
+    show_result(as_json, {"judge_calls": calls, "judges": named})
+    notes = ["calls written to batch files usually cost half: --batch DIR"]
+    if not named:
+        notes.insert(0, "no chat model is configured; the calls are those of one judge")
+    for note in notes:
+        show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
 
 
 def _types(questions: Any) -> dict[str, int]:

@@ -72,7 +72,7 @@ class PerDocument:
             yield DocumentIndex(
                 index=small.snapshot(),
                 retrieve=partial(small.retrieve, max_tokens=max_tokens),
-                ask=small.ask,
+                ask=partial(small.ask, max_tokens=max_tokens),
             )
         finally:
             small.release()
@@ -121,14 +121,29 @@ class PerDocument:
         questions: Sequence[Question],
         methods: Sequence[str],
         progress: Progress = no_progress,
+        *,
+        max_tokens: int | None = None,
     ) -> list[StudyAnswer]:
-        """Answer the questions of a study, each from its own document; existing answers are kept."""
+        """Answer the questions of a study, each from its own document; existing answers are kept.
+
+        Args:
+            study: with the questions.
+            questions: to answer.
+            methods: that answer them.
+            progress: called after each document.
+            max_tokens: budget of the context; default: the method's own.
+        """
         for name in methods:
             find_method(name)
         self._check(questions)
         models = self._index.models
         return answer_by_document(
-            study, questions, methods, lambda document: self.opened(document, methods), models, progress
+            study,
+            questions,
+            methods,
+            lambda document: self.opened(document, methods, max_tokens),
+            models,
+            progress,
         )
 
     def _check(self, questions: Sequence[Question]) -> None:

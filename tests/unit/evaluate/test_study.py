@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import asdict, replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -271,3 +272,44 @@ def test_a_missing_extra_is_reported_before_any_call(call, folder, tmp_path, mon
     done = call("eval", "run", "-m", "bm25,hybrid", "--output", "s", "--index", folder)
     assert (done.code, 'pip install "polygraph-rag[eval]"' in done.sentence) == (2, True), done.err
     assert not (tmp_path / "s").exists()
+
+
+@pytest.mark.parametrize(
+    ("typed", "message"),
+    [
+        ("--offline", "none is configured"),
+        ("--offline --kind sentences", "none is configured"),
+        ("--offline --kind sentences --no-align --judge gpt-4o-mini", "cannot be used offline"),
+        ("--kind sentences --judge gpt-4o-mini", "none is configured"),
+    ],
+)
+def test_a_study_that_cannot_be_judged_ends_before_the_first_question(call, folder, tmp_path, typed, message):
+    done = call("eval", "run", "-m", "bm25,hybrid", "--output", "s", "--index", folder, *typed.split())
+    assert (done.code, message in done.sentence) == (2, True), done.err
+    assert not (tmp_path / "s").exists()
+
+
+def test_the_calls_of_judges_are_counted_without_a_model(call, folder):
+    for words in ("questions --kind sentences -n 2", "answers -m bm25,naive"):
+        assert call("eval", *words.split(), "--output", "s", "--index", folder).code == 0
+    n = len(read_questions("s/questions.jsonl"))
+    counted = ("eval", "judge", "--dry-run", "--json", "--output", "s", "--index", folder)
+    done = call(*counted, "--trials", 3)
+    assert done.code == 0, done.err
+    # Both orders, twice each, in three trials.
+    assert json.loads(done.out) == {"judge_calls": 12 * n, "judges": []}
+    assert "no chat model is configured" in done.err
+    assert "--batch DIR" in done.err
+    assert json.loads(call(*counted, "--trials", 3, "--judge", "a,b").out)["judge_calls"] == 24 * n
+
+
+def test_answers_keep_to_the_budget_of_the_context(call, folder):
+    call("eval", "questions", "--kind", "sentences", "-n", 2, "--output", "s", "--index", folder)
+    answers = ("eval", "answers", "-m", "bm25", "--index", folder)
+    assert call(*answers, "--output", "s", "--max-tokens", 40).code == 0
+    call("eval", "questions", "--questions", "s/questions.jsonl", "--output", "t")
+    assert call(*answers, "--output", "t").code == 0
+    small, whole = (sum(len(a.context) for a in StudyFolder(Path(study)).answers()) for study in ("s", "t"))
+    assert 0 < small < whole
+    done = call(*answers, "--output", "s")
+    assert (done.code, "max_tokens was 40, is None" in done.sentence) == (2, True), done.err

@@ -180,7 +180,7 @@ def _dry_run(
         ]
         has_model = index.models.chat is not None
     complete = has_model and not any(row[name] is None for row in rows for name in _COSTS)
-    total = {name: sum(row[name] or 0 for row in rows) for name in _COSTS}
+    total = {name: _sum_known([row[name] for row in rows]) for name in _COSTS}
     if as_json:
         head = {"paper": table.paper, "table": table.name, "questions": n}
         show.as_json({**head, "stages": rows, "total": total, "total_is_whole": complete})
@@ -194,6 +194,14 @@ def _dry_run(
         for r in [*rows, {"stage": "total" if complete else "total, at least", **total}]
     ]
     show.show_table(columns, listed, right=columns[1:])
+    if has_model and total["cost"] is None:
+        show.err.print(
+            f"note: the price of {settings.chat_model or 'the model'} is not known. Name it in the setting prices, or "
+            "in POLYGRAPH_PRICES, to include costs",
+            style="yellow",
+            markup=False,
+            soft_wrap=True,
+        )
     show.out.print("no model was called; docs/study.md explains the formulas", style="dim", markup=False)
     if not has_model:
         show.err.print(
@@ -279,6 +287,13 @@ def _unopened(folder: Path, settings: Any) -> "Index":
     if folder.exists():
         return Index.open(folder, settings=settings)
     return Index.open(folder, settings=settings, models=open_models(settings, None))
+
+
+def _sum_known(values: "list[float | None]") -> float | None:
+    """Return the sum of the values that are known; None if none is, or if those known are all 0."""
+    known = [value for value in values if value is not None]
+    # Steps that call no model cost nothing, which says nothing about the others.
+    return sum(known) if any(known) or len(known) == len(values) else None
 
 
 def _amount(value: float | None, name: str) -> str:

@@ -52,13 +52,17 @@ def _lazy(path: str, **parameters: Any) -> Callable[[], "Method"]:
     return partial(_make, module, class_name, parameters)
 
 
-_UNLIMITED = 1_000_000
+UNLIMITED = 1_000_000
 """A budget of tokens for papers that have none."""
 _FGRAG_PAPER = {
+    "skip_generic": False,
+    "match_by": "descriptions",
+    "share_notes": False,
+    "interleave": False,
     "per_entity": 0,
     "share_visited": False,
-    "entity_tokens": _UNLIMITED,
-    "max_tokens": _UNLIMITED,
+    "entity_tokens": UNLIMITED,
+    "max_tokens": UNLIMITED,
 }
 _LIGHTRAG_1_0 = {
     "fill_empty": False,
@@ -79,16 +83,16 @@ _LLAMA_INDEX = {
     "order": "walk",
     "max_triples": 0,
     "counted": "ends",
-    "max_tokens": _UNLIMITED,
+    "max_tokens": UNLIMITED,
 }
 """The knowledge-graph index that "RAG vs. GraphRAG" builds on, without vectors of triples."""
 
 METHODS: Mapping[str, "Method"] = _LazyMethods(
     {
         "naive": _lazy("vector.Naive"),
-        "naive:fg-rag": _lazy("vector.Naive", k=10, max_tokens=_UNLIMITED),
-        "naive:rag-vs-graphrag": _lazy("vector.Naive", k=10, max_tokens=_UNLIMITED),
-        "naive:graft": _lazy("vector.Naive", k=3, max_tokens=_UNLIMITED),
+        "naive:fg-rag": _lazy("vector.Naive", k=10, max_tokens=UNLIMITED),
+        "naive:rag-vs-graphrag": _lazy("vector.Naive", k=10, max_tokens=UNLIMITED),
+        "naive:graft": _lazy("vector.Naive", k=3, max_tokens=UNLIMITED),
         "naive:unbiased-evaluation": _lazy("vector.Naive", k=60, max_tokens=4_000),
         "bm25": _lazy("lexical.BM25"),
         "bm25:rograg": _lazy("lexical.BM25", k=5),
@@ -117,7 +121,7 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
         "fg-rag:without-summaries": _lazy("fgrag.FGRAG", **_FGRAG_PAPER, without="summaries"),
         "fg-rag:multi-hop": _lazy("fgrag.FGRAG", **_FGRAG_PAPER, answer_form="word"),
         "graft": _lazy("graft.Graft"),
-        "graft:paper": _lazy("graft.Graft", k_reports=1, max_tokens=_UNLIMITED),
+        "graft:paper": _lazy("graft.Graft", k_reports=1, max_tokens=UNLIMITED),
         "kg-triplets": _lazy("kg.KnowledgeGraph"),
         "kg-triplets:rag-vs-graphrag": _lazy("kg.KnowledgeGraph", **_LLAMA_INDEX),
         "kg-text": _lazy("kg.KnowledgeGraph", text=True),

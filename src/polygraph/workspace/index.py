@@ -593,14 +593,18 @@ class Index:
 def _method_plan(name: str) -> MethodPlan:
     """Describe a method as plain values."""
     from polygraph.indexing.estimate.questions import MethodPlan
+    from polygraph.retrieve import UNLIMITED
     from polygraph.retrieve import method as find_method
 
     chosen = find_method(name)
+    has_budget = chosen.max_tokens < UNLIMITED
+    default = chosen if has_budget else find_method(name.partition(":")[0])
     return MethodPlan(
         name=name,
         needs=chosen.needs,
         calls=chosen.calls,
-        max_tokens=chosen.max_tokens,
+        max_tokens=default.max_tokens,
+        has_budget=has_budget,
         parameters={f.name: getattr(chosen, f.name) for f in fields(chosen)},  # type: ignore[arg-type]
     )
 

@@ -337,6 +337,21 @@ def test_a_dry_run_calls_no_model_and_writes_nothing(data, endpoint, tmp_path):
     assert min(priced) >= 0
 
 
+def test_a_total_of_unknown_costs_is_unknown_and_not_zero(data, endpoint, tmp_path):
+    _, env = endpoint
+    words = ("rag-vs-graphrag", "2", "--data", data, "--output", tmp_path / "out", "--dry-run")
+    env |= {"POLYGRAPH_CHAT_MODEL": "a-model-without-a-price"}
+    found = run_json(*words, env=env)
+    assert any(row["cost"] is None for row in found["stages"])
+    assert found["total"]["cost"] is None
+    assert found["total"]["calls"] > 0
+    printed = run(*words, env=env)
+    (total,) = (line for line in printed.stdout.splitlines() if "total" in line)
+    assert "unknown" in total
+    assert "$0.00" not in total
+    assert "POLYGRAPH_PRICES" in printed.stderr
+
+
 # --- end to end ---------------------------------------------------------------------------------------
 
 

@@ -493,6 +493,18 @@ def test_a_question_reads_k_chunks_or_its_budget():
     assert much.prompt_tokens.mid < 1000
 
 
+def test_a_method_without_a_budget_is_not_assumed_to_read_the_whole_index():
+    graph = frozenset({"chunks", "graph"})
+    huge = layer_sizes(n_chunks=100_000)
+    plan = planned("kg-text:paper", needs=graph, max_tokens=6000, parameters={}, has_budget=False)
+    found = question_line(plan, huge, "m", Price(1, 1), [])
+    assert found.prompt_tokens.high < 10_000
+    assert found.basis == "no budget; the default preset has 6,000 tokens"
+    # 100 chunks of 100 tokens, although the default preset has a budget of 6,000.
+    chunks = question_line(planned(parameters={"k": 100}, has_budget=False), huge, "m", Price(1, 1), [])
+    assert chunks.prompt_tokens.mid > 10_000
+
+
 def test_reading_every_report_takes_as_many_calls_as_batches():
     method = planned(
         "graphrag-global",

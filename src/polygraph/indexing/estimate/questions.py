@@ -39,9 +39,11 @@ class MethodPlan:
     calls: str
     """Calls for one question, the answer included: a number or a formula."""
     max_tokens: int
-    """Budget of the context."""
+    """Budget of the context; of a method without one, that of its default preset."""
     parameters: Mapping[str, object]
     """Its fields."""
+    has_budget: bool = True
+    """False if it adds what it found, however long, as in some papers."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +87,8 @@ def question_line(
     context = _context(method, sizes)
     answers = Range.from_guesses(ANSWER_TOKENS)
     basis = f"budget of {method.max_tokens:,} tokens"
+    if not method.has_budget:
+        basis = f"no budget; the default preset has {method.max_tokens:,} tokens"
     batched = _BATCHED.fullmatch(method.calls)
     if counted := _COUNTED.match(method.calls):
         n = float(counted["n"])
@@ -142,12 +146,17 @@ def _answer_instructions() -> int:
 
 
 def _context(method: MethodPlan, sizes: LayerSizes) -> Range:
-    """Return the tokens of the packed context."""
+    """Return the tokens of the packed context.
+
+    Without a budget: of its `k` chunks. Where the size depends on the graph, the budget of the default preset is
+    assumed, since a method that adds what it found still finds only a part of the index.
+    """
     everything = sizes.n_chunks * (sizes.chunk_tokens + _ITEM_TOKENS)
     k = method.parameters.get("k")
     if isinstance(k, int) and "graph" not in method.needs:
-        full = min(k * (sizes.chunk_tokens + _ITEM_TOKENS), everything, method.max_tokens)
-        return Range(0.6 * full, full, min(1.3 * full, method.max_tokens))
+        budget = float(method.max_tokens) if method.has_budget else everything
+        full = min(k * (sizes.chunk_tokens + _ITEM_TOKENS), everything, budget)
+        return Range(0.6 * full, full, min(1.3 * full, budget))
     # Graph methods also show entities, relations and reports, which say the same as the text.
     full = min(2 * everything, float(method.max_tokens))
     return Range(0.4 * full, 0.8 * full, full)

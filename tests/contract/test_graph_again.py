@@ -21,7 +21,17 @@ from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layers import REVISION_KEY, folder_of, versions
 from polygraph.store.manifest import Manifest
 
-TABLES = ("entities", "names", "relations", "triples", "merges", "reread", "meta")
+TABLES = (
+    "entities",
+    "names",
+    "relations",
+    "triples",
+    "merges",
+    "name_pairs",
+    "lost_relations",
+    "reread",
+    "meta",
+)
 DOCUMENTS = ("a", "b", "b|c", "d")
 NAMES = (
     "Captain Thomas Quill",
@@ -53,9 +63,16 @@ SAID = (
     " The Halcyon struck the reef. ",
 )
 DECISIONS = (
-    ("apart", "Thomas Quill @ a", "Thomas Quill @ b"),
-    ("apart", "Halcyon", "the Halcyon's"),
-    ("together", "Halcyon", "Harbour Board"),
+    ("split", "Thomas Quill @ a", "Thomas Quill @ b"),
+    ("split", "Halcyon", "the Halcyon's"),
+    ("merge", "Halcyon", "Harbour Board"),
+    ("split", "Halcyon", "Harbour Board"),
+    ("split", "Thomas Quill @ *", "Thomas Quill @ *"),
+    ("split", "Halcyon # *", "Halcyon # *"),
+    ("merge", "Thomas Quill @ a", "Thomas Quill @ b"),
+    ("rename", "thomas quill", "Tom the Pilot"),
+    ("rename", "thomas quill @ b", "Tom the Painter"),
+    ("rename", "halcyon", "HMS Halcyon"),
 )
 MANIFEST = Manifest(
     chunk_tokens=40,
@@ -208,7 +225,9 @@ def follow(base, seed, monkeypatch):
         if chance.random() < 0.8:
             made(store)
             assert store.extractions.changed_documents() == []
-        what = chance.choice(["put", "remove", "reread", "reread", "reread", "decide", "lose"])
+        what = chance.choice(
+            ["put", "remove", "reread", "reread", "reread", "decide", "decide", "undo", "lose"]
+        )
         if what == "put":
             document = chance.choice(DOCUMENTS)
             left[document] = rows(chance, document)
@@ -224,6 +243,11 @@ def follow(base, seed, monkeypatch):
             decided.append(chance.choice(DECISIONS))
             with store.transaction():
                 store.extractions.decide(*decided[-1])
+        elif what == "undo" and decided:
+            n = chance.randrange(len(decided))
+            del decided[n]
+            with store.transaction():
+                store.extractions.undo_decision(store.extractions.decision_log()[n][0])
         elif what == "lose" and chance.random() < 0.3:
             shutil.rmtree(base / "index" / "derived", ignore_errors=True)
     made(store)

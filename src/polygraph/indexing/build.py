@@ -15,6 +15,7 @@ from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.edge_layers import find_shared_names, link_facts, link_mentions, link_synonyms
 from polygraph.indexing.graph_layer import build_graph
 from polygraph.indexing.layer_task import LayerTask
+from polygraph.indexing.lost_relations import listed_lost_relations
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.indexing.report_layers import find_communities, report_communities
 from polygraph.indexing.status import count_records
@@ -131,6 +132,7 @@ def build(
         delete_old_files(store, manifest)
     report.usage = meter.usage
     report.counts = count_records(store)
+    report.lost_relations = listed_lost_relations(store)
     return report
 
 

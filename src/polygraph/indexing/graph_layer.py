@@ -1,12 +1,15 @@
 """The layer `graph`: extraction, entity resolution, and merging rows into entities, relations and triples."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import groupby
+from operator import itemgetter
 
 import numpy as np
 
 from polygraph.arrays import Table
 from polygraph.errors import NothingExtracted
+from polygraph.extract.resolution.constraints import parse_key
 from polygraph.extract.resolution.records import ResolvedRows
 from polygraph.extract.resolution.resolve import resolve_rows
 from polygraph.graph.cooccurrence import Pruning, join_and_prune
@@ -18,6 +21,8 @@ from polygraph.indexing.row_cache import RowCache
 from polygraph.memory import collector_paused, trim_heap
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.layers import GRAPH_FILE
+from polygraph.store.protocol import Store
+from polygraph.text.normalize import normalize_name
 
 
 def build_graph(task: LayerTask) -> int:
@@ -29,7 +34,7 @@ def build_graph(task: LayerTask) -> int:
     store = task.store
     extract_pending(task)
     trim_heap()
-    cache = RowCache(store, store.extractions.decisions("apart"), task.manifest.language)
+    cache = RowCache(store, store.extractions.decisions("split"), task.manifest.language)
     with collector_paused(), closing(cache):
         cache.update(task.version, rebuild=task.rebuild)
         documents, features = cache.features()
@@ -57,8 +62,8 @@ def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> Reso
         documents,
         features,
         embed=lambda texts: models.calls.embed(models.name_embedder, texts, "name", stage="resolution"),
-        cannot_link=store.extractions.decisions("apart"),
-        must_link=store.extractions.decisions("together"),
+        cannot_link=store.extractions.decisions("split"),
+        must_link=store.extractions.decisions("merge"),
     )
     task.progress("resolution", 1, 1)
     return resolved
@@ -82,6 +87,7 @@ def _write_graph(
         chunk_ids,
         first_chunk=np.array([first_chunk.get(document, 0) for document in documents], dtype=np.int64),
         read_texts=cache.texts,
+        names=_new_names(store, documents, slots, resolved),
     )
     cache.delete_texts_except(merged.text_keys())
     trim_heap()
@@ -93,9 +99,43 @@ def _write_graph(
             pruned.entities if pruned else merged.entities(),
             pruned.relations if pruned else merged.relations(),
             pruned.triples if pruned else merged.triples(),
-            ((m.entity, m.name, m.document, m.rule, m.score, m.other) for m in resolved.merges),
+            ((m.entity, m.name, m.document, m.rule, m.score, m.other, m.evidence) for m in resolved.merges),
+            ((*p.entities, *p.names, p.decision, p.rule, p.score, p.evidence) for p in resolved.pairs),
+            _lost(task, documents, merged),
         )
     return graph.n
+
+
+def _new_names(
+    store: Store, documents: Sequence[str], slots: Table, resolved: ResolvedRows
+) -> Mapping[str, str]:
+    """Return the names that users gave to entities, by entity id; of several, the last in their order."""
+    wanted = {parse_key(name): new for name, new in sorted(store.extractions.decisions("rename"))}
+    found: dict[str, str] = {}
+    if not wanted:
+        return found
+    written = [normalize_name(name) for name in slots.strings["written"]]
+    number = {document: n for n, document in enumerate(documents)}
+    for key, new in wanted.items():
+        rows = np.isin(slots["written"], [n for n, name in enumerate(written) if name == key.name])
+        if key.document:
+            n = number.get(key.document)
+            own = slice(0, 0) if n is None else slice(*slots.offsets[n : n + 2].tolist())
+            entities = resolved.entity[own][rows[own]]
+        else:
+            entities = resolved.entity[rows]
+        found.update((resolved.ids[entity], new) for entity in np.unique(entities).tolist())
+    return found
+
+
+def _lost(
+    task: LayerTask, documents: Sequence[str], merged: MergedGraph
+) -> Iterator[tuple[str, int, str, str]]:
+    """Yield the relation rows that are in no relation, with their windows."""
+    for document, rows in groupby(merged.lost_links(), itemgetter(0)):
+        keys = task.store.extractions.relation_keys(documents[document])
+        for _, row, reason, entity in rows:
+            yield *keys[row], reason, entity
 
 
 def _join(task: LayerTask, view: GraphView) -> GraphView:

@@ -182,11 +182,28 @@ class IndexWriter:
                     store.set_meta(REVISION_KEY, str(int(store.meta(REVISION_KEY) or "0") + 1))
         return self._rebuild(manifest, {"reports"} if reports else set())
 
-    def decide(self, kind: DecisionKind, a: str, b: str) -> None:
-        """Record the decision that two names are two entities or one; the next build follows it."""
-        begin_write(self.store)
-        with self.store.transaction():
-            self.store.extractions.decide(kind, a, b)
+    def decide(
+        self, decisions: Sequence[tuple[DecisionKind, str, str]] = (), *, undo: Collection[int] = ()
+    ) -> BuildReport:
+        """Record or undo decisions about entities, and update the layers without calling a model.
+
+        Args:
+            decisions: as ``(kind, a, b)``, in order.
+            undo: numbers of earlier decisions.
+
+        Raises:
+            IndexMismatch: if the embedders in use are not those of the index.
+        """
+        store, manifest = self.store, self._manifest()
+        write = begin_write(store, layers=up_to_date(store, manifest))
+        with store.transaction():
+            for number in undo:
+                store.extractions.undo_decision(number)
+            for kind, a, b in decisions:
+                store.extractions.decide(kind, a, b)
+        report = BuildReport(unchanged=store.count("documents"))
+        self._finish(manifest, report, self._build_without_calls(manifest, write, report, self.progress))
+        return report
 
     # --- parts --------------------------------------------------------------------------------------
 

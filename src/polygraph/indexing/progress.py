@@ -1,7 +1,7 @@
 """Progress of long work, and the report of a build."""
 
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from polygraph.records import Usage
 
@@ -30,7 +30,9 @@ class BuildReport:
     built: dict[str, float] = field(default_factory=dict)
     """Seconds by layer, for the layers that were built; the others were up to date."""
     counts: dict[str, int] = field(default_factory=dict)
-    """Documents, chunks, windows by state, entities, relations, communities, reports."""
+    """Documents, chunks, windows by state, entities, relations, communities, reports, lost relations."""
+    lost_relations: list[dict[str, Any]] = field(default_factory=list)
+    """The first relations that were extracted and are not in the graph, with the reason; see `lost_relations`."""
     notes: list[str] = field(default_factory=list)
     """What is weaker than it could be, and why."""
     usage: Usage = field(default_factory=Usage)

@@ -46,7 +46,7 @@ def _extractive_reports(task: LayerTask) -> int:
                 store.graph,
                 store.documents.texts_of,
                 language=language,
-                qualities=known_qualities(store, store.extractions.decisions("apart"), language),
+                qualities=known_qualities(store, store.extractions.decisions("split"), language),
                 folder=task.scratch,
                 on_done=task.counter(store.count("communities")),
             )
@@ -76,7 +76,7 @@ def _model_reports(task: LayerTask) -> int:
         store.documents.texts_of,
         task.models if chat is not None else None,
         language=language,
-        qualities=known_qualities(store, store.extractions.decisions("apart"), language),
+        qualities=known_qualities(store, store.extractions.decisions("split"), language),
         folder=task.scratch,
         known=known,
         keep=keep if chat is not None else None,

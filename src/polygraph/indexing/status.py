@@ -3,6 +3,7 @@
 from dataclasses import asdict
 from typing import Any
 
+from polygraph.indexing.lost_relations import count_lost_relations, listed_lost_relations
 from polygraph.models.calls import Calls
 from polygraph.store.generations import write_in_progress
 from polygraph.store.layers import DEPENDENCIES, up_to_date
@@ -10,7 +11,7 @@ from polygraph.store.protocol import StoreReader
 
 
 def count_records(store: StoreReader) -> dict[str, int]:
-    """Return how many documents, chunks, entities, relations, communities, reports, and windows by state there are."""
+    """Return how many documents, chunks, entities and so on there are, relations that were lost, windows by state."""
     return {
         "documents": store.count("documents"),
         "chunks": store.count("chunks"),
@@ -18,6 +19,7 @@ def count_records(store: StoreReader) -> dict[str, int]:
         "relations": store.count("relations"),
         "communities": store.count("communities"),
         "reports": store.count("reports"),
+        "lost relations": count_lost_relations(store),
         **{f"windows {state}": n for state, n in store.extractions.states().items()},
     }
 
@@ -54,6 +56,7 @@ def describe_index(store: StoreReader, calls: Calls) -> dict[str, Any]:
             {"window": window, "status": status, "problem": problem, "raw": raw}
             for window, status, problem, raw in store.extractions.failures()
         ],
+        "lost_relations": listed_lost_relations(store),
         "batches": [asdict(file) for file in calls.waiting()],
         "ledger": [row.as_dict() for row in calls.ledger()],
         "estimate": load_estimate(store.folder, calls.ledger()),

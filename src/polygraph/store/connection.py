@@ -19,6 +19,14 @@ BUSY_TIMEOUT_S = 30.0
 """How long a statement waits for another process's lock."""
 _KEYS = 500
 """Keys that are looked up by one statement."""
+_DAMAGED = (
+    "malformed",
+    "not a database",
+    "no such table",
+    "no such column",
+    "could not decode",
+    "disk i/o error",
+)
 _FULL = {errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC)}
 _FULL_TEXT = re.compile(r"(?i)no space left|\bos error 28\b|^\d+ requested and \d+ written$")
 
@@ -86,12 +94,8 @@ def explain_storage(error: Exception, folder: Path) -> Exception:
         return StorageFailed(
             f"the disk that holds {folder} is full. Free some space and run the same command again."
         )
-    if "malformed" in text or "not a database" in text or "no such table" in text:
-        return IndexUnreadable(
-            f"{folder / FILE_NAME} is not a readable index ({error}); {_saved(folder)}. Build it again in another "
-            "folder with: polygraph index PATH --index NEW_FOLDER (copy calls.sqlite there first: it holds every "
-            "reply already paid for)"
-        )
+    if any(part in text for part in _DAMAGED):
+        return unreadable(folder, f"is not a readable index ({error})")
     if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
         return StorageFailed(
             f"{folder} cannot be written or opened ({error}). Choose another folder with --index."
@@ -99,6 +103,15 @@ def explain_storage(error: Exception, folder: Path) -> Exception:
     if "locked" in text:
         return StorageFailed(f"{folder} is locked by another program. Wait until it ends and try again.")
     return StorageFailed(f"{folder}: {error}")
+
+
+def unreadable(folder: Path, why: str) -> IndexUnreadable:
+    """Return the error for a damaged `index.sqlite`, which names what is left of it and the fix."""
+    return IndexUnreadable(
+        f"{folder / FILE_NAME} {why}; {_saved(folder)}. Build it again in another folder with: polygraph index PATH "
+        "--index NEW_FOLDER (copy calls.sqlite there first: it holds every reply already paid for). See what can be "
+        f"saved with: polygraph doctor --index {folder}"
+    )
 
 
 def readable(folder: Path) -> tuple[int, int]:
@@ -138,6 +151,10 @@ def _count(folder: Path, query: str) -> tuple[int, bool]:
     return n, False
 
 
+def _nothing() -> None:
+    return None
+
+
 class Connection:
     """One open file of tables: statements that explain what is wrong when they fail.
 
@@ -161,6 +178,7 @@ class Connection:
         durability: Literal["normal", "full"] = "normal",
     ) -> None:
         self.folder = folder
+        self.before_change: Callable[[], None] = _nothing
         try:
             if schema is not None:
                 folder.mkdir(parents=True, exist_ok=True)
@@ -189,6 +207,7 @@ class Connection:
     def transaction(self) -> Iterator[None]:
         """Apply all changes made inside, or none if an exception leaves the block."""
         try:
+            self.before_change()
             self._db.execute("BEGIN IMMEDIATE")
             yield
             self._db.execute("COMMIT")
@@ -201,10 +220,12 @@ class Connection:
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> None:
         """Run a statement that changes something; errors are explained by the transaction around it."""
+        self.before_change()
         self._db.execute(statement, parameters)
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """Run a statement once for each row of parameters."""
+        self.before_change()
         self._db.executemany(statement, rows)
 
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
@@ -220,6 +241,10 @@ class Connection:
             yield from self._db.execute(query, parameters)
         except sqlite3.DatabaseError as error:
             raise explain_storage(error, self.folder) from error
+
+    def columns(self, table: str) -> list[str]:
+        """Return the columns of a table; none if it does not exist, as in an index of an earlier version."""
+        return [name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", (table,))]
 
     @contextmanager
     def blob(self, table: str, column: str, rowid: int) -> Iterator[sqlite3.Blob]:

@@ -1,10 +1,10 @@
 """Windows, the rows that were extracted from them, and the user's decisions about names."""
 
 from collections.abc import Collection, Iterator, Sequence
-from typing import Literal
 
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
 from polygraph.store.connection import Connection, Row
+from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
 
 SCHEMA = """
@@ -21,8 +21,8 @@ CREATE TABLE IF NOT EXISTS relation_rows (
   predicate TEXT NOT NULL, keywords TEXT NOT NULL, description TEXT NOT NULL, strength REAL NOT NULL,
   chunks TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reread (document TEXT PRIMARY KEY) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS decisions (
-  kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL, PRIMARY KEY (kind, a, b)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS entity_decisions (
+  n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL);
 """
 
 
@@ -206,6 +206,14 @@ class ExtractionTables:
             )
         )
 
+    def relation_keys(self, document: str) -> list[tuple[str, int]]:
+        """Return window and position of each relation row of a document, in the order of `iterate`."""
+        query = (
+            "SELECT r.window, r.seq FROM windows w JOIN relation_rows r ON r.window = w.id "
+            "WHERE w.document = ? AND w.status != '' ORDER BY w.ordinal, r.seq"
+        )
+        return [(window, seq) for window, seq in self._db.rows(query, (document,))]
+
     def reset(self, windows: Sequence[str]) -> None:
         """Delete what was extracted from some windows, so that they are read again."""
         keys = [(window,) for window in windows]
@@ -226,13 +234,30 @@ class ExtractionTables:
         """Record that the graph follows from all extraction rows as they are."""
         self._db.execute("DELETE FROM reread")
 
-    def decisions(self, kind: Literal["apart", "together"]) -> frozenset[tuple[str, str]]:
-        """Return the pairs of names that the user keeps apart or together, each pair sorted."""
-        found = self._db.rows("SELECT a, b FROM decisions WHERE kind = ?", (kind,))
-        return frozenset((a, b) for a, b in found)
+    def decisions(self, kind: DecisionKind) -> frozenset[tuple[str, str]]:
+        """Return the decisions of a kind that are in force; see `store.protocol.ExtractionReader`."""
+        pairs: dict[tuple[str, str], DecisionKind] = {}
+        names: dict[str, str] = {}
+        for _, made, a, b in self.decision_log():
+            if made == "rename":
+                names[a] = b
+            else:
+                pairs[min(a, b), max(a, b)] = made
+        if kind == "rename":
+            return frozenset(names.items())
+        return frozenset(pair for pair, made in pairs.items() if made == kind)
 
-    def decide(self, kind: Literal["apart", "together"], a: str, b: str) -> None:
-        """Record a decision about a pair of names; it replaces an earlier one about the same pair."""
-        pair = tuple(sorted((a, b)))
-        self._db.execute("DELETE FROM decisions WHERE a = ? AND b = ?", pair)
-        self._db.execute("INSERT INTO decisions VALUES (?, ?, ?)", (kind, *pair))
+    def decision_log(self) -> list[LoggedDecision]:
+        """Return every decision in the order in which they were made."""
+        if not self._db.columns("entity_decisions"):
+            return []
+        found = self._db.rows("SELECT n, kind, a, b FROM entity_decisions ORDER BY n")
+        return [(n, kind, a, b) for n, kind, a, b in found]
+
+    def decide(self, kind: DecisionKind, a: str, b: str) -> None:
+        """Record a decision; it is in force instead of an earlier one about the same names."""
+        self._db.execute("INSERT INTO entity_decisions (kind, a, b) VALUES (?, ?, ?)", (kind, a, b))
+
+    def undo_decision(self, number: int) -> None:
+        """Delete a decision; one that it replaced is in force again."""
+        self._db.execute("DELETE FROM entity_decisions WHERE n = ?", (number,))

@@ -5,13 +5,20 @@ from typing import Any, Literal
 
 from polygraph.records import Entity, Relation, Triple
 from polygraph.store.connection import Connection, Row
+from polygraph.store.protocol import EntityOrder, EntityOverview, LostRelation, Merge, NamePair
 from polygraph.store.serialization import dump, entity_of, load, load_strings, relation_of, triple_of
 from polygraph.text.normalize import normalize_name
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS merges (
   entity TEXT NOT NULL, name TEXT NOT NULL, document TEXT NOT NULL, rule TEXT NOT NULL, score REAL NOT NULL,
-  other TEXT NOT NULL);
+  other TEXT NOT NULL, evidence TEXT NOT NULL DEFAULT '');
+CREATE TABLE IF NOT EXISTS name_pairs (
+  entity TEXT NOT NULL, other TEXT NOT NULL, name TEXT NOT NULL, other_name TEXT NOT NULL, decision TEXT NOT NULL,
+  rule TEXT NOT NULL, score REAL NOT NULL, evidence TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS lost_relations (
+  window TEXT NOT NULL, seq INTEGER NOT NULL, reason TEXT NOT NULL, entity TEXT NOT NULL,
+  PRIMARY KEY (window, seq)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS entities (
   n INTEGER PRIMARY KEY, id TEXT NOT NULL UNIQUE, name TEXT NOT NULL, type TEXT NOT NULL,
   aliases TEXT NOT NULL, descriptions TEXT NOT NULL, chunks TEXT NOT NULL, degree INTEGER NOT NULL);
@@ -28,7 +35,7 @@ CREATE TABLE IF NOT EXISTS triples (
 CREATE INDEX IF NOT EXISTS triples_by_source ON triples (source);
 CREATE INDEX IF NOT EXISTS triples_by_target ON triples (target);
 """
-TABLES = ("entities", "names", "relations", "triples", "merges")
+TABLES = ("entities", "names", "relations", "triples", "merges", "name_pairs", "lost_relations")
 """Tables that the layer `graph` consists of."""
 
 _RELATIONS = (
@@ -52,7 +59,9 @@ class GraphTables:
         entities: Iterable[Entity],
         relations: Iterable[Relation],
         triples: Iterable[Triple],
-        merges: Iterable[tuple[str, str, str, str, float, str]],
+        merges: Iterable[Merge],
+        pairs: Iterable[NamePair] = (),
+        lost: Iterable[tuple[str, int, str, str]] = (),
     ) -> None:
         """Replace the graph; row numbers are positions in the order of ids.
 
@@ -60,9 +69,13 @@ class GraphTables:
             entities: all, ascending by id.
             relations: the same, by id.
             triples: the same, by subject, object, predicate.
-            merges: all, as ``(entity, name, document, rule, score, other)``.
+            merges: all.
+            pairs: all pairs of names that were compared and not merged.
+            lost: relation rows in no relation, as ``(window, position in it, reason, entity)``.
         """
         numbers: dict[str, int] = {}
+        if "evidence" not in self._db.columns("merges"):  # written by an earlier version
+            self._db.execute("ALTER TABLE merges ADD COLUMN evidence TEXT NOT NULL DEFAULT ''")
         for table in TABLES:
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608
         self._put_entities(entities, numbers)
@@ -89,7 +102,9 @@ class GraphTables:
                 for n, t in enumerate(triples)
             ),
         )
-        self._db.execute_many("INSERT INTO merges VALUES (?, ?, ?, ?, ?, ?)", merges)
+        self._db.execute_many("INSERT INTO merges VALUES (?, ?, ?, ?, ?, ?, ?)", merges)
+        self._db.execute_many("INSERT INTO name_pairs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", pairs)
+        self._db.execute_many("INSERT INTO lost_relations VALUES (?, ?, ?, ?)", lost)
 
     def _put_entities(self, entities: Iterable[Entity], numbers: dict[str, int]) -> None:
         """Write entities with their names, and add their row numbers to `numbers`."""
@@ -137,6 +152,24 @@ class GraphTables:
             found.setdefault(name, []).append(row)
         return {name: sorted(found[key]) for name, key in keys.items() if key in found}
 
+    def entity_overview(
+        self, *, order: EntityOrder, kind: str | None = None, rows: Sequence[int] | None = None, limit: int
+    ) -> list[EntityOverview]:
+        """Return the first entities in an order, see `store.protocol.GraphReader`."""
+        columns = "n, id, name, type, json_array_length(chunks), degree"
+        where = "WHERE (? IS NULL OR type = ?)"
+        if rows is not None:
+            where += " AND n IN (SELECT value FROM json_each(?))"
+        by = "5 DESC, id" if order == "mentions" else "name, id"
+        query = f"SELECT {columns} FROM entities {where} ORDER BY {by} LIMIT ?"  # noqa: S608
+        values = [kind, kind, *([dump(list(rows))] if rows is not None else []), limit]
+        return [EntityOverview(*row) for row in self._db.rows(query, values)]
+
+    def entities_containing(self, text: str) -> list[int]:
+        """Return the rows of the entities with a name or alias that contains a text, ascending."""
+        query = "SELECT DISTINCT entity FROM names WHERE instr(name, ?) ORDER BY entity"
+        return [n for (n,) in self._db.rows(query, (normalize_name(text),))]
+
     def mentions(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the row of every entity with the ids of its chunks, by row; many chunks come in several parts."""
         for row, chunks in self._db.iterate("SELECT n, chunks FROM entities ORDER BY n"):
@@ -150,14 +183,47 @@ class GraphTables:
         ):
             yield name, load(chunks), load(descriptions)
 
-    def merges(self) -> list[tuple[str, str, str, str, float, str]]:
-        """Return every merge as ``(entity, name, document, rule, score, other)``, sorted."""
-        return [
-            (entity, name, document, rule, score, other)
-            for entity, name, document, rule, score, other in self._db.rows(
-                "SELECT * FROM merges ORDER BY entity, name, document, rule, other"
+    def merges(self, entity: str | None = None) -> list[Merge]:
+        """Return every merge, or those of an entity, sorted; see `store.protocol.Merge`."""
+        evidence = "evidence" if "evidence" in self._db.columns("merges") else "''"
+        query = f"SELECT entity, name, document, rule, score, other, {evidence} FROM merges"  # noqa: S608
+        order = "ORDER BY entity, name, document, rule, other"
+        if entity is None:
+            found = self._db.rows(f"{query} {order}")
+        else:
+            found = self._db.rows(f"{query} WHERE entity = ? {order}", (entity,))
+        return [(*names, score, other, why) for *names, score, other, why in found]
+
+    def name_pairs(self, entity: str | None = None) -> list[NamePair]:
+        """Return every pair of names that was compared and not merged, or those of an entity, sorted."""
+        if not self._db.columns("name_pairs"):
+            return []
+        order = "ORDER BY entity, other, name, other_name"
+        if entity is None:
+            found = self._db.rows(f"SELECT * FROM name_pairs {order}")
+        else:
+            found = self._db.rows(
+                f"SELECT * FROM name_pairs WHERE ? IN (entity, other) {order}",  # noqa: S608
+                (entity,),
             )
-        ]
+        return [(*names, rule, score, why) for *names, rule, score, why in found]
+
+    def n_lost_relations(self) -> int:
+        """Return the number of relation rows that are in no relation."""
+        known = self._db.columns("lost_relations")
+        return int(self._db.rows("SELECT count(*) FROM lost_relations")[0][0]) if known else 0
+
+    def lost_relations(self) -> Iterator[LostRelation]:
+        """Yield the relation rows that are in no relation, in the order of (document, window, position)."""
+        if not self._db.columns("lost_relations"):
+            return
+        query = (
+            "SELECT w.document, l.window, r.chunks, r.source, r.predicate, r.target, r.description, l.reason, "
+            "l.entity FROM lost_relations l JOIN relation_rows r ON r.window = l.window AND r.seq = l.seq "
+            "JOIN windows w ON w.id = l.window ORDER BY w.document, w.ordinal, l.seq"
+        )
+        for document, window, chunks, *rest in self._db.iterate(query):
+            yield LostRelation(document, window, tuple(load(chunks)), *rest)
 
     # --- relations ----------------------------------------------------------------------------------
 

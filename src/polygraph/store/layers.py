@@ -23,7 +23,7 @@ from polygraph.records import digest, digest_of
 from polygraph.store import lexical
 from polygraph.store.atomic_files import damage
 from polygraph.store.manifest import Manifest
-from polygraph.store.protocol import StoreReader
+from polygraph.store.protocol import DECISION_KINDS, StoreReader
 
 DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "chunks": (),
@@ -106,9 +106,7 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
     documents = (f"{i}\n{h}" for i, h in store.documents.content_hashes())
     found = {"chunks": digest_of(chain([manifest.chunker], documents))}
     decisions = [
-        f"{kind}\n{a}\n{b}"
-        for kind in ("apart", "together")
-        for a, b in sorted(store.extractions.decisions(kind))
+        f"{kind}\n{a}\n{b}" for kind in DECISION_KINDS for a, b in sorted(store.extractions.decisions(kind))
     ]
     revision = store.meta(REVISION_KEY)
     own = {

@@ -17,7 +17,7 @@ Promises that hold for all parts:
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
 
 from polygraph.records import (
     Chunk,
@@ -40,11 +40,50 @@ Countable: TypeAlias = Literal[
 ]
 """Kinds of records that a store counts; ``written`` are the report texts that a model wrote."""
 
-DecisionKind: TypeAlias = Literal["apart", "together"]
-"""Whether the user holds two names for two entities or for one."""
+DecisionKind: TypeAlias = Literal["merge", "rename", "split"]
+"""What a user decided about entities: two names are one, an entity has another name, or two names are two."""
+DECISION_KINDS: tuple[DecisionKind, ...] = get_args(DecisionKind)
+LoggedDecision: TypeAlias = tuple[int, DecisionKind, str, str]
+"""A decision as it was made: ``(number, kind, a, b)``."""
 
-Merge: TypeAlias = tuple[str, str, str, str, float, str]
-"""A name that was resolved to an entity: ``(entity, name, document, rule, score, other)``."""
+Merge: TypeAlias = tuple[str, str, str, str, float, str, str]
+"""A name that was merged into an entity: ``(entity, name, document, rule, score, other, evidence)``."""
+
+NamePair: TypeAlias = tuple[str, str, str, str, str, str, float, str]
+"""Names that were compared and not merged: ``(entity, other, name, other_name, decision, rule, score, evidence)``."""
+
+
+EntityOrder: TypeAlias = Literal["mentions", "name"]
+"""By number of chunks, descending, then id; or by name, then id."""
+
+
+class EntityOverview(NamedTuple):
+    """An entity, without its texts."""
+
+    row: int
+    id: str
+    name: str
+    type: str
+    n_chunks: int
+    """Number of chunks that mention it."""
+    degree: int
+    """Number of distinct neighbours."""
+
+
+class LostRelation(NamedTuple):
+    """A relation that was extracted and is not in the graph."""
+
+    document: str
+    window: str
+    chunks: tuple[str, ...]
+    """Ids of the chunks that it was extracted from; empty if it names none."""
+    source: str
+    predicate: str
+    target: str
+    description: str
+    reason: str
+    entity: str = ""
+    """Id of the entity that both names are; empty for other reasons."""
 
 
 # --- documents ------------------------------------------------------------------------------------
@@ -171,8 +210,18 @@ class ExtractionReader(Protocol):
             documents: ids; None for all. The raw replies are left out, see `failures`.
         """
 
+    def relation_keys(self, document: str) -> list[tuple[str, int]]:
+        """Return window and position of each relation row of a document, in the order of `iterate`."""
+
     def decisions(self, kind: DecisionKind) -> frozenset[tuple[str, str]]:
-        """Return the pairs of names that the user keeps apart or together, each pair sorted."""
+        """Return the decisions of a kind that are in force.
+
+        Of several about the same pair the last is in force, as is the last about the name of an entity. The pairs of
+        ``merge`` and ``split`` are sorted; those of ``rename`` are an old name and its new one.
+        """
+
+    def decision_log(self) -> list[LoggedDecision]:
+        """Return every decision in the order in which they were made."""
 
 
 class ExtractionStore(ExtractionReader, Protocol):
@@ -191,7 +240,10 @@ class ExtractionStore(ExtractionReader, Protocol):
         """Record that the graph follows from all extraction rows as they are."""
 
     def decide(self, kind: DecisionKind, a: str, b: str) -> None:
-        """Record a decision about a pair of names; it replaces an earlier one about the same pair."""
+        """Record a decision; it is in force instead of an earlier one about the same names."""
+
+    def undo_decision(self, number: int) -> None:
+        """Delete a decision; one that it replaced is in force again."""
 
 
 # --- graph ----------------------------------------------------------------------------------------
@@ -217,6 +269,24 @@ class GraphReader(Protocol):
 
         Names are compared as `text.normalize.normalise` gives them.
         """
+
+    def entity_overview(
+        self, *, order: EntityOrder, kind: str | None = None, rows: Sequence[int] | None = None, limit: int
+    ) -> list[EntityOverview]:
+        """Return the first entities in an order.
+
+        Args:
+            order: of the result.
+            kind: only entities of this type.
+            rows: only these entities.
+            limit: most entities.
+        """
+
+    def entities_containing(self, text: str) -> list[int]:
+        """Return the rows of the entities with a name or alias that contains a text, ascending; normalised."""
+
+    def entity_names(self) -> Iterator[tuple[str, str]]:
+        """Yield id and name of every entity, by row."""
 
     def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
         """Return relations by row number."""
@@ -255,8 +325,17 @@ class GraphReader(Protocol):
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
         """Return the rows of the triples that have one of some predicates, sorted."""
 
-    def merges(self) -> list[Merge]:
-        """Return every merge, sorted."""
+    def merges(self, entity: str | None = None) -> list[Merge]:
+        """Return every merge, or those of the entity with an id, sorted."""
+
+    def name_pairs(self, entity: str | None = None) -> list[NamePair]:
+        """Return every pair of names that was compared and not merged, or those of an entity, sorted."""
+
+    def n_lost_relations(self) -> int:
+        """Return the number of relation rows that are in no relation."""
+
+    def lost_relations(self) -> Iterator[LostRelation]:
+        """Yield the relation rows that are in no relation, in the order of (document, window, position)."""
 
 
 class GraphStore(GraphReader, Protocol):
@@ -268,6 +347,8 @@ class GraphStore(GraphReader, Protocol):
         relations: Iterable[Relation],
         triples: Iterable[Triple],
         merges: Iterable[Merge],
+        pairs: Iterable[NamePair] = (),
+        lost: Iterable[tuple[str, int, str, str]] = (),
     ) -> None:
         """Replace the graph.
 
@@ -276,10 +357,9 @@ class GraphStore(GraphReader, Protocol):
             relations: the same, by id.
             triples: the same, by subject, object, predicate.
             merges: all.
+            pairs: all pairs of names that were compared and not merged.
+            lost: relation rows in no relation, as ``(window, position in it, reason, entity)``.
         """
-
-    def entity_names(self) -> Iterator[tuple[str, str]]:
-        """Yield id and name of every entity, by row."""
 
     def mentions(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the row of every entity with the ids of its chunks, by row; many chunks come in several parts."""

@@ -5,13 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from polygraph.records import CountedCommunity, Document, Extraction, WindowState
-from polygraph.store.protocol import Store
+from polygraph.store.protocol import EntityOverview, LostRelation, Store
 from polygraph.store.serialization import report_to_json
 from polygraph.testing.store_records import (
     COMMUNITIES,
     ENTITIES,
     MANIFEST,
     MERGES,
+    NAME_PAIRS,
     RELATIONS,
     TEXT,
     TRICKY,
@@ -234,21 +235,63 @@ def check_changed_documents(store: Store) -> None:
 
 
 def check_decisions(store: Store) -> None:
-    """The last decision about a pair of names counts."""
+    """The last decision about the same names is in force, and an undone one gives way to the one before."""
+    tables = store.extractions
     with store.transaction():
-        store.extractions.decide("apart", "b", "a")
-    expect(store.extractions.decisions("apart"), {("a", "b")}, "a decision is about a pair without order")
+        tables.decide("split", "b", "a")
+    expect(tables.decisions("split"), {("a", "b")}, "a decision is about a pair without order")
     with store.transaction():
-        store.extractions.decide("together", "a", "b")
-    expect(store.extractions.decisions("apart"), frozenset(), "a decision replaces the earlier one")
-    expect(store.extractions.decisions("together"), {("a", "b")}, "the last decision about a pair counts")
+        tables.decide("merge", "a", "b")
+        tables.decide("rename", "c", "d")
+        tables.decide("rename", "c", "e")
+    expect(tables.decisions("split"), frozenset(), "a decision replaces the earlier one")
+    expect(tables.decisions("merge"), {("a", "b")}, "the last decision about a pair counts")
+    expect(tables.decisions("rename"), {("c", "e")}, "the last name of an entity counts")
+    log = tables.decision_log()
+    made = [(kind, a, b) for _, kind, a, b in log]
+    wanted = [("split", "b", "a"), ("merge", "a", "b"), ("rename", "c", "d"), ("rename", "c", "e")]
+    expect(made, wanted, "decisions are listed in the order in which they were made")
+    with store.transaction():
+        tables.undo_decision(log[1][0])
+    expect(tables.decisions("split"), {("a", "b")}, "the decision before an undone one is in force again")
+
+
+def check_lost_relations(store: Store) -> None:
+    """Relations that were extracted and are not in the graph are listed with the reason."""
+    expect((store.graph.n_lost_relations(), list(store.graph.lost_relations())), (0, []), "nothing was lost")
+    with store.transaction():
+        for name in ("e", "d"):
+            put_document(store, name)
+            store.extractions.put(extraction(name), "nlp:1")
+    keys = {name: store.extractions.relation_keys(name) for name in ("d", "e", "none")}
+    rows = extraction("d").relations
+    expect(keys["d"], [("d@0", seq) for seq in range(len(rows))], "relation rows have keys, in their order")
+    expect(keys["none"], [], "an unknown document has no relation rows")
+    with store.transaction():
+        lost = [(*keys["e"][0], "no chunk is known", ""), (*keys["d"][0], "both names are one entity", "ada")]
+        store.graph.put(ENTITIES, RELATIONS, TRIPLES, MERGES, lost=iter(lost))
+    expect(store.graph.n_lost_relations(), 2, "lost relations are counted")
+    row = rows[0]
+    texts = (row.source, row.predicate, row.target, row.description)
+    found = list(store.graph.lost_relations())
+    expect(
+        found[0],
+        LostRelation("d", "d@0", row.chunks, *texts, "both names are one entity", "ada"),
+        "a lost relation comes with its row",
+    )
+    expect([each.document for each in found], ["d", "e"], "lost relations come by document")
+    with store.transaction():
+        store.graph.put(ENTITIES, RELATIONS, TRIPLES, MERGES)
+    expect(store.graph.n_lost_relations(), 0, "a new graph replaces the former one")
 
 
 def check_graph(store: Store) -> None:
     """Entities and relations come back as they were put, and a new graph replaces the former one."""
     graph = store.graph
     with store.transaction():
-        graph.put(iter(ENTITIES), iter(RELATIONS), iter(TRIPLES), iter(reversed(MERGES)))
+        graph.put(
+            iter(ENTITIES), iter(RELATIONS), iter(TRIPLES), iter(reversed(MERGES)), iter(reversed(NAME_PAIRS))
+        )
     ada, bo, cy = ENTITIES
     expect(list(graph.all_entities()), [ada, bo, cy], "entities come back as they were put, by id")
     expect(graph.entities_by_row([2, 99, 0]), [cy, ada], "entities by row come in the order asked for")
@@ -290,6 +333,15 @@ def check_graph(store: Store) -> None:
         "descriptions of relations come by row",
     )
     expect(graph.merges(), list(MERGES), "merges come sorted")
+    first = EntityOverview(1, "bo", "Bo", "person", 2, 1)
+    expect(graph.entity_overview(order="mentions", limit=1), [first], "entities with the most chunks come first")
+    by_name = graph.entity_overview(order="name", kind="person", rows=[0, 2], limit=9)
+    expect([each.name for each in by_name], ["Ada", "Cy"], "entities come by name, only those asked for")
+    expect(graph.entity_overview(order="name", kind="ship", limit=9), [], "entities of a type")
+    expect(graph.entities_containing("miss"), [0], "aliases are searched too")
+    expect(graph.merges("bo"), list(MERGES[1:]), "merges of one entity")
+    expect(graph.name_pairs(), list(NAME_PAIRS), "pairs of names come sorted")
+    expect(graph.name_pairs("ada"), list(NAME_PAIRS[:1]), "pairs of one entity")
     _graph_triples(store)
     with store.transaction():
         graph.put(ENTITIES[:1], [], [], [])
@@ -438,6 +490,7 @@ TABLE_CHECKS: tuple[Callable[[Store], None], ...] = (
     check_extractions,
     check_changed_documents,
     check_decisions,
+    check_lost_relations,
     check_graph,
     check_large_graph,
     check_reports,

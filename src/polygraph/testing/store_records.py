@@ -114,7 +114,14 @@ TRIPLES = (
     Triple(id="bo | saw | ada", source="bo", target="ada", predicate="saw", weight=1.0, chunks=("d:0",)),
     Triple(id="bo | met | cy", source="bo", target="cy", predicate="met", weight=2.0, chunks=("d:1", "d:2")),
 )
-MERGES = (("ada", "Miss Ada", "d", "alias", 0.9, "Ada"), ("bo", "Bo", "d", "same name", 1.0, ""))
+MERGES = (
+    ("ada", "Miss Ada", "d", "alias", 0.9, "Ada", "one text"),
+    ("bo", "Bo", "d", "same name", 1.0, "", ""),
+)
+NAME_PAIRS = (
+    ("ada", "bo", "ada", "bo", "apart", "a woman and a man", 1.0, ""),
+    ("bo", "cy", "bo", "cy", "undecided", "spelling", 0.5, "bo and cy"),
+)
 COMMUNITIES = (
     Community(id="0-a", level=0, parent="", entities=("ada", "bo"), chunks=("d:0", TRICKY, "\\", '"', "")),
     Community(id="1-b", level=1, parent="0-a", entities=("bo",)),

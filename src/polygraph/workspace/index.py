@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from polygraph.retrieve.fact_paths import FactPath
     from polygraph.store.snapshot import Snapshot
     from polygraph.tasks.answer import ChatTurn
+    from polygraph.workspace.entities import Entities
 
 CALLS_FILE = "calls.sqlite"
 """File of the model calls, in the folder of the index."""
@@ -245,15 +246,14 @@ class Index:
         with self._writer(progress, wait_s) as writer:
             return writer.retry()
 
-    def keep_apart(self, a: str, b: str) -> None:
-        """Decide that two names are two entities; the next `add` follows it, even where it merged them before."""
-        with self._writer() as writer:
-            writer.decide("apart", a, b)
+    # --- entities -----------------------------------------------------------------------------------
 
-    def keep_together(self, a: str, b: str) -> None:
-        """Decide that two names are one entity; the next `add` follows it."""
-        with self._writer() as writer:
-            writer.decide("together", a, b)
+    @property
+    def entities(self) -> Entities:
+        """The entities: list and find them, see why names are one, and correct it."""
+        from polygraph.workspace.entities import Entities
+
+        return Entities(self.folder, self._writer)
 
     # --- exchange -----------------------------------------------------------------------------------
 

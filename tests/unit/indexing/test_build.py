@@ -248,12 +248,10 @@ def test_decisions_of_the_user_are_followed_and_taken_back(tmp_path, write_files
         index.add(folder)
         names = index.snapshot().entities_named(["Old Tobin", "Captain Tobin"])
         assert names["Old Tobin"] != names["Captain Tobin"]
-        index.keep_together("Old Tobin", "Captain Tobin")
-        index.add()
+        index.entities.merge("Old Tobin", "Captain Tobin")
         names = index.snapshot().entities_named(["Old Tobin", "Captain Tobin"])
         assert names["Old Tobin"] == names["Captain Tobin"]
-        index.keep_apart("Old Tobin", "Captain Tobin")
-        index.add()
+        index.entities.split("Old Tobin", "Captain Tobin")
         names = index.snapshot().entities_named(["Old Tobin", "Captain Tobin"])
         assert names["Old Tobin"] != names["Captain Tobin"]
 

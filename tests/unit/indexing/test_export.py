@@ -67,9 +67,9 @@ def base(tmp_path_factory, papers_texts, write_files):
     write_files(place / "papers", {**papers_texts, **MORE})
     with opened(place / "papers.index") as index:
         index.add(place / "papers")
-        index.keep_apart("Mara Quill", "Zoë Quill")
-        index.keep_together("Old Tobin", "Tobias Wren")
-        index.add()
+        index.entities.merge("Old Tobin", "Tobias Wren")
+        index.entities.rename("Skerry Light", "The Light of the Skerry")
+        index.entities.split("Halcyon", by="document")
         index.export(place / "export")
     return place
 
@@ -89,11 +89,15 @@ def test_equal_indexes_of_other_folders_in_another_order_export_equal_bytes(
     whole = {**papers_texts, **MORE}
     folder = write_files(tmp_path / "elsewhere" / "deep", dict(list(whole.items())[3:]))
     with opened(tmp_path / "other.index") as other:
-        other.keep_together("Tobias Wren", "Old Tobin")
         other.add(folder)
         write_files(folder, dict(reversed(whole.items())))
         other.add(folder)
-        other.keep_apart("Zoë Quill", "Mara Quill")
+        other.entities.split("Halcyon", by="document")
+        other.entities.rename("Skerry Light", "Light")
+        other.entities.rename("Skerry Light", "The Light of the Skerry")
+        other.entities.merge("Mara Quill", "Old Tobin")
+        other.entities.undo()
+        other.entities.merge("Tobias Wren", "Old Tobin")
         write_files(folder, {"gone.txt": "Captain Nobody sank off Cape Nowhere."})
         other.add(folder)
         other.remove("gone.txt")
@@ -133,8 +137,11 @@ def test_lines_are_sorted_and_keys_are_sorted_and_numbers_are_as_stored(base):
 
 def test_out_of_date_views_are_left_out(base, tmp_path):
     shutil.copytree(base / "papers.index", tmp_path / "copy.index")
+    store = SqliteStore(tmp_path / "copy.index", mode="write")
+    with store.transaction():
+        store.extractions.decide("split", "Sallow Bay", "Grey Reef")
+    store.close()
     with opened(tmp_path / "copy.index") as index:
-        index.keep_apart("Sallow Bay", "Grey Reef")
         counts = index.export(tmp_path / "out")
     assert counts["entities.jsonl"] == counts["reports.jsonl"] == counts["merges.jsonl"] == 0
     assert counts["entity_rows.jsonl"] > 0
@@ -430,9 +437,9 @@ DAMAGES = {
     "NaN": (*replace_line("documents", 0, b'{"id":NaN}'), "NaN is not a number"),
     "infinite": (*replace_line("documents", 0, b'{"id":1e999}'), "too large"),
     "key twice": (*replace_line("documents", 0, b'{"id":"a","id":"b"}'), "twice"),
-    "missing field": (*replace_line("decisions", 0, b'{"a":"x","kind":"apart"}'), "'b' is missing"),
+    "missing field": (*replace_line("decisions", 0, b'{"a":"x","kind":"split"}'), "'b' is missing"),
     "unknown field": (
-        *replace_line("decisions", 0, b'{"a":"x","b":"y","c":1,"kind":"apart"}'),
+        *replace_line("decisions", 0, b'{"a":"x","b":"y","c":1,"kind":"split"}'),
         "'c' is not known",
     ),
     "wrong type": (*set_field("chunks", 0, "n_tokens", "12"), "must be a whole number"),

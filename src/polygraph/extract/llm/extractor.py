@@ -17,7 +17,7 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
-from polygraph.extract.llm.parsed_records import ParsedExtraction
+from polygraph.extract.llm.parsed_records import Dropped, ParsedExtraction
 from polygraph.extract.llm.parser import parse_extraction
 from polygraph.extract.locate import Locator
 from polygraph.models import ChatModel, ChatRequest, Models
@@ -282,6 +282,28 @@ def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, .
             )
         )
     return tuple(entities), tuple(relations)
+
+
+def lost_relations(
+    raw: str, window: Window, *, entity_types: Sequence[str] = (), max_gleanings: int = 0
+) -> list[Dropped]:
+    """Return the relations of a reply that were not used, in their order.
+
+    Args:
+        raw: the reply as it was stored, with those of its gleanings.
+        window: that was read.
+        entity_types: as for `extract`.
+        max_gleanings: rounds of gleaning whose replies `raw` may hold.
+    """
+    found = parse_extraction(
+        raw,
+        window=f"{window.title}\n{window.text}",
+        example=example_names(),
+        types=entity_types,
+        max_records=MAX_RECORDS * (1 + max_gleanings),
+        may_be_empty=True,
+    )
+    return [dropped for dropped in found.dropped if dropped.kind == "relation"]
 
 
 class _ChunkOverlap:

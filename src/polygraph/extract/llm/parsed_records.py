@@ -52,6 +52,8 @@ class Dropped:
     line: str
     """The start of the line."""
     reason: str
+    kind: str = ""
+    """``entity`` or ``relation`` if a record is lost; empty if only a part of one is."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -108,11 +110,11 @@ class RecordCollector:
     n_ignored: int = 0
     complete: bool = False
 
-    def drop(self, line: str, reason: str) -> None:
-        """Report a line that was not used."""
+    def drop(self, line: str, reason: str, kind: str = "") -> None:
+        """Report a line that was not used, see `Dropped`."""
         self.n_dropped += 1
         if len(self.dropped) < MAX_DROPPED:
-            self.dropped.append(Dropped(" ".join(line[:200].split()), reason))
+            self.dropped.append(Dropped(" ".join(line[:200].split()), reason, kind))
 
     def _check_limit(self) -> None:
         if self.max_records is not None and len(self.entities) + len(self.relations) >= self.max_records:

@@ -107,7 +107,7 @@ def parse_extraction(
                 example_filter.check(relation.target)
                 collector.add_relation(truncate_description(relation, record.line, collector))
         except UnusableRecord as error:
-            collector.drop(record.line, error.reason)
+            collector.drop(record.line, error.reason, record.kind)
     result = collector.result()
     if result.entities or may_be_empty or _says_nothing(text):
         return result

@@ -24,6 +24,8 @@ SEPARATOR = " | "
 _BATCH = 1 << 14
 """Rows of which records are made together."""
 _BACKWARD = "<-"
+LOST_REASONS = ("both names are one entity", "a name is no entity", "no chunk is known")
+"""Why an extraction row is in no relation."""
 _KEYWORDS = 3
 """Keywords that stand for a predicate where there is none."""
 
@@ -40,6 +42,7 @@ class MergedGraph:
         first_chunk: position of the first chunk of each document.
         read_texts: gives descriptions by their hashes.
         max_descriptions: see `view.merge`.
+        names: names that users gave to entities, by id; the most frequent spelling is then an alias.
     """
 
     def __init__(
@@ -53,10 +56,11 @@ class MergedGraph:
         first_chunk: Array,
         read_texts: ReadTexts,
         max_descriptions: int = MAX_DESCRIPTIONS,
+        names: Mapping[str, str] | None = None,
     ) -> None:
         if max_descriptions < 1:
             raise ValueError(f"max_descriptions must be at least 1, not {max_descriptions}")
-        self._chunk_ids = chunk_ids
+        self._chunk_ids, self._names = chunk_ids, names or {}
         self._descriptions = DescriptionSelection(max_descriptions, read_texts, chunk_ids)
         entity = np.append(entity, np.int32(-1))  # the last one for a name without a slot
         # There are millions of rows: columns are loaded one kind at a time, and only those of records are kept.
@@ -94,11 +98,17 @@ class MergedGraph:
         """Group links by relation and by triple."""
         source, target = (entity[links.shifted(end, slots.offsets[:-1])] for end in ("source", "target"))
         placed = (source >= 0) & (target >= 0) & (links["n_chunks"] > 0)
-        self.loops = int((placed & (source == target)).sum())
+        loops = placed & (source == target)
+        self.loops = int(loops.sum())
         """Relation rows whose ends are one entity."""
         placed &= source != target
         source, target = number[source], number[target]
-        rows = np.flatnonzero(placed & (source >= 0) & (target >= 0)).astype(np.int32)
+        placed &= (source >= 0) & (target >= 0)
+        rows = np.flatnonzero(placed).astype(np.int32)
+        self._lost_rows = np.flatnonzero(~placed)
+        self._lost_reasons = np.where(loops, 0, np.where(links["n_chunks"] > 0, 1, 2))[self._lost_rows]
+        self._lost_entities = source[self._lost_rows]
+        self._documents = links.offsets
         self.dropped = len(source) - self.loops - len(rows)
         """Relation rows without a chunk, or with an end that is no entity."""
         self._forward = source < target
@@ -167,6 +177,24 @@ class MergedGraph:
         found = np.where((found < 0) & (links["strength"][rows] >= 1), number[RELATED_TO], found)
         return found.astype(np.int32)
 
+    def lost_links(self) -> Iterator[tuple[int, int, str, str]]:
+        """Yield the relation rows that are in no relation, as ``(document, row, reason, entity)``, in this order.
+
+        Documents are numbered in the order of their ids, and the rows of a document as they were extracted. The reason
+        is one of `LOST_REASONS`; the entity is the one that both names are, or empty.
+        """
+        documents = np.searchsorted(self._documents, self._lost_rows, side="right") - 1
+        rows = self._lost_rows - self._documents[documents]
+        for document, row, reason, entity in zip(
+            documents.tolist(),
+            rows.tolist(),
+            self._lost_reasons.tolist(),
+            self._lost_entities.tolist(),
+            strict=True,
+        ):
+            loop = reason == 0 and entity >= 0
+            yield document, row, LOST_REASONS[reason], self.ids[entity] if loop else ""
+
     def entities(self) -> Iterator[Entity]:
         """Yield all entities, by id."""
         mentions, degrees = self._mentions, self.degrees.tolist()
@@ -191,7 +219,8 @@ class MergedGraph:
             )
             for i, degree, spellings, kinds, chunks, descriptions in parts:
                 spelt = [(-count, self._spellings[s]) for s, count in spellings]
-                name = min(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))[1]
+                frequent = min(spelt, key=lambda pair: (pair[0], -len(pair[1]), pair[1]))[1]
+                name = self._names.get(i, frequent)
                 yield Entity(
                     id=i,
                     name=name,

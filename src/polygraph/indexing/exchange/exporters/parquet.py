@@ -135,6 +135,7 @@ def _schemas(pa: Any) -> dict[str, Any]:
             "rule": text,
             "score": number,
             "other": text,
+            "evidence": text,
         },
         "communities": {"id": text, "level": whole, "parent": text, "entities": texts, "chunks": texts},
         "reports": {

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 from polygraph.records import Description, Report, digest
 from polygraph.store.layers import DEPENDENCIES, versions
 from polygraph.store.manifest import Manifest
-from polygraph.store.protocol import DecisionKind, StoreReader
+from polygraph.store.protocol import DECISION_KINDS, StoreReader
 from polygraph.store.serialization import report_from_json, report_to_json
 
 Row: TypeAlias = dict[str, Any]
@@ -113,8 +113,7 @@ def _relation_rows(store: StoreReader) -> Iterator[Row]:
 
 
 def _decisions(store: StoreReader) -> Iterator[Row]:
-    kinds: tuple[DecisionKind, ...] = ("apart", "together")
-    for kind in kinds:
+    for kind in DECISION_KINDS:
         for a, b in sorted(store.extractions.decisions(kind)):
             yield {"kind": kind, "a": a, "b": b}
 
@@ -159,7 +158,8 @@ def _relations(store: StoreReader) -> Iterator[Row]:
 
 def _merges(store: StoreReader) -> Iterator[Row]:
     for merge in store.graph.merges():
-        yield dict(zip(("entity", "name", "document", "rule", "score", "other"), merge, strict=True))
+        fields = ("entity", "name", "document", "rule", "score", "other", "evidence")
+        yield dict(zip(fields, merge, strict=True))
 
 
 def _communities(store: StoreReader) -> Iterator[Row]:

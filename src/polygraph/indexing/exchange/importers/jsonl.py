@@ -129,13 +129,19 @@ class _Importer:
     def _decisions(self) -> None:
         records = self._open("decisions", lambda row: (row["kind"], row["a"], row["b"]))
         pairs: set[tuple[str, str]] = set()
+        renamed: set[str] = set()
         for row in records.all():
             pair = (row["a"], row["b"])
-            if pair[0] > pair[1]:
-                records.reject("a must not stand behind b")
-            if pair in pairs:
-                records.reject("a pair of names cannot be apart and together")
-            pairs.add(pair)
+            if row["kind"] != "rename":
+                if pair[0] > pair[1]:
+                    records.reject("a must not stand behind b")
+                if pair in pairs:
+                    records.reject("two names cannot be one entity and two")
+                pairs.add(pair)
+            elif pair[0] in renamed:
+                records.reject("an entity cannot have two new names")
+            else:
+                renamed.add(pair[0])
             self._store.extractions.decide(row["kind"], *pair)
 
     # --- views: checked, then rebuilt ------------------------------------------------------------------

@@ -4,6 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from polygraph.store.protocol import DECISION_KINDS
+
 _MOST = 2**53
 """Programs that read JSON differ on whole numbers beyond it."""
 
@@ -53,7 +55,7 @@ POSITIVE = Shape("a number above 0", lambda value: _is_number(value) and value >
 TEXTS = Shape("a list of texts", _is_texts)
 FIELDS = Shape("an object", lambda value: isinstance(value, dict))
 STATUS = Shape('"", "ok", "repaired" or "failed"', lambda value: value in ("", "ok", "repaired", "failed"))
-DECISION = Shape('"apart" or "together"', lambda value: value in ("apart", "together"))
+DECISION = Shape('"merge", "rename" or "split"', lambda value: value in DECISION_KINDS)
 SPANS = Shape(
     "a list of objects with chunk, start and end",
     _list_of({"chunk": _is_text, "start": _is_whole, "end": _is_whole}),
@@ -126,7 +128,15 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
         "weight": NUMBER,
         "chunks": TEXTS,
     },
-    "merges": {"entity": TEXT, "name": TEXT, "document": TEXT, "rule": TEXT, "score": NUMBER, "other": TEXT},
+    "merges": {
+        "entity": TEXT,
+        "name": TEXT,
+        "document": TEXT,
+        "rule": TEXT,
+        "score": NUMBER,
+        "other": TEXT,
+        "evidence": TEXT,
+    },
     "communities": {"id": SOME_TEXT, "level": WHOLE, "parent": TEXT, "entities": TEXTS, "chunks": TEXTS},
     "reports": {
         "community": TEXT,
@@ -183,9 +193,9 @@ PRUNING_SETTINGS: Mapping[str, Shape] = {
 def find_fault(record: Any, shape: Mapping[str, Shape]) -> str:
     """Return what is wrong with a record, or an empty string.
 
-    >>> find_fault({"kind": "apart", "a": "x"}, SHAPES["decisions"])
+    >>> find_fault({"kind": "split", "a": "x"}, SHAPES["decisions"])
     "the field 'b' is missing"
-    >>> find_fault({"kind": "apart", "a": "x", "b": 1}, SHAPES["decisions"])
+    >>> find_fault({"kind": "split", "a": "x", "b": 1}, SHAPES["decisions"])
     "'b' must be a text, not 1"
     """
     if not isinstance(record, dict):

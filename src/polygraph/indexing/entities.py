@@ -1,0 +1,352 @@
+"""Entities to look at: finding them by name, and why names were merged into one or kept apart."""
+
+from collections.abc import Sequence, Set
+from dataclasses import dataclass
+
+from rapidfuzz import fuzz, process
+
+from polygraph.errors import BadInput
+from polygraph.extract.resolution.constraints import EACH, parse_key
+from polygraph.extract.resolution.records import Merge, PairDecision
+from polygraph.records import Entity
+from polygraph.store.protocol import DecisionKind, EntityOverview, LoggedDecision, NamePair, StoreReader
+from polygraph.text.normalize import normalize_name
+
+MAX_NAME = 200
+"""Characters of a name that a user gives to an entity."""
+_NAMES = 5
+"""Names of an entity that an error lists."""
+_SUGGESTIONS = 3
+_MIN_LIKENESS = 60.0
+"""Of a name that is suggested: `rapidfuzz.fuzz.WRatio`, from 0 to 100."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A decision of the user about entities."""
+
+    number: int
+    """For `undo`."""
+    kind: DecisionKind
+    a: str
+    b: str
+    in_force: bool
+    """False if a later decision about the same names replaced it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EntityHistory:
+    """Why an entity is what it is."""
+
+    entity: Entity
+    merges: tuple[Merge, ...]
+    """Names that were merged into it, sorted by name and document."""
+    kept_apart: tuple[PairDecision, ...]
+    """Pairs of one of its names with one of another entity that were compared and not merged, sorted."""
+    decisions: tuple[Decision, ...]
+    """Decisions that name it, in the order in which they were made."""
+    documents: tuple[tuple[str, int], ...]
+    """Documents that mention it, with the number of chunks; sorted by id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PairHistory:
+    """Why two names are one entity or two."""
+
+    same: bool
+    """Whether they are one entity."""
+    entities: tuple[str, str]
+    """Ids of their entities."""
+    merges: tuple[Merge, ...]
+    """If they are one: how these names were merged into it; none if both have the normalised name of the entity."""
+    kept_apart: tuple[PairDecision, ...]
+    """If they are two: the comparisons of names of both; none if no rule compared them."""
+    decisions: tuple[Decision, ...]
+    """Decisions that name both."""
+
+
+def find_entities(store: StoreReader, text: str, *, limit: int) -> list[EntityOverview]:
+    """Find entities whose name or an alias contains a text: first those of exactly this name, then by mentions.
+
+    Raises:
+        BadInput: if there is none; similar names are suggested.
+    """
+    require_graph(store)
+    exact = store.graph.entities_named([text]).get(text, []) if normalize_name(text) else []
+    found = store.graph.entity_overview(order="mentions", rows=exact, limit=limit)
+    others = sorted(set(store.graph.entities_containing(text)) - set(exact)) if normalize_name(text) else []
+    if limit > len(found):
+        found += store.graph.entity_overview(order="mentions", rows=others, limit=limit - len(found))
+    if not found:
+        raise _unknown(store, text)
+    return found
+
+
+def entities_named(store: StoreReader, text: str) -> list[Entity]:
+    """Return the entities that a text names: an id, a name or alias, or one in a document as ``name @ document``.
+
+    Raises:
+        BadInput: if there is none; similar names are suggested.
+    """
+    require_graph(store)
+    row = store.graph.entity_rows([text]).get(text)
+    if row is not None:
+        return store.graph.entities_by_row([row])
+    key = parse_key(text)
+    name = text.partition(" @ ")[0] if key.document else text
+    rows = store.graph.entities_named([name]).get(name, []) if normalize_name(name) else []
+    found = store.graph.entities_by_row(rows)
+    if key.document:
+        found = [entity for entity in found if key.document in dict(documents_of(entity))]
+    if not found:
+        raise _unknown(store, text)
+    return found
+
+
+def find_entity(store: StoreReader, text: str) -> Entity:
+    """Return the one entity that a text names, see `entities_named`.
+
+    Raises:
+        BadInput: if there is none, or if there are several.
+    """
+    found = entities_named(store, text)
+    if len(found) > 1:
+        ids = ", ".join(repr(entity.id) for entity in found[:5])
+        first = next(iter(documents_of(found[0])), ("", 0))[0]
+        raise BadInput(
+            f"{len(found)} entities have the name {text!r}: {ids}. Name one by its id, or with a document that "
+            f"mentions it: {found[0].name + ' @ ' + first!r}"
+        )
+    return found[0]
+
+
+def explain_entity(store: StoreReader, text: str) -> list[EntityHistory]:
+    """Return why each entity with a name is what it is, by id."""
+    log = decisions(store)
+    found = []
+    for entity in sorted(entities_named(store, text), key=lambda entity: entity.id):
+        names = names_of(entity)
+        found.append(
+            EntityHistory(
+                entity=entity,
+                merges=tuple(_merge(merge) for merge in store.graph.merges(entity.id)),
+                kept_apart=tuple(_pair(pair) for pair in store.graph.name_pairs(entity.id)),
+                decisions=tuple(d for d in log if names & decided_names(d)),
+                documents=documents_of(entity),
+            )
+        )
+    return found
+
+
+def explain_pair(store: StoreReader, a: str, b: str) -> PairHistory:
+    """Return why two names are one entity or two.
+
+    Raises:
+        BadInput: if there is no entity of a name, or there are several.
+    """
+    first, second = find_entity(store, a), find_entity(store, b)
+    names, others = names_of(first), names_of(second)
+    same = first.id == second.id
+    merges: tuple[Merge, ...] = ()
+    kept_apart: tuple[PairDecision, ...] = ()
+    if same:
+        given = {parse_key(a).name, parse_key(b).name}
+        found = [_merge(merge) for merge in store.graph.merges(first.id)]
+        merges = tuple(m for m in found if normalize_name(m.name) in given)
+    else:
+        ids = {first.id, second.id}
+        pairs = [_pair(pair) for pair in store.graph.name_pairs(first.id)]
+        kept_apart = tuple(pair for pair in pairs if set(pair.entities) == ids)
+    both = tuple(
+        d
+        for d in decisions(store)
+        if d.kind != "rename"
+        and (
+            {parse_key(d.a).name, parse_key(d.b).name} <= names
+            if same
+            else decided_names(d) & names and decided_names(d) & others
+        )
+    )
+    return PairHistory(
+        same=same, entities=(first.id, second.id), merges=merges, kept_apart=kept_apart, decisions=both
+    )
+
+
+def decisions(store: StoreReader) -> list[Decision]:
+    """Return every decision in the order in which they were made."""
+    log = store.extractions.decision_log()
+    last: dict[object, int] = {_subject(each): each[0] for each in log}
+    return [
+        Decision(number=each[0], kind=each[1], a=each[2], b=each[3], in_force=last[_subject(each)] == each[0])
+        for each in log
+    ]
+
+
+def decided_names(decision: Decision) -> set[str]:
+    """Return the normalised names that a decision is about."""
+    texts = (decision.a,) if decision.kind == "rename" else (decision.a, decision.b)
+    return {parse_key(text).name for text in texts}
+
+
+def names_of(entity: Entity) -> set[str]:
+    """Return the normalised names of an entity."""
+    return {normalize_name(name) for name in (entity.name, *entity.aliases)}
+
+
+def documents_of(entity: Entity) -> tuple[tuple[str, int], ...]:
+    """Return the documents that mention an entity, with the number of chunks; sorted by id."""
+    counts: dict[str, int] = {}
+    for chunk in entity.chunks:
+        document = chunk.rpartition(":")[0]
+        counts[document] = counts.get(document, 0) + 1
+    return tuple(sorted(counts.items()))
+
+
+def require_graph(store: StoreReader) -> None:
+    """Raise `BadInput` if an index has no entities yet."""
+    if "graph" not in store.layers():
+        raise BadInput(
+            f"the index at {store.folder} has no graph, so there are no entities. "
+            f"Add it with: polygraph index --index {store.folder}"
+        )
+
+
+def key_of(store: StoreReader, entity: Entity, text: str) -> str:
+    """Return a name, or ``name @ document``, that stands for an entity and no other in decisions.
+
+    Args:
+        store: of the index.
+        entity: to be named.
+        text: how the user named it: its own key if it is one, else a name of the entity is taken.
+
+    Raises:
+        BadInput: if all its names are those of other entities in the same documents.
+    """
+    given = parse_key(text)
+    names = list(dict.fromkeys([given.name, *map(normalize_name, (entity.name, *entity.aliases))]))
+    renamed = {normalize_name(new) for _, new in store.extractions.decisions("rename")}
+    # A name that a user gave is in no text, so decisions about it would apply to nothing.
+    names = [name for name in names if name in names_of(entity) and name not in renamed]
+    if given.document and given.document != EACH and given.name in names:
+        return f"{given.name} @ {given.document}"
+    row = store.graph.entity_rows([entity.id])[entity.id]
+    namesakes = {name: store.graph.entities_named([name]).get(name, []) for name in names}
+    for name in names:
+        if namesakes[name] == [row]:
+            return name
+    for document, _ in documents_of(entity):
+        written = _names_in(store, document)
+        for name in names:
+            others = store.graph.entities_by_row([n for n in namesakes[name] if n != row])
+            if name in written and not any(document in dict(documents_of(other)) for other in others):
+                return f"{name} @ {document}"
+    raise BadInput(
+        f"the entity {entity.id!r} cannot be told apart by name: other entities with its names are mentioned in "
+        "the same documents. Split it from them by a name of its own first"
+    )
+
+
+def given_key(store: StoreReader, entity: Entity, text: str) -> str:
+    """Return the name that a user gave for an entity, as it stands in decisions.
+
+    Raises:
+        BadInput: if the text is an id and not a name, or a name that a user gave to the entity.
+    """
+    key = parse_key(text)
+    renamed = {normalize_name(new) for _, new in store.extractions.decisions("rename")}
+    if key.name not in names_of(entity) or key.name in renamed:
+        names = ", ".join(repr(name) for name in (entity.name, *entity.aliases)[:_NAMES])
+        raise BadInput(
+            f"{text!r} is not a name that a document uses for {entity.id!r}. Its names are: {names}"
+        )
+    return f"{key.name} @ {key.document}" if key.document else key.name
+
+
+def rename_key(store: StoreReader, entity: Entity, text: str) -> str:
+    """Return the name that stands for an entity in a decision about its name: that of an earlier one, if any."""
+    names, documents = names_of(entity), dict(documents_of(entity))
+    for old, _ in sorted(store.extractions.decisions("rename")):
+        key = parse_key(old)
+        if key.name in names and (not key.document or key.document in documents):
+            return old
+    return key_of(store, entity, text)
+
+
+def usable_name(store: StoreReader, entity: Entity, name: str) -> str:
+    """Return a new name for an entity, without white space at the ends.
+
+    Raises:
+        BadInput: if it is empty, too long or the name of another entity.
+    """
+    name = " ".join(name.split())
+    if not normalize_name(name) or len(name) > MAX_NAME or not name.isprintable():
+        raise BadInput(f"the new name must be a line of 1 to {MAX_NAME} characters with a letter or a digit")
+    row = store.graph.entity_rows([entity.id])[entity.id]
+    others = [n for n in store.graph.entities_named([name]).get(name, []) if n != row]
+    if others:
+        other = store.graph.entities_by_row(others[:1])[0].id
+        raise BadInput(
+            f"{name!r} is the name of the entity {other!r}. If both are one: polygraph entities merge"
+        )
+    return name
+
+
+def require_no_conflict(store: StoreReader, pair: tuple[str, str], names: Set[str], others: Set[str]) -> None:
+    """Raise `BadInput` if a decision that is in force keeps two entities apart.
+
+    Args:
+        store: of the index.
+        pair: about which a decision will be made; one about the same pair is replaced.
+        names: normalised names of the one entity.
+        others: those of the other.
+    """
+    for decision in decisions(store):
+        a, b = parse_key(decision.a), parse_key(decision.b)
+        if decision.kind != "split" or not decision.in_force or {decision.a, decision.b} == set(pair):
+            continue
+        if (a.name in names and b.name in others) or (a.name in others and b.name in names):
+            raise BadInput(
+                f"decision {decision.number} (split {decision.a!r} {decision.b!r}) keeps them apart. "
+                f"Undo it first: polygraph entities undo {decision.number}"
+            )
+
+
+def _names_in(store: StoreReader, document: str) -> set[str]:
+    """Return the normalised names of the entity rows of a document."""
+    extractions = store.extractions.iterate([document])
+    return {normalize_name(row.name) for _, extraction in extractions for row in extraction.entities}
+
+
+def _subject(logged: LoggedDecision) -> object:
+    """Return what a decision is about: of several about the same, the last is in force."""
+    _, kind, a, b = logged
+    return ("rename", a) if kind == "rename" else frozenset((a, b))
+
+
+def _unknown(store: StoreReader, text: str) -> BadInput:
+    names = dict.fromkeys(name for _, name in store.graph.entity_names())
+    wanted = text.partition(" @ ")[0]
+    near = process.extract(
+        wanted, list(names), scorer=fuzz.WRatio, limit=_SUGGESTIONS, score_cutoff=_MIN_LIKENESS
+    )
+    hint = f"Did you mean: {', '.join(repr(name) for name, _, _ in near)}? " if near else ""
+    return BadInput(
+        f"the index at {store.folder} has no entity {text!r}. {hint}List them with: polygraph entities list"
+    )
+
+
+def _merge(merge: Sequence[object]) -> Merge:
+    fields = ("entity", "name", "document", "rule", "score", "other", "evidence")
+    return Merge(**dict(zip(fields, merge, strict=True)))  # type: ignore[arg-type]
+
+
+def _pair(pair: NamePair) -> PairDecision:
+    entity, other, name, other_name, decision, rule, score, evidence = pair
+    return PairDecision(
+        entities=(entity, other),
+        names=(name, other_name),
+        decision=decision,  # type: ignore[arg-type]
+        rule=rule,
+        score=score,
+        evidence=evidence,
+    )

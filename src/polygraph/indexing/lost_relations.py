@@ -1,0 +1,57 @@
+"""Relations that were extracted and are not in the graph, with the reason."""
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from polygraph.extract.llm import extractor as llm
+from polygraph.store.protocol import LostRelation, StoreReader
+
+MAX_LISTED = 1_000
+"""Lost relations in the JSON of `index` and `status`; `polygraph entities lost` lists all."""
+
+
+def lost_relations(store: StoreReader) -> Iterator[LostRelation]:
+    """Yield every relation that was extracted and is not in the graph.
+
+    First those of model replies that could not be used, then those that became no relation of the graph; each by
+    document and window. Of a window that failed nothing could be used, so it is listed as a failure instead.
+    """
+    yield from _unusable(store)
+    yield from store.graph.lost_relations()
+
+
+def count_lost_relations(store: StoreReader) -> int:
+    """Return the number of relations that `lost_relations` lists."""
+    return sum(1 for _ in _unusable(store)) + store.graph.n_lost_relations()
+
+
+def listed_lost_relations(store: StoreReader) -> list[dict[str, Any]]:
+    """Return the first lost relations as plain values."""
+    return [each._asdict() for each in islice(lost_relations(store), MAX_LISTED)]
+
+
+def _unusable(store: StoreReader) -> Iterator[LostRelation]:
+    """Yield the relations of replies that the parser could not use."""
+    manifest = store.manifest()
+    if manifest is None or not manifest.reader.startswith("llm:"):
+        return
+    settings = manifest.extractor_settings
+    n_gleanings = 0 if settings["gleaning"] == "none" else int(settings["max_gleanings"])
+    for window_id, status, _, raw in store.extractions.failures():
+        if status != "repaired" or not raw:
+            continue
+        window = store.extractions.windows([window_id])[0]
+        for dropped in llm.lost_relations(
+            raw, window, entity_types=tuple(settings["entity_types"]), max_gleanings=n_gleanings
+        ):
+            yield LostRelation(
+                document=window.document,
+                window=window.id,
+                chunks=tuple(chunk.id for chunk in window.chunks),
+                source="",
+                predicate="",
+                target="",
+                description=dropped.line,
+                reason=dropped.reason,
+            )

@@ -1,12 +1,13 @@
 """Judge answers: scores of two or more answers, the winner of a pair, the differences of a pair.
 
-Each returns numbers for every aspect or criterion asked for. A reply that lacks one, or holds a value out of range,
-raises `UnusableReply` after the repair round.
+Each judgement has a score for every aspect or criterion asked for, and the reason that the judge gives for it. A reply
+that lacks a score, or holds a value out of range, raises `UnusableReply` after the repair round; a missing reason is
+empty.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 from polygraph.errors import UnusableReply
@@ -14,6 +15,7 @@ from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import PromptText, as_data, prompt
+from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.text_lists import parse_text_lists, text_lists_schema
 
@@ -24,10 +26,21 @@ ASPECTS = ("comprehensiveness", "relevance", "empowerment", "directness")
 """What `score_pair` asks for (arXiv:2506.06331, section 4.2)."""
 HIGHEST = 5
 """Highest score."""
-_MAX_REPLY_TOKENS = 300
+_MAX_REPLY_TOKENS = 900
+_MAX_REASON = 400
+"""Characters kept of a reason."""
 _MAX_DIFFERENCES_TOKENS = 3_000
 _MAX_STATEMENTS = 100
 """Read of each kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeReply:
+    """What a judge says about some answers."""
+
+    scores: Scores
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """For each aspect why the answers get their scores; aspects without a reason are missing."""
 
 
 def score_pair(
@@ -40,8 +53,8 @@ def score_pair(
     temperature: float,
     sample: int,
     stage: str = "judge",
-) -> Scores:
-    """Score two answers from 0 to 5 on four aspects; one call.
+) -> JudgeReply:
+    """Score two answers from 0 to 5 on four aspects, with reasons; one call.
 
     Args:
         question: answered by both.
@@ -82,7 +95,7 @@ def score_list(
     temperature: float,
     sample: int,
     stage: str = "judge",
-) -> Scores:
+) -> JudgeReply:
     """Score several answers at once on the four aspects; one call.
 
     Args:
@@ -102,7 +115,7 @@ def score_list(
     system, user = prompt("judge_list").fill({"n": n, "question": question, "answers": PromptText(shown)})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
-        max_output_tokens=_MAX_REPLY_TOKENS + 20 * n,
+        max_output_tokens=_MAX_REPLY_TOKENS + 100 * n,
         temperature=temperature,
         schema=_schema(ASPECTS, n),
         sample=sample,
@@ -122,7 +135,7 @@ def choose_winner(
     temperature: float,
     sample: int,
     stage: str = "judge",
-) -> Scores:
+) -> JudgeReply:
     """Name a winner for each criterion; one call.
 
     Args:
@@ -138,7 +151,7 @@ def choose_winner(
         stage: for the ledger.
 
     Returns:
-        For each criterion 1 for the winner and 0 for the other; one half each for a tie.
+        For each criterion 1 for the winner and 0 for the other; one half each for a tie; and the reasons.
 
     Raises:
         UnusableReply: if a winner is missing, also after the repair round.
@@ -147,7 +160,7 @@ def choose_winner(
         {
             "tie_rule": ", 0 if they are equally good" if ties else "; you must choose one",
             "criteria": "\n".join(f"- {name}: {meaning}" for name, meaning in criteria.items()),
-            "form": ", ".join(f'"{name}": 1' for name in criteria),
+            "form": ", ".join(f'"{name}": {{"reason": "...", "winner": 1}}' for name in criteria),
             "question": question,
             "first": as_data(first, "first_answer"),
             "second": as_data(second, "second_answer"),
@@ -201,41 +214,59 @@ def find_differences(
     return Differences(common=lists[0], only_first=lists[1], only_second=lists[2])
 
 
-def parse_scores(text: str, aspects: Sequence[str], n: int, *, highest: int = HIGHEST) -> Scores:
-    """Parse whole scores in ``[0, highest]``, `n` for each aspect.
+def parse_scores(text: str, aspects: Sequence[str], n: int, *, highest: int = HIGHEST) -> JudgeReply:
+    """Parse whole scores in ``[0, highest]``, `n` for each aspect, and their reasons.
+
+    The value of an aspect is an object with `scores` and `reason`, or the list of scores alone.
 
     Raises:
         UnusableReply: naming the aspect that is wrong.
 
-    >>> parse_scores('{"directness": [3, 5]}', ("directness",), 2)
-    {'directness': (3.0, 5.0)}
+    >>> parse_scores('{"directness": {"reason": "The first digresses.", "scores": [3, 5]}}', ("directness",), 2)
+    JudgeReply(scores={'directness': (3.0, 5.0)}, reasons={'directness': 'The first digresses.'})
+    """
+    found, reasons = _by_aspect(text, "scores")
+    scores = {}
+    for aspect in aspects:
+        values = found.get(aspect)
+        if not isinstance(values, list) or len(values) != n:
+            raise UnusableReply(f'"{aspect}" must be a list of {n} whole numbers from 0 to {highest}', text)
+        scores[aspect] = tuple(_score(value, aspect, highest, text) for value in values)
+    return JudgeReply(scores, {aspect: reasons[aspect] for aspect in aspects if aspect in reasons})
+
+
+def _by_aspect(text: str, part: str) -> tuple[dict[str, Json], dict[str, str]]:
+    """Return, for each aspect of a reply, that part of its object that holds the judgement, and the reason.
+
+    Raises:
+        UnusableReply: if the reply is not an object.
     """
     found = repair_json(text)
     if not isinstance(found, dict):
         raise UnusableReply("the reply is not a JSON object", text)
-    lower = {str(key).strip().casefold(): value for key, value in found.items()}
-    scores = {}
-    for aspect in aspects:
-        values = lower.get(aspect)
-        if not isinstance(values, list) or len(values) != n:
-            raise UnusableReply(f'"{aspect}" must be a list of {n} whole numbers from 0 to {highest}', text)
-        scores[aspect] = tuple(_score(value, aspect, highest, text) for value in values)
-    return scores
+    by_aspect = {str(key).strip().casefold(): value for key, value in found.items()}
+    values = {name: v.get(part) if isinstance(v, dict) else v for name, v in by_aspect.items()}
+    given = {name: v.get("reason") for name, v in by_aspect.items() if isinstance(v, dict)}
+    reasons = {
+        name: " ".join(reason.split())[:_MAX_REASON]
+        for name, reason in given.items()
+        if isinstance(reason, str) and reason.strip()
+    }
+    return values, reasons
 
 
-def _winners(text: str, criteria: Mapping[str, str], ties: bool) -> Scores:
-    found = repair_json(text)
-    if not isinstance(found, dict):
-        raise UnusableReply("the reply is not a JSON object", text)
-    lower = {str(key).strip().casefold(): value for key, value in found.items()}
+def _winners(text: str, criteria: Mapping[str, str], ties: bool) -> JudgeReply:
+    found, reasons = _by_aspect(text, "winner")
     scores_of = {"1": (1.0, 0.0), "2": (0.0, 1.0)} | ({"0": (0.5, 0.5)} if ties else {})
     scores = {}
     for name in criteria:
-        named = re.search(r"[0-2]", str(lower.get(name, "")))
+        named = re.search(r"[0-2]", str(found.get(name.casefold(), "")))
         if named is None or named.group() not in scores_of:
             raise UnusableReply(f'"{name}" must be one of {", ".join(sorted(scores_of))}', text)
         scores[name] = scores_of[named.group()]
-    return scores
+    return JudgeReply(
+        scores, {name: reasons[name.casefold()] for name in criteria if name.casefold() in reasons}
+    )
 
 
 def _score(value: object, aspect: str, highest: int, text: str) -> float:
@@ -255,9 +286,15 @@ def _schema(aspects: Sequence[str], n: int) -> Mapping[str, Any]:
         "minItems": n,
         "maxItems": n,
     }
+    scored = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": ["reason", "scores"],
+        "properties": {"reason": {"type": "string"}, "scores": numbers},
+    }
     return {
         "type": "object",
         "additionalProperties": False,
         "required": list(aspects),
-        "properties": dict.fromkeys(aspects, numbers),
+        "properties": dict.fromkeys(aspects, scored),
     }

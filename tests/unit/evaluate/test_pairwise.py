@@ -11,7 +11,7 @@ from polygraph.evaluate.judging.judgements import Judgement, outcomes, verdicts_
 from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, judge_pairs
 from polygraph.evaluate.statistics.agreement import order_consistency
 from polygraph.evaluate.statistics.win_rates import win_rates
-from polygraph.tasks.judge import ASPECTS
+from polygraph.tasks.judge import ASPECTS, JudgeReply, parse_scores
 
 
 class Judge:
@@ -29,7 +29,10 @@ class Judge:
         if self.fails(first, second, sample):
             raise UnusableReply("prose", "no scores")
         scores = (min(5, int(first) + self.first), int(second))
-        return {aspect: tuple(map(float, scores)) for aspect in ASPECTS}
+        return JudgeReply(
+            {aspect: tuple(map(float, scores)) for aspect in ASPECTS},
+            dict.fromkeys(ASPECTS, f"{first} v. {second}"),
+        )
 
 
 def run(function, tasks):
@@ -110,3 +113,20 @@ def test_a_method_against_itself_ties_whatever_the_position_bias(quality, first)
     pairs = [pair(n, a, a) for n, a in enumerate(quality)]
     found = judge_pairs(pairs, Judge(first=first), JudgingDesign(repeats=2, trials=2), run=run)
     assert {o.verdict() for o in outcomes(found, "A", "B")} == {"tie"}
+
+
+def test_the_reason_of_a_judge_is_kept_next_to_its_score():
+    found = judge_pairs([pair(1, 3, 2)], Judge(), JudgingDesign(repeats=1, trials=1), run=run)
+    assert [j.reasons["relevance"] for j in found] == ["3 v. 2", "2 v. 3"]
+    assert [Judgement.from_json(j.as_json()) for j in found] == found
+
+
+def test_reasons_are_bounded_and_a_judge_without_any_is_usable():
+    long = parse_scores('{"x": {"reason": "%s", "scores": [1, 2]}}' % ("why \\n" * 999), ["x"], 2)
+    assert long.scores == {"x": (1.0, 2.0)}
+    assert len(long.reasons["x"]) == 400
+    assert "\n" not in long.reasons["x"]
+    assert parse_scores('{"x": [1, 2]}', ["x"], 2) == JudgeReply({"x": (1.0, 2.0)}, {})
+    assert parse_scores('{"x": {"scores": [1, 2], "reason": 7}}', ["x"], 2).reasons == {}
+    with pytest.raises(UnusableReply):
+        parse_scores('{"x": {"reason": "good"}}', ["x"], 2)

@@ -35,7 +35,7 @@ def shares(one, other, faults, n=3000):
     judge = SimulatedJudge({"x": one, "y": other}, faults)
     seen = Counter()
     for i in range(n):
-        scores = judge(f"q{i}", "x", "y", 0).values()
+        scores = judge(f"q{i}", "x", "y", 0).scores.values()
         gap = sum(a for a, _ in scores) - sum(b for _, b in scores)
         seen[int(np.sign(gap))] += 1
     return seen[1] / n, seen[-1] / n

@@ -6,7 +6,9 @@ from typing import Protocol, TypeVar
 
 from polygraph.errors import UnusableReply
 from polygraph.evaluate.statistics.agreement import Verdict
+from polygraph.models.calls import about_question
 from polygraph.records import Json
+from polygraph.tasks.judge import JudgeReply
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -34,6 +36,8 @@ class Judgement:
     """Of the same order within one trial."""
     scores: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """For each aspect one score per method, in the order of `methods`; higher is better."""
+    reasons: Mapping[str, str] = field(default_factory=dict)
+    """For each aspect why the judge gave these scores; "first" and "second" mean the order of `methods`."""
     problem: str = ""
     """Why there are no scores."""
 
@@ -52,6 +56,7 @@ class Judgement:
             "trial": self.trial,
             "repeat": self.repeat,
             "scores": {aspect: list(scores) for aspect, scores in self.scores.items()},
+            "reasons": dict(self.reasons),
             "problem": self.problem,
         }
 
@@ -62,7 +67,7 @@ class Judgement:
         Raises:
             ValueError: if a field is missing or of the wrong kind.
         """
-        methods, scores = row.get("methods"), row.get("scores")
+        methods, scores, reasons = row.get("methods"), row.get("scores"), row.get("reasons")
         if not isinstance(methods, list) or not isinstance(scores, dict):
             raise ValueError("a judgement needs `methods` and `scores`")
         read: dict[str, tuple[float, ...]] = {}
@@ -78,6 +83,7 @@ class Judgement:
             trial=int(_number(row.get("trial", 0))),
             repeat=int(_number(row.get("repeat", 0))),
             scores=read,
+            reasons={str(a): str(r) for a, r in reasons.items()} if isinstance(reasons, dict) else {},
             problem=str(row.get("problem", "")),
         )
 
@@ -176,12 +182,14 @@ def verdicts_by_order(judgements: Iterable[Judgement], a: str, b: str) -> tuple[
 
 def ask_judge(
     unscored: Judgement,
-    judge: Callable[[], Mapping[str, tuple[float, ...]]],
+    judge: Callable[[], JudgeReply],
     on_judgement: Callable[[Judgement], None],
 ) -> Judgement:
-    """Get the scores of a judgement from a judge, and report it at once; an unusable reply becomes a `problem`."""
+    """Get scores and reasons from a judge and report them at once; an unusable reply becomes a `problem`."""
     try:
-        found = replace(unscored, scores=judge())
+        with about_question(unscored.question):
+            reply = judge()
+        found = replace(unscored, scores=reply.scores, reasons=reply.reasons)
     except UnusableReply as error:
         found = replace(unscored, problem=str(error))
     on_judgement(found)

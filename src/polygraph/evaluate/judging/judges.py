@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
 from polygraph.tasks.judge import (
-    Scores,
+    JudgeReply,
     choose_winner,
     find_differences,
     score_list,
@@ -49,7 +49,7 @@ class ChatPairJudge:
         """Name of the model."""
         return self._chat.name
 
-    def __call__(self, question: str, first: str, second: str, sample: int) -> Scores:
+    def __call__(self, question: str, first: str, second: str, sample: int) -> JudgeReply:
         """Judge two answers in the order shown: one call, or two with `differential`.
 
         Raises:
@@ -74,14 +74,14 @@ class ChatPairJudge:
             sample=sample,
         )
 
-    def _differential(self, question: str, first: str, second: str, sample: int) -> Scores:
+    def _differential(self, question: str, first: str, second: str, sample: int) -> JudgeReply:
         """Judge only the statements unique to one answer (benchmark-qed); without any, the result is a tie."""
         # Sorted, so that both orders share one call.
         low, high = sorted((first, second))
         found = find_differences(question, low, high, self._chat, self._calls)
         unique = {low: found.only_first, high: found.only_second}
         if first == second or not (found.only_first or found.only_second):
-            return dict.fromkeys(_UNIQUE, (0.5, 0.5))
+            return JudgeReply(dict.fromkeys(_UNIQUE, (0.5, 0.5)))
         return choose_winner(
             question,
             _listed(unique[first]),
@@ -108,7 +108,7 @@ class ChatListwiseJudge:
         """Name of the model."""
         return self._chat.name
 
-    def __call__(self, question: str, answers: Sequence[str], sample: int) -> Scores:
+    def __call__(self, question: str, answers: Sequence[str], sample: int) -> JudgeReply:
         """Score all answers in the order shown, in one call.
 
         Raises:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from polygraph.evaluate.judging.judgements import Judgement, ParallelMap, ask_judge
-from polygraph.tasks.judge import Scores
+from polygraph.tasks.judge import JudgeReply
 
 PROTOCOL = "listwise"
 
@@ -20,8 +20,8 @@ class ListwiseJudge(Protocol):
     def name(self) -> str:
         """Name of the judge in the records."""
 
-    def __call__(self, question: str, answers: Sequence[str], sample: int) -> Scores:
-        """Return one score per answer and aspect.
+    def __call__(self, question: str, answers: Sequence[str], sample: int) -> JudgeReply:
+        """Return one score per answer and aspect, with reasons if the judge gives any.
 
         Raises:
             UnusableReply: if the judge gave no scores.

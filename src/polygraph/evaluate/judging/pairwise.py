@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from polygraph.evaluate.judging.judgements import Judgement, ParallelMap, ask_judge
-from polygraph.tasks.judge import Scores
+from polygraph.tasks.judge import JudgeReply
 
 
 class PairJudge(Protocol):
@@ -20,8 +20,8 @@ class PairJudge(Protocol):
     def name(self) -> str:
         """Name of the judge in the records."""
 
-    def __call__(self, question: str, first: str, second: str, sample: int) -> Scores:
-        """Return one score per answer and aspect.
+    def __call__(self, question: str, first: str, second: str, sample: int) -> JudgeReply:
+        """Return one score per answer and aspect, with reasons if the judge gives any.
 
         Args:
             question: its text.

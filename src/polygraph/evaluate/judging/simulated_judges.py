@@ -20,7 +20,7 @@ from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, judge
 from polygraph.evaluate.statistics.intervals import paired_means
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
 from polygraph.evaluate.statistics.power import power_analysis
-from polygraph.tasks.judge import ASPECTS, HIGHEST, Scores
+from polygraph.tasks.judge import ASPECTS, HIGHEST, JudgeReply
 
 S = TypeVar("S")
 T = TypeVar("T")
@@ -87,7 +87,7 @@ class SimulatedJudge:
         self._bias = bias
         self._seed = seed
 
-    def __call__(self, question: str, first: str, second: str, sample: int) -> Scores:
+    def __call__(self, question: str, first: str, second: str, sample: int) -> JudgeReply:
         """Score two answers by name."""
         one, other = self._answers[first], self._answers[second]
         bias = self._bias
@@ -101,7 +101,7 @@ class SimulatedJudge:
         perceived = (bias.noise * lead / 2 + noise[0], -bias.noise * lead / 2 + noise[1])
         spread = rng.normal(0.0, 0.3, size=(len(ASPECTS), 2))
         raw = np.clip(np.round(_MIDDLE + np.asarray(perceived) + spread), 0, HIGHEST)
-        return {aspect: (float(raw[i, 0]), float(raw[i, 1])) for i, aspect in enumerate(ASPECTS)}
+        return JudgeReply({aspect: (float(raw[i, 0]), float(raw[i, 1])) for i, aspect in enumerate(ASPECTS)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,7 @@ def single_order_win_rate(study: SimulatedStudy, bias: JudgeBias, seed: int) -> 
     judge = SimulatedJudge(_by_name(answers), bias, seed)
     wins = 0
     for n, (a, b) in enumerate(answers):
-        scores = judge(f"q{n}", a.name, b.name, 0)
+        scores = judge(f"q{n}", a.name, b.name, 0).scores
         wins += sum(s[0] for s in scores.values()) >= sum(s[1] for s in scores.values())
     return wins / study.n
 

@@ -75,7 +75,9 @@ def scripted_judge_winner(request: ChatRequest) -> str:
     first, second = (len(content_stems(fenced(last, tag))) for tag in ("first_answer", "second_answer"))
     winner = 1 if first > second else 2 if second > first else 0 if "0 if they are" in system else 1
     names = re.findall(r"^- ([^:\n]+): ", system, re.M)
-    return json.dumps(dict.fromkeys(names, winner))
+    return json.dumps(
+        {name: {"reason": "By the number of content words.", "winner": winner} for name in names}
+    )
 
 
 def scripted_differences(request: ChatRequest) -> str:
@@ -98,14 +100,19 @@ def scripted_differences(request: ChatRequest) -> str:
 
 def _scores(last: str, answers: list[str]) -> str:
     wanted = set(content_stems(last.partition("Question: ")[2].partition("\n")[0]))
-    return json.dumps(
-        {
-            "comprehensiveness": [min(5, 5 * len(content_stems(a)) // _WORDS_FOR_ALL) for a in answers],
-            "relevance": [round(5 * share(wanted, a)) for a in answers],
-            "empowerment": [min(5, len(sentence_spans(a[:20_000]))) for a in answers],
-            "directness": [round(5 * share(wanted, a[:200])) for a in answers],
-        }
-    )
+    scores = {
+        "comprehensiveness": [min(5, 5 * len(content_stems(a)) // _WORDS_FOR_ALL) for a in answers],
+        "relevance": [round(5 * share(wanted, a)) for a in answers],
+        "empowerment": [min(5, len(sentence_spans(a[:20_000]))) for a in answers],
+        "directness": [round(5 * share(wanted, a[:200])) for a in answers],
+    }
+    reasons = {
+        "comprehensiveness": "By the number of content words.",
+        "relevance": "By the share of the question's words.",
+        "empowerment": "By the number of sentences.",
+        "directness": "By the share of the question's words at the beginning.",
+    }
+    return json.dumps({a: {"reason": reasons[a], "scores": row} for a, row in scores.items()})
 
 
 def scripted_lengthen(request: ChatRequest) -> str:

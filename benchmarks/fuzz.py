@@ -621,7 +621,7 @@ class Configuration:
         else:
             text = mutate(text, chance, most=1)
         self.parses = False
-        with suppress(tomllib.TOMLDecodeError, UnicodeEncodeError):
+        with suppress(ValueError, RecursionError):
             self.parses = bool(tomllib.loads(text)) and bool(text.encode())
         (self._folder / "polygraph.toml").write_bytes(encode(text))
         environ = {"POLYGRAPH_CONFIG": str(self._folder / "polygraph.toml")} if chance.random() < 0.5 else {}

@@ -13,11 +13,20 @@ from typing import Literal
 from polygraph.errors import IndexUnreadable
 from polygraph.store import documents, extractions, graph_tables, report_tables
 from polygraph.store.atomic_files import sync
-from polygraph.store.connection import FILE_NAME, Connection, explain_storage
+from polygraph.store.connection import FILE_NAME, Connection, explain_storage, unreadable
 from polygraph.store.documents import DocumentTables
 from polygraph.store.extractions import ExtractionTables
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.manifest import Manifest
+from polygraph.store.page_sums import (
+    SumsDamaged,
+    drop_sums,
+    is_intact,
+    read_sums,
+    schema_sum,
+    sums_file,
+    write_sums,
+)
 from polygraph.store.protocol import Countable
 from polygraph.store.report_tables import ReportTables
 from polygraph.store.serialization import dump, load
@@ -34,6 +43,8 @@ SAVED_STATE = "derived/before.sqlite"
 
 ROWS = "rows"
 """Key of the note which kept rows belong to the tables of the graph (see `row_cache`)."""
+
+_SCHEMA_SUM = schema_sum(_SCHEMA)
 
 _TABLES = {"graph": graph_tables.TABLES, **report_tables.TABLES}
 """Tables that a layer consists of."""
@@ -68,18 +79,61 @@ class SqliteStore:
             raise IndexUnreadable(
                 f"there is no index at {folder}. Make one with: polygraph index PATH --index {folder}"
             )
+        self._path, self._is_writer, self._has_sums = path, mode == "write", False
+        if self._is_writer:
+            self._check_before_writing()
         self.connection = Connection(folder, path, _SCHEMA if mode == "write" else None, durability)
+        self.connection.before_change = self._before_change
         if mode == "read":
-            # The first query fixes the state that this reader sees, and fails if there are no tables.
-            self.connection.rows("SELECT count(*) FROM layers")
+            try:
+                # The first query fixes the state that this reader sees, and fails if there are no tables.
+                self.connection.rows("SELECT count(*) FROM layers")
+                self._require_intact()
+            except BaseException:
+                self.connection.close()
+                raise
         self.documents = DocumentTables(self.connection)
         self.extractions = ExtractionTables(self.connection)
         self.graph = GraphTables(self.connection)
         self.reports = ReportTables(self.connection)
 
     def close(self) -> None:
-        """Release the file."""
+        """Release the file; a writer first records what it wrote, see `store.page_sums`."""
         self.connection.close()
+        if self._is_writer and not self._has_sums:
+            self._is_writer = False
+            # Without checksums the index can be used; the next writer makes them.
+            with suppress(OSError):
+                write_sums(self._path, _SCHEMA_SUM)
+
+    def _require_intact(self) -> None:
+        """Raise `IndexUnreadable` if the file is not as it was written."""
+        try:
+            if is_intact(self._path):
+                return
+        except SumsDamaged:
+            raise IndexUnreadable(
+                f"the checksums of the index, {sums_file(self._path)}, are damaged. Delete this file; it is written "
+                f"again by: polygraph index --index {self.folder}"
+            ) from None
+        except OSError as error:
+            raise explain_storage(error, self.folder) from error
+        raise unreadable(self.folder, "is damaged: it is not as it was written")
+
+    def _check_before_writing(self) -> None:
+        if not self._path.is_file():
+            return
+        self._require_intact()
+        sums = read_sums(self._path)
+        self._has_sums = sums is not None
+        if sums is not None and sums.schema != _SCHEMA_SUM:  # tables of this version are about to be added
+            self._before_change()
+
+    def _before_change(self) -> None:
+        """Delete the checksums, which the state that is about to be written does not have."""
+        if self._has_sums:
+            drop_sums(self._path)
+            self._has_sums = False
 
     def transaction(self) -> AbstractContextManager[None]:
         """Apply all changes made inside, or none if an exception leaves the block."""
@@ -175,12 +229,15 @@ class SqliteStore:
             temporary.unlink(missing_ok=True)
             raise explain_storage(error, self.folder) from error
         sync(temporary)
+        drop_sums(path)
         temporary.replace(path)
+        write_sums(path, _SCHEMA_SUM)
 
     def drop_saved_state(self) -> None:
         """Delete what `save_state` saved."""
         with suppress(OSError):  # Windows keeps a file that a reader has open; nobody looks for it any more
             (self.folder / SAVED_STATE).unlink(missing_ok=True)
+            drop_sums(self.folder / SAVED_STATE)
 
     def compact(self) -> bool:
         """Rewrite the file without unused pages, and truncate its log: what was deleted leaves the disk.
@@ -189,6 +246,7 @@ class SqliteStore:
             False if a reader still holds an earlier state, which keeps the log.
         """
         try:
+            self._before_change()
             self.connection.raw.execute("VACUUM")
             busy = self.connection.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
         except sqlite3.Error as error:

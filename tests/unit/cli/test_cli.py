@@ -442,11 +442,11 @@ def test_the_index_can_be_named_by_the_environment(call, built):
 
 
 def test_indexing_again_repeats_nothing(call, built, papers):
-    files = {p: p.stat().st_mtime_ns for p in (built / "derived").rglob("*")}
+    files = {p: p.stat().st_mtime_ns for p in (built / "derived").glob("*/*")}
     found = json.loads(call("index", papers, "--index", built, "--for", "hybrid", "--json").out)
     assert (found["unchanged"], found["added"], found["changed"], found["removed"]) == (5, 0, 0, 0)
     assert found["built"] == {}
-    assert {p: p.stat().st_mtime_ns for p in (built / "derived").rglob("*")} == files
+    assert {p: p.stat().st_mtime_ns for p in (built / "derived").glob("*/*")} == files
 
 
 def test_where_nothing_is_to_be_done_or_nothing_failed_this_is_said(call, built, papers):

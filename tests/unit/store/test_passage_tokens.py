@@ -40,6 +40,7 @@ def test_an_index_without_stored_counts_is_packed_alike(tmp_path, hashed_models)
     with sqlite3.connect(tmp_path / "index" / "index.sqlite") as db:
         db.execute("DROP TABLE passage_tokens")
     db.close()
+    (tmp_path / "index" / "derived" / "index.sums").unlink()
     snapshot = Snapshot(tmp_path / "index")
     assert snapshot.passage_tokens(["a.txt:0"]) == {}
     with Index.open(tmp_path / "index", models=hashed_models()) as index:

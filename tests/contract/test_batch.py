@@ -142,6 +142,22 @@ def test_an_index_and_a_study_by_batch_are_those_over_the_wire(over_http, papers
         assert ours == theirs, name
     # What an answer took is told as if it had been asked in one go.
     assert usage(tmp_path / "study") == usage(tmp_path / "http")
+    listed = [
+        json.loads(line)
+        for path in sorted(provider.folder.glob("listing-*.jsonl"))
+        for line in path.read_text().splitlines()
+    ]
+    assert sorted(row["key"] for row in listed) == sorted(provider.asked.elements())
+    questions = {
+        json.loads(line)["id"] for line in (tmp_path / "study" / "questions.jsonl").read_text().splitlines()
+    }
+    of_stage = {
+        stage: {row["question"] for row in listed if row["stage"] == stage}
+        for stage in ("extract", "answer", "judge")
+    }
+    assert of_stage["extract"] == {""}
+    assert of_stage["answer"] == of_stage["judge"] == questions
+    assert {row["method"] for row in listed if row["stage"] == "answer"} == set(METHODS.split(","))
     # Nothing was asked twice but what failed.
     assert provider.failed
     assert len(provider.asked) == calls

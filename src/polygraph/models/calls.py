@@ -38,6 +38,7 @@ from polygraph.models.question_cache import current_cache, question_cache
 from polygraph.models.repair import repair_request
 from polygraph.models.replay import Replay, current_replay, replay
 from polygraph.models.retry import MAX_WAIT_S, Meter, Sender, is_local
+from polygraph.models.sampling import sampled_request
 from polygraph.models.streaming import StreamAcrossRetries
 from polygraph.models.thread_pool import POLL_S, ThreadPool
 from polygraph.records import Usage, digest
@@ -52,9 +53,23 @@ T = TypeVar("T")
 S = TypeVar("S")
 
 _METHOD: ContextVar[str] = ContextVar("method", default="")
+_QUESTION: ContextVar[str] = ContextVar("question", default="")
 _ROUND: ContextVar["tuple[Batch, Round] | None"] = ContextVar("round", default=None)
 FIRST_ESTIMATE = 256
 """Expected tokens of a reply before the first one is known."""
+
+
+@contextmanager
+def about_question(question: str) -> Iterator[None]:
+    """Name the question that the calls inside a ``with`` block are for, in the listings of batch files.
+
+    It also applies in threads of `Calls.map`.
+    """
+    token = _QUESTION.set(question)
+    try:
+        yield
+    finally:
+        _QUESTION.reset(token)
 
 
 def request_key(model: str, request: ChatRequest) -> str:
@@ -181,6 +196,7 @@ class Calls:
         on_text: Callable[[str], None] | None,
         on_finish: Callable[[str], None] | None,
     ) -> T:
+        request = sampled_request(request)
         if (running := current_replay()) is not None:
             return self._replayed(running, model, request, parse, on_finish)
         method = _METHOD.get() or method
@@ -314,7 +330,7 @@ class Calls:
         running = self._current_round()
         if running is not None and not is_local(model):
             writes = self._expected(line, request.max_output_tokens)
-            running[0].ask(running[1], model, request, key, line, writes)
+            running[0].ask(running[1], model, request, key, line, writes, question=_QUESTION.get())
             stored = self.store.reply(key)  # its reply was in the folder although it was never requested
             assert stored is not None  # noqa: S101  `ask` returns only in that case
             return self._from_store(stored, key, line, on_text)

@@ -20,7 +20,7 @@ from polygraph.evaluate.records import StudyAnswer, strip_citations
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.indexing.progress import Progress
 from polygraph.models import ChatModel, Models
-from polygraph.models.calls import Calls
+from polygraph.models.calls import Calls, about_question
 from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Answer
 from polygraph.tasks.answer import NO_ANSWER, lengthen_answer, write_answer
@@ -61,7 +61,8 @@ def answer_questions(
                 progress("answers", len(done), total)
 
         # Methods run in turn, so that calls they share are made once.
-        map_in_order(answer_with, methods)
+        with about_question(question.id):
+            map_in_order(answer_with, methods)
 
     for _ in run(work, wanted):
         pass
@@ -99,9 +100,9 @@ def align_answers(
 
     def work(item: tuple[Question, str, str]) -> None:
         question, a, b = item
-        made = _align_pair(
-            question, (answers[question.id, a], answers[question.id, b]), models, chat, tolerance, attempts
-        )
+        both = (answers[question.id, a], answers[question.id, b])
+        with about_question(question.id):
+            made = _align_pair(question, both, models, chat, tolerance, attempts)
         study.append("aligned", [asdict(made)])
         done[made.question, made.a, made.b] = made
         progress("alignment", len(done), total)

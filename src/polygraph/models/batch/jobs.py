@@ -17,7 +17,14 @@ from pathlib import Path
 from typing import IO, Any, NoReturn, Protocol, runtime_checkable
 
 from polygraph.errors import BadInput, BudgetReached, RequestsWaiting, StorageFailed, UnusableReply
-from polygraph.models.batch.lines import ReplyLine, read_at, request_line, scan
+from polygraph.models.batch.lines import (
+    ReplyLine,
+    listing_line,
+    listing_path,
+    read_at,
+    request_line,
+    scan,
+)
 from polygraph.models.batch.store import BatchRow, BatchStore, LineResult
 from polygraph.models.cache import Attempt, CallStore
 from polygraph.models.chat_completion import is_rejected, prompt_tokens, read_completion
@@ -26,6 +33,7 @@ from polygraph.models.retry import Sender
 from polygraph.models.transport import TransportError
 
 _REQUEST_FILE = re.compile(r"requests-(\d{4,9})\.jsonl(\.tmp)?$")
+_LISTING_FILE = re.compile(r"listing-\d{4,9}\.jsonl$")
 _LOCK = "batch.lock"
 _LAST = ".last-requests"
 _LOCK_S = 60.0
@@ -95,6 +103,8 @@ class _DraftedRequest:
     """A request that this round will write."""
 
     row: BatchRow
+    question: str
+    """Id of the question that it is for, or empty."""
     begin: int
     size: int
     cost: float | None
@@ -114,12 +124,12 @@ class Round:
         self._spool: IO[bytes] | None = None
         self._size = 0
 
-    def add(self, row: BatchRow, line: bytes, cost: float | None) -> None:
+    def add(self, row: BatchRow, question: str, line: bytes, cost: float | None) -> None:
         """Add a request."""
         if self._spool is None:
             self._spool = tempfile.TemporaryFile()  # noqa: SIM115  closed with the round
         self._spool.write(line)
-        self.drafted[row.key] = _DraftedRequest(row, self._size, len(line), cost)
+        self.drafted[row.key] = _DraftedRequest(row, question, self._size, len(line), cost)
         self._size += len(line)
 
     def line(self, drafted: _DraftedRequest) -> bytes:
@@ -195,9 +205,26 @@ class Batch:
             current.close()
 
     def ask(
-        self, current: Round, model: Any, request: ChatRequest, key: str, line: Attempt, writes: int
+        self,
+        current: Round,
+        model: Any,
+        request: ChatRequest,
+        key: str,
+        line: Attempt,
+        writes: int,
+        *,
+        question: str = "",
     ) -> None:
         """Draft a request that has no stored reply. Return only if an unmatched reply to it was found and stored.
+
+        Args:
+            current: the round.
+            model: that replies.
+            request: to write.
+            key: of the request.
+            line: its ledger entry.
+            writes: expected tokens of the reply.
+            question: id of the question that it is for, or empty.
 
         Raises:
             RequestsWaiting: otherwise; the request is written at the end of the round.
@@ -216,8 +243,10 @@ class Batch:
             known = current.drafted.get(key)
             if known is not None:
                 # Two methods make the same request: it is recorded for the first by name, whichever thread came first.
-                owner = min((known.row.stage, known.row.method), (line.stage, line.method))
-                known.row = replace(known.row, stage=owner[0], method=owner[1])
+                stage, method, known.question = min(
+                    (known.row.stage, known.row.method, known.question), (line.stage, line.method, question)
+                )
+                known.row = replace(known.row, stage=stage, method=method)
                 raise RequestsWaiting
             fresh = BatchRow(
                 key=key,
@@ -232,10 +261,10 @@ class Batch:
                 return
             if key in current.held:
                 raise RequestsWaiting
-            self._draft(current, model, request, fresh, writes)
+            self._draft(current, model, request, fresh, question, writes)
 
     def _draft(
-        self, current: Round, model: Any, request: ChatRequest, row: BatchRow, writes: int
+        self, current: Round, model: Any, request: ChatRequest, row: BatchRow, question: str, writes: int
     ) -> NoReturn:
         if not isinstance(model, Batchable):
             raise BadInput(
@@ -252,7 +281,7 @@ class Batch:
         except BudgetReached:
             current.held.add(row.key)
             raise RequestsWaiting from None
-        current.add(row, request_line(row.key, body), cost)
+        current.add(row, question, request_line(row.key, body), cost)
         raise RequestsWaiting
 
     def _publish(self, current: Round) -> NoReturn:
@@ -275,7 +304,10 @@ class Batch:
         raise RequestsWaiting(message, files=written, written=n, earlier=earlier) from None
 
     def _write(self, current: Round) -> list[Path]:
-        """Write new files, ordered by stage, method and key, and record their requests; existing files stay."""
+        """Write new files, ordered by stage, method and key, and record their requests; existing files stay.
+
+        Beside each is a listing that says what its requests are for.
+        """
         ordered = sorted(current.drafted.values(), key=lambda d: (d.row.stage, d.row.method, d.row.key))
         files: list[Path] = []
         at = 0
@@ -294,6 +326,10 @@ class Batch:
                         file.write(current.line(drafted))
                     file.flush()
                     os.fsync(file.fileno())
+                with listing_path(path).open("wb") as listing:
+                    for drafted in ordered[at:end]:
+                        row = drafted.row
+                        listing.write(listing_line(row.key, row.stage, row.method, drafted.question))
                 # Record first, rename then: a visible file is always recorded, whenever this is interrupted.
                 self._store.put(replace(d.row, state="sent", file=str(path)) for d in ordered[at:end])
                 temporary.replace(path)
@@ -374,6 +410,7 @@ class Batch:
     def _import_file(self, path: Path, imported: ImportedReplies) -> None:
         if (
             _REQUEST_FILE.fullmatch(path.name)
+            or _LISTING_FILE.fullmatch(path.name)
             or path.name.startswith(".")
             or path.name == _LOCK
             or not path.is_file()

@@ -30,6 +30,25 @@ def request_line(key: str, body: Mapping[str, Any]) -> bytes:
     return json.dumps(row).encode() + b"\n"
 
 
+def listing_path(requests: Path) -> Path:
+    """Return the path of the listing of a request file; scripts that send ``requests-*.jsonl`` do not match it.
+
+    >>> listing_path(Path("requests-0001.jsonl")).name
+    'listing-0001.jsonl'
+    """
+    return requests.with_name(requests.name.replace("requests-", "listing-", 1))
+
+
+def listing_line(key: str, stage: str, method: str, question: str) -> bytes:
+    r"""Return what a request is for as a line of a listing.
+
+    >>> listing_line("k", "judge", "", "node-001")
+    b'{"key": "k", "stage": "judge", "method": "", "question": "node-001"}\n'
+    """
+    row = {"key": key, "stage": stage, "method": method, "question": question}
+    return json.dumps(row).encode() + b"\n"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplyLine:
     """A line with the reply or the error of one request."""

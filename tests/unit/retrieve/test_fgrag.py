@@ -10,10 +10,11 @@ from polygraph.graph.embedding_texts import description_text
 from polygraph.models.providers.static import HashEmbedder
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
-from polygraph.retrieve.methods.fgrag import FGRAG
+from polygraph.retrieve.methods.fgrag import FGRAG, specific_parts
 from polygraph.testing import scripted_chat
 
 QUESTION = "Why did Tobias Wren refuse to pay Mara Quill?"
+PUBLISHED = {"skip_generic": False, "match_by": "descriptions", "share_notes": False, "interleave": False}
 PARTS = ["Tobias Wren", "refuse", "pay", "Mara Quill"]
 
 
@@ -46,7 +47,7 @@ def by_cosine(text, index, n):
 
 
 def test_weak_context_matches_the_name_and_strong_context_the_joined_names(index, models):
-    found = FGRAG(n=3)(QUESTION, index, models(scripted_chat()))
+    found = FGRAG(**PUBLISHED, n=3)(QUESTION, index, models(scripted_chat()))
     steps = trace(found)
     assert steps["question_entities"] == PARTS
     assert [label for label, _ in steps["weak"]] == ["the question", *PARTS]
@@ -61,8 +62,8 @@ def test_weak_context_matches_the_name_and_strong_context_the_joined_names(index
 
 
 def test_searches_for_each_weak_name_are_interleaved(index, models):
-    joint = trace(FGRAG(n=3)(QUESTION, index, models()))["strong"]
-    each = trace(FGRAG(n=3, strong="each")(QUESTION, index, models()))
+    joint = trace(FGRAG(**PUBLISHED, n=3)(QUESTION, index, models()))["strong"]
+    each = trace(FGRAG(**PUBLISHED, n=3, strong="each")(QUESTION, index, models()))
     assert each["strong"] != joint
     _, weak = each["weak"][0]
     firsts = []
@@ -74,7 +75,7 @@ def test_searches_for_each_weak_name_are_interleaved(index, models):
 
 
 def test_names_can_be_matched_with_names(index, models):
-    method = FGRAG(match_by="names", n=1)
+    method = FGRAG(**{**PUBLISHED, "match_by": "names"}, n=1)
     assert method.needs == {"chunks", "graph", "name_vectors"}
     steps = trace(method(QUESTION, index, models()))
     assert dict(steps["weak"])["Mara Quill"][0][0] == "mara quill"
@@ -84,7 +85,7 @@ def test_names_can_be_matched_with_names(index, models):
 def test_calls_are_two_for_each_entity_and_four(index, models):
     chat = scripted_chat()
     given = models(chat)
-    found = FGRAG()(QUESTION, index, given)
+    found = FGRAG(**PUBLISHED)(QUESTION, index, given)
     answer(QUESTION, found, index, given)
     made = {row.stage: row.attempts for row in given.calls.ledger() if row.model == "scripted"}
     m = len(PARTS)
@@ -96,7 +97,7 @@ def test_aspects_of_an_entity_follow_the_extraction_in_one_conversation_and_thos
     index, models
 ):
     chat = scripted_chat()
-    FGRAG()(QUESTION, index, models(chat))
+    FGRAG(**PUBLISHED)(QUESTION, index, models(chat))
     talks = [r.messages for r in asked_for(chat, "question_parts") if len(r.messages) > 2]
     assert len(talks) == len(PARTS)
     for _, first, said, second in talks:
@@ -110,7 +111,7 @@ def test_aspects_of_an_entity_follow_the_extraction_in_one_conversation_and_thos
 
 def test_a_summary_is_written_from_descriptions_then_points_then_the_question(index, models):
     chat = scripted_chat()
-    found = FGRAG()(QUESTION, index, models(chat))
+    found = FGRAG(**PUBLISHED)(QUESTION, index, models(chat))
     request = next(
         r for r in asked_for(chat, "summarise") if "Subject: Tobias Wren\n" in r.messages[1].content
     )
@@ -126,7 +127,7 @@ def test_a_summary_rests_on_the_notes_that_it_cites(index, models):
             ("Task: summarise", "NOTHING"),
         ]
     )
-    found = FGRAG()(QUESTION, index, models(chat))
+    found = FGRAG(**PUBLISHED)(QUESTION, index, models(chat))
     (item,) = found.evidence
     assert (item.kind, item.id) == ("summary", "Tobias Wren")
     assert item.text == "Tobias Wren: Wren would not pay. He was careful."
@@ -144,15 +145,15 @@ def test_a_summary_rests_on_the_notes_that_it_cites(index, models):
 
 
 def test_if_no_summary_helps_the_retrieval_is_empty_with_the_reason(index, models):
-    found = FGRAG()(QUESTION, index, models(scripted_chat([("Task: summarise", "NOTHING.")])))
+    found = FGRAG(**PUBLISHED)(QUESTION, index, models(scripted_chat([("Task: summarise", "NOTHING.")])))
     assert (found.evidence, found.ranking) == ((), ())
     assert "helps" in found.empty_because
 
 
 def test_descriptions_beyond_the_token_limit_are_reported(index, models):
-    found = FGRAG(entity_tokens=60)(QUESTION, index, models(scripted_chat()))
+    found = FGRAG(**PUBLISHED, entity_tokens=60)(QUESTION, index, models(scripted_chat()))
     counts = {label: (n, n_cut) for label, n, n_cut in trace(found)["descriptions"]}
-    whole = {label: n for label, n, _ in trace(FGRAG()(QUESTION, index, models()))["descriptions"]}
+    whole = {label: n for label, n, _ in trace(FGRAG(**PUBLISHED)(QUESTION, index, models()))["descriptions"]}
     assert all(n + n_cut == whole[label] and n_cut for label, (n, n_cut) in counts.items())
     assert {cut.budget for cut in found.cuts} == {60}
     assert sum(cut.n_items for cut in found.cuts) == sum(n_cut for _, n_cut in counts.values())
@@ -160,7 +161,7 @@ def test_descriptions_beyond_the_token_limit_are_reported(index, models):
 
 
 def test_without_expansion_only_descriptions_of_the_matched_entities_are_read(index, models):
-    found = FGRAG(without="expansion", n=2)(QUESTION, index, models(scripted_chat()))
+    found = FGRAG(**PUBLISHED, without="expansion", n=2)(QUESTION, index, models(scripted_chat()))
     steps = trace(found)
     assert all(not strong for _, strong in steps["strong"])
     for (_, weak), (_, visits) in zip(steps["weak"], steps["visits"], strict=True):
@@ -170,7 +171,7 @@ def test_without_expansion_only_descriptions_of_the_matched_entities_are_read(in
 
 def test_without_summaries_descriptions_go_to_the_answer_as_they_are(index, models):
     given = models(scripted_chat())
-    method = FGRAG(without="summaries")
+    method = FGRAG(**PUBLISHED, without="summaries")
     found = method(QUESTION, index, given)
     answer(QUESTION, found, index, given)
     assert (
@@ -186,15 +187,15 @@ def test_without_summaries_descriptions_go_to_the_answer_as_they_are(index, mode
 
 def test_at_most_nine_entities_of_the_question_are_looked_up_in_its_order(index, models):
     question = "Tell of " + ", ".join(f"Captain {letter}" for letter in "ABCDEFGHIJKLMN") + "."
-    chosen = trace(FGRAG()(question, index, models()))["question_entities"]
+    chosen = trace(FGRAG(**PUBLISHED)(question, index, models()))["question_entities"]
     assert len(chosen) == 9
     assert chosen == sorted(chosen)
-    assert chosen == trace(FGRAG()(question, index, models()))["question_entities"]
-    assert chosen != trace(FGRAG(seed=1)(question, index, models()))["question_entities"]
+    assert chosen == trace(FGRAG(**PUBLISHED)(question, index, models()))["question_entities"]
+    assert chosen != trace(FGRAG(**PUBLISHED, seed=1)(question, index, models()))["question_entities"]
 
 
 def test_the_whole_question_is_an_entity_only_if_wanted(index, models):
-    steps = trace(FGRAG(include_question=False)(QUESTION, index, models()))
+    steps = trace(FGRAG(**PUBLISHED, include_question=False)(QUESTION, index, models()))
     assert [label for label, _ in steps["weak"]] == PARTS
 
 
@@ -216,14 +217,14 @@ def test_a_multi_hop_question_without_sufficient_evidence_is_refused(index, mode
 
 
 def test_the_ranking_begins_with_the_passages_of_the_summaries(index, models):
-    found = FGRAG()(QUESTION, index, models(scripted_chat()))
+    found = FGRAG(**PUBLISHED)(QUESTION, index, models(scripted_chat()))
     rests_on = {span.chunk for item in found.evidence for span in item.spans}
     assert set(found.ranking[: len(rests_on)]) == rests_on
     assert found.ranking[0] == found.evidence[0].spans[0].chunk
 
 
 def test_without_a_model_summaries_are_sentences_without_repeats(index, models):
-    found = FGRAG()(QUESTION, index, models())
+    found = FGRAG(**PUBLISHED)(QUESTION, index, models())
     spans = [span for item in found.evidence for span in item.spans]
     assert len(spans) == len(set(spans))
     for item in found.evidence:
@@ -249,7 +250,44 @@ def test_the_papers_settings_are_those_of_its_code():
 
 def test_an_entity_without_questions_is_still_summarized(index, models):
     given = models(scripted_chat([("Task: aspects", "I have no questions.")]))
-    found = FGRAG()(QUESTION, index, given)
+    found = FGRAG(**PUBLISHED)(QUESTION, index, given)
     assert all(not asked for _, asked in trace(found)["questions"])
     assert found.evidence
     assert {q.stage for q in given.calls.quarantined()} == {"aspects"}
+
+
+def test_dates_and_generic_nouns_are_no_parts_beside_names(index, models):
+    steps = trace(FGRAG()(QUESTION, index, models()))
+    assert [label for label, _ in steps["weak"]] == ["the question", "Tobias Wren", "Mara Quill"]
+    assert specific_parts(["1871", "the 1860s", "harbour dues", "price"]) == ("harbour dues",)
+    assert specific_parts(["Halcyon", "14 November 1881", "£25"]) == ("Halcyon",)
+    assert specific_parts(["Preis", "Gericht"]) == ("Preis", "Gericht")
+    assert specific_parts(["1871"]) == ("1871",)
+
+
+def test_a_description_is_read_for_one_part_only(index, models):
+    def notes(method):
+        chat = scripted_chat()
+        method(QUESTION, index, models(chat))
+        read = []
+        for request in asked_for(chat, "summarise"):
+            text = request.messages[1].content
+            notes = text.split("<notes>")[1].split("</notes>")[0]
+            read += re.findall(r"^\[\d+\] [^:]*: (.*)$", notes, re.MULTILINE)
+        return read
+
+    shared, apart = notes(FGRAG()), notes(FGRAG(share_notes=False))
+    assert len(shared) == len(set(shared))
+    assert set(shared) == set(apart)
+    assert len(apart) > len(set(apart))
+
+
+def test_the_budget_of_a_summary_truncates_weak_and_strong_context_alike(index, models):
+    def strong(**options):
+        method = FGRAG(n=3, first=5, total=30, share_notes=False, **options)
+        found = method(QUESTION, index, models())
+        return [int(re.search(r"(\d+) by strong", e.why)[1]) for e in found.evidence]
+
+    kept = strong(entity_tokens=150)
+    assert sum(kept) > sum(strong(entity_tokens=150, interleave=False))
+    assert strong(entity_tokens=10_000) == strong(entity_tokens=10_000, interleave=False)

@@ -3,8 +3,10 @@
 Hong, Li, Zhang and Shao (2025), FG-RAG: Enhancing Query-Focused Summarization with Context-Aware Fine-Grained Graph
 RAG. Where the paper leaves details open, we follow the published code: the whole question counts as one more entity;
 names are compared with descriptions; the strong context is searched with all names of the weak context as one text.
-Our variant does not let one hub fill the expansion (`per_entity`), collects nothing twice (`share_visited`) and limits
-what a summary reads (`entity_tokens`). Our summaries cite their sources; those of the paper do not.
+Our variant does not let one hub fill the expansion (`per_entity`), collects nothing twice (`share_visited`), gives each
+description to one part only (`share_notes`), takes weak and strong context in turns (`interleave`), asks nothing about
+dates and generic nouns (`skip_generic`) and limits what a summary reads (`entity_tokens`). Our summaries cite their
+sources; those of the paper do not.
 """
 
 from collections import Counter
@@ -33,7 +35,9 @@ from polygraph.store.vectors import Hit
 from polygraph.tasks.aspects import aspects, question_parts
 from polygraph.tasks.summarise import Summary, extractive_summaries, summarise_notes
 from polygraph.text.prose import count_noun
+from polygraph.text.quantities import located_dates, located_quantities
 from polygraph.text.tokens import count_many
+from polygraph.text.words import content_stems
 
 _NOTE_TOKENS = 8
 """Upper bound for the number and line break of a note."""
@@ -70,8 +74,10 @@ class FGRAG:
     """Treat the whole question as one more entity (code; the paper does not say)."""
     n: int = 20
     """Entities matched in each of the two steps (code: 20)."""
-    match_by: Literal["descriptions", "names", "both"] = "descriptions"
-    """What a name is compared with: an entity's descriptions (code), its name, or both."""
+    skip_generic: bool = True
+    """Leave out dates, and single lower-case words beside names: their neighbours are half of the graph (ours)."""
+    match_by: Literal["descriptions", "names", "both"] = "both"
+    """What a name is compared with: an entity's descriptions (code), its name, or both (ours)."""
     strong: Literal["joint", "each"] = "joint"
     """Second step: one search with all names of the first step (code), or one per name, interleaved (eq. 7)."""
     first: int = 75
@@ -82,6 +88,10 @@ class FGRAG:
     """Descriptions taken at one entity of the graph; 0 for no limit (code: none)."""
     share_visited: bool = True
     """The second pass skips what the first has visited (code: starts afresh)."""
+    share_notes: bool = True
+    """A description that several parts collect is read for the one that found it first (code: for each of them)."""
+    interleave: bool = True
+    """Weak and strong context take turns, so that `entity_tokens` truncates both (code: weak first, no limit)."""
     entity_tokens: int = 4_000
     """Tokens of descriptions that one summary reads (paper: no limit)."""
     max_questions: int = 10
@@ -104,14 +114,19 @@ class FGRAG:
     @property
     def calls(self) -> str:
         """Depends on m, the entities of the question about which the graph has descriptions."""
-        return "2" if self.without == "summaries" else "2m + 4 for m entities of the question, at most 22"
+        return (
+            "2"
+            if self.without == "summaries"
+            else "at most 2m + 4 for m entities of the question, at most 22"
+        )
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve for the question; entities of the question in their order, matches by score, then row."""
         require(index, "fg-rag", self.needs, models)
         # 1. The entities of the question (eq. 8), and the question itself.
         named = question_parts(question, models, method="fg-rag")
-        chosen = sample(named, self.max_entities, self.seed, question)
+        specific = specific_parts(named) if self.skip_generic else named
+        chosen = sample(specific, self.max_entities, self.seed, question)
         subjects = [*([question] if self.include_question and question not in chosen else []), *chosen]
         # 2., 3. Weak and strong context. 5. The expansion from both (eq. 6, 7, 9).
         parts = self._expanded(question, subjects, index, models)
@@ -170,25 +185,34 @@ class FGRAG:
         strong: list[list[Hit]] = [[] for _ in subjects]
         if expands:
             strong = self._second([[reader.entity(h.n).name for h in hits] for hits in weak], index, models)
+        expanded = [
+            expand_entities({"weak": [h.n for h in near], "strong": [h.n for h in far]}, reader, limits)
+            for near, far in zip(weak, strong, strict=True)
+        ]
+        collected = [self._ordered(found) for found, _ in expanded]
+        if self.share_notes and self.without != "summaries":
+            collected = _each_once(collected)
         parts = []
-        for subject, near, far in zip(subjects, weak, strong, strict=True):
-            found, visits = expand_entities(
-                {"weak": [h.n for h in near], "strong": [h.n for h in far]}, reader, limits
-            )
-            whole = subject == question and self.include_question
-            n = self._n_that_fit(found)
+        for i, subject in enumerate(subjects):
+            n = self._n_that_fit(collected[i])
             parts.append(
                 _Part(
                     subject=subject,
-                    label="the question" if whole else subject,
-                    weak=near,
-                    strong=far,
-                    found=found[:n],
-                    visits=visits,
-                    cut=self._cut(found[n:]),
+                    label="the question" if subject == question and self.include_question else subject,
+                    weak=weak[i],
+                    strong=strong[i],
+                    found=collected[i][:n],
+                    visits=expanded[i][1],
+                    cut=self._cut(collected[i][n:]),
                 )
             )
         return parts
+
+    def _ordered(self, found: Sequence[CollectedDescription]) -> list[CollectedDescription]:
+        if not self.interleave:
+            return list(found)
+        passes = dict.fromkeys(c.pass_name for c in found)
+        return round_robin([[c for c in found if c.pass_name == name] for name in passes])
 
     def _match(self, vector: Vectors, index: Snapshot) -> list[Hit]:
         if self.match_by == "names":
@@ -258,6 +282,36 @@ class FGRAG:
 
         written = models.calls.map(write, parts)
         return [asked for asked, _ in written], [summary for _, summary in written]
+
+
+def specific_parts(named: Sequence[str]) -> tuple[str, ...]:
+    """Leave out the parts of a question that are too general for a summary of their own; if none is left, keep all.
+
+    These are dates and numbers, and single lower-case words if another part is a name or a phrase.
+
+    >>> specific_parts(["sum", "Constancy", "insurance", "1881", "Culverness Mutual"])
+    ('Constancy', 'Culverness Mutual')
+    >>> specific_parts(["trade", "agriculture"])
+    ('trade', 'agriculture')
+    """
+    undated = [part for part in named if not _is_date_or_number(part)]
+    distinctive = [part for part in undated if part != part.casefold() or len(part.split()) > 1]
+    return tuple(distinctive or undated or named)
+
+
+def _is_date_or_number(part: str) -> bool:
+    spans = [(start, end) for _, start, end in (*located_dates(part), *located_quantities(part))]
+    rest = "".join(c for i, c in enumerate(part) if not any(start <= i < end for start, end in spans))
+    return bool(spans) and not content_stems(rest)
+
+
+def _each_once(collected: Sequence[Sequence[CollectedDescription]]) -> list[list[CollectedDescription]]:
+    """Give each description to the part in whose order it comes first; of equal places the first part has it."""
+    owner: dict[str, tuple[int, int]] = {}
+    for i, found in enumerate(collected):
+        for place, c in enumerate(found):
+            owner[c.text] = min(owner.get(c.text, (place, i)), (place, i))
+    return [[c for c in found if owner[c.text][1] == i] for i, found in enumerate(collected)]
 
 
 def _evidence(part: _Part, summary: Summary, score: float, index: Snapshot) -> Evidence:

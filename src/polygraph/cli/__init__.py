@@ -11,6 +11,7 @@ import typer
 from polygraph import __version__
 from polygraph.cli import (
     ask,
+    entities,
     eval_datasets,
     eval_retrieval,
     eval_sheets,
@@ -31,7 +32,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (index, ask, status, reproduce):
+for part in (index, ask, status, entities, reproduce):
     app.add_typer(part.app)
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)

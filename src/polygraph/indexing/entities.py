@@ -306,7 +306,7 @@ def require_no_conflict(store: StoreReader, pair: tuple[str, str], names: Set[st
             continue
         if (a.name in names and b.name in others) or (a.name in others and b.name in names):
             raise BadInput(
-                f"decision {decision.number} (split {decision.a!r} {decision.b!r}) keeps them apart. "
+                f"decision {decision.number} (split {decision.a!r}) keeps them apart. "
                 f"Undo it first: polygraph entities undo {decision.number}"
             )
 

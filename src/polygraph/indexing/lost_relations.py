@@ -37,13 +37,14 @@ def _unusable(store: StoreReader) -> Iterator[LostRelation]:
     if manifest is None or not manifest.reader.startswith("llm:"):
         return
     settings = manifest.extractor_settings
-    n_gleanings = 0 if settings["gleaning"] == "none" else int(settings["max_gleanings"])
+    gleans = settings.get("gleaning", "none") != "none"
+    n_gleanings = int(settings.get("max_gleanings", 1)) if gleans else 0
     for window_id, status, _, raw in store.extractions.failures():
         if status != "repaired" or not raw:
             continue
         window = store.extractions.windows([window_id])[0]
         for dropped in llm.lost_relations(
-            raw, window, entity_types=tuple(settings["entity_types"]), max_gleanings=n_gleanings
+            raw, window, entity_types=tuple(settings.get("entity_types", ())), max_gleanings=n_gleanings
         ):
             yield LostRelation(
                 document=window.document,

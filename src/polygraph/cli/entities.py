@@ -1,0 +1,289 @@
+"""The commands that list entities, explain why names are one entity, and correct it."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated, Any, Optional
+
+import typer
+
+from polygraph.cli.open_index import open_index
+from polygraph.cli.options import IndexOption, JsonOption, WaitOption
+
+if TYPE_CHECKING:
+    from polygraph.extract.resolution.records import Merge, PairDecision
+    from polygraph.indexing.entities import Decision, EntityHistory, PairHistory
+    from polygraph.store.protocol import EntityOverview
+    from polygraph.workspace.entities import EntityChange
+    from polygraph.workspace.index import Index
+
+app: typer.Typer = typer.Typer()
+entities_app: typer.Typer = typer.Typer(no_args_is_help=True)
+app.add_typer(entities_app, name="entities", help="List entities, see why names are one, and correct it.")
+
+LimitOption = Annotated[Optional[int], typer.Option("--limit", metavar="N", help="Show at most N.")]
+_LISTED = 20
+"""Entities that are listed if no limit is given."""
+_DOCUMENTS = 5
+"""Documents of an entity that are named."""
+
+
+@entities_app.command(name="list")
+def list_(
+    index: IndexOption = None,
+    sort: Annotated[
+        str, typer.Option("--sort", metavar="mentions|name", help="Most mentioned first, or by name.")
+    ] = "mentions",
+    type: Annotated[Optional[str], typer.Option("--type", help="Only entities of this type.")] = None,
+    limit: LimitOption = _LISTED,
+    as_json: JsonOption = False,
+) -> None:
+    """List the entities of the index."""
+    with _reader(index) as opened:
+        found = opened.entities.list(order=sort, type=type, limit=limit)  # type: ignore[arg-type]
+    _show_entities(found, as_json)
+
+
+@entities_app.command()
+def find(
+    text: Annotated[str, typer.Argument(help="A part of a name.")],
+    index: IndexOption = None,
+    limit: LimitOption = _LISTED,
+    as_json: JsonOption = False,
+) -> None:
+    """Find entities by a part of a name or alias."""
+    with _reader(index) as opened:
+        found = opened.entities.find(text, limit=limit)
+    _show_entities(found, as_json)
+
+
+@entities_app.command()
+def why(
+    name: Annotated[str, typer.Argument(help="A name, an id, or NAME @ DOCUMENT.")],
+    other: Annotated[Optional[str], typer.Argument(help="Another one: why are they one or two?")] = None,
+    index: IndexOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Show which names were merged into an entity or kept apart from it, by which rule and on what evidence."""
+    from dataclasses import asdict
+
+    from polygraph.cli.render import answer as show
+
+    with _reader(index) as opened:
+        if other is not None:
+            pair = opened.entities.why_pair(name, other)
+            if as_json:
+                show.as_json(asdict(pair))
+            else:
+                _show_pair(pair, name, other)
+            return
+        found = opened.entities.why(name)
+    if as_json:
+        show.as_json([asdict(each) for each in found])
+        return
+    for each in found:
+        _show_history(each)
+
+
+@entities_app.command()
+def merge(
+    a: Annotated[str, typer.Argument(metavar="A", help="A name, an id, or NAME @ DOCUMENT.")],
+    b: Annotated[str, typer.Argument(metavar="B", help="Another one, of another entity.")],
+    index: IndexOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Make two entities one; no chat model is called, and every later build follows it."""
+    _change(index, lambda opened, more: opened.entities.merge(a, b, wait_s=wait, **more), as_json)
+
+
+@entities_app.command()
+def split(
+    name: Annotated[str, typer.Argument(help="A name of the entity.")],
+    other: Annotated[
+        Optional[str], typer.Argument(help="Another name of it, which becomes an entity of its own.")
+    ] = None,
+    by: Annotated[
+        Optional[str],
+        typer.Option("--by", metavar="document|type", help="One entity for each document or type."),
+    ] = None,
+    index: IndexOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Make one entity two or more: by another name of it, by document or by type."""
+
+    def change(opened: "Index", more: dict[str, Any]) -> "EntityChange":
+        return opened.entities.split(name, other, by=by, wait_s=wait, **more)  # type: ignore[arg-type]
+
+    _change(index, change, as_json)
+
+
+@entities_app.command()
+def rename(
+    old: Annotated[str, typer.Argument(help="A name, an id, or NAME @ DOCUMENT.")],
+    new: Annotated[str, typer.Argument(help="The name that is shown from now on.")],
+    index: IndexOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Give an entity another name; the former one becomes an alias."""
+    _change(index, lambda opened, more: opened.entities.rename(old, new, wait_s=wait, **more), as_json)
+
+
+@entities_app.command()
+def undo(
+    number: Annotated[
+        Optional[int], typer.Argument(help="From `entities decisions`; default: the last.")
+    ] = None,
+    index: IndexOption = None,
+    wait: WaitOption = 0.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Undo a decision about entities; one that it replaced is in force again."""
+    _change(index, lambda opened, more: opened.entities.undo(number, wait_s=wait, **more), as_json)
+
+
+@entities_app.command()
+def decisions(index: IndexOption = None, as_json: JsonOption = False) -> None:
+    """List the decisions about entities in the order in which they were made."""
+    from dataclasses import asdict
+
+    from polygraph.cli.render import answer as show
+
+    with _reader(index) as opened:
+        found = opened.entities.decisions()
+    if as_json:
+        show.as_json([asdict(each) for each in found])
+    elif not found:
+        show.out.print("there are no decisions about entities")
+    else:
+        rows = [(d.number, d.kind, d.a, d.b, "yes" if d.in_force else "replaced") for d in found]
+        show.show_table(("number", "decision", "name", "other", "in force"), rows, right=("number",))
+
+
+@entities_app.command()
+def lost(index: IndexOption = None, limit: LimitOption = None, as_json: JsonOption = False) -> None:
+    """List the relations that were extracted and are not in the graph, with the reason."""
+    from polygraph.cli.render import answer as show
+
+    with _reader(index) as opened:
+        found = opened.entities.lost()
+    shown = found[:limit]
+    if as_json:
+        show.as_json([each._asdict() for each in shown])
+        return
+    if not found:
+        show.out.print("no relation was lost: all that were extracted are in the graph")
+        return
+    for each in shown:
+        chunks = ", ".join(each.chunks) or each.window
+        said = f"{each.source} | {each.predicate or 'related to'} | {each.target}" if each.source else ""
+        reason = f"{each.reason}: {each.entity}" if each.entity else each.reason
+        show.out.print(f"{chunks}: {said or each.description}: {reason}", markup=False)
+        if said and each.description:
+            show.out.print(f"  {each.description}", style="dim", markup=False)
+    if len(shown) < len(found):
+        show.out.print(f"and {len(found) - len(shown):,} more", style="dim")
+
+
+def _reader(index: Any) -> "Index":
+    """Open an index without models: nothing is asked or embedded."""
+    return open_index(index, offline=True, embedder="hash", name_embedder="hash", reranker="none")
+
+
+def _change(index: Any, change: Callable[["Index", dict[str, Any]], "EntityChange"], as_json: bool) -> None:
+    """Make a decision with progress bars, and print what it changed."""
+    from dataclasses import asdict
+
+    from polygraph.cli.progress import Bars
+    from polygraph.cli.render import answer as show
+
+    # Not offline: parts of the graph may have to be embedded again, perhaps by an endpoint.
+    with open_index(index) as opened, Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+        found = change(opened, {"progress": bars})
+    if as_json:
+        values = asdict(found) | {"entities": _plain(found.entities)}
+        values["lost_relations"] = values.pop("report")["counts"].get("lost relations", 0)
+        show.as_json(values)
+        return
+    for decision in found.decisions:
+        show.out.print(f"decision {decision.number}: {_phrase(decision)}", markup=False)
+    _show_entities(found.entities, False)
+    for note in found.report.notes:
+        show.err.print(f"note: {note}", style="yellow", markup=False)
+
+
+def _show_entities(found: "Sequence[EntityOverview]", as_json: bool) -> None:
+    from polygraph.cli.render import answer as show
+
+    if as_json:
+        show.as_json(_plain(found))
+        return
+    columns = ("mentions", "relations")
+    rows = [(e.id, e.name, e.type, f"{e.n_chunks:,}", f"{e.degree:,}") for e in found]
+    show.show_table(("id", "name", "type", *columns), rows, right=columns)
+
+
+def _plain(found: "Sequence[EntityOverview]") -> list[dict[str, Any]]:
+    return [{name: value for name, value in each._asdict().items() if name != "row"} for each in found]
+
+
+def _show_history(found: "EntityHistory") -> None:
+    from polygraph.cli.render import answer as show
+    from polygraph.text.prose import count_noun
+
+    entity = found.entity
+    show.out.print(
+        f"{entity.name}{f' ({entity.type})' if entity.type else ''}: {entity.id}", style="bold", markup=False
+    )
+    documents = ", ".join(f"{document} ({n})" for document, n in found.documents[:_DOCUMENTS])
+    more = "" if len(found.documents) <= _DOCUMENTS else f" and {len(found.documents) - _DOCUMENTS} more"
+    show.out.print(
+        f"  {count_noun(len(found.documents), 'document')}: {documents}{more}", style="dim", markup=False
+    )
+    for merge in found.merges:
+        show.out.print(f"  {_merge_line(merge)}", markup=False)
+    for pair in found.kept_apart:
+        show.out.print(f"  {_pair_line(pair)}", markup=False)
+    for decision in found.decisions:
+        replaced = "" if decision.in_force else ", replaced"
+        show.out.print(f"  decision {decision.number}{replaced}: {_phrase(decision)}", markup=False)
+
+
+def _show_pair(found: "PairHistory", a: str, b: str) -> None:
+    from polygraph.cli.render import answer as show
+
+    first, second = found.entities
+    if found.same:
+        show.out.print(f"{a} and {b} are one entity: {first}", style="bold", markup=False)
+    else:
+        show.out.print(f"{a} and {b} are two entities: {first}; {second}", style="bold", markup=False)
+    for merge in found.merges:
+        show.out.print(f"  {_merge_line(merge)}", markup=False)
+    for pair in found.kept_apart:
+        show.out.print(f"  {_pair_line(pair)}", markup=False)
+    for decision in found.decisions:
+        show.out.print(f"  decision {decision.number}: {_phrase(decision)}", markup=False)
+    if not (found.merges or found.kept_apart or found.decisions):
+        reason = "both have the normalised name of the entity" if found.same else "no rule compared them"
+        show.out.print(f"  {reason}", markup=False)
+
+
+def _merge_line(merge: "Merge") -> str:
+    where = f" in {merge.document}" if merge.document else ""
+    why = f": {merge.evidence}" if merge.evidence else ""
+    return f"merged: {merge.name}{where}, as {merge.other} ({merge.rule}, {merge.score:.2f}){why}"
+
+
+def _pair_line(pair: "PairDecision") -> str:
+    why = f": {pair.evidence}" if pair.evidence else ""
+    names = " | ".join(pair.entities)
+    return f"{pair.decision}: {names} ({pair.rule}, {pair.score:.2f}){why}"
+
+
+def _phrase(decision: "Decision") -> str:
+    if decision.kind == "rename":
+        return f"rename {decision.a!r} to {decision.b!r}"
+    if decision.kind == "split" and decision.a == decision.b:
+        by = "type" if decision.a.endswith(" # *") else "document"
+        return f"split {decision.a.rpartition(' ')[0].rpartition(' ')[0]!r} by {by}"
+    return f"{decision.kind} {decision.a!r} and {decision.b!r}"

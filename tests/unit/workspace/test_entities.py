@@ -1,0 +1,300 @@
+"""Entities of an index: lists, explanations, and decisions that every later build follows."""
+
+import json
+import random
+
+import pytest
+
+from polygraph import Index
+from polygraph.errors import BadInput
+from polygraph.models import Calls, Models
+from polygraph.models.providers.scripted import ScriptedChat
+from polygraph.models.providers.static import HashEmbedder
+from polygraph.store.database import SqliteStore
+from polygraph.testing import scripted_chat
+
+PAPERS = {
+    "a.txt": "Mara Quill met Captain Tobin. Old Tobin met Mara Quill. Captain Tobin sold the Halcyon.",
+    "b.txt": "Mara Quill painted the Halcyon. Captain Tobin met Mara Quill at Grey Reef.",
+    "c.txt": "Mara Quill sailed to Grey Reef. The Halcyon met Old Tobin.",
+}
+
+
+def opened(folder, chat=None):
+    embedder = HashEmbedder()
+    calls = Calls(folder.with_suffix(".calls"))
+    models = Models(
+        chat=chat or scripted_chat(), embedder=embedder, name_embedder=embedder, reranker=None, calls=calls
+    )
+    return Index.open(folder, models=models, embedder="hash", name_embedder="hash", reranker="none")
+
+
+@pytest.fixture
+def index(tmp_path, write_files):
+    folder = write_files(tmp_path / "papers", PAPERS)
+    with opened(tmp_path / "index") as index:
+        index.add(folder)
+        yield index
+
+
+def ids(found):
+    return [entity.id for entity in found]
+
+
+def graph_of(folder):
+    """The graph as it is stored."""
+    store = SqliteStore(folder, mode="read")
+    graph = store.graph
+    found = (
+        list(graph.all_entities()), list(graph.all_relations()), list(graph.all_triples()), graph.merges(),
+        graph.name_pairs(), list(graph.lost_relations()),
+    )  # fmt: skip
+    store.close()
+    return found
+
+
+# --- looking ----------------------------------------------------------------------------------------------
+
+
+def test_entities_are_listed_by_mentions_or_name_and_of_one_type(index):
+    by_mentions = index.entities.list()
+    assert [e.n_chunks for e in by_mentions] == sorted((e.n_chunks for e in by_mentions), reverse=True)
+    by_name = index.entities.list(order="name")
+    assert [e.name for e in by_name] == sorted(e.name for e in by_name)
+    assert set(ids(by_name)) == set(ids(by_mentions))
+    assert index.entities.list(type="Concept", limit=2) == by_mentions[:2]
+    assert index.entities.list(type="ship") == ()
+    with pytest.raises(BadInput, match="--sort 'size' is not one of: mentions, name"):
+        index.entities.list(order="size")
+    with pytest.raises(BadInput, match="--limit 0"):
+        index.entities.list(limit=0)
+
+
+def test_a_part_of_a_name_finds_entities_and_exact_names_come_first(index):
+    assert ids(index.entities.find("quill")) == ["mara quill"]
+    assert set(ids(index.entities.find("Tobin"))) == {"captain tobin", "old tobin"}
+    assert ids(index.entities.find("Tobin", limit=1)) == ids(index.entities.find("Tobin"))[:1]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda entities: entities.find("Mara Quil x"),
+        lambda entities: entities.why("Mara Quil"),
+        lambda entities: entities.why_pair("Old Tobin", "Mara Quil"),
+        lambda entities: entities.merge("Mara Quil", "Old Tobin"),
+        lambda entities: entities.split("Mara Quil", by="type"),
+        lambda entities: entities.rename("Mara Quil", "Mary"),
+        lambda entities: entities.why("Mara Quill @ nowhere.txt"),
+    ],
+)
+def test_an_unknown_name_is_an_error_that_suggests_near_names(index, call):
+    with pytest.raises(BadInput, match=r"has no entity .* Did you mean: .*'Mara Quill'.*entities list"):
+        call(index.entities)
+    assert index.entities.decisions() == ()
+
+
+def test_an_index_without_a_graph_says_how_to_add_it(tmp_path, write_files):
+    folder = write_files(tmp_path / "papers", PAPERS)
+    with opened(tmp_path / "index") as index:
+        index.add(folder, methods=["bm25"])
+        with pytest.raises(
+            BadInput, match=r"has no graph, so there are no entities\. Add it with: polygraph index"
+        ):
+            index.entities.list()
+
+
+# --- deciding ---------------------------------------------------------------------------------------------
+
+
+def test_a_merge_applies_at_once_and_a_split_replaces_it(index):
+    changed = index.entities.merge("Old Tobin", "captain tobin")
+    assert len(changed.entities) == 1
+    one = changed.entities[0].id
+    why = index.entities.why_pair("Old Tobin", "Captain Tobin")
+    assert why.same
+    assert why.entities == (one, one)
+    assert [(merge.rule, merge.score) for merge in why.merges] == [("user", 1.0)]
+    assert [decision.kind for decision in why.decisions] == ["merge"]
+    names = index.snapshot().entities_named(["Old Tobin", "Captain Tobin"])
+    assert names["Old Tobin"] == names["Captain Tobin"]
+
+    changed = index.entities.split("Old Tobin", "Captain Tobin")
+    assert set(ids(changed.entities)) == {"old tobin", "captain tobin"}
+    assert not index.entities.why_pair("Old Tobin", "Captain Tobin").same
+    assert [(d.kind, d.in_force) for d in index.entities.decisions()] == [("merge", False), ("split", True)]
+    index.entities.undo()
+    assert index.entities.why_pair("Old Tobin", "Captain Tobin").same
+    index.entities.undo(1)
+    assert index.entities.decisions() == ()
+    assert not index.entities.why_pair("Old Tobin", "Captain Tobin").same
+
+
+def test_a_name_is_split_by_document_also_of_documents_that_come_later(index, tmp_path, write_files):
+    changed = index.entities.split("Mara Quill", by="document")
+    assert len(changed.entities) == 3
+    write_files(tmp_path / "papers", {"d.txt": "Mara Quill met Nobody Else."})
+    index.add(tmp_path / "papers")
+    found = index.entities.why("Mara Quill")
+    assert sorted(document for each in found for document, _ in each.documents) == [*PAPERS, "d.txt"]
+    assert all(len(each.documents) == 1 for each in found)
+    with pytest.raises(BadInput, match=r"4 entities have the name 'Mara Quill': .* Name one by its id"):
+        index.entities.rename("Mara Quill", "Mary")
+    with pytest.raises(BadInput, match=r"decision 1 \(split .*\) keeps them apart. Undo it first"):
+        index.entities.merge("Mara Quill @ a.txt", "Mara Quill @ b.txt")
+    index.entities.rename("Mara Quill @ b.txt", "Mara the Painter")
+    (painter,) = index.entities.why("Mara the Painter")
+    assert painter.documents == (("b.txt", 1),)
+    assert "Mara Quill" in painter.entity.aliases
+
+
+def test_a_name_is_split_by_type(tmp_path, write_files):
+    replies = {
+        "a": "entity | Halcyon | ship | The Halcyon sank.\nEND",
+        "b": "entity | Halcyon | person | Halcyon sang.\nEND",
+    }
+
+    def extract(request):
+        return replies["a" if "sank" in request.messages[-1].content else "b"]
+
+    chat = ScriptedChat(replies={"extract": extract})
+    folder = write_files(tmp_path / "papers", {"a.txt": "The Halcyon sank.", "b.txt": "Halcyon sang."})
+    with opened(tmp_path / "index", chat) as index:
+        index.add(folder, methods=["hipporag"])
+        if len(index.entities.find("Halcyon")) == 1:
+            assert len(index.entities.split("Halcyon", by="type").entities) == 2
+        assert {e.type for e in index.entities.find("Halcyon")} == {"ship", "person"}
+
+
+def test_a_renamed_entity_keeps_its_former_name_as_an_alias_and_may_be_renamed_again(index):
+    (changed,) = index.entities.rename("Halcyon", "  HMS   Halcyon ").entities
+    assert (changed.id, changed.name) == ("halcyon", "HMS Halcyon")
+    index.entities.rename("HMS Halcyon", "Good Ship Halcyon")
+    (entity,) = index.entities.why("halcyon")
+    assert entity.entity.name == "Good Ship Halcyon"
+    assert "Halcyon" in " ".join(entity.entity.aliases)
+    assert "HMS Halcyon" not in entity.entity.aliases
+    assert [decision.in_force for decision in entity.decisions] == [False, True]
+    # A decision about the new name must be about mentions, which have the old one.
+    index.entities.merge("Good Ship Halcyon", "Grey Reef")
+    assert index.entities.why_pair("Halcyon", "Grey Reef").same
+    index.entities.undo()
+    index.entities.undo()
+    assert index.entities.why("Halcyon")[0].entity.name == "HMS Halcyon"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda e: e.merge("Mara Quill", "mara quill"), "are one entity already"),
+        (lambda e: e.split("Mara Quill", "Halcyon"), "are two entities already"),
+        (lambda e: e.split("Mara Quill", "mara quill"), "are one name. Split it with --by"),
+        (lambda e: e.split("Mara Quill"), "another name of the entity, or --by document"),
+        (lambda e: e.split("Mara Quill", by="colour"), "another name of the entity, or --by document"),
+        (lambda e: e.rename("Mara Quill", "Halcyon"), "is the name of the entity 'halcyon'"),
+        (lambda e: e.rename("Mara Quill", " — "), "1 to 200 characters"),
+        (lambda e: e.rename("Mara Quill", "x" * 201), "1 to 200 characters"),
+        (lambda e: e.rename("Mara Quill", "Mara\x1b[31m"), "1 to 200 characters"),
+        (lambda e: e.undo(), "there is no decision to undo"),
+        (lambda e: e.undo(7), "there is no decision 7"),
+    ],
+)
+def test_a_decision_that_cannot_be_made_says_why_and_changes_nothing(index, call, message):
+    before = graph_of(index.folder)
+    with pytest.raises(BadInput, match=message):
+        call(index.entities)
+    assert index.entities.decisions() == ()
+    assert graph_of(index.folder) == before
+
+
+def test_a_decision_pays_for_nothing(index):
+    before = index.models.calls.spent.calls
+    changed = index.entities.merge("Old Tobin", "Captain Tobin")
+    assert changed.report.usage.calls == 0
+    assert index.models.calls.spent.calls == before
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_decisions_give_the_graph_of_a_clean_build_with_the_same_decisions(seed, tmp_path, write_files):
+    chance = random.Random(seed)
+    folder = tmp_path / "papers"
+    with opened(tmp_path / "index") as index:
+        texts = dict(chance.sample(sorted(PAPERS.items()), 2))
+        index.add(write_files(folder, texts))
+        for _ in range(7):
+            what = chance.choice(["add", "remove", "change", "merge", "split", "by", "rename", "undo"])
+            try:
+                if what in ("add", "change"):
+                    name = chance.choice(sorted(PAPERS))
+                    texts[name] = PAPERS[name] + (" Grey Reef met Nobody Else." if what == "change" else "")
+                    index.add(write_files(folder, texts))
+                elif what == "remove" and len(texts) > 1:
+                    name = chance.choice(sorted(texts))
+                    del texts[name]
+                    (folder / name).unlink()
+                    index.remove(name)
+                elif what == "merge":
+                    index.entities.merge(*chance.sample(["Old Tobin", "Captain Tobin", "Grey Reef"], 2))
+                elif what == "split":
+                    index.entities.split("Old Tobin", "Captain Tobin")
+                elif what == "by":
+                    index.entities.split(chance.choice(["Mara Quill", "Halcyon"]), by="document")
+                elif what == "rename":
+                    index.entities.rename(chance.choice(["Mara Quill @ b.txt", "Halcyon"]), f"Name {seed}")
+                elif what == "undo":
+                    index.entities.undo()
+            except BadInput:
+                pass
+        index.add(folder)
+        made = index.entities.decisions()
+    (tmp_path / "clean").mkdir()
+    store = SqliteStore(tmp_path / "clean", mode="write")
+    with store.transaction():
+        for decision in made:
+            store.extractions.decide(decision.kind, decision.a, decision.b)
+    store.close()
+    with opened(tmp_path / "clean") as clean:
+        clean.add(folder)
+    assert graph_of(tmp_path / "index") == graph_of(tmp_path / "clean")
+
+
+# --- nothing vanishes ---------------------------------------------------------------------------------------
+
+
+def test_relations_that_a_merge_turns_into_loops_are_counted_and_listed_with_the_reason(index):
+    assert index.entities.lost() == ()
+    n_relations = index.status()["counts"]["relations"]
+    changed = index.entities.merge("Old Tobin", "Mara Quill")
+    (lost,) = index.entities.lost()
+    assert (lost.document, lost.chunks) == ("a.txt", ("a.txt:0",))
+    assert {lost.source, lost.target} == {"Old Tobin", "Mara Quill"}
+    assert (lost.reason, lost.entity) == ("both names are one entity", changed.entities[0].id)
+    assert changed.report.counts["lost relations"] == 1
+    assert changed.report.lost_relations == [lost._asdict()]
+    status = index.status()
+    assert status["counts"]["lost relations"] == 1
+    assert json.loads(json.dumps(status["lost_relations"]))[0]["predicate"] == lost.predicate
+    index.entities.undo()
+    assert index.status()["counts"]["relations"] == n_relations
+    assert index.entities.lost() == ()
+
+
+def test_relations_of_a_reply_that_could_not_be_used_are_listed_with_the_reason(tmp_path, write_files):
+    reply = (
+        "entity | Mara Quill | person | She keeps the light.\n"
+        "entity | Halcyon | ship | It sank.\n"
+        "relation | Mara Quill | Mara Quill | admires | pride | 5 | Mara Quill admires herself.\n"
+        "relation | Mara Quill | Halcyon | saw | sea | 5 | She saw it.\n"
+        "END"
+    )
+    chat = ScriptedChat(replies={"extract": lambda _: reply})
+    folder = write_files(tmp_path / "papers", {"a.txt": "Mara Quill saw the Halcyon."})
+    with opened(tmp_path / "index", chat) as index:
+        report = index.add(folder, methods=["hipporag"])
+        assert report.counts["relations"] == 1
+        (lost,) = index.entities.lost()
+        assert lost.document == "a.txt"
+        assert lost.chunks == ("a.txt:0",)
+        assert lost.description.startswith("relation | Mara Quill | Mara Quill | admires")
+        assert lost.reason == "Mara Quill is related to itself"
+        assert report.counts["lost relations"] == 1

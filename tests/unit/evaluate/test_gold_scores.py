@@ -1,11 +1,13 @@
 """Scores against gold: intervals, tests, breakdowns and notes."""
 
+import json
+
 import numpy as np
 import pytest
 
 from polygraph.errors import BadInput
-from polygraph.evaluate.metrics.answer_scores import COMPARISON_ONLY, score_answers
-from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.metrics.answer_scores import COMPARISON_ONLY, correctness, score_answers
+from polygraph.evaluate.questions.file import Question, question_line, read_questions
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.models import Calls, Models
 from polygraph.models.providers.static import HashEmbedder
@@ -103,6 +105,29 @@ def test_reference_texts_are_scored_by_rouge_bleu_and_similarity():
     assert "cosine by" in found["similarity"].note
     assert made.by_type == ()
     assert not np.isnan([t.p for m in made.metrics for t in m.tests]).any()
+
+
+def test_answers_about_the_whole_corpus_are_scored_by_the_points_they_mention(tmp_path):
+    file = tmp_path / "questions.jsonl"
+    points = ["harbour dues and the mole", "the smoke of the oil works"]
+    rows = [
+        {"id": f"c{i}", "question": "Which disputes?", "answer": "Dues, smoke and oil.", "points": points}
+        for i in range(3)
+    ]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    questions = read_questions(file)
+    answers = [said(q.id, "half", "They quarrel over harbour dues and over the mole.") for q in questions]
+    answers += [said(q.id, "none", "Fish are sold on Friday.") for q in questions]
+    made = score_answers(questions, answers, models())
+    found = {m.name: m for m in made.metrics}
+    assert found["point recall"].means["half"].mean == pytest.approx(0.5)
+    assert found["point recall"].means["none"].mean == 0.0
+    # The gold answer is a summary: no answer contains it, so it says nothing about being right.
+    assert "accuracy" not in found
+    assert found["rouge1"].means["half"].mean > 0
+    assert correctness(questions, answers) == {}
+    file.write_text("".join(json.dumps(question_line(q)) + "\n" for q in questions))
+    assert read_questions(file) == questions
 
 
 def test_without_gold_there_are_no_scores_and_bertscore_names_its_package():

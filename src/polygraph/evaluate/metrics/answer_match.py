@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from polygraph.text.words import content_stems
+
 _ARTICLES = frozenset({"a", "an", "the"})
 # Scripts that do not separate words by spaces: every character counts as a word.
 _UNSPACED = re.compile(
@@ -139,6 +141,28 @@ def accuracy(prediction: str, golds: Sequence[str]) -> float:
     1.0
     """
     return float(any(_gives(prediction[:_MAX_CHARACTERS], gold) for gold in golds))
+
+
+def point_recall(prediction: str, points: Sequence[str]) -> float:
+    """Return how much of the gold points a prediction mentions: the mean share of their content words that it contains.
+
+    Words are compared by stem. A point without content words counts if the prediction contains it. Without a threshold,
+    since none is right for points of all lengths; a longer answer contains more words by chance.
+
+    >>> point_recall("The town quarrels over harbour dues.", ["quarrels over harbour dues", "the price of oil"])
+    0.5
+    """
+    found = set(content_stems(prediction[:_MAX_CHARACTERS]))
+    text = normalise_answer(prediction[:_MAX_CHARACTERS])
+    shares = []
+    for point in points:
+        wanted = set(content_stems(point))
+        shares.append(
+            len(wanted & found) / len(wanted)
+            if wanted
+            else float(contains_answer(text, normalise_answer(point)))
+        )
+    return sum(shares) / len(shares) if shares else 0.0
 
 
 def mhrag_lenient(prediction: str, golds: Sequence[str]) -> float:

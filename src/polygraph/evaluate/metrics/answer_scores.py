@@ -10,6 +10,7 @@ from polygraph.evaluate.metrics.answer_match import (
     accuracy,
     exact_match,
     mhrag_lenient,
+    point_recall,
     sub_exact_match,
     token_prf,
 )
@@ -34,10 +35,24 @@ BertScoreMode: TypeAlias = Literal["no", "raw", "rescaled"]
 """Whether BERTScore is computed, and whether it is rescaled by its baseline, which papers do not always say."""
 
 _TESTED = frozenset(
-    {"accuracy", "EM", "F1", "rouge1", "rouge2", "rougeL", "BLEU", "similarity", "BERTScore F1"}
+    {
+        "accuracy",
+        "EM",
+        "F1",
+        "point recall",
+        "rouge1",
+        "rouge2",
+        "rougeL",
+        "BLEU",
+        "similarity",
+        "BERTScore F1",
+    }
 )
 """Metrics that methods are compared by. Precision, recall and metrics of single papers are only reported."""
 COMPARISON_ONLY = "only for comparison with published numbers: any shared word is enough"
+POINTS_NOTE = (
+    "mean share of the content words of the gold points; longer answers contain more of them by chance"
+)
 
 _Scores: TypeAlias = dict[str, tuple[dict[str, list[float]], str]]
 """By metric, the score of each question by method, and a note."""
@@ -137,14 +152,18 @@ def score_answers(
     common = [q for q in questions if all((q.id, m) in texts for m in methods)]
     with_answers = [q for q in common if q.answers and not q.null]
     with_references = [q for q in common if q.references]
+    with_points = [q for q in common if q.points]
     has_null = any(q.null for q in common)
-    if not methods or not (with_answers or with_references or has_null):
+    if not methods or not (with_answers or with_references or with_points or has_null):
         return None
     scores: _Scores = {}
     if with_answers:
         scores |= _short_answer_scores(with_answers, methods, texts)
     if with_references:
         scores |= _reference_scores(with_references, methods, texts, models, bert)
+    if with_points:
+        recalls = {m: [point_recall(texts[q.id, m], q.points) for q in with_points] for m in methods}
+        scores["point recall"] = (recalls, POINTS_NOTE)
     refused = {a.key: a.refused for a in answers}
     null = [q.null for q in common]
     return AnswerScores(

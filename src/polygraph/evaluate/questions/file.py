@@ -21,7 +21,7 @@ _SHOWN_PROBLEMS = 3
 _NULL_TYPES = frozenset({"null", "null_query", "null query", "unanswerable"})
 _NO_ANSWER = frozenset({"insufficient information", "no answer", "unanswerable"})
 _KNOWN_FIELDS = """
-    id question query type question_type answer answers answer_aliases aliases references evidence evidence_rule
+    id question query type question_type answer answers answer_aliases aliases references points evidence evidence_rule
     evidence_complete evidence_chunks passages quotes facts null
 """
 _KNOWN = frozenset(_KNOWN_FIELDS.split())
@@ -54,6 +54,8 @@ class Question:
     """Gold answers, any of which is correct."""
     references: tuple[str, ...] = ()
     """Reference texts, for tasks whose answer is a summary."""
+    points: tuple[str, ...] = ()
+    """What an answer about the whole corpus should mention; such a question has reference texts instead of answers."""
     evidence: tuple[str, ...] = ()
     """Ids of the gold documents."""
     evidence_rule: EvidenceRule = "all"
@@ -75,10 +77,11 @@ def read_questions(path: str | Path, *, evidence: str = "evidence") -> list[Ques
     """Read questions in the order of the file, which may be gzipped (``.gz``).
 
     One JSON object per line. Only `question` is required. Optional are `id`, `type`, `answer` (text, list or null; also
-    `answers`), `aliases`, `references`, `evidence` (document ids), `evidence_rule` (``all`` or ``any``),
-    `evidence_complete`, `evidence_chunks` (chunk ids), `passages` (``{"document", "start", "end"}``), `quotes`
-    (``{"document", "text"}``), `facts`, `null`. A question is null if `null` is true, if its type is ``null``,
-    ``null_query`` or ``unanswerable``, or if its answer is like "Insufficient information" and it has no evidence.
+    `answers`), `aliases`, `references`, `points` (then the answer is a reference text), `evidence` (document ids),
+    `evidence_rule` (``all`` or ``any``), `evidence_complete`, `evidence_chunks` (chunk ids), `passages`
+    (``{"document", "start", "end"}``), `quotes` (``{"document", "text"}``), `facts`, `null`. A question is null if
+    `null` is true, if its type is ``null``, ``null_query`` or ``unanswerable``, or if its answer is like "Insufficient
+    information" and it has no evidence.
 
     Args:
         path: the file.
@@ -131,6 +134,8 @@ def question_line(question: Question) -> dict[str, Json]:
         line["answers"] = list(question.answers)
     if question.references:
         line["references"] = list(question.references)
+    if question.points:
+        line["points"] = list(question.points)
     if question.evidence:
         line |= {"evidence": list(question.evidence), "evidence_rule": question.evidence_rule}
     if not question.evidence_complete:
@@ -196,12 +201,17 @@ def _question(value: dict[str, Json], number: int, evidence: str) -> Question:
     null = value.get("null") is True or kind.casefold() in _NULL_TYPES or refused
     short = evidence.removeprefix("evidence_")
     complete = value.get(f"{evidence}_complete", value.get(f"{short}_complete"))
+    references, points = _texts(value, "references"), _texts(value, "points")
+    if points:
+        # No answer contains a whole summary, so it is compared as a text.
+        references, answers = references or answers, []
     return Question(
         id=str(value["id"]) if value.get("id") not in (None, "") else f"line {number}",
         question=text.strip(),
         type=kind,
         answers=tuple(answers),
-        references=tuple(_texts(value, "references")),
+        references=tuple(references),
+        points=tuple(points),
         evidence=tuple(documents),
         evidence_rule="any" if rule == "any" else "all",
         evidence_complete=complete is not False or null,

@@ -653,3 +653,43 @@ def test_the_name_of_a_file_is_never_used_again(tmp_path):
         with opened(tmp_path) as calls:
             assert ask(calls, f"question {n}") == f"reply {n}"
         (tmp_path / "b" / "out.jsonl").unlink()
+
+
+def test_forgetting_deletes_requests_and_replies_with_removed_text_from_batch_folders(papers, tmp_path, call):
+    provider = Provider(tmp_path / "b")
+    assert to_the_end(call, provider, "index", papers, "--index", "x.index")[1].code == 0
+    others = json.dumps({"custom_id": "of another index", "response": None}).encode() + b"\n"
+    (tmp_path / "b" / "theirs.jsonl").write_bytes(others)
+    (tmp_path / "b" / "sent-requests-0001.jsonl").write_text("batch_17")
+    removed = next(path for path in sorted(papers.rglob("*.txt")) if "Skerry" in path.read_text())
+    phrase = " ".join(max(removed.read_text().splitlines(), key=len).split()[:4])
+
+    def files_with(text):
+        escaped = json.dumps(text)[1:-1]
+        return [p.name for p in (tmp_path / "b").iterdir() if escaped in p.read_text(errors="replace")]
+
+    assert files_with(phrase)
+    n_before = len(provider.folder.joinpath("requests-0001.jsonl").read_text().splitlines())
+    document = removed.relative_to(papers).as_posix()
+    ended = call("remove", document, "--forget", "--index", "x.index", "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    assert found["forgotten"] is True
+    assert any(str(tmp_path / "b") in note for note in found["notes"])
+    assert files_with(phrase) == []
+    # What the remaining documents need is kept, as are the lines of another index.
+    n_after = len(provider.folder.joinpath("requests-0001.jsonl").read_text().splitlines())
+    assert 0 < n_after < n_before
+    assert (tmp_path / "b" / "theirs.jsonl").read_bytes() == others
+    assert (tmp_path / "b" / "sent-requests-0001.jsonl").read_text() == "batch_17"
+
+
+def test_a_batch_folder_that_was_moved_is_named_when_forgetting(papers, tmp_path, call):
+    provider = Provider(tmp_path / "b")
+    assert to_the_end(call, provider, "index", papers, "--index", "x.index")[1].code == 0
+    provider.folder.rename(tmp_path / "elsewhere")
+    ended = call("remove", "log.md", "--forget", "--index", "x.index", "--json")
+    assert ended.code == 0, ended.err
+    found = json.loads(ended.out)
+    assert found["forgotten"] is False
+    assert any(str(tmp_path / "b") in note and "not there" in note for note in found["notes"])

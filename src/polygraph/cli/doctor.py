@@ -7,6 +7,7 @@ from pathlib import Path
 from polygraph.config import Settings, load_settings
 from polygraph.errors import PolygraphError
 from polygraph.models.protocols import ChatRequest, Message
+from polygraph.store.connection import FILE_NAME
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,7 @@ def examine(folder: Path | None) -> list[Check]:
         *_extras(),
         *_embedders(settings),
         _chat(settings),
+        *([_files(settings)] if (settings.index / FILE_NAME).is_file() else []),
         _index(settings),
     ]
 
@@ -112,6 +114,49 @@ def _chat(settings: Settings) -> Check:
     except PolygraphError as error:
         return Check("chat model", False, str(error))
     return Check("chat model", True, f"{models.chat.name} answers in {meter.usage.seconds:.1f} s")
+
+
+def _files(settings: Settings) -> Check:
+    """Compare every file of the index with its checksum, and list what can be saved."""
+    from polygraph.store.examination import examine_files
+    from polygraph.text.prose import count_noun, join_list
+
+    folder = settings.index
+    found = examine_files(folder)
+    if found.replies is None:
+        replies = "calls.sqlite is damaged: what the chat model read is paid for again"
+    else:
+        replies = f"{count_noun(found.replies, 'reply')} in calls.sqlite can be used again without paying"
+    if found.problems:
+        tables = f" (in {join_list(found.tables)})" if found.tables else ""
+        layers = f"{count_noun(len(found.intact_layers), 'layer')} of files intact"
+        return Check(
+            "files of the index",
+            False,
+            f"{folder / FILE_NAME} is damaged: {'; '.join(found.problems)}{tables}. Saved: {replies}; {layers}; "
+            f"{count_noun(found.documents, 'document')} and {count_noun(found.extraction_rows, 'extraction row')} can "
+            "still be read. To be read again: the documents, from their original files",
+            "polygraph index PATH --index NEW_FOLDER"
+            + (" (copy calls.sqlite there first)" if found.replies else ""),
+        )
+    if found.damaged_layers:
+        return Check(
+            "files of the index",
+            False,
+            f"{join_list(list(found.damaged_layers.values()))}. Everything else is intact, so these files are "
+            "rebuilt from the tables without the documents and without paying again",
+            f"polygraph index --index {folder}",
+        )
+    if found.replies is None:
+        return Check("files of the index", False, replies, f"delete {folder / 'calls.sqlite'}")
+    if not found.has_sums:
+        return Check(
+            "files of the index",
+            None,
+            "index.sqlite has no checksums: an earlier version wrote it, or a writer was stopped",
+            f"polygraph index --index {folder}",
+        )
+    return Check("files of the index", True, f"every page and file is as it was written; {replies}")
 
 
 def _index(settings: Settings) -> Check:

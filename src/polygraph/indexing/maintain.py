@@ -22,6 +22,7 @@ from polygraph.indexing.exchange.importers.convert import NOT_IMPORTED
 from polygraph.indexing.progress import BuildReport, Progress, no_progress
 from polygraph.ingest import Documents
 from polygraph.models import Models
+from polygraph.models.batch.forget import forget_lines
 from polygraph.models.replay import NamedModel
 from polygraph.models.retry import is_local
 from polygraph.store.database import SqliteStore
@@ -30,6 +31,7 @@ from polygraph.store.layers import DEPENDENCIES, NAME_VECTOR_LAYERS, REVISION_KE
 from polygraph.store.lock import writing
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import DecisionKind, Store
+from polygraph.text.prose import count_noun
 
 _WINDOWS = 256
 """Windows whose replies are looked up together."""
@@ -280,12 +282,21 @@ class IndexWriter:
             write = replace(write, layers=tuple(up_to_date(store, manifest)))
             vectors = self._build_without_calls(manifest, write, BuildReport(), no_progress)
         keys = self._reply_keys(manifest, store.extractions.extracted_windows())
+        batches = forget_lines(calls.store, keys)
         is_gone = calls.keep_only(keys, vectors)
         finish_write(store)
         delete_old_files(store, manifest, keep=0)
         is_compact = store.compact()
-        report.forgotten = is_compact and is_gone
-        if not report.forgotten:
+        report.forgotten = is_compact and is_gone and not batches.left
+        for folder, n in batches.deleted.items():
+            report.notes.append(
+                f"deleted {count_noun(n, 'line')} of requests and replies from the batch folder {folder}"
+            )
+        if batches.left:
+            report.notes.append(
+                f"batch files that may hold removed text could not be searched: {'; '.join(batches.left)}"
+            )
+        if not (is_compact and is_gone):
             report.notes.append(
                 "another process is still reading the former state, so the files with the ending -wal may hold "
                 f"removed text. When it has ended, run: polygraph remove --forget --index {store.folder}"

@@ -14,7 +14,7 @@ from polygraph.models.protocols import ChatReply
 Outcome: TypeAlias = Literal["ok", "failed", "repaired"]
 Durability: TypeAlias = Literal["normal", "full"]
 
-FORMAT = 2
+FORMAT = 3
 BUSY_TIMEOUT_S = 30.0
 LOOKUP_KEYS = 900
 """Keys per query; older builds of SQLite accept at most 999 values in a statement."""
@@ -47,6 +47,7 @@ CREATE TABLE IF NOT EXISTS batch (
   tries INTEGER NOT NULL, problem TEXT NOT NULL, cost REAL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batch_line (digest BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch_file (path TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS batch_refusal (
   model TEXT NOT NULL, problem TEXT NOT NULL, PRIMARY KEY (model, problem)
 ) WITHOUT ROWID;

@@ -88,3 +88,43 @@ def test_people_read_marks_and_fixes(call, tmp_path):
     shown = call("doctor", "--index", tmp_path / "none").out
     assert "ok   settings" in shown
     assert "note chat model" in shown
+
+
+def test_a_damaged_index_is_found_with_what_can_be_saved(call, index):
+    _, checks = examined(call, index)
+    assert "as it was written" in checks["files of the index"]["finding"]
+    file = index / "index.sqlite"
+    sound = file.read_bytes()
+    at = sound.rindex(b"Skerry")
+    file.write_bytes(sound[:at] + b"s" + sound[at + 1 :])
+    code, checks = examined(call, index)
+    assert code == 1
+    check = checks["files of the index"]
+    assert check["ok"] is False
+    assert "1 of" in check["finding"]
+    assert "can be used again" in check["finding"]
+    assert "documents and" in check["finding"]
+    assert "polygraph index PATH --index NEW_FOLDER" in check["fix"]
+    assert checks["index"]["ok"] is False
+    file.write_bytes(sound[:5000])
+    code, checks = examined(call, index)
+    assert code == 1
+    assert checks["files of the index"]["ok"] is False
+    file.write_bytes(sound)
+    assert examined(call, index)[0] == 0
+
+
+def test_damage_of_layers_replies_and_checksums_is_found_with_its_fix(call, index):
+    vectors = next((index / "derived").glob("chunk_vectors-*/*.npy"))
+    sound = vectors.read_bytes()
+    vectors.write_bytes(sound[:-1] + bytes([sound[-1] ^ 1]))
+    check = examined(call, index)[1]["files of the index"]
+    assert (check["ok"], check["fix"]) == (False, f"polygraph index --index {index}")
+    assert "without paying again" in check["finding"]
+    vectors.write_bytes(sound)
+    (index / "derived" / "index.sums").unlink()
+    check = examined(call, index)[1]["files of the index"]
+    assert check["ok"] is None
+    assert "no checksums" in check["finding"]
+    (index / "calls.sqlite").write_bytes(b"damaged")
+    assert examined(call, index)[1]["files of the index"]["ok"] is False

@@ -108,6 +108,25 @@ class BatchStore:
         marks = ", ".join("?" * len(_COLUMNS.split(", ")))
         with self._store.transaction() as run:
             run.executemany(f"INSERT OR REPLACE INTO batch VALUES ({marks})", values)  # noqa: S608  question marks
+            files = sorted({row[_COLUMNS.split(", ").index("file")] for row in values})
+            run.executemany("INSERT OR IGNORE INTO batch_file VALUES (?)", [(file,) for file in files])
+
+    def written_files(self) -> list[str]:
+        """Return the paths of all request files ever written, sorted."""
+        query = "SELECT path FROM batch_file UNION SELECT file FROM batch WHERE file != '' ORDER BY 1"
+        with self._store.transaction() as run:
+            return [path for (path,) in run.execute(query)]
+
+    def forget_files(self, paths: Iterable[str]) -> None:
+        """Forget request files that were deleted."""
+        with self._store.transaction() as run:
+            run.executemany("DELETE FROM batch_file WHERE path = ?", [(path,) for path in paths])
+
+    def known_keys(self) -> set[str]:
+        """Return the keys of all stored requests and replies."""
+        query = "SELECT key FROM batch UNION SELECT key FROM reply UNION SELECT key FROM quarantine"
+        with self._store.transaction() as run:
+            return {key for (key,) in run.execute(query)}
 
     def unseen(self, digests: Sequence[bytes]) -> set[bytes]:
         """Return the lines that were not imported yet."""

@@ -130,7 +130,7 @@ def _run(
         experiment = index.experiment(folder / "study", progress=bars)
         indexes = PerDocument(index, corpus) if table.scope == "single" else None
         if indexes is None:
-            index.add(corpus, methods=list(table.methods), progress=bars)
+            index.add(corpus, methods=list(table.presets), progress=bars)
             experiment = replace(
                 experiment, ask=ask_in_form(index.retrieve, index.snapshot, index.models, table)
             )
@@ -217,13 +217,14 @@ def _index_and_answer_rows(
     index: "Index", table: "Table", corpus: Path, questions: "list[Question]", n: int
 ) -> "Iterator[dict[str, Any]]":
     """Yield the estimated cost of indexing, and of all answers by method."""
-    estimate = index.estimate(corpus, methods=list(table.methods))
+    estimate = index.estimate(corpus, methods=list(table.presets))
     answers = estimate.questions
     if table.scope == "single":
         with _typical_document(corpus, questions) as document:
-            answers = index.estimate(document, methods=list(table.methods)).questions
+            answers = index.estimate(document, methods=list(table.presets)).questions
     for line in (*estimate.lines, *answers):
-        times = n if line.stage == "question" else 1
+        runs = sum(name.partition("#")[0] == line.method for name in table.methods)
+        times = n * runs if line.stage == "question" else 1
         tokens_in, tokens_out = line.prompt_tokens, line.completion_tokens
         known = line.calls is not None and tokens_in is not None and tokens_out is not None
         yield {
@@ -367,7 +368,8 @@ def _show(table: "Table", figures: "list[TableValue]", chat: str, bert: bool, as
         rows.append((f.system, f.method or "not run", f.column, *published, ours, str(f.n)))
     title = f"{table.paper}, {table.place}: {table.title}"
     if table.judging is not None:
-        title += f" ({table.judging.reference} against each)"
+        reference = table.judging.reference
+        title += f" ({reference} against each)" if reference else " (every pair; rates of the first)"
     show.out.print(title, style="bold", markup=False, soft_wrap=True)
     show.show_table(head, rows, right=head[3:])
     for sentence in (*_remarks(table, bert), *table.differs):

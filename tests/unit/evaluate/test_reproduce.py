@@ -86,8 +86,8 @@ def run_json(*words, env=None):
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda t: f"{t.paper}-{t.name}")
 def test_a_table_is_complete(table):
-    assert set(table.methods) <= set(METHODS)
-    names = {s.name for s in table.systems}
+    assert set(table.presets) <= set(METHODS)
+    names = set(table.row_names)
     for rows in table.numbers.values():
         assert set(rows) <= names
         for values in rows.values():
@@ -103,8 +103,8 @@ def test_a_table_is_complete(table):
     assert known or table.pictured
     assert any(c.measure.startswith("bert") for c in table.columns) == bool(table.bert)
     if table.judging is not None:
-        assert table.judging.reference in names
-        assert all(table.judging.reference not in rows for rows in table.numbers.values())
+        assert table.judging.reference in ("", *(s.name for s in table.systems))
+        assert table.judging.reference not in names
         assert {c.measure for c in table.columns} == {"verdict"}
     assert find_table(table.paper, table.name) is table
 
@@ -245,6 +245,73 @@ def test_verdicts_are_counted_by_position_and_by_type_of_question():
     assert (found["node"].ours.mean, found["edge"].ours.mean, found["subgraph"].ours) == (100.0, 0.0, None)
 
 
+def test_figure_11_has_all_six_pairs():
+    table = find_table("unbiased-evaluation", "11")
+    assert len(table.judged_pairs) == 6
+    first, second = table.judged_pairs[-1].first.method, table.judged_pairs[-1].second.method
+    said = [
+        Judgement(protocol="unbiased", question=f"q{i}", methods=m, judge="j", scores={"relevance": scores})
+        for i in range(4)
+        for m, scores in (((first, second), (5.0, 1.0)), ((second, first), (1.0, 5.0)))
+    ]
+    found = {f.system: f for f in measure_table(table, [], [], said, models())}
+    assert list(found) == list(table.row_names)
+    row = found["FGRAG over LightRAG"]
+    assert (row.ours.mean, row.n, row.published) == (100.0, 4, {"gpt-4o-mini": 21.0})
+    assert found["MGRAG over LightRAG"].ours is None
+
+
+def judged_twice(protocol, question, pair, lead, trial=0):
+    """Judgements in both orders, in which the first of a pair leads by so many points."""
+    return [
+        Judgement(
+            protocol=protocol, question=question, methods=m, judge="j", trial=trial,
+            scores={"overall": (2.0 + s * lead, 2.0)},
+        )
+        for m, s in ((pair, 1), (pair[::-1], -1))
+    ]  # fmt: skip
+
+
+def test_the_biases_of_the_usual_evaluation_have_figures_of_their_own():
+    position = find_table("unbiased-evaluation", "figure-2")
+    pair = position.methods
+    assert pair[1] == f"{pair[0]}#2"
+    assert position.presets == pair[:1]
+    # The answer shown first always wins.
+    said = [
+        Judgement(protocol="fg-rag", question="q", methods=m, judge="j", scores={"overall": (1.0, 0.0)})
+        for m in (pair, pair[::-1])
+    ]
+    found = {f.column: f.ours.mean for f in measure_table(position, [], [], said, models())}
+    assert found == {"shown first": 100.0, "shown second": 0.0}
+
+    # The longer answer wins, whichever run wrote it, but only if it is much longer.
+    length = find_table("unbiased-evaluation", "figure-6")
+    words = {("q1", 0): 50, ("q1", 1): 20, ("q2", 0): 20, ("q2", 1): 50, ("q3", 0): 20, ("q3", 1): 25}
+    answers = [
+        StudyAnswer(question=q, method=pair[i], text="word " * n, refused=False, extractive=False)
+        for (q, i), n in words.items()
+    ]
+    said = [
+        *judged_twice("unbiased", "q1", pair, 1.0),
+        *judged_twice("unbiased", "q2", pair, -1.0),
+        *judged_twice("unbiased", "q3", pair, 0.0),
+    ]
+    rates = {
+        f.column: (f.ours and f.ours.mean, f.n) for f in measure_table(length, [], answers, said, models())
+    }
+    assert rates == {
+        "1 to 10 words longer": (0.0, 1),
+        "11 to 25 words longer": (None, 0),
+        "more than 25 words longer": (100.0, 2),
+    }
+
+    trials = find_table("unbiased-evaluation", "figure-7")
+    said = [j for t in range(5) for j in judged_twice("unbiased", "q", trials.methods, 1.0 - t % 2 * 2, t)]
+    found = [f.ours.mean for f in measure_table(trials, [], [], said, models())]
+    assert found == [100.0, 0.0, 100.0, 0.0, 100.0]
+
+
 def test_only_correct_means_that_the_other_is_wrong():
     table = find_table("rag-vs-graphrag", "figure-2-multihop-rag")
     rag, local = table.methods
@@ -295,15 +362,18 @@ def test_judge_calls_match_the_formula():
     # 3 rivals x 125 questions x 2 orders.
     (posed, judged) = judging_stages(find_table("fg-rag", "1"), [])
     assert (posed.calls, judged.calls) == (1, 3 * 125 * 2)
-    # 150 questions and a summary for each of 50 subgraphs; 3 rivals x 150 questions, each at most 3 attempts and 1
+    # 150 questions and a summary for each of 50 subgraphs; 6 pairs x 150 questions, each at most 3 attempts and 1
     # lengthening; x 2 orders x 2 repeats x 25 trials.
     found = {s.stage: s.calls for s in judging_stages(find_table("unbiased-evaluation", "11"), [])}
-    assert found == {"questions": 200, "alignment": 3 * 150 * 4, "judge": 3 * 150 * 100}
+    assert found == {"questions": 200, "alignment": 6 * 150 * 4, "judge": 6 * 150 * 100}
     fewer = judging_stages(find_table("unbiased-evaluation", "11"), [], trials=2)
-    assert fewer[-1].calls == 3 * 150 * 8
+    assert fewer[-1].calls == 6 * 150 * 8
     some = judging_stages(find_table("unbiased-evaluation", "11"), [], trials=1, limit=10)
-    assert [s.calls for s in some] == [12 + 4, 3 * 12 * 4, 3 * 12 * 4]
+    assert [s.calls for s in some] == [12 + 4, 6 * 12 * 4, 6 * 12 * 4]
     assert judging_stages(find_table("rag-vs-graphrag", "2"), []) == []
+    # Lengths are what figure 6 is about, so they are not aligned; both orders twice, one trial.
+    (posed, judged) = judging_stages(find_table("unbiased-evaluation", "figure-6"), [])
+    assert judged.calls == 150 * 4
 
 
 @pytest.fixture

@@ -7,13 +7,14 @@ from statistics import fmean
 import numpy as np
 
 from polygraph.evaluate.judging.judgements import Judgement, outcomes
+from polygraph.evaluate.judging.length_alignment import count_words
 from polygraph.evaluate.judging.pairwise import judges_both_orders
 from polygraph.evaluate.metrics.answer_match import accuracy, fgrag_exact_match, token_prf
 from polygraph.evaluate.metrics.rouge_bleu import bleu, rouge
 from polygraph.evaluate.metrics.semantic_similarity import bert_score, semantic_similarity
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
-from polygraph.evaluate.reproduce.tables import Column, Table
+from polygraph.evaluate.reproduce.tables import Column, JudgedPair, Table
 from polygraph.evaluate.statistics.intervals import Interval, mean_intervals, paired_means
 from polygraph.models import Models
 
@@ -32,8 +33,9 @@ class TableValue:
     """One number of a table, published and ours."""
 
     system: str
+    """Row of the table: a system, or a pair of systems."""
     method: str
-    """Empty if it was not run."""
+    """What was run; empty if it was not."""
     column: str
     published: Mapping[str, float | None]
     """By model."""
@@ -69,33 +71,25 @@ def measure_table(
         BadInput: if BERTScore is requested and its package or model is missing.
     """
     by_key = {a.key: a for a in answers}
-    by_id = {q.id: q for q in questions}
-    reference = table.judging.reference if table.judging else ""
+    judged = {p.row: p for p in table.judged_pairs}
+    system_of = {s.name: s for s in table.systems}
     found = []
-    for system in table.systems:
-        if system.name == reference:
-            continue
-        scores = _bert_scores(table, system.method, questions, by_key) if bert and system.method else {}
+    for row in table.row_names:
+        method = judged[row].methods if judged else system_of[row].method
+        scores = _bert_scores(table, method, questions, by_key) if bert and method and not judged else {}
         for i, column in enumerate(table.columns):
             if column.measure in _BERT_MEASURES:
                 values = scores.get(column.measure, [])
-            elif table.judging is not None and system.method:
-                judged = [
-                    j for j in judgements if j.question not in by_id or _applies(by_id[j.question], column)
-                ]
-                values = _verdict_values(table, judged, system.method, column)
+            elif judged:
+                values = _verdict_values(table, judged[row], column, questions, judgements, by_key)
             else:
-                values = _answer_values(table, system.method, column, questions, by_key, models)
+                values = _answer_values(table, method, column, questions, by_key, models)
             found.append(
                 TableValue(
-                    system=system.name,
-                    method=system.method,
+                    system=row,
+                    method=method,
                     column=column.name,
-                    published={
-                        model: rows[system.name][i]
-                        for model, rows in table.numbers.items()
-                        if system.name in rows
-                    },
+                    published={model: rows[row][i] for model, rows in table.numbers.items() if row in rows},
                     ours=_interval(values, table, column, seed) if values else None,
                     n=len(values),
                 )
@@ -119,28 +113,47 @@ def _applies(question: Question, column: Column) -> bool:
 
 
 def _verdict_values(
-    table: Table, judgements: Sequence[Judgement], method: str, column: Column
+    table: Table,
+    pair: JudgedPair,
+    column: Column,
+    questions: Sequence[Question],
+    judgements: Sequence[Judgement],
+    answers: Mapping[tuple[str, str], StudyAnswer],
 ) -> list[float]:
-    """Return, per question, the reference's win rate or relative win rate over orders and trials."""
-    assert table.judging is not None  # noqa: S101 - checked by the caller
+    """Return, per question, the win rate or relative win rate of the first system over orders and trials."""
+    assert table.judging is not None  # noqa: S101 - only such tables have pairs
     protocol, aspect = table.judging.protocol, column.aspect
-    reference = next(s.method for s in table.systems if s.name == table.judging.reference)
-    used = [j for j in judgements if j.protocol == protocol]
+    a, b = pair.first.method, pair.second.method
+    by_id = {q.id: q for q in questions}
+    used = [
+        j
+        for j in judgements
+        if j.protocol == protocol
+        and column.trial in (None, j.trial)
+        and (j.question not in by_id or _applies(by_id[j.question], column))
+    ]
+    if not pair.methods:
+        return []
     rows: dict[str, list[float]] = {}
     if protocol == "unbiased":
-        for outcome in outcomes(used, reference, method, balanced=judges_both_orders(protocol)):
+        for outcome in outcomes(used, a, b, balanced=judges_both_orders(protocol)):
             verdict = outcome.verdict(aspect or None)
             win, lose = float(verdict == "a"), float(verdict == "b")
             value = win if table.judging.value == "win" else win - lose
+            if column.longer_by is not None:
+                first, second = (count_words(answers[outcome.question, m].uncited_text) for m in (a, b))
+                if not column.longer_by[0] <= abs(first - second) <= column.longer_by[1]:
+                    continue
+                value = win - lose if first > second else lose - win
             rows.setdefault(outcome.question, []).append(value)
     else:
         # Every verdict counts, as in the papers that pool both orders.
         for one in used:
-            first = one.methods[0] == reference
-            in_position = not column.position or first == (column.position == "first")
-            if set(one.methods) == {reference, method} and aspect in one.scores and in_position:
+            shown_first = one.methods[0] == a
+            in_position = not column.position or shown_first == (column.position == "first")
+            if set(one.methods) == {a, b} and aspect in one.scores and in_position:
                 score = dict(zip(one.methods, one.scores[aspect], strict=True))
-                rows.setdefault(one.question, []).append(float(score[reference] > score[method]))
+                rows.setdefault(one.question, []).append(float(score[a] > score[b]))
     return [fmean(values) for values in rows.values()]
 
 
@@ -227,7 +240,9 @@ def _gold_value(measure: str, question: Question, answer: StudyAnswer) -> float:
 
 def _interval(values: Sequence[float], table: Table, column: Column, seed: int) -> Interval:
     rows = np.asarray(values, dtype=np.float64)[:, None]
-    relative = column.measure == "verdict" and table.judging is not None and table.judging.value == "relative"
+    relative = table.judging is not None and (
+        table.judging.value == "relative" or column.longer_by is not None
+    )
     if relative or column.measure in _USAGE_MEASURES:
         # Not shares, even if all of them happen to be within 0 and 1.
         bound = 1.0 if relative else float(rows.max()) or 1.0

@@ -125,7 +125,7 @@ def design_of(table: Table, trials: int = 0) -> JudgingDesign:
     if table.judging is None:
         raise ValueError(f"table {table.name} of {table.paper} has no judges")
     design = DESIGNS[table.judging.protocol]
-    return replace(design, trials=trials or design.trials)
+    return replace(design, trials=trials or table.judging.trials or design.trials)
 
 
 def n_questions(table: Table, questions: Sequence[Question], limit: int = 0) -> int:
@@ -159,10 +159,10 @@ def judging_stages(
         stages.append(
             StageEstimate(stage="questions", calls=1, prompt_tokens=100_500, completion_tokens=4_000)
         )
-    pairs = (len(table.methods) - 1) * n
+    pairs = sum(bool(p.methods) for p in table.judged_pairs)
     answer = _ANSWER_TOKENS[table.form]
-    if design.protocol == "unbiased":
-        calls = (ATTEMPTS + 1) * pairs
+    if design.protocol == "unbiased" and table.judging.align is not False:
+        calls = (ATTEMPTS + 1) * pairs * n
         stages.append(
             StageEstimate(
                 stage="alignment",
@@ -171,8 +171,7 @@ def judging_stages(
                 completion_tokens=answer * calls,
             )
         )
-    # Each other system is compared with the reference alone.
-    calls = (len(table.methods) - 1) * n_judge_calls(n, 2, 1, design)
+    calls = pairs * n_judge_calls(n, 2, 1, design)
     judge_prompt = prompt("judge_scores" if design.protocol == "unbiased" else "judge_winner")
     read = count_tokens(judge_prompt.system) + count_tokens(judge_prompt.user) + 30 + 2 * answer
     stages.append(
@@ -243,11 +242,14 @@ def run(
     else:
         experiment.answer(table.methods)
     if table.judging is not None:
-        methods = {s.name: s.method for s in table.systems}
-        reference = methods[table.judging.reference]
-        for method in table.methods:
-            if method != reference:
-                experiment.judge([judge], design_of(table, trials), methods=[reference, method])
+        for pair in table.judged_pairs:
+            if pair.methods:
+                experiment.judge(
+                    [judge],
+                    design_of(table, trials),
+                    methods=[pair.first.method, pair.second.method],
+                    align=table.judging.align,
+                )
     return measure_table(
         table, asked, folder.answers(), folder.judgements(), experiment.models, seed=seed, bert=bert
     )

@@ -8,6 +8,7 @@ estimated from it: they are None, and the table says so. Data sets are not inclu
 from polygraph.evaluate.reproduce.tables import fg_rag, graft, rag_vs_graphrag, rograg, unbiased_evaluation
 from polygraph.evaluate.reproduce.tables.records import (
     Column,
+    JudgedPair,
     JudgingSetup,
     Measure,
     QuestionSource,
@@ -23,4 +24,4 @@ TABLES: tuple[Table, ...] = (
     *unbiased_evaluation.TABLES,
 )
 
-__all__ = ["TABLES", "Column", "JudgingSetup", "Measure", "QuestionSource", "System", "Table"]
+__all__ = ["TABLES", "Column", "JudgedPair", "JudgingSetup", "Measure", "QuestionSource", "System", "Table"]

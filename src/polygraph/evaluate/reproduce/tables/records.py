@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import combinations
 from typing import Literal, TypeAlias
 
 Measure: TypeAlias = Literal[
@@ -21,7 +22,7 @@ class System:
     name: str
     """As in the paper."""
     method: str = ""
-    """The preset that corresponds to it; empty if there is none."""
+    """The preset that corresponds to it; empty if there is none. ``PRESET#2`` is a second, independent run of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +36,12 @@ class Column:
     aspect: str = ""
     """For verdicts: the aspect; empty: all aspects together."""
     position: Literal["", "first", "second"] = ""
-    """For verdicts: only those that showed the reference in this position; empty: all."""
+    """For verdicts: only those that showed the first system in this position; empty: all."""
+    trial: int | None = None
+    """For verdicts: only those of this trial, from 0; None: of all."""
+    longer_by: tuple[int, int] | None = None
+    """For verdicts: wins less losses of the longer answer, where the lengths differ by at least and at most so many
+    words; None: of the first system, whatever the lengths."""
     factor: float = 100.0
     """Factor from a value in [0, 1] to the unit of the paper: 1 if the paper prints fractions."""
 
@@ -47,13 +53,39 @@ class JudgingSetup:
     protocol: str
     """As for `polygraph eval judge --protocol`."""
     reference: str
-    """System that is judged against every other one; the numbers are its."""
+    """System that is judged against every other one; the numbers are its. Empty: every pair is judged, and the numbers
+    are those of the first system."""
     value: Literal["win", "relative"]
     """`win`: share of verdicts, both orders pooled, ties count for neither; `relative`: wins less losses, over all."""
     judge: str
     """Model that judged in the paper."""
     question_source: QuestionSource
     """Whether questions come with the data or are generated."""
+    trials: int = 0
+    """Rounds of the judges; 0: as in the protocol."""
+    align: bool | None = None
+    """Whether lengths are aligned; None: as in the protocol."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedPair:
+    """Two systems whose answers are judged; the numbers are those of the first."""
+
+    row: str
+    """Its row in the table."""
+    first: System
+    second: System
+
+    @property
+    def methods(self) -> str:
+        """What was run: that of the second system if the first is in every row; empty if either was not run."""
+        if not (self.first.method and self.second.method):
+            return ""
+        return (
+            self.second.method
+            if self.row == self.second.name
+            else f"{self.first.method}, {self.second.method}"
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +104,7 @@ class Table:
     systems: tuple[System, ...]
     columns: tuple[Column, ...]
     numbers: Mapping[str, Mapping[str, tuple[float | None, ...]]]
-    """By model that answered, then system: one value per column; None if the paper has none."""
+    """By model that answered, then row (see `row_names`): one value per column; None if the paper has none."""
     scope: Literal["whole", "single"] = "whole"
     """`single`: one index per document, and each question is asked of its own document."""
     form: Literal["prose", "word"] = "prose"
@@ -94,8 +126,31 @@ class Table:
 
     @property
     def methods(self) -> tuple[str, ...]:
-        """Presets to run, in the order of the systems."""
+        """What is run, in the order of the systems: presets, and second runs of presets."""
         return tuple(s.method for s in self.systems if s.method)
+
+    @property
+    def presets(self) -> tuple[str, ...]:
+        """Presets to run, each once."""
+        return tuple(dict.fromkeys(name.partition("#")[0] for name in self.methods))
+
+    @property
+    def judged_pairs(self) -> tuple[JudgedPair, ...]:
+        """The pairs of systems that are judged, in the order of the systems; empty if nothing is judged."""
+        if self.judging is None:
+            return ()
+        if not self.judging.reference:
+            return tuple(
+                JudgedPair(row=f"{a.name} over {b.name}", first=a, second=b)
+                for a, b in combinations(self.systems, 2)
+            )
+        (first,) = (s for s in self.systems if s.name == self.judging.reference)
+        return tuple(JudgedPair(row=s.name, first=first, second=s) for s in self.systems if s is not first)
+
+    @property
+    def row_names(self) -> tuple[str, ...]:
+        """Names of the rows: systems, or judged pairs."""
+        return tuple(p.row for p in self.judged_pairs) or tuple(s.name for s in self.systems)
 
     @property
     def question_source(self) -> QuestionSource:

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 
 from polygraph.extract.nlp.extractor import extract
 from polygraph.extract.resolution.name_parts import split_name
-from polygraph.extract.resolution.records import Mention
+from polygraph.extract.resolution.records import Mention, NameRelation
 from polygraph.extract.resolution.resolve import resolve
 from polygraph.models.providers.static import WordLlamaEmbedder
 from polygraph.records import Chunk, Window
@@ -51,9 +51,11 @@ class Scored:
     case: dict[str, Any]
     mentions: list[Mention]
     gold: list[str]
+    relations: list[NameRelation]
+    by_model: bool
 
 
-Clustering = Callable[[list[Mention]], list[str]]
+Clustering = Callable[[Scored], list[str]]
 
 
 def main() -> None:
@@ -94,8 +96,9 @@ def read_cases(part: str) -> Iterator[dict[str, Any]]:
 
 def model_path(case: dict[str, Any]) -> Scored:
     """Return the rows of the file as mentions."""
-    mentions, gold = [], []
+    mentions, gold, relations = [], [], []
     for document in case["documents"]:
+        relations += [NameRelation(window=f"{document['id']}@0", **row) for row in document["relations"]]
         for row in document["entities"]:
             mentions.append(
                 Mention(
@@ -107,7 +110,7 @@ def model_path(case: dict[str, Any]) -> Scored:
                 )
             )
             gold.append(row["entity"])
-    return Scored(case, mentions, gold)
+    return Scored(case, mentions, gold, relations, by_model=True)
 
 
 def parser_path(case: dict[str, Any]) -> Scored:
@@ -126,7 +129,7 @@ def parser_path(case: dict[str, Any]) -> Scored:
                 )
             )
             gold.append(gold_entity(row.name, document["entities"]))
-    return Scored(case, mentions, gold)
+    return Scored(case, mentions, gold, [], by_model=False)
 
 
 def window(document: dict[str, Any]) -> Window:
@@ -162,22 +165,22 @@ def clusterings(embedder: WordLlamaEmbedder) -> dict[str, Clustering]:
     def embed(names: Sequence[str]) -> NDArray[np.float32]:
         return embedder.embed(names, "name")
 
-    def by_cosine(mentions: list[Mention]) -> list[str]:
-        names = sorted({m.name for m in mentions})
+    def by_cosine(row: Scored) -> list[str]:
+        names = sorted({m.name for m in row.mentions})
         vectors = embed(names)
         label = list(range(len(names)))
         for i, j in zip(*np.nonzero(np.triu(vectors @ vectors.T > MIN_COSINE, 1)), strict=True):
             a, b = label[i], label[j]
             label = [min(a, b) if x in (a, b) else x for x in label]
-        return [str(label[names.index(m.name)]) for m in mentions]
+        return [str(label[names.index(m.name)]) for m in row.mentions]
 
-    def by_resolver(mentions: list[Mention]) -> list[str]:
-        entity_of = resolve(mentions, embed=embed).entity_of
-        return [entity_of[m.window, m.name] for m in mentions]
+    def by_resolver(row: Scored) -> list[str]:
+        found = resolve(row.mentions, embed=embed, relations=row.relations, by_model=row.by_model)
+        return [found.entity_of[m.window, m.name] for m in row.mentions]
 
     return {
-        "same name": lambda mentions: [normalize_name(m.name) for m in mentions],
-        "same name, type": lambda mentions: [f"{normalize_name(m.name)}\n{m.type}" for m in mentions],
+        "same name": lambda row: [normalize_name(m.name) for m in row.mentions],
+        "same name, type": lambda row: [f"{normalize_name(m.name)}\n{m.type}" for m in row.mentions],
         "cosine > .9": by_cosine,
         "resolver": by_resolver,
     }
@@ -187,7 +190,7 @@ def counts(rows: Sequence[Scored], cluster: Clustering) -> NDArray[np.float64]:
     """Return for each case: right pairs, predicted pairs, gold pairs, B-cubed sums of P and R, mentions."""
     found = []
     for row in rows:
-        labels = cluster(row.mentions)
+        labels = cluster(row)
         pairs = [(p, g) for p, g in zip(labels, row.gold, strict=True) if g]
         predicted, gold, both = (
             Counter(p for p, _ in pairs),
@@ -229,7 +232,7 @@ def table_row(name: str, found: NDArray[np.float64]) -> str:
 def print_errors(rows: Sequence[Scored], cluster: Clustering) -> None:
     """Print the wrongly merged and wrongly split names of each case."""
     for row in rows:
-        labels = cluster(row.mentions)
+        labels = cluster(row)
         wrong: dict[str, set[str]] = defaultdict(set)
         mentions = [(m, p, g) for m, p, g in zip(row.mentions, labels, row.gold, strict=True) if g]
         for (a, p, g), (b, q, h) in combinations(mentions, 2):

@@ -13,7 +13,8 @@ _OFFICES = (
 _MALE_KIN = " uncle"
 _MALE_ELSEWHERE = " herrn hr graf freiherr señor don señorito senhor dom signore conte господин mister"
 _FEMALE_ELSEWHERE = (
-    "fru frk frøken fröken fräulein enken enkefru witwe gräfin señorita doña dona senhora signorina mme mlle veuve viuda "
+    "fru frk frøken fröken fräulein enken enkefru witwe gräfin señorita doña dona senhora signorina mme mlle "
+    "veuve viuda "
     "vedova госпожа"
 )
 _OFFICES_ELSEWHERE = (
@@ -116,12 +117,15 @@ OCCUPATIONS = frozenset(_OCCUPATIONS.split())
 _FIELDS = {
     "medicine": "doctor physician surgeon nurse dentist midwife pharmacist psychologist veterinarian",
     "law": "lawyer attorney barrister solicitor judge magistrate",
-    "letters": "author novelist writer poet playwright essayist screenwriter critic journalist reporter editor translator",
-    "music": "musician composer singer pianist violinist guitarist conductor organist bassist drummer harpist songwriter "
+    "letters": "author novelist writer poet playwright essayist screenwriter critic journalist reporter editor "
+    "translator",
+    "music": "musician composer singer pianist violinist guitarist conductor organist bassist drummer harpist "
+    "songwriter "
     "rapper",
     "art": "artist painter sculptor illustrator designer photographer",
     "stage": "actor actress director filmmaker producer dancer screenwriter playwright model",
-    "science": "scientist physicist chemist mathematician astronomer biologist geologist botanist zoologist statistician "
+    "science": "scientist physicist chemist mathematician astronomer biologist geologist botanist zoologist "
+    "statistician "
     "naturalist meteorologist anthropologist archaeologist inventor engineer",
     "humanities": "historian linguist philosopher theologian economist scholar",
     "church": "priest vicar clergyman bishop preacher curate chaplain rector theologian pastor",
@@ -136,7 +140,8 @@ FIELD_OF_OCCUPATION = {word: field for field, words in reversed(_FIELDS.items())
 """Fields of work: people who change between occupations of one field are common."""
 
 _FOREIGN = {
-    "teacher": "lehrer lehrerin professeur institutrice maestro maestra profesora insegnante lærer lærerinde lärare учитель",
+    "teacher": "lehrer lehrerin professeur institutrice maestro maestra profesora insegnante lærer lærerinde "
+    "lärare учитель",
     "physician": "arzt ärztin médecin médico médica medico lege læge läkare врач",
     "painter": "maler malerin peintre pintor pintora pittore pittrice målare художник",
     "writer": "schriftsteller schriftstellerin écrivain écrivaine escritor escritora scrittore scrittrice forfatter "
@@ -155,7 +160,8 @@ _FOREIGN = {
     "singer": "sänger sängerin chanteur chanteuse cantante cantor cantora sanger певец певица",
     "actor": "schauspieler acteur attore ator skuespiller актёр актер",
     "politician": "politiker politicien político politico политик",
-    "mayor": "bürgermeister bürgermeisterin maire alcalde alcaldesa sindaco prefeito ordfører borgmester borgmästare мэр",
+    "mayor": "bürgermeister bürgermeisterin maire alcalde alcaldesa sindaco prefeito ordfører borgmester "
+    "borgmästare мэр",
     "lighthouse-keeper": "leuchtturmwärter farero fyrvokter",
     "captain": "kapitän capitaine capitán capitano capitão kaptein kaptajn kapten капитан",
     "historian": "historiker historien historiador storico историк",
@@ -204,6 +210,32 @@ MEN = frozenset(_MEN.split())
 """Given names of men."""
 WOMEN = frozenset(_WOMEN.split())
 """Given names of women."""
+
+_NICKNAMES = {
+    "abigail": "abby gail", "alexander": "alex alec sandy sasha sascha", "alexandra": "alex sandra sasha",
+    "alfred": "alf alfie", "andrew": "andy drew", "anthony": "tony", "arthur": "art", "barbara": "barb babs",
+    "benjamin": "ben benny", "catherine": "kate cathy kitty", "katherine": "kate kathy kitty katie",
+    "charles": "charlie chuck", "christopher": "chris kit", "christine": "chris tina", "daniel": "dan danny",
+    "david": "dave", "deborah": "debbie", "dmitri": "dima", "dorothy": "dot dolly", "edward": "ed eddie ted ned",
+    "eleanor": "nell nellie ellie nora", "elizabeth": "liz lizzie beth betty bess eliza lisa", "emily": "em",
+    "florence": "flo florrie", "francisco": "paco pancho", "francis": "frank", "frederick": "fred freddie",
+    "friedrich": "fritz", "gabriel": "gabe", "giuseppe": "beppe", "harold": "harry", "henry": "harry hank",
+    "isabella": "bella", "jacob": "jake", "james": "jim jimmy jamie", "jennifer": "jen jenny", "jeremy": "jerry",
+    "johannes": "hans", "john": "jack johnny jon", "jonathan": "jon jonny", "joseph": "joe joey", "josé": "pepe",
+    "jose": "pepe", "judith": "judy", "kenneth": "ken kenny", "lawrence": "larry", "leonard": "len leo",
+    "margaret": "maggie meg peggy greta", "martha": "patty", "mary": "polly molly", "matthew": "matt",
+    "michael": "mike mick", "mikhail": "misha", "nicholas": "nick", "nikolai": "kolya", "patricia": "pat patty tricia",
+    "patrick": "pat paddy", "peter": "pete", "philip": "phil", "rebecca": "becky", "richard": "dick rick richie",
+    "robert": "bob rob robbie bobby bert", "ronald": "ron", "samuel": "sam", "sarah": "sally", "stephen": "steve",
+    "steven": "steve", "susan": "sue susie", "theodore": "ted theo", "theresa": "tess", "thomas": "tom tommy",
+    "timothy": "tim", "victoria": "vicky", "vladimir": "volodya vova", "walter": "walt", "wilhelm": "willi",
+    "william": "bill will billy willy liam", "ivan": "vanya", "yevgeny": "zhenya", "manuel": "manolo", "luis": "lucho",
+}  # fmt: skip
+FULL_NAMES: dict[str, tuple[str, ...]] = {
+    short: tuple(sorted(full for full, others in _NICKNAMES.items() if short in others.split()))
+    for short in {word for words in _NICKNAMES.values() for word in words.split()}
+}
+"""Given names that a nickname stands for."""
 
 _FAMILIES = {
     "forces": "captain capt lieutenant lieut lt sergeant sgt corporal colonel col major maj general gen admiral adm "

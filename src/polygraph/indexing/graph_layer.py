@@ -36,7 +36,7 @@ def build_graph(task: LayerTask) -> int:
     trim_heap()
     cache = RowCache(store, store.extractions.decisions("split"), task.manifest.language)
     with collector_paused(), closing(cache):
-        cache.update(task.version, rebuild=task.rebuild)
+        cache.update(task.version, by_model=_by_model(task), rebuild=task.rebuild)
         documents, features = cache.features()
         resolved = _resolve(task, documents, features)
         # Resolution takes as much memory as merging; most of it can be released before.
@@ -64,9 +64,15 @@ def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> Reso
         embed=lambda texts: models.calls.embed(models.name_embedder, texts, "name", stage="resolution"),
         cannot_link=store.extractions.decisions("split"),
         must_link=store.extractions.decisions("merge"),
+        by_model=_by_model(task),
     )
     task.progress("resolution", 1, 1)
     return resolved
+
+
+def _by_model(task: LayerTask) -> bool:
+    """Return whether a language model, and not a parser, wrote the rows."""
+    return task.manifest.extractor.partition(":")[0] not in ("nlp", "fast")
 
 
 def _write_graph(

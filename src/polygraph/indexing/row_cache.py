@@ -9,7 +9,7 @@ all rows.
 import json
 import shutil
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import groupby
 from operator import itemgetter
@@ -22,7 +22,7 @@ from polygraph.arrays import Array, Table, TableBuilder
 from polygraph.errors import IndexUnreadable
 from polygraph.extract.resolution import document_features
 from polygraph.extract.resolution.constraints import Constraints
-from polygraph.extract.resolution.records import Mention
+from polygraph.extract.resolution.records import Mention, NameRelation
 from polygraph.graph.merge.rows import RowKind, Rows, RowsBuilder, read_rows
 from polygraph.graph.reports.sentence_quality import quality, split_sentences
 from polygraph.graph.reports.sentence_table import Qualities
@@ -33,7 +33,7 @@ from polygraph.store.database import ROWS
 from polygraph.store.protocol import Store, StoreReader
 from polygraph.store.serialization import dump
 
-REVISION = "5"
+REVISION = "6"
 """Raised whenever the same rows may give other features or columns."""
 FILE = Path("derived") / "rows.sqlite"
 """Where the cache lies in the folder of an index."""
@@ -83,11 +83,12 @@ class RowCache:
             return about == known and self._db.rows("PRAGMA quick_check(1)") == [("ok",)]
         return False
 
-    def update(self, version: str, *, rebuild: bool = False) -> None:
+    def update(self, version: str, *, by_model: bool, rebuild: bool = False) -> None:
         """Read the rows of the documents that changed, or of all.
 
         Args:
             version: of the graph that is computed next.
+            by_model: whether a language model wrote the rows.
             rebuild: read all documents again.
         """
         changed = None
@@ -102,7 +103,7 @@ class RowCache:
             self._db.execute("CREATE TEMP TABLE new_texts (hash INTEGER, text TEXT, quality REAL)")
             extractions = self._store.extractions.iterate(changed)
             for document, group in groupby(extractions, key=itemgetter(0)):
-                self._put(document, [extraction for _, extraction in group])
+                self._put(document, [extraction for _, extraction in group], by_model=by_model)
             # In the order of the key, which takes a third of the time.
             self._db.execute("INSERT OR IGNORE INTO texts SELECT * FROM new_texts ORDER BY hash")
             self._db.execute("DROP TABLE new_texts")
@@ -112,9 +113,13 @@ class RowCache:
             self._store.set_meta(ROWS, version)
             self._store.extractions.clear_changed()
 
-    def _put(self, document: str, extractions: Sequence[Extraction]) -> None:
+    def _put(self, document: str, extractions: Sequence[Extraction], *, by_model: bool) -> None:
         slots, features = document_features.extract_features(
-            document, list(_mentions(document, extractions)), Constraints(self._cannot_link)
+            document,
+            list(_mentions(document, extractions)),
+            Constraints(self._cannot_link),
+            name_relations(extractions) if by_model else (),
+            by_model=by_model,
         )
         numbers = {slot: i for i, slot in enumerate(slots)}
         rows, texts = read_rows(extractions, numbers, self._store.documents.chunk_ordinals(document))
@@ -200,6 +205,15 @@ def _mentions(document: str, extractions: Sequence[Extraction]) -> Iterator[Ment
                 name=row.name,
                 type=row.type,
                 description=row.description,
+            )
+
+
+def name_relations(extractions: Iterable[Extraction]) -> Iterator[NameRelation]:
+    """Yield what relation rows say about the names of their windows."""
+    for extraction in extractions:
+        for row in extraction.relations:
+            yield NameRelation(
+                window=extraction.window, source=row.source, target=row.target, predicate=row.predicate
             )
 
 

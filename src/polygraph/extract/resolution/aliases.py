@@ -5,12 +5,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from polygraph.extract.lexicon import COMPANY_FORMS, GROUP_TITLES, OCCUPATIONS, TITLES, TYPE_OF_NOUN
+from polygraph.extract.lexicon import COMPANY_FORMS, GROUP_TITLES, OCCUPATIONS, OFFICES, TITLES, TYPE_OF_NOUN
+from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict, may_be_person
 from polygraph.extract.resolution.name_parts import NameParts, gender_of
 from polygraph.text.language import FUNCTION_WORDS
 
-_ACRONYM = re.compile(r"[A-Z][A-Z&.]{1,7}")
-_NOT_IN_ACRONYMS = frozenset(["of", "the", "and", "for", "de", "la", "in", "on"])
+_NOT_IN_ACRONYMS_WORDS = """
+of the and for de la in on at to an der die das und für von du des le les et pour el los las y del da do das dos e
+"""
+_NOT_IN_ACRONYMS = frozenset(_NOT_IN_ACRONYMS_WORDS.split())
 _NOT_IN_PEOPLE = (FUNCTION_WORDS["en"] | {"s"}) - frozenset(["i", "a", "will", "may", "do", "so", "an"])
 _ADJECTIVES_BEFORE_NAMES = (
     "old young poor dear little good big great master brave here evil merry kind noble wretched blessed sweet "
@@ -38,7 +41,15 @@ class DocumentName:
 
     def may_be_person(self) -> bool:
         """Return whether its types allow a person."""
-        return not self.types or bool(self.types & {"person", ""})
+        return not self.types or any(map(may_be_person, self.types))
+
+    def is_person(self) -> bool:
+        """Return whether one of its types is that of a person."""
+        return any(kind_of_type(type_) == "person" for type_ in self.types)
+
+    def may_have_acronym(self) -> bool:
+        """Return whether its types allow an acronym."""
+        return not self.is_person() and "date" not in self.types
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +61,9 @@ class Alias:
     score: float
 
 
-def find_aliases(names: Iterable[DocumentName], sentences: Mapping[str, str]) -> dict[str, Alias]:
+def find_aliases(
+    names: Iterable[DocumentName], sentences: Mapping[str, str], *, by_model: bool = True
+) -> dict[str, Alias]:
     """Match short names to the longer names of the same document.
 
     A single name (``Quill``, ``Captain Quill``, ``Anna``) stands for the only longer name of a person that
@@ -62,6 +75,7 @@ def find_aliases(names: Iterable[DocumentName], sentences: Mapping[str, str]) ->
     Args:
         names: the names of the document, each key once.
         sentences: a description for each key.
+        by_model: whether a language model gave the names their types.
 
     Returns:
         An alias for each key whose base name stands for another base name. Aliases are not chained: no target is an
@@ -91,8 +105,10 @@ def find_aliases(names: Iterable[DocumentName], sentences: Mapping[str, str]) ->
         further = found.get(alias.base)
         if further is not None:
             found[key] = further
-    _add_acronyms(ordered, sentences, found)
+    _add_acronyms(ordered, sentences, found, by_model=by_model)
     _add_legal_forms(ordered, found)
+    if by_model:
+        _add_general_nouns(ordered, found)
     return {key: alias for key, alias in found.items() if key != alias.base}
 
 
@@ -152,12 +168,12 @@ def _single_name_alias(
     else:
         # A given name must share a window with its full name: there are many Toms.
         candidates = {base for base in candidates if people.windows[base] & single.windows}
-    certain = {base for base in candidates if "person" in capitalized[base].types}
+    certain = {base for base in candidates if capitalized[base].is_person()}
     fitting = sorted({people.longest(base) for base in certain or candidates})
     if not (name.titles & _TITLES_OF_WIVES and len(fitting) > 1):
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
         fitting = [b for b in fitting if _genders_agree(gender_of(name), people.gender.get(b, ""))]
-    if len(fitting) == 1 and ("person" in single.types or "person" in capitalized[fitting[0]].types):
+    if len(fitting) == 1 and (single.is_person() or capitalized[fitting[0]].is_person()):
         return Alias(fitting[0], 0.9)
     return None
 
@@ -204,28 +220,78 @@ def _is_initial_or_equal(a: str, b: str) -> bool:
     return a == b or (len(a) == 1 and b.startswith(a))
 
 
-def _add_acronyms(names: list[DocumentName], sentences: Mapping[str, str], found: dict[str, Alias]) -> None:
+def is_acronym(written: str) -> bool:
+    """Return whether a name may be an acronym: two to eight capitals and digits.
+
+    >>> [is_acronym(name) for name in ("BFU", "T2DM", "U.N.", "Bfu", "1871")]
+    [True, True, True, False, False]
+    """
+    letters = written.replace(".", "").replace("&", "")
+    return 1 < len(letters) <= 8 and letters.isalnum() and letters.isupper() and letters[0].isalpha()
+
+
+def initials(words: Sequence[str]) -> frozenset[str]:
+    """Return the initials of a name, with and without its short words; empty for one word.
+
+    >>> sorted(initials(["bank", "of", "america"]))
+    ['ba', 'boa']
+    """
+    if len(words) < 2:
+        return frozenset()
+    long = [word for word in words if word not in _NOT_IN_ACRONYMS]
+    found = {"".join(word[0] for word in some) for some in (words, long) if len(some) > 1}
+    return frozenset(found)
+
+
+def acronym_letters(base: str) -> str:
+    """Return the letters of an acronym's base name."""
+    return base.replace(".", "").replace("&", "").replace(" ", "")
+
+
+def _add_acronyms(
+    names: list[DocumentName], sentences: Mapping[str, str], found: dict[str, Alias], *, by_model: bool
+) -> None:
     by_initials: dict[str, list[DocumentName]] = defaultdict(list)
     for long in names:
-        words = [w for w in long.parts.words if w not in _NOT_IN_ACRONYMS]
-        if len(words) > 1 and not long.parts.is_lower_case and not long.types & {"person", "date"}:
-            by_initials["".join(w[0] for w in words)].append(long)
+        if (by_model or not long.parts.is_lower_case) and long.may_have_acronym():
+            for letters in sorted(initials(long.parts.words)):
+                by_initials[letters].append(long)
     for short in names:
-        if (
-            short.parts.key in found
-            or not _ACRONYM.fullmatch(short.written)
-            or short.types & {"person", "date"}
-        ):
+        if short.parts.key in found or not is_acronym(short.written) or not short.may_have_acronym():
             continue
-        letters = short.parts.base.replace(".", "").replace("&", "")
+        letters = acronym_letters(short.parts.base)
         fitting = by_initials.get(letters, [])
         if len({f.parts.base for f in fitting}) != 1:
             continue
         long = fitting[0]
         text = " ".join((sentences.get(short.parts.key, ""), sentences.get(long.parts.key, "")))
         in_brackets = f"({short.written})" in text or f"({long.written})" in text
-        if in_brackets or len(letters) > 2:
+        if in_brackets or len(letters) > 2 or (by_model and short.types == long.types):
             found[short.parts.key] = Alias(long.parts.base, 1.0 if in_brackets else 0.8)
+
+
+def _add_general_nouns(names: list[DocumentName], found: dict[str, Alias]) -> None:
+    """Match names that are one general noun (``Board``, ``Mayor``) to the only longer name of the document with it."""
+    for short in names:
+        words = short.parts.words
+        is_office, is_body = words[0] in TITLES | OFFICES, TYPE_OF_NOUN.get(words[0]) == "organization"
+        if (
+            len(words) != 1
+            or short.parts.is_lower_case
+            or short.parts.key in found
+            or not (is_office or is_body)
+        ):
+            continue
+        kinds = {kind_of_type(type_) for type_ in short.types}
+        longer = {
+            long.parts.base
+            for long in names
+            if len(long.parts.words) > 1
+            and ((is_body and long.parts.words[-1] == words[0]) or long.parts.words[:2] == (words[0], "of"))
+            and not any(kinds_conflict(a, kind_of_type(b)) for a in kinds for b in long.types)
+        }
+        if len(longer) == 1:
+            found[short.parts.key] = Alias(longer.pop(), 0.8)
 
 
 def _add_legal_forms(names: list[DocumentName], found: dict[str, Alias]) -> None:

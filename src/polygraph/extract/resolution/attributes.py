@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from json import dumps, loads
+from typing import Any
 
 from polygraph.extract.lexicon import FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES, OFFICES, TITLE_FAMILY
 from polygraph.extract.resolution.kinds import kinds_conflict
@@ -40,6 +41,8 @@ class Attributes:
     """Of things: `kinds.CLASS_OF_NOUN`."""
     within: frozenset[str] = frozenset()
     """Places and wholes that it lies in or is a part of, folded."""
+    regions: frozenset[str] = frozenset()
+    """Of places: the country that is named beside it, if it is the only one."""
     creators: frozenset[str] = frozenset()
     """Of works: who made it, folded."""
     years: frozenset[int] = frozenset()
@@ -50,7 +53,9 @@ class Attributes:
     def is_empty(self) -> bool:
         """Return whether nothing is known that could part two entities."""
         single = self.gender or self.suffix or self.married or self.kind or self.born or self.died
-        several = self.titles or self.occupations or self.classes or self.within or self.creators
+        several = (
+            self.titles or self.occupations or self.classes or self.within or self.regions or self.creators
+        )
         return not (single or several or self.years)
 
     def update(self, other: "Attributes") -> None:
@@ -66,6 +71,7 @@ class Attributes:
         self.occupations |= other.occupations
         self.classes |= other.classes
         self.within |= other.within
+        self.regions |= other.regions
         self.creators |= other.creators
         self.years |= other.years
         if len(self.words) < _MAX_WORDS:
@@ -131,6 +137,8 @@ class Attributes:
             (self.creators, other.creators, "made by"),
             (self.classes, other.classes, "a"),
         )
+        if apart := regions_apart(self.within | self.regions, other.within | other.regions):
+            return f"beside {apart[0].title()} and beside {apart[1].title()}"
         for ours, theirs, label in pairs:
             if ours and theirs and not ours & theirs:
                 first, second = sorted((min(ours), min(theirs)))
@@ -190,7 +198,8 @@ class Attributes:
     def from_json(cls, text: str) -> "Attributes":
         """Read what `to_json` wrote."""
         known = loads(text)
-        return cls(**{f: frozenset(v) if isinstance(v, list) else v for f, v in known.items()})
+        values: dict[str, Any] = {f: frozenset(v) if isinstance(v, list) else v for f, v in known.items()}
+        return cls(**values)
 
 
 def _fields(occupations: Iterable[str]) -> frozenset[str]:

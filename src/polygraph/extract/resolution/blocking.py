@@ -27,6 +27,11 @@ monday tuesday wednesday thursday friday saturday sunday morning evening first l
 """
 _DISTINGUISHING = frozenset((_CONTRASTS + _ORDINALS).split()) | MEN | WOMEN
 _PREFIXES = ("un", "in", "im", "non", "anti", "hyper", "hypo", "pre", "post", "inter", "intra", "dis")
+_SHIP_PREFIXES = frozenset(["rms", "ss", "hms", "mv", "uss", "s.s", "h.m.s", "m.v", "r.m.s", "u.s.s"])
+_NAMED_DISEASE = re.compile(
+    r"(?:morbus|maladie de|enfermedad de|malattia di|doença de|s[iyí]ndrom[ea] (?:de|di)) ([\w-]+)"
+    r"|([\w]+?)(?:[’' ]?s)? (?:disease|syndrome)|([\w]+?)-?(?:krankheit|syndrom)"
+)
 _LETTERS = str.maketrans({"ø": "o", "æ": "ae", "œ": "oe", "ß": "ss", "ł": "l", "đ": "d", "ð": "d", "þ": "th"})
 
 
@@ -68,7 +73,22 @@ def without_legal_form(key: str) -> str:
     words = key.split()
     while len(words) > 1 and words[-1] in COMPANY_FORMS:
         words.pop()
+    if len(words) > 1 and words[0] in _SHIP_PREFIXES:
+        del words[0]
     return " ".join(words)
+
+
+def disease_form(key: str) -> str:
+    """Return the English form of a disease that bears a name.
+
+    >>> disease_form("morbus crohn"), disease_form("crohn s disease"), disease_form("maladie de crohn")
+    ('crohn disease', 'crohn disease', 'crohn disease')
+    """
+    match = _NAMED_DISEASE.fullmatch(key)
+    if not match:
+        return key
+    name = next(filter(None, match.groups()))
+    return f"{name} {'syndrome' if 'ndrom' in key else 'disease'}"
 
 
 def names_conflict(a: str, b: str) -> bool:
@@ -122,7 +142,7 @@ def same_form_pairs(keys: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
     """
     by_form: dict[str, list[str]] = defaultdict(list)
     for key in sorted(keys):
-        form = without_legal_form(singular(key) if keys[key] else key)
+        form = disease_form(without_legal_form(singular(key) if keys[key] else key))
         # Digits separated by a hyphen (``1-2`` and ``12``) are different numbers.
         by_form[f"{skeleton(form)}\0{' '.join(_NUMBER.findall(form))}"].append(key)
     for form, group in by_form.items():

@@ -18,12 +18,12 @@ class Cluster:
 
     # There is one for each distinct name, so values that few clusters need are computed on demand.
     __slots__ = (
+        "_attributes",
         "_context_ids",
         "_context_rows",
         "_majority_type",
         "_parts",
         "_table",
-        "attributes",
         "base",
         "constraint_keys",
         "size",
@@ -34,7 +34,7 @@ class Cluster:
         base: str,
         table: MentionTable,
         rows: Array,
-        attributes: Attributes,
+        attributes: Attributes | None,
         *,
         context_rows: Array,
         constraint_keys: Set[ConstraintKey] = frozenset(),
@@ -45,7 +45,7 @@ class Cluster:
             base: the base name that its rows share.
             table: the table of the rows.
             rows: row numbers.
-            attributes: of the entity; not changed.
+            attributes: of the entity, not changed; None to merge those of its rows on demand.
             context_rows: the rows, all of this base name, whose windows give the context names.
             constraint_keys: keys of the user's constraints that it matches.
         """
@@ -54,7 +54,7 @@ class Cluster:
         self._context_rows: tuple[Array, ...] = (context_rows,)
         self._context_ids: Array = _NO_IDS
         self._majority_type: str | None = None
-        self.base, self.attributes, self.constraint_keys = base, attributes, frozenset(constraint_keys)
+        self.base, self._attributes, self.constraint_keys = base, attributes, frozenset(constraint_keys)
         self.size = len(rows)
 
     @property
@@ -64,13 +64,23 @@ class Cluster:
             self._parts = (np.concatenate(self._parts),)
         return self._parts[0]
 
+    @property
+    def attributes(self) -> Attributes:
+        """What is known of the entity."""
+        if self._attributes is None:
+            self._attributes = Attributes()
+            for number in np.unique(self._table.attribute_ids[self.rows]).tolist():
+                self._attributes.update(self._table.attributes(number))
+        return self._attributes
+
     def merge(self, other: "Cluster") -> None:
         """Add all rows of another cluster."""
+        attributes = replace(self.attributes)
+        attributes.update(other.attributes)
+        self._attributes = attributes
         self._parts += other._parts
         self._context_rows += other._context_rows
         self._context_ids = np.union1d(self._context_ids, other._context_ids)
-        self.attributes = replace(self.attributes)
-        self.attributes.update(other.attributes)
         self.constraint_keys |= other.constraint_keys
         self.size += other.size
         self._majority_type = None

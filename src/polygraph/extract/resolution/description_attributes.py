@@ -1,7 +1,7 @@
-"""Attributes from a description that a model wrote: all of it is said of the entity, whether or not it repeats the name.
+"""Attributes from a description that a model wrote: all of it is said of the entity, also without its name.
 
-A description begins with what the entity is (``Danish cartographer who ...``, ``City in Illinois``) or with a verb. Only
-the noun phrase at its beginning says what the entity is; names and trades further on may be those of others.
+A description begins with what the entity is (``Danish cartographer who ...``, ``City in Illinois``) or with a verb.
+Only the noun phrase at its beginning says what the entity is; names and trades further on may be those of others.
 """
 
 import re
@@ -12,313 +12,48 @@ from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kind_of_class, kind_of_type, kinds_conflict
 from polygraph.extract.resolution.name_parts import SUFFIXES, NameParts, fold, gender_of
 from polygraph.extract.resolution.regions import COUNTRY_OF_ADJECTIVE
-from polygraph.extract.resolution.sentence_attributes import occupation
+from polygraph.extract.resolution.sentence_attributes import extract_attributes, occupation
 from polygraph.text.language import FUNCTION_WORDS
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-’'.&][^\W_]+)*|[,;:.()]")
 _COPULA = re.compile(
-    r"^(?:.{0,60}?\s)?(?:is|was|ist|war|est|était|fut|es|fue|era|è|é|foi|er|var|är)\s+(?:also\s+)?(?:(?:an?|the|one of the|ein|"
-    r"eine|einer|der|die|das|une?|le|la|el|il|um|uma|en|ett?)\s+)+",
+    r"^(?:.{0,60}?\s)?(?:is|was|ist|war|est|était|fut|es|fue|era|è|é|foi|er|var|är)\s+(?:also\s+)?"
+    r"(?:(?:an?|the|one of the|ein|eine|einer|der|die|das|une?|le|la|el|il|um|uma|en|ett?)\s+)+",
     re.I,
 )
-_ARTICLES = frozenset(
-    [
-        "a",
-        "an",
-        "the",
-        "ein",
-        "eine",
-        "der",
-        "die",
-        "das",
-        "un",
-        "une",
-        "le",
-        "la",
-        "el",
-        "il",
-        "lo",
-        "um",
-        "uma",
-        "o",
-        "en",
-        "et",
-        "ett",
-    ]
-)
-_STOPS = frozenset(
-    [
-        "who",
-        "whom",
-        "whose",
-        "which",
-        "that",
-        "where",
-        "when",
-        "whose",
-        "with",
-        "without",
-        "from",
-        "for",
-        "to",
-        "by",
-        "on",
-        "at",
-        "against",
-        "between",
-        "under",
-        "after",
-        "before",
-        "until",
-        "since",
-        "during",
-        "near",
-        "and",
-        "der",
-        "die",
-        "das",
-        "dem",
-        "den",
-        "des",
-        "wo",
-        "mit",
-        "ohne",
-        "von",
-        "vom",
-        "für",
-        "zu",
-        "zum",
-        "zur",
-        "bei",
-        "nach",
-        "vor",
-        "seit",
-        "qui",
-        "que",
-        "dont",
-        "avec",
-        "sans",
-        "pour",
-        "dans",
-        "sur",
-        "par",
-        "a",
-        "con",
-        "sin",
-        "para",
-        "por",
-        "donde",
-        "cuyo",
-        "che",
-        "con",
-        "per",
-        "som",
-        "med",
-        "uten",
-        "for",
-        "til",
-        "fra",
-        "på",
-        "efter",
-        "который",
-        "которая",
-        "he",
-        "she",
-        "his",
-        "her",
-        "its",
-        "their",
-        "the",
-        "a",
-        "an",
-    ]
-) - {"and"}
-_IN = frozenset(
-    [
-        "in",
-        "of",
-        "im",
-        "aus",
-        "en",
-        "de",
-        "du",
-        "des",
-        "dans",
-        "à",
-        "di",
-        "del",
-        "da",
-        "do",
-        "na",
-        "no",
-        "i",
-        "av",
-        "af",
-        "ved",
-        "в",
-        "из",
-        "within",
-        "from",
-    ]
-)
-_WOMEN = frozenset(
-    [
-        "daughter",
-        "wife",
-        "widow",
-        "mother",
-        "sister",
-        "aunt",
-        "niece",
-        "girl",
-        "woman",
-        "queen",
-        "princess",
-        "nun",
-        "lady",
-        "actress",
-        "waitress",
-        "granddaughter",
-        "grandmother",
-        "stepmother",
-        "bride",
-        "godmother",
-        "heiress",
-        "housewife",
-        "tochter",
-        "frau",
-        "witwe",
-        "mutter",
-        "schwester",
-        "tante",
-        "nichte",
-        "mädchen",
-        "königin",
-        "ehefrau",
-        "fille",
-        "femme",
-        "épouse",
-        "veuve",
-        "mère",
-        "sœur",
-        "reine",
-        "hija",
-        "esposa",
-        "mujer",
-        "viuda",
-        "madre",
-        "hermana",
-        "reina",
-        "figlia",
-        "moglie",
-        "sorella",
-        "filha",
-        "irmã",
-        "mãe",
-        "datter",
-        "kone",
-        "enke",
-        "mor",
-        "søster",
-        "dotter",
-        "syster",
-        "дочь",
-        "жена",
-        "вдова",
-        "мать",
-        "сестра",
-        "妹",
-        "姉",
-        "娘",
-        "妻",
-        "母",
-        "女",
-    ]
-)
-_MEN = frozenset(
-    [
-        "son",
-        "husband",
-        "widower",
-        "father",
-        "brother",
-        "uncle",
-        "nephew",
-        "boy",
-        "man",
-        "king",
-        "prince",
-        "monk",
-        "gentleman",
-        "grandson",
-        "grandfather",
-        "stepfather",
-        "bridegroom",
-        "godfather",
-        "sohn",
-        "mann",
-        "ehemann",
-        "witwer",
-        "vater",
-        "bruder",
-        "onkel",
-        "neffe",
-        "junge",
-        "könig",
-        "fils",
-        "mari",
-        "père",
-        "frère",
-        "roi",
-        "hijo",
-        "marido",
-        "esposo",
-        "padre",
-        "hermano",
-        "rey",
-        "figlio",
-        "marito",
-        "fratello",
-        "filho",
-        "irmão",
-        "pai",
-        "sønn",
-        "søn",
-        "mann",
-        "far",
-        "bror",
-        "son",
-        "bror",
-        "сын",
-        "муж",
-        "отец",
-        "брат",
-        "弟",
-        "兄",
-        "息子",
-        "夫",
-        "父",
-        "男",
-    ]
-)
-_MARRIED = frozenset(
-    [
-        "wife",
-        "widow",
-        "witwe",
-        "ehefrau",
-        "épouse",
-        "veuve",
-        "esposa",
-        "viuda",
-        "moglie",
-        "kone",
-        "enke",
-        "жена",
-        "вдова",
-        "妻",
-    ]
-)
+_ARTICLES_WORDS = """
+a an the ein eine der die das un une le la el il lo um uma o en et ett
+"""
+_ARTICLES = frozenset(_ARTICLES_WORDS.split())
+_STOPS_WORDS = """
+who whom whose which that where when whose with without from for to by on at against between under after before until
+since during near and der die das dem den des wo mit ohne von vom für zu zum zur bei nach vor seit qui que dont avec
+sans pour dans sur par a con sin para por donde cuyo che con per som med uten for til fra på efter который которая he
+she his her its their the a an
+"""
+_STOPS = frozenset(_STOPS_WORDS.split()) - {"and"}
+_IN_WORDS = """
+in of im aus en de du des dans à di del da do na no i av af ved в из within from
+"""
+_IN = frozenset(_IN_WORDS.split())
+_WOMEN_WORDS = """
+daughter wife widow mother sister aunt niece girl woman queen princess nun lady actress waitress granddaughter
+grandmother stepmother bride godmother heiress housewife tochter frau witwe mutter schwester tante nichte mädchen
+königin ehefrau fille femme épouse veuve mère sœur reine hija esposa mujer viuda madre hermana reina figlia moglie
+sorella filha irmã mãe datter kone enke mor søster dotter syster дочь жена вдова мать сестра 妹 姉 娘 妻 母 女
+"""
+_WOMEN = frozenset(_WOMEN_WORDS.split())
+_MEN_WORDS = """
+son husband widower father brother uncle nephew boy man king prince monk gentleman grandson grandfather stepfather
+bridegroom godfather sohn mann ehemann witwer vater bruder onkel neffe junge könig fils mari père frère roi hijo
+marido esposo padre hermano rey figlio marito fratello filho irmão pai sønn søn mann far bror son bror сын муж отец
+брат 弟 兄 息子 夫 父 男
+"""
+_MEN = frozenset(_MEN_WORDS.split())
+_MARRIED_WORDS = """
+wife widow witwe ehefrau épouse veuve esposa viuda moglie kone enke жена вдова 妻
+"""
+_MARRIED = frozenset(_MARRIED_WORDS.split())
 _HER_HUSBAND = re.compile(
     r"\b(?:her husband|ihre[mnr]? (?:Mann|Gatten)|son mari|su marido|suo marito|mannen sin)\b", re.I
 )
@@ -327,7 +62,8 @@ _HIS_WIFE = re.compile(
 )
 _YEAR = re.compile(r"(?<![\d.,])[12]\d{3}(?![\d.,]?\d)")
 _LIFE = re.compile(
-    r"\(\s*(?:c\.? ?)?(\d{4})\s*[-–—]\s*(?:c\.? ?)?(\d{4})\s*\)|\b(?:lived|lebte|vécut|vivió|visse|levde)\s+(?:from|von|de|dal|fra)"
+    r"\(\s*(?:c\.? ?)?(\d{4})\s*[-–—]\s*(?:c\.? ?)?(\d{4})\s*\)|\b(?:lived|lebte|vécut|vivió|visse"
+    r"|levde)\s+(?:from|von|de|dal|fra)"
     r"\s+(\d{4})\s+(?:to|bis|à|a|al|til)\s+(\d{4})",
     re.I,
 )
@@ -342,22 +78,29 @@ _DIED = re.compile(
     re.I,
 )
 _GENERAL_WORDS = frozenset().union(*FUNCTION_WORDS.values())
+_MAX_CHARS = 600
 _STEM = 6
 _STEMS = 10
 
 
-def describe(name: NameParts, type_: str, description: str) -> Attributes:
+def describe(name: NameParts, written: str, type_: str, description: str) -> Attributes:
     """Extract the attributes of one mention from its name, type and description.
 
     >>> from polygraph.extract.resolution.name_parts import split_name
-    >>> found = describe(split_name("Springfield"), "place", "City in Massachusetts where basketball was invented.")
+    >>> where = "City in Massachusetts where basketball was invented."
+    >>> found = describe(split_name("Springfield"), "Springfield", "place", where)
     >>> sorted(found.classes), sorted(found.within)
     (['city'], ['massachusetts'])
-    >>> describe(split_name("Carla Voss"), "person", "Told the judge that she had retired.").occupations
+    >>> text = "Told the judge that she had retired."
+    >>> describe(split_name("Carla Voss"), "Carla Voss", "person", text).occupations
     frozenset()
     """
+    text = " ".join(description.split())[:_MAX_CHARS]
     found = Attributes(kind=kind_of_type(type_))
-    text = " ".join(description.split())[:600]
+    if written and written in text:
+        stated = extract_attributes(name, written, "person" if found.kind == "person" else type_, text)
+        stated.kind_is_stated = stated.kind == "ship"
+        found.update(stated)
     head = list(_head(text))
     known_person = found.kind == "person"
     if known_person or not found.kind:
@@ -370,14 +113,15 @@ def describe(name: NameParts, type_: str, description: str) -> Attributes:
 
 
 def _describe_person(found: Attributes, name: NameParts, head: list[str], text: str, *, sure: bool) -> None:
-    found.titles, found.suffix = name.titles, name.suffix
-    found.gender = gender_of(name)
+    found.titles |= name.titles
+    found.suffix = name.suffix or found.suffix
+    found.gender = gender_of(name) or found.gender
     folded = [word.casefold() for word in head]
     trades = {occupation(ENGLISH_OCCUPATION.get(word, word)) for word in folded} - {""}
     women, men = _WOMEN.intersection(folded), _MEN.intersection(folded)
     if not sure and not (trades or women or men or name.titles):
         return
-    found.occupations = frozenset(trades)
+    found.occupations |= frozenset(trades)
     stated = bool(trades or women or men)
     if not found.gender and bool(women) != bool(men):
         found.gender = "f" if women else "m"
@@ -422,7 +166,7 @@ def _head(text: str) -> Iterator[str]:
             return
         if n and token[0].isupper() and text.isascii() and word not in COUNTRY_OF_ADJECTIVE:
             return
-        if token != ",":
+        if token not in (",",):
             yield token
 
 
@@ -432,7 +176,7 @@ def _places_in_head(text: str) -> Iterator[str]:
         r"[.;:(]|, (?!and )| (?:who|which|that|where|wo|die|der|qui|que|som) ", text, maxsplit=1
     )[0]
     words = clause.split()
-    for n, word in enumerate(words[1:], 1):
+    for n in range(1, len(words)):
         if words[n - 1].casefold() in _IN or (
             words[n - 1].casefold() == "the" and words[n - 2].casefold() in _IN
         ):
@@ -449,12 +193,12 @@ def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
     years = {int(year) for year in _YEAR.findall(text)}
     if is_person and (life := _LIFE.search(text)):
         first, last = (int(year) for year in life.groups() if year)
-        found.born, found.died = first, last
+        found.born, found.died = found.born or first, found.died or last
         years -= {first, last}
     elif is_person:
         for event, pattern in (("born", _BORN), ("died", _DIED)):
             if match := pattern.search(text):
-                setattr(found, event, int(match.group(1)))
+                setattr(found, event, getattr(found, event) or int(match.group(1)))
                 years.discard(int(match.group(1)))
     found.years = frozenset(sorted(years)[:4])
 

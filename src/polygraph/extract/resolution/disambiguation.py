@@ -1,6 +1,8 @@
 """Disambiguation: the mentions of one name are one entity unless attributes or constraints split them."""
 
-from dataclasses import dataclass, field
+from collections import Counter, defaultdict
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, field, replace
 from itertools import combinations, pairwise
 
 import numpy as np
@@ -19,6 +21,9 @@ _SPLITTABLE_TYPES = frozenset(["person", "", "ship"])
 """Types whose attributes can split a name."""
 _NO_ATTRIBUTES = Attributes()
 _CONSTRAINT = "constraint of the user"
+_STATED = "related as two in one text"
+_MANY = 3
+"""Mentions of one kind against which a lone vote for another does not count."""
 
 
 @dataclass(slots=True)
@@ -32,6 +37,8 @@ class _Mention:
     has_namesake: bool
     context_names: frozenset[str]
     constraint_keys: frozenset[ConstraintKey]
+    apart: Set[int]
+    """Rows that a text keeps apart from it."""
 
 
 @dataclass(slots=True)
@@ -39,6 +46,7 @@ class _PartialCluster:
     """A cluster while mentions are assigned to it."""
 
     mentions: list[_Mention] = field(default_factory=list)
+    rows: set[int] = field(default_factory=set)
     attributes: Attributes = field(default_factory=Attributes)
     documents: set[int] = field(default_factory=set)
     context_names: set[str] = field(default_factory=set)
@@ -48,6 +56,7 @@ class _PartialCluster:
 
     def add(self, mention: _Mention) -> None:
         self.mentions.append(mention)
+        self.rows.add(mention.row)
         self.attributes.update(mention.attributes)
         self.documents.add(mention.document)
         self.constraint_keys |= mention.constraint_keys
@@ -67,13 +76,20 @@ class _PartialCluster:
         )
 
 
-def cluster_by_name(table: MentionTable) -> tuple[list[Cluster], dict[str, str]]:
+def cluster_by_name(table: MentionTable, ambiguous: Set[str]) -> tuple[list[Cluster], dict[str, str]]:
     """Group mentions by base name, and split the groups that cannot be one entity.
+
+    Args:
+        table: of all mentions.
+        ambiguous: base names that may stand for several longer names; each document has clusters of its own for them.
 
     Returns:
         The clusters in order of base name; and the reason of each base name that was split.
     """
-    splittable = np.array([type_ in _SPLITTABLE_TYPES for type_ in table.types], dtype=np.bool_)
+    splittable = np.array(
+        [table.by_model or type_ in _SPLITTABLE_TYPES for type_ in table.types], dtype=np.bool_
+    )
+    linked = np.array(sorted(table.apart_rows), dtype=np.int64)
     clusters: list[Cluster] = []
     reasons: dict[str, str] = {}
     for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
@@ -84,26 +100,58 @@ def cluster_by_name(table: MentionTable) -> tuple[list[Cluster], dict[str, str]]
             and splittable[table.type[begin:end]].any()
             and (table.attribute_ids[begin:end] >= 0).any()
         )
-        if not compare and not table.constraints:
-            clusters.append(Cluster(base, table, group, _NO_ATTRIBUTES, context_rows=group))
+        is_linked = bool(np.diff(np.searchsorted(linked, [begin, end]))[0])
+        if base in ambiguous:
+            clusters += _local_clusters(base, group, table)
+        elif not compare and not is_linked and not table.constraints:
+            attributes = None if table.by_model else _NO_ATTRIBUTES
+            clusters.append(Cluster(base, table, group, attributes, context_rows=group))
         else:
-            found, reason = _split_group(base, group, table, with_attributes=bool(compare))
+            found, reason = _split_group(
+                base, group, table, with_attributes=bool(compare or table.by_model), is_linked=is_linked
+            )
             clusters += found
             if reason:
                 reasons[base] = reason
     return clusters, reasons
 
 
+def _local_clusters(base: str, group: Array, table: MentionTable) -> list[Cluster]:
+    """Return a cluster for each name and document."""
+    rows: dict[tuple[int, str], list[int]] = defaultdict(list)
+    for row, document in zip(group.tolist(), table.document(group).tolist(), strict=True):
+        rows[document, table.name(row).key].append(row)
+    found = []
+    for key in sorted(rows):
+        mentions = _mentions(base, np.array(rows[key]), table.attribute_ids[rows[key]], table)
+        cluster = _PartialCluster()
+        for mention in mentions:
+            cluster.add(mention)
+        found.append(cluster.to_cluster(base, table))
+    return found
+
+
 def _split_group(
-    base: str, group: Array, table: MentionTable, *, with_attributes: bool
+    base: str, group: Array, table: MentionTable, *, with_attributes: bool, is_linked: bool
 ) -> tuple[list[Cluster], str]:
     """Return the clusters of one base name and the reason why there are several, if there are."""
     attribute_ids = table.attribute_ids[group] if with_attributes else np.full(len(group), -1)
-    if not table.constraints and (attributes := _merged_attributes(attribute_ids, table)) is not None:
+    if (
+        not (table.constraints or is_linked)
+        and (attributes := _merged_attributes(attribute_ids, table)) is not None
+    ):
         # Mentions with attributes come first, as in `_assign`.
         group[:] = np.concatenate((group[attribute_ids >= 0], group[attribute_ids < 0]))
         return [Cluster(base, table, group, attributes, context_rows=group)], ""
-    mentions = [
+    mentions = _mentions(base, group, attribute_ids, table)
+    if table.by_model:
+        _drop_lone_kinds(mentions)
+    clusters, reason = _assign(base, mentions, table)
+    return [cluster.to_cluster(base, table) for cluster in clusters], reason
+
+
+def _mentions(base: str, group: Array, attribute_ids: Array, table: MentionTable) -> list[_Mention]:
+    return [
         _Mention(
             row,
             document,
@@ -112,13 +160,26 @@ def _split_group(
             bool(table.has_namesake[row]),
             table.context_names(row) - {base},
             table.constraint_keys(row),
+            table.apart_rows.get(row, frozenset()),
         )
         for row, document, number in zip(
             group.tolist(), table.document(group).tolist(), attribute_ids.tolist(), strict=True
         )
     ]
-    clusters, reason = _assign(base, mentions, table)
-    return [cluster.to_cluster(base, table) for cluster in clusters], reason
+
+
+def _drop_lone_kinds(mentions: Sequence[_Mention]) -> None:
+    """Delete a kind that one mention has against many and that its description does not support."""
+    kinds = Counter(m.attributes.kind for m in mentions if m.attributes.kind)
+    for mention in mentions:
+        kind = mention.attributes.kind
+        if (
+            kind
+            and kinds[kind] == 1
+            and max(kinds.values()) >= _MANY
+            and not mention.attributes.kind_is_stated
+        ):
+            mention.attributes = replace(mention.attributes, kind="", classes=frozenset())
 
 
 def _merged_attributes(attribute_ids: Array, table: MentionTable) -> Attributes | None:
@@ -139,10 +200,12 @@ def _merged_attributes(attribute_ids: Array, table: MentionTable) -> Attributes 
 def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[list[_PartialCluster], str]:
     """Assign each mention to the best cluster without a conflict, or to a new one.
 
-    Mentions with attributes come first, in their order; the others follow and go where their document and context
-    names are.
+    Mentions with attributes come first, those with most of them before others; the rest follow and go where their
+    document and context names are.
     """
-    described = [mention for mention in mentions if not mention.attributes.is_empty()]
+    described = [m for m in mentions if not m.attributes.is_empty() or m.apart]
+    if table.by_model:
+        described.sort(key=lambda m: -_n_distinguishing(m.attributes))
     clusters: list[_PartialCluster] = []
     reason = ""
     # Where the text itself refers to namesakes, offices split as well.
@@ -156,22 +219,28 @@ def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[l
                 reason = reason or conflict
             else:
                 fitting.append(cluster)
+        asked = reason and reason != _CONSTRAINT
+        near = [c for c in fitting if mention.document in c.documents]
+        if table.by_model and len(near) > 1 and _is_bare(mention, base):
+            fitting = []  # ``Cratchit`` in a document with Mr. and Mrs. Cratchit may be either
+        if table.by_model and asked and len(fitting) > 1 and not any(_evidence(mention, c) for c in fitting):
+            fitting = []  # it may be any of them
         if not fitting and len(clusters) < _MAX_ENTITIES_PER_NAME:
             clusters.append(_PartialCluster())
             fitting = clusters[-1:]
         _best(fitting or clusters, mention).add(mention)
-    ambiguous: _PartialCluster | None = None
+    unclear: _PartialCluster | None = None
     for mention in mentions:
-        if not mention.attributes.is_empty():
+        if not mention.attributes.is_empty() or mention.apart:
             continue
         fitting = [
             c for c in clusters if not table.constraints.forbid(mention.constraint_keys, c.constraint_keys)
         ]
         near = [c for c in fitting if mention.document in c.documents]
-        if len(near) > 1 and len(mention.name.words) == 1 and mention.name.base == base:
+        if len(near) > 1 and _is_bare(mention, base):
             # ``Cratchit`` in a document with Mr. and Mrs. Cratchit may be either.
-            ambiguous = ambiguous or _PartialCluster(ignores_context=True)
-            ambiguous.add(mention)
+            unclear = unclear or _PartialCluster(ignores_context=True)
+            unclear.add(mention)
             continue
         if not fitting:
             if clusters:
@@ -179,9 +248,47 @@ def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[l
             clusters.append(_PartialCluster())
             fitting = clusters[-1:]
         _best(near or fitting, mention).add(mention)
-    if ambiguous is not None:
-        clusters.append(ambiguous)
+    if unclear is not None:
+        clusters.append(unclear)
     return clusters, reason
+
+
+def _is_bare(mention: _Mention, base: str) -> bool:
+    """Return whether a mention is one word without a title."""
+    return len(mention.name.words) == 1 and mention.name.base == base and not mention.name.titles
+
+
+def _n_distinguishing(attributes: Attributes) -> int:
+    """Count the attributes that part namesakes."""
+    return sum(
+        map(
+            bool,
+            (
+                attributes.within,
+                attributes.born or attributes.died,
+                attributes.suffix,
+                attributes.classes,
+                attributes.creators,
+                attributes.occupations,
+                attributes.kind,
+            ),
+        )
+    )
+
+
+def _evidence(mention: _Mention, cluster: _PartialCluster) -> int:
+    """Return how much speaks for a mention to be in a cluster."""
+    ours, theirs = mention.attributes, cluster.attributes
+    shared = (
+        (ours.within & theirs.within, 2),
+        (ours.creators & theirs.creators, 2),
+        (ours.occupations & theirs.occupations, 2),
+        (ours.titles & theirs.titles, 1),
+        (mention.context_names & cluster.context_names, 2),
+        (ours.years & theirs.years, 1),
+        (ours.words & theirs.words, 1),
+    )
+    return 4 * (mention.document in cluster.documents) + sum(n * min(len(some), 3) for some, n in shared)
 
 
 def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, *, with_offices: bool) -> str:
@@ -189,6 +296,8 @@ def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, 
     unrelated = mention.document not in cluster.documents and not (
         mention.context_names & cluster.context_names
     )
+    if not mention.apart.isdisjoint(cluster.rows):
+        return _STATED
     conflict = mention.attributes.conflict(cluster.attributes, unrelated=unrelated)
     if not conflict and with_offices and unrelated:
         conflict = mention.attributes.occupation_conflict(cluster.attributes, with_offices=True)
@@ -206,9 +315,11 @@ def _best(clusters: list[_PartialCluster], mention: _Mention) -> _PartialCluster
         clusters,
         key=lambda c: (
             mention.document in c.documents,
+            len(attributes.within & c.attributes.within),
             len(attributes.occupations & c.attributes.occupations)
             + len(attributes.titles & c.attributes.titles),
             len(mention.context_names & c.context_names),
+            len(attributes.years & c.attributes.years) + len(attributes.words & c.attributes.words),
             len(c.mentions),
         ),
     )

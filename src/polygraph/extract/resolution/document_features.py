@@ -3,17 +3,21 @@
 They depend on the document alone, so they are computed once per document and kept when other documents change.
 """
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polygraph.extract.resolution.aliases import DocumentName, find_aliases
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.constraints import Constraints
-from polygraph.extract.resolution.name_parts import NameParts, split_typed_name
-from polygraph.extract.resolution.records import RULES, Mention, Rule
+from polygraph.extract.resolution.description_attributes import describe
+from polygraph.extract.resolution.name_parts import fold, split_typed_name
+from polygraph.extract.resolution.records import RULES, Mention, NameRelation
+from polygraph.extract.resolution.regions import region
 from polygraph.extract.resolution.sentence_attributes import extract_attributes, mentions_namesake
+from polygraph.extract.resolution.statements import Statements, WindowName, read_statements
 
 MAX_CONTEXT_NAMES = 40
 """Context names kept per window."""
@@ -27,26 +31,22 @@ COLUMNS: Mapping[str, str] = {
     "attributes": "s",
     "has_namesake": "b",
     "is_context": "b",
+    "links": "s",
 }
 """Columns of the features, for `polygraph.arrays.TableBuilder`.
 
-There is a row for each distinct name of a window; windows are numbered within the document. `attributes` is in JSON.
+There is a row for each distinct name of a window; windows are numbered within the document. `attributes` and `links`
+are in JSON; a link is ``[row within the document, "equates" or "apart", predicate]``.
 """
 
 
-@dataclass(slots=True)
-class _WindowName:
-    """A distinct name of a window."""
-
-    mention: Mention
-    parts: NameParts
-    base: str
-    rule: Rule = "same name"
-    score: float = 1.0
-
-
 def extract_features(
-    document: str, mentions: Sequence[Mention], constraints: Constraints
+    document: str,
+    mentions: Sequence[Mention],
+    constraints: Constraints,
+    relations: Iterable[NameRelation] = (),
+    *,
+    by_model: bool = True,
 ) -> tuple[list[tuple[str, str]], dict[str, list[Any]]]:
     """Compute the features of the names of one document.
 
@@ -54,24 +54,41 @@ def extract_features(
         document: the document of all mentions.
         mentions: one per entity row, in any order.
         constraints: of the user; they can forbid an alias.
+        relations: between names of one window each.
+        by_model: whether a language model wrote the rows. Types, descriptions and relations of an extractor without a
+            model are too noisy to part or join names.
 
     Returns:
         ``(window id, name as written)`` of every row, ascending; and the rows, by the columns of `COLUMNS`.
     """
     ordered = sorted(mentions, key=lambda m: (m.window, m.name, m.type, m.description))
     items = [
-        _WindowName(m, parts := split_typed_name(m.name, m.type), parts.base)
+        WindowName(m, parts := split_typed_name(m.name, m.type), parts.base)
         for m in _one_per_window_and_name(ordered)
     ]
-    _apply_aliases(document, [item for item in items if item.parts.key], constraints)
+    statements = read_statements(items, relations) if by_model else Statements()
+    _apply_aliases(
+        document, [item for item in items if item.parts.key], constraints, statements, by_model=by_model
+    )
+    known = {fold(item.base) for item in items}
+    regions: dict[str, frozenset[str]] = defaultdict(frozenset)
+    for item in items if by_model else ():
+        if place := region(fold(item.base)):
+            regions[item.mention.window] |= {place}
     numbers: dict[str, int] = {}
     context: dict[int, set[str]] = defaultdict(set)
     columns: dict[str, list[Any]] = {column: [] for column in COLUMNS}
-    for item in items:
+    for n, item in enumerate(items):
         mention, base = item.mention, item.base
         window = numbers.setdefault(mention.window, len(numbers))
         found = Attributes()
-        if base:
+        if base and by_model:
+            found = describe(item.parts, mention.name, mention.type, mention.description)
+            found.within = frozenset(place for place in found.within if place in known or region(place))
+            statements.add_to(found, n)
+            if len(regions[mention.window]) == 1 and not found.within and found.kind == "place":
+                found.regions = regions[mention.window] - {fold(base)}
+        elif base:
             found = extract_attributes(item.parts, mention.name, mention.type, mention.description)
         is_name = not item.parts.is_lower_case and mention.type not in ("date", "quantity", "concept")
         is_context = bool(base) and is_name and len(context[window]) < MAX_CONTEXT_NAMES
@@ -83,9 +100,11 @@ def extract_features(
         columns["base"].append(base or None)
         columns["rule"].append(RULES.index(item.rule))
         columns["score"].append(item.score)
-        columns["attributes"].append(None if found.is_empty() else found.to_json())
+        columns["attributes"].append(found.to_json() if found != Attributes() else None)
         columns["has_namesake"].append(not found.is_empty() and mentions_namesake(mention.description))
         columns["is_context"].append(is_context)
+        links = statements.links.get(n)
+        columns["links"].append(json.dumps(links, ensure_ascii=False) if links else None)
     return [(item.mention.window, item.mention.name) for item in items], columns
 
 
@@ -110,9 +129,16 @@ def _one_per_window_and_name(ordered: Iterable[Mention]) -> list[Mention]:
     return found
 
 
-def _apply_aliases(document: str, items: Sequence[_WindowName], constraints: Constraints) -> None:
+def _apply_aliases(
+    document: str,
+    items: Sequence[WindowName],
+    constraints: Constraints,
+    statements: Statements,
+    *,
+    by_model: bool,
+) -> None:
     """Give aliases the base name of the longer name that they stand for."""
-    by_key: dict[str, list[_WindowName]] = defaultdict(list)
+    by_key: dict[str, list[WindowName]] = defaultdict(list)
     for item in items:
         if item.mention.type not in ("date", "quantity"):
             by_key[item.parts.key].append(item)
@@ -126,7 +152,16 @@ def _apply_aliases(document: str, items: Sequence[_WindowName], constraints: Con
         for group in by_key.values()
     ]
     sentences = {key: " ".join(i.mention.description for i in group[:3]) for key, group in by_key.items()}
-    for key, alias in find_aliases(names, sentences).items():
+    found = find_aliases(names, sentences, by_model=by_model)
+    refused = {
+        (by_key[key][0].parts.words, alias.base)
+        for key, alias in found.items()
+        if statements.are_apart(key, alias.base)
+    }
+    for key, alias in found.items():
+        # ``Threave`` may be either where ``Alderman Threave`` is not ``Silas Threave``.
+        if (by_key[key][0].parts.words, alias.base) in refused:
+            continue
         if constraints.forbid(
             constraints.keys(key, document, ""), constraints.keys(alias.base, document, "")
         ):

@@ -1,7 +1,7 @@
 """Kinds of things: what types and nouns of several languages say about what an entity is.
 
-Types of an extractor are words of any language (``person``, ``Schiff``, ``人物``). A *kind* is what cannot be two things
-at once: a person is no ship. A *class* is finer (``film``, ``poem``): one thing may have two in different texts.
+Types of an extractor are words of any language (``person``, ``Schiff``, ``人物``). A *kind* is what cannot be two
+things at once: a person is no ship. A *class* is finer (``film``, ``poem``): one thing may have two in different texts.
 """
 
 from functools import lru_cache
@@ -11,14 +11,14 @@ _KINDS = {
     "pessoa persoon menneske människa henkilö osoba człowiek человек лицо персонаж personaggio mensch figur "
     "人物 人 人名 شخص 사람 인물 άτομο πρόσωπο kişi",
     "place": "place location city town village country state region river lake mountain island building hotel street "
-    "area ort stadt land gebäude lieu ville pays endroit lugar ciudad país luogo città paese cidade plaats stad sted by "
-    "plats paikka miejsce место город страна 地点 地點 場所 地名 城市 都市 国 مكان مدينة 장소 도시 τόπος πόλη yer şehir facility "
-    "gpe",
+    "area ort stadt land gebäude lieu ville pays endroit lugar ciudad país luogo città paese cidade plaats stad "
+    "sted by plats paikka miejsce место город страна 地点 地點 場所 地名 城市 都市 国 مكان مدينة 장소 도시 "
+    "τόπος πόλη yer şehir facility gpe",
     "organization": "organization organisation company firm institution agency club team band party union government "
     "university school team corporation firma unternehmen verein behörde entreprise société association empresa "
     "compañía organización organização organizzazione azienda società organisatie bedrijf organisasjon selskap "
-    "företag organisaatio yritys organizacja организация компания 组织 組織 会社 公司 機関 منظمة شركة 조직 회사 οργανισμός "
-    "οργάνωση kurum şirket",
+    "företag organisaatio yritys organizacja организация компания 组织 組織 会社 公司 機関 منظمة شركة 조직 회사 "
+    "οργανισμός οργάνωση kurum şirket",
     "ship": "ship vehicle vessel boat aircraft airplane plane train car rocket spacecraft locomotive submarine schiff "
     "fahrzeug navire bateau véhicule barco buque vehículo nave veicolo navio veículo schip skip fartøy skepp laiva "
     "statek корабль судно 船 船舶 سفينة 배 πλοίο gemi",
@@ -31,36 +31,18 @@ _KINDS = {
     "operating_system algorithm website platform api logiciel programma ПО программа 软件 ソフトウェア",
     "disease": "disease illness condition syndrome disorder infection krankheit maladie enfermedad malattia doença "
     "sykdom болезнь 疾病 病気 مرض",
-    "substance": "substance drug medication medicine chemical compound element material protein gene hormone medikament "
+    "substance": "substance drug medication medicine chemical compound element material protein gene hormone "
+    "medikament "
     "médicament medicamento farmaco вещество лекарство 药物 薬",
     "creature": "animal species bird fish plant tree tier animale djur dyr dier животное 动物 動物",
     "game": "game sport spiel jeu juego gioco jogo",
 }
 _KIND_OF_TYPE = {word: kind for kind, words in reversed(_KINDS.items()) for word in words.split()}
-_GENERAL = frozenset(
-    [
-        "concept",
-        "event",
-        "date",
-        "quantity",
-        "time",
-        "number",
-        "idea",
-        "topic",
-        "conceito",
-        "concepto",
-        "begriff",
-        "ereignis",
-        "événement",
-        "evento",
-        "concetto",
-        "понятие",
-        "событие",
-        "概念",
-        "事件",
-        "出来事",
-    ]
-)
+_GENERAL_WORDS = """
+concept event date quantity time number idea topic conceito concepto begriff ereignis événement evento concetto
+понятие событие 概念 事件 出来事
+"""
+_GENERAL = frozenset(_GENERAL_WORDS.split())
 """Types that say too little to part two entities."""
 
 _GROUP = {"organization": "place"}
@@ -93,7 +75,8 @@ _CLASSES = {
     "church": "church cathedral chapel monastery abbey kirche église iglesia chiesa kirke",
     "school": "school university college academy schule école escuela",
     "club": "club team squad verein klub",
-    "company": "company firm maker manufacturer bank startup retailer insurer brewery airline carrier supplier producer "
+    "company": "company firm maker manufacturer bank startup retailer insurer brewery airline carrier supplier "
+    "producer "
     "fund investor firma unternehmen hersteller entreprise empresa",
     "band": "band orchestra choir quartet trio",
     "newspaper": "newspaper magazine journal periodical daily weekly",

@@ -1,6 +1,7 @@
 """The mentions of all documents, ordered by base name: the table that all stages of resolution read."""
 
-from collections import Counter
+import json
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 
 import numpy as np
@@ -8,8 +9,9 @@ import numpy as np
 from polygraph.arrays import Array, Table, group_order, members
 from polygraph.extract.resolution.attributes import Attributes
 from polygraph.extract.resolution.constraints import ConstraintKey, Constraints
-from polygraph.extract.resolution.name_parts import NameParts, split_typed_name
+from polygraph.extract.resolution.name_parts import NameParts, is_capitalized, split_typed_name
 from polygraph.extract.resolution.records import RULES, Rule
+from polygraph.extract.resolution.statements import APART
 
 _FREQUENT = 0.2
 """A name in more than this share of the documents (and in more than three) is no context name."""
@@ -26,10 +28,13 @@ class MentionTable:
         documents: ids, ascending.
         features: of these documents, with the columns `document_features.COLUMNS`.
         constraints: of the user.
+        by_model: whether a language model wrote the rows, whose types and relations count.
     """
 
-    def __init__(self, documents: Sequence[str], features: Table, constraints: Constraints) -> None:
-        self.constraints = constraints
+    def __init__(
+        self, documents: Sequence[str], features: Table, constraints: Constraints, *, by_model: bool
+    ) -> None:
+        self.constraints, self.by_model = constraints, by_model
         self.documents, self._offsets = documents, features.offsets
         self.strings, self.types = features.strings["written"], features.strings["type"]
         self._attributes: dict[int, Attributes] = {}
@@ -61,8 +66,17 @@ class MentionTable:
         self.rule = features["rule"][self._positions]
         self.score = features["score"][self._positions]
         """Updated by `record_merge`, like `rule`."""
+        self._evidence: dict[int, str] = {}
+        self.links = self._read_links(features)
+        """Pairs of rows that a text equates or keeps apart: first row, second row, which, predicate; by row."""
+        self.apart_rows: dict[int, set[int]] = defaultdict(set)
+        """For a row, those that are kept apart from it."""
+        for first, second, link, _ in self.links:
+            if link == APART:
+                self.apart_rows[first].add(second)
+                self.apart_rows[second].add(first)
         self._is_lower_case = np.array(
-            [not any(c.isupper() for c in string) for string in self.strings], dtype=np.bool_
+            [not is_capitalized(string) for string in self.strings], dtype=np.bool_
         )
 
     def __len__(self) -> int:
@@ -99,17 +113,26 @@ class MentionTable:
         document, type_ = self.documents[int(self.document(row))], self.types[self.type[row]]
         return self.constraints.keys(self.name(row).key, document, type_)
 
-    def record_merge(self, rows: Array, rule: Rule, score: float, *, at_most: bool = False) -> None:
-        """Set the rule by which rows were merged, and its score.
+    def record_merge(
+        self, rows: Array, rule: Rule, score: float, *, evidence: str = "", at_most: bool = False
+    ) -> None:
+        """Set the rule by which rows were merged, its score and evidence.
 
         Args:
             rows: the merged rows.
             rule: of the merge.
             score: in (0, 1].
+            evidence: what it rests on, for readers.
             at_most: keep lower scores of earlier merges.
         """
         self.rule[rows] = RULES.index(rule)
         self.score[rows] = np.minimum(self.score[rows], score) if at_most else score
+        for row in self.first_of_each_spelling(rows) if evidence else ():
+            self._evidence[row] = evidence
+
+    def evidence(self, row: int) -> str:
+        """Return what the merge of a row rests on, if something was recorded for the first row of its spelling."""
+        return self._evidence.get(row, "")
 
     def type_counts(self, rows: Array) -> Counter[str]:
         """Count the types of rows."""
@@ -145,6 +168,10 @@ class MentionTable:
         found = self._names_in(np.unique(self._windows_of(rows)))
         return np.asarray(found[found != self._context_bases[self._positions[rows[0]]]])
 
+    def windows(self, rows: Array) -> Array:
+        """Return the numbers of the windows of rows, ascending."""
+        return np.unique(self._windows_of(rows))
+
     # --- building the table -------------------------------------------------------------------------
 
     def _starts_of_windows(self, window: Array) -> Array:
@@ -153,6 +180,19 @@ class MentionTable:
         changed[1:-1] = np.diff(window) != 0
         changed[self._offsets] = True
         return np.flatnonzero(changed)
+
+    def _read_links(self, features: Table) -> list[tuple[int, int, str, str]]:
+        numbered = np.flatnonzero(features["links"] >= 0)
+        if not len(numbered):
+            return []
+        row_at = np.empty(len(self.rows), dtype=np.int64)
+        row_at[self._positions] = self.rows
+        document = np.searchsorted(self._offsets, numbered, side="right") - 1
+        found = []
+        for position, first in zip(numbered.tolist(), self._offsets[document].tolist(), strict=True):
+            for other, link, predicate in json.loads(features.strings["links"][features["links"][position]]):
+                found.append((int(row_at[position]), int(row_at[first + other]), link, predicate))
+        return sorted(found)
 
     def _windows_of(self, rows: Array | int) -> Array:
         return np.searchsorted(self._window_starts, self._positions[rows], side="right") - 1

@@ -54,6 +54,17 @@ class NameParts:
     """True if the name as written has no capital."""
 
 
+def is_capitalized(name: str) -> bool:
+    """Return whether a name has a capital, or letters of a script without capitals.
+
+    >>> is_capitalized("Ole Brun"), is_capitalized("the lamp"), is_capitalized("田中"), is_capitalized("1871")
+    (True, False, True, False)
+    """
+    if name.islower():
+        return False
+    return any(c.isupper() for c in name) or any(c.isalpha() for c in name)
+
+
 def split_name(name: str) -> NameParts:
     """Split a name into titles, base name and suffix.
 
@@ -66,7 +77,7 @@ def split_name(name: str) -> NameParts:
     key = normalize_name(name)
     words = key.split()
     first, last, suffix = 0, len(words), ""
-    capital = any(c.isupper() for c in name)
+    capital = is_capitalized(name)
     while (
         capital
         and first < last - 1

@@ -9,89 +9,15 @@ from typing import Literal, TypeAlias
 
 from polygraph.text.normalize import normalize_name
 
-PredicateKind: TypeAlias = Literal["equates", "denies", "within", "creates", "other"]
+PredicateKind: TypeAlias = Literal["equates", "becomes", "denies", "within", "creates", "other"]
 
-_AUXILIARIES = frozenset(
-    [
-        "is",
-        "was",
-        "are",
-        "were",
-        "be",
-        "been",
-        "being",
-        "has",
-        "had",
-        "have",
-        "later",
-        "then",
-        "now",
-        "also",
-        "once",
-        "sometimes",
-        "officially",
-        "usually",
-        "simply",
-        "often",
-        "commonly",
-        "locally",
-        "generally",
-        "originally",
-        "today",
-        "the",
-        "a",
-        "an",
-        "by",
-        "ist",
-        "war",
-        "wird",
-        "wurde",
-        "sind",
-        "est",
-        "était",
-        "a",
-        "été",
-        "fut",
-        "es",
-        "fue",
-        "era",
-        "ha",
-        "sido",
-        "é",
-        "foi",
-        "è",
-        "stato",
-        "stata",
-        "fu",
-        "er",
-        "var",
-        "ble",
-        "blev",
-        "is",
-        "werd",
-        "son",
-        "été",
-        "auch",
-        "aussi",
-        "también",
-        "anche",
-        "também",
-        "ook",
-        "også",
-        "även",
-        "είναι",
-        "ήταν",
-        "это",
-        "был",
-        "была",
-        "является",
-        "jest",
-        "był",
-        "była",
-        "on",
-        "olarak",
-    ]
-)
+_AUXILIARIES_WORDS = """
+is was are were be been being has had have later then now also once sometimes officially usually simply often commonly
+locally generally originally today the a an by ist war wird wurde sind est était a été fut es fue era ha sido é foi è
+stato stata fu er var ble blev is werd son été auch aussi también anche também ook også även είναι ήταν это был была
+является jest był była on olarak
+"""
+_AUXILIARIES = frozenset(_AUXILIARIES_WORDS.split())
 
 _EQUATING = (
     # English
@@ -103,8 +29,9 @@ _EQUATING = (
     r"|changed (?:his|her|its|their)? ?name (?:to|from)|took the name(?: of)?|became known as|goes by|went by"
     r"|abbreviat(?:ed|ion)(?: as| to| of| for)?|short(?:ened)? (?:for|to|form of)|acronym (?:of|for)|stands for"
     r"|spelled|spelt|transliterat(?:ed|ion)(?: as| of)?|translated as|in fact|really|actually|revealed (?:to be|as)"
-    r"|true identity of|secret identity of|in disguise|disguised as|equals|synonym(?: of| for|ous with)|doing business as"
-    r"|trad(?:es|ing) as|bec[ao]mes?"
+    r"|true identity of|secret identity of|in disguise|disguised as|equals|synonym(?: of| for|ous with)"
+    r"|doing business as"
+    r"|trad(?:es|ing) as"
     # German
     r"|identisch mit|(?:dasselbe|derselbe|dieselbe) wie|genannt|bekannt (?:als|unter)|heißt(?: auch| heute| jetzt)?"
     r"|hieß(?: früher| zuvor| einst)?|früher(?: genannt)?|vormals|ehemals|geborene|geb|umbenannt(?: in| zu)?"
@@ -135,51 +62,14 @@ _EQUATES = re.compile(
 )
 _EQUATES_ANYWHERE = re.compile(
     "又名|又称|又稱|亦称|亦稱|原名|本名|别名|別名|改名|更名|改称|改稱|也叫|简称|簡稱|曾用名|旧称|舊稱|旧名|旧姓|笔名|筆名|同一人|"
-    "通称|略称|と呼ばれ|라고도|본명|개명|옛 이름|별명|약칭|المعروف|يعرف باسم|تعرف باسم|سابقا|الملقب|يسمى|تسمى|أعيدت تسمي"
+    "通称|略称|と呼ばれ|라고도|본명|개명|옛 이름|별명|약칭|"
+    "المعروف|يعرف باسم|تعرف باسم|سابقا|الملقب|يسمى|تسمى|أعيدت تسمي"
 )
-_NEGATIONS = frozenset(
-    [
-        "not",
-        "no",
-        "never",
-        "nor",
-        "neither",
-        "without",
-        "nicht",
-        "kein",
-        "keine",
-        "nie",
-        "ne",
-        "pas",
-        "jamais",
-        "no",
-        "nunca",
-        "não",
-        "jamais",
-        "non",
-        "mai",
-        "niet",
-        "geen",
-        "ikke",
-        "inte",
-        "ej",
-        "aldri",
-        "aldrig",
-        "не",
-        "ни",
-        "нет",
-        "nie",
-        "δεν",
-        "δε",
-        "ούτε",
-        "değil",
-        "unrelated",
-        "mistaken",
-        "confused",
-        "distinct",
-        "different",
-    ]
-)
+_NEGATIONS_WORDS = """
+not no never nor neither without nicht kein keine nie ne pas jamais no nunca não jamais non mai niet geen ikke inte ej
+aldri aldrig не ни нет nie δεν δε ούτε değil unrelated mistaken confused distinct different
+"""
+_NEGATIONS = frozenset(_NEGATIONS_WORDS.split())
 _NEGATED_ANYWHERE = re.compile("不是|并非|並非|没有|沒有|ではない|でない|ない$|아니|ليس|ليست|لم ")
 _CONTRACTED = re.compile(r"n[’']t\b")
 _WITHIN = re.compile(
@@ -189,14 +79,15 @@ _WITHIN = re.compile(
     r"|(?:teil|hauptstadt|stadtteil|abteilung|ausschuss|mitglied) (?:von|der|des)|liegt in|gehört zu|befindet sich in"
     r"|(?:partie|capitale|commune|ville|quartier) (?:de|du)|(?:situé|située|se trouve|basé|basée) (?:à|en|dans|au)"
     r"|(?:parte|capital|ciudad|barrio|cidade|capitale|città) (?:de|do|da|di|del|della)"
-    r"|(?:está|fica|si trova|situad[oa]|ubicad[oa]) (?:en|em|in|a)|ligger i|del av|hovedstad i|находится в|часть|столица"
+    r"|(?:está|fica|si trova|situad[oa]|ubicad[oa]) (?:en|em|in|a)|ligger i|del av|hovedstad i|находится в"
+    r"|часть|столица"
     r"|位于|位於|属于|屬於|にある|の一部|.*首都"
 )
 _CREATES = re.compile(
     r"(?:wrote|composed|directed|painted|created|made|designed|authored|published|sculpted|developed|released|invented|"
     r"recorded|founded|schrieb|komponierte|malte|gründete|écrivit|composa|peignit|fonda|escribió|compuso|pintó|fundó|"
-    r"scrisse|compose|dipinse|escreveu|compôs|skrev|malte|grunnla|написал\w*|создал\w*|書いた|写了|(?:was |is )?(?:author|"
-    r"creator|composer|director|designer|founder) of)"
+    r"scrisse|compose|dipinse|escreveu|compôs|skrev|malte|grunnla|написал\w*|создал\w*|書いた|写了|"
+    r"(?:was |is )?(?:author|creator|composer|director|designer|founder) of)"
 )
 
 
@@ -204,9 +95,9 @@ _CREATES = re.compile(
 def kind_of_predicate(predicate: str) -> PredicateKind:
     """Return what a predicate says about the identity of its two names.
 
-    `equates`: they are one thing. `denies`: they are not, or anything else with a negation. `within`: the source is a
-    part of the target or lies in it. `creates`: the source made the target. `other`: they are two things that have
-    something to do with each other.
+    `equates`: they are one thing. `becomes`: they may be, if both are names and not offices. `denies`: they are not, or
+    anything else with a negation. `within`: the source is a part of the target or lies in it. `creates`: the source
+    made the target. `other`: they are two things that have something to do with each other.
 
     >>> [kind_of_predicate(p) for p in ("was renamed", "is not", "is capital of", "wrote", "is father of")]
     ['equates', 'denies', 'within', 'creates', 'other']
@@ -230,12 +121,14 @@ def kind_of_predicate(predicate: str) -> PredicateKind:
     if not phrase:
         # ``is`` alone: the text says that one is the other.
         return (
-            "equates"
+            "becomes"
             if words[-1] in ("is", "was", "ist", "war", "est", "es", "era", "è", "é", "er")
             else "other"
         )
     if _EQUATES.fullmatch(phrase) or (phrase.startswith(("called", "named in")) and passive):
         return "equates"
+    if phrase in ("became", "becomes", "wurde zu", "devint", "devient", "diventa", "divenne", "blev", "ble"):
+        return "becomes"
     if _WITHIN.fullmatch(phrase) or _WITHIN.fullmatch(text):
         return "within"
     return "creates" if _CREATES.fullmatch(phrase) or _CREATES.fullmatch(text) else "other"

@@ -3,14 +3,14 @@
 from collections.abc import Iterable
 
 _COUNTRIES = """
-afghanistan albania algeria angola argentina armenia australia austria azerbaijan bangladesh belarus belgium bolivia
-bosnia botswana brazil bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus denmark ecuador egypt
-estonia ethiopia finland france germany ghana greece guatemala haiti honduras hungary iceland india indonesia iran iraq
-ireland israel italy jamaica japan kazakhstan kenya kuwait laos latvia lebanon libya lithuania luxembourg malaysia mali
-malta mexico mongolia morocco mozambique myanmar namibia nepal netherlands nicaragua niger nigeria norway pakistan panama
-paraguay peru philippines poland portugal qatar romania russia rwanda senegal serbia singapore slovakia slovenia somalia
-spain sudan sweden switzerland syria taiwan tanzania thailand tunisia turkey uganda ukraine uruguay uzbekistan venezuela
-vietnam yemen zambia zimbabwe
+ afghanistan albania algeria angola argentina armenia australia austria azerbaijan bangladesh belarus belgium
+bolivia bosnia botswana brazil bulgaria cambodia cameroon canada chile china colombia croatia cuba cyprus denmark
+ecuador egypt estonia ethiopia finland france germany ghana greece guatemala haiti honduras hungary iceland india
+indonesia iran iraq ireland israel italy jamaica japan kazakhstan kenya kuwait laos latvia lebanon libya lithuania
+luxembourg malaysia mali malta mexico mongolia morocco mozambique myanmar namibia nepal netherlands nicaragua niger
+nigeria norway pakistan panama paraguay peru philippines poland portugal qatar romania russia rwanda senegal serbia
+singapore slovakia slovenia somalia spain sudan sweden switzerland syria taiwan tanzania thailand tunisia turkey
+uganda ukraine uruguay uzbekistan venezuela vietnam yemen zambia zimbabwe
 """
 _PARTS = {
     "united states": "alabama alaska arizona arkansas california colorado connecticut delaware florida hawaii idaho "
@@ -31,7 +31,10 @@ _PARTS_OF_TWO_WORDS = {
     "canada": "nova scotia,british columbia,new brunswick",
     "australia": "new south wales,south australia,western australia",
 }
-_OTHER_COUNTRIES = "united states,united kingdom,new zealand,south africa,south korea,north korea,sri lanka,saudi arabia,costa rica,czech republic"
+_OTHER_COUNTRIES = (
+    "united states,united kingdom,new zealand,south africa,south korea,north korea,sri lanka,saudi arabia,costa rica,"
+    "czech republic"
+)
 _NAMES = {
     "united states": "usa us u.s u.s.a america",
     "united kingdom": "uk u.k britain",

@@ -16,8 +16,8 @@ The result is a pure function of the set of mentions. Stages, from certain to un
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -27,21 +27,27 @@ from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.disambiguation import cluster_by_name
 from polygraph.extract.resolution.document_features import COLUMNS, extract_features
 from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.merger import Comparison, Merger, merge_equated
 from polygraph.extract.resolution.must_link import merge_must_links
+from polygraph.extract.resolution.name_variants import merge_name_variants
 from polygraph.extract.resolution.records import (
     RULES,
     Mention,
     Merge,
+    NameRelation,
+    PairDecision,
     Resolution,
     ResolvedRows,
     SplitEntity,
 )
+from polygraph.extract.resolution.short_names import LongNames, merge_short_names
 from polygraph.extract.resolution.spelling_variants import merge_spelling_variants
-from polygraph.extract.resolution.surnames import merge_unique_surnames
 from polygraph.models.protocols import Vectors
 from polygraph.text.normalize import normalize_name
 
 _ALIAS = RULES.index("alias in document")
+_MAX_COMPARED = 8
+"""Entities of one name whose pairs are all listed."""
 
 
 def resolve(
@@ -50,6 +56,8 @@ def resolve(
     embed: Callable[[Sequence[str]], Vectors] | None = None,
     cannot_link: frozenset[tuple[str, str]] = frozenset(),
     must_link: frozenset[tuple[str, str]] = frozenset(),
+    relations: Iterable[NameRelation] = (),
+    by_model: bool = True,
 ) -> Resolution:
     """Cluster mentions into entities.
 
@@ -60,6 +68,8 @@ def resolve(
             one document: ``("Thomas Quill @ a.md", "Thomas Quill @ b.md")`` splits two people of one name. ``name #
             type`` is the name with one type; ``("Quill @ *", "Quill @ *")`` splits a name by document, ``# *`` by type.
         must_link: pairs that are one entity; a side may also be an entity id. `cannot_link` has precedence.
+        relations: relation rows between the mentions of each window.
+        by_model: whether a language model wrote the rows; see `document_features.extract_features`.
 
     Returns:
         The same for every order of the mentions. Ids are normalised names. Entities that share a name carry a
@@ -74,21 +84,34 @@ def resolve(
     by_document: dict[str, list[Mention]] = defaultdict(list)
     for mention in mentions:
         by_document[mention.document].append(mention)
+    by_window: dict[str, list[NameRelation]] = defaultdict(list)
+    for relation in relations:
+        by_window[relation.window].append(relation)
     constraints, builder = Constraints(cannot_link), TableBuilder(COLUMNS)
     keys: list[tuple[str, str]] = []
     documents = sorted(by_document)
     for document in documents:
-        document_keys, columns = extract_features(document, by_document[document], constraints)
+        of_document = by_document[document]
+        related = [r for window in sorted({m.window for m in of_document}) for r in by_window[window]]
+        document_keys, columns = extract_features(
+            document, of_document, constraints, related, by_model=by_model
+        )
         keys += document_keys
         builder.add(columns)
     found = resolve_rows(
-        documents, builder.table(), embed=embed, cannot_link=cannot_link, must_link=must_link
+        documents,
+        builder.table(),
+        embed=embed,
+        cannot_link=cannot_link,
+        must_link=must_link,
+        by_model=by_model,
     )
     entities = (found.ids[number] for number in found.entity.tolist())
     return Resolution(
         entity_of=dict(sorted(zip(keys, entities, strict=True))),
         merges=found.merges,
         splits=found.splits,
+        pairs=found.pairs,
     )
 
 
@@ -99,6 +122,7 @@ def resolve_rows(
     embed: Callable[[Sequence[str]], Vectors] | None = None,
     cannot_link: frozenset[tuple[str, str]] = frozenset(),
     must_link: frozenset[tuple[str, str]] = frozenset(),
+    by_model: bool = True,
 ) -> ResolvedRows:
     """Cluster the rows of `extract_features` into entities.
 
@@ -111,16 +135,22 @@ def resolve_rows(
         embed: see `resolve`, as for the next two.
         cannot_link: see there.
         must_link: see there.
+        by_model: see there; as for the features.
     """
-    table = MentionTable(documents, features, Constraints(cannot_link))
-    clusters, reasons = cluster_by_name(table)
-    clusters = merge_unique_surnames(clusters, table)
-    clusters = merge_spelling_variants(clusters, embed, table)
+    table = MentionTable(documents, features, Constraints(cannot_link), by_model=by_model)
+    long_names = LongNames(table)
+    clusters, reasons = cluster_by_name(table, long_names.ambiguous())
+    merger = Merger(clusters, table)
+    merge_equated(merger)
+    merge_name_variants(merger)
+    merge_short_names(merger, long_names)
+    merge_spelling_variants(merger, embed)
+    clusters = merger.remaining()
     ids = _assign_ids(clusters, table)
     if must_link:
         clusters = merge_must_links(clusters, ids, must_link, table)
         ids = _assign_ids(clusters, table)
-    return _to_rows(table, clusters, ids, reasons)
+    return _to_rows(table, clusters, ids, reasons, merger)
 
 
 def _assign_ids(clusters: list[Cluster], table: MentionTable) -> list[str]:
@@ -165,7 +195,11 @@ def _assign_ids(clusters: list[Cluster], table: MentionTable) -> list[str]:
 
 
 def _to_rows(
-    table: MentionTable, clusters: list[Cluster], ids: list[str], reasons: Mapping[str, str]
+    table: MentionTable,
+    clusters: list[Cluster],
+    ids: list[str],
+    reasons: Mapping[str, str],
+    merger: Merger,
 ) -> ResolvedRows:
     number: dict[str, int] = {}
     merges: list[Merge] = []
@@ -188,6 +222,7 @@ def _to_rows(
         entity=entity,
         merges=tuple(sorted(merges, key=lambda merge: (merge.entity, merge.name, merge.document))),
         splits=_splits(table, ascending, found, reasons),
+        pairs=_pairs(table, ascending, found, reasons, merger),
     )
 
 
@@ -218,6 +253,7 @@ def _merges(table: MentionTable, cluster: Cluster, entity: str) -> list[Merge]:
                     rule=rule,
                     score=float(table.score[row]),
                     other=table.base(row) if rule == "same name" else cluster.base,
+                    evidence=table.evidence(row),
                 )
             )
     return found
@@ -237,3 +273,39 @@ def _splits(
                 )
             )
     return tuple(found)
+
+
+def _pairs(
+    table: MentionTable, ids: Sequence[str], entity: Array, reasons: Mapping[str, str], merger: Merger
+) -> tuple[PairDecision, ...]:
+    """Return the pairs of entities that were compared and not merged."""
+    found: dict[tuple[str, str], PairDecision] = {}
+
+    def add(a: int, b: int, names: tuple[str, str], comparison: Comparison) -> None:
+        """Add a pair, given by a row of each entity; a decision replaces an open question."""
+        first, second = (ids[int(entity[row])] for row in (a, b))
+        if first == second:
+            return
+        if second < first:
+            first, second, names = second, first, (names[1], names[0])
+        known = found.get((first, second))
+        if known is None or (known.decision, comparison.decision) == ("undecided", "apart"):
+            found[first, second] = PairDecision(
+                entities=(first, second),
+                names=names,
+                decision=comparison.decision,
+                rule=comparison.rule,
+                score=comparison.score,
+                evidence=comparison.evidence,
+            )
+
+    for comparison in merger.comparisons:
+        rows = [int(merger.clusters[n].rows[0]) for n in (comparison.first, comparison.second)]
+        add(rows[0], rows[1], (table.base(rows[0]), table.base(rows[1])), comparison)
+    for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
+        if base in reasons:
+            _, first = np.unique(entity[begin:end], return_index=True)
+            rows = [begin + int(n) for n in first[:_MAX_COMPARED]]
+            for a, b in combinations(rows, 2):
+                add(a, b, (base, base), Comparison(0, 0, "apart", "attributes", 0.9, reasons[base]))
+    return tuple(found[key] for key in sorted(found))

@@ -1,9 +1,6 @@
 """Spelling variants: clusters whose names are spellings of one name."""
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
-
-import numpy as np
 
 from polygraph.extract.resolution.blocking import (
     names_conflict,
@@ -13,108 +10,107 @@ from polygraph.extract.resolution.blocking import (
     similarity,
     skeleton,
 )
-from polygraph.extract.resolution.cluster import Cluster
-from polygraph.extract.resolution.mention_table import MentionTable
-from polygraph.extract.resolution.records import Rule
+from polygraph.extract.resolution.merger import Merger
 from polygraph.models.protocols import Vectors
 
+_MAX_NAMESAKES = 8
+"""Entities of one name that are compared with those of another spelling."""
 MIN_COSINE = 0.92
 """Smallest cosine of two names for the rule `embedding`; small models put all names above 0.5."""
 
 
-def merge_spelling_variants(
-    clusters: list[Cluster], embed: Callable[[Sequence[str]], Vectors] | None, table: MentionTable
-) -> list[Cluster]:
-    """Merge clusters whose names are spellings of one name; the larger cluster keeps its base name.
+def merge_spelling_variants(merger: Merger, embed: Callable[[Sequence[str]], Vectors] | None) -> None:
+    """Merge clusters whose names are spellings of one name.
+
+    Names that several entities share are left out: it is unknown which of them a variant means. Two names that stand
+    side by side in one text are two, unless they differ in accents and hyphens only.
 
     Args:
-        clusters: changed in place.
+        merger: of the clusters.
         embed: unit vectors for names, or None to compare spellings only.
-        table: the table of their rows.
-
-    Returns:
-        The clusters that remain, in order.
     """
-    merger = _Merger(clusters, table)
-    single = merger.clusters
-    phrases = {base: c.is_lower_case() and not base[0].isdigit() for base, c in single.items()}
+    single = _single_clusters(merger)
+    clusters = merger.clusters
+    lower = {
+        base: clusters[merger.root(numbers[0])].is_lower_case() for base, numbers in merger.numbers.items()
+    }
+    phrases = {base: is_lower and not base[0].isdigit() for base, is_lower in lower.items()}
     for a, b in same_form_pairs(phrases):
-        if not names_conflict(a, b):
-            merger.merge(a, b, "spelling", 1.0 if skeleton(a) == skeleton(b) else 0.95)
+        pair = _only_pair(merger, a, b)
+        if pair is None or names_conflict(a, b):
+            continue
+        x, y = pair
+        if skeleton(a) == skeleton(b):
+            merger.merge(x, y, "spelling", 1.0, "equal without accents and hyphens")
+        elif not _listed(merger, x, y):
+            merger.merge(x, y, "spelling", 0.95, "equal without plural and legal form")
     names = [
         base
         for base, is_phrase in phrases.items()
-        if not is_phrase and single[base].majority_type() not in ("date", "quantity")
+        if base in single
+        and not is_phrase
+        and clusters[single[base]].majority_type() not in ("date", "quantity")
     ]
     for a, b in one_edit_pairs(names):
         is_plural = a + "s" == b or b + "s" == a  # a family is not one of its members
-        if not is_plural and not names_conflict(a, b) and merger.share_context(a, b):
-            merger.merge(a, b, "spelling", similarity(a, b))
+        if is_plural or names_conflict(a, b) or _listed(merger, single[a], single[b]):
+            continue
+        if not merger.same_kind(single[a], single[b]):
+            continue
+        if shared := merger.shared_context(single[a], single[b]):
+            merger.merge(single[a], single[b], "spelling", similarity(a, b), f"both with {shared[0]}")
     if embed is not None:
-        pairs = [
-            (a, b)
-            for a, b in shared_word_pairs(single)
-            if merger.root(a) != merger.root(b) and not names_conflict(a, b)
-        ]
-        bases = sorted({base for pair in pairs for base in pair})
-        if bases:
-            vectors, row = embed(bases), {base: i for i, base in enumerate(bases)}
-            for a, b in pairs:
-                cosine = float(vectors[row[a]] @ vectors[row[b]])
-                if cosine >= MIN_COSINE:
-                    merger.merge(a, b, "embedding", min(1.0, cosine))
-    return merger.remaining(clusters)
+        _merge_by_vectors(merger, single, embed)
 
 
-class _Merger:
-    """Union-find over the base names that have one cluster each.
+def _listed(merger: Merger, a: int, b: int) -> bool:
+    """Return whether a model names both in one text; without a model one name is often extracted twice."""
+    return merger.table.by_model and merger.side_by_side(a, b)
 
-    Names that several entities share are left out: it is unknown which of them a variant means.
-    """
 
-    def __init__(self, clusters: list[Cluster], table: MentionTable) -> None:
-        by_base: dict[str, list[Cluster]] = defaultdict(list)
-        for cluster in clusters:
-            by_base[cluster.base].append(cluster)
-        self.clusters = {base: found[0] for base, found in by_base.items() if len(found) == 1}
-        self._parent = {base: base for base in self.clusters}
-        self._table = table
+def _only_pair(merger: Merger, a: str, b: str) -> tuple[int, int] | None:
+    """Return the clusters of two names if there is one pair only that may be one entity."""
+    ours, theirs = merger.roots([a]), merger.roots([b])
+    if len(ours) == len(theirs) == 1:
+        return ours[0], theirs[0]
+    if not merger.table.by_model:
+        return None
+    pairs = [
+        (x, y)
+        for x in ours[:_MAX_NAMESAKES]
+        for y in theirs[:_MAX_NAMESAKES]
+        if x != y and merger.same_kind(x, y) and not merger.conflict(x, y)[0]
+    ]
+    return pairs[0] if len(pairs) == 1 else None
 
-    def root(self, base: str) -> str:
-        parent = self._parent
-        while parent[base] != base:
-            parent[base] = parent[parent[base]]
-            base = parent[base]
-        return base
 
-    def merge(self, a: str, b: str, rule: Rule, score: float) -> None:
-        """Merge the clusters of two names unless types, attributes or constraints conflict."""
-        x, y = self.root(a), self.root(b)
-        left, right = self.clusters[x], self.clusters[y]
+def _single_clusters(merger: Merger) -> dict[str, int]:
+    """Return the cluster of each base name that has one only."""
+    single = {}
+    for base, numbers in merger.numbers.items():
+        roots = {merger.root(n) for n in numbers}
+        if len(roots) == 1:
+            single[base] = roots.pop()
+    return single
+
+
+def _merge_by_vectors(
+    merger: Merger, single: dict[str, int], embed: Callable[[Sequence[str]], Vectors]
+) -> None:
+    pairs = [
+        (a, b)
+        for a, b in shared_word_pairs(single)
+        if merger.root(single[a]) != merger.root(single[b]) and not names_conflict(a, b)
+    ]
+    bases = sorted({base for pair in pairs for base in pair})
+    if not bases:
+        return
+    vectors, row = embed(bases), {base: i for i, base in enumerate(bases)}
+    for a, b in pairs:
+        cosine = float(vectors[row[a]] @ vectors[row[b]])
         if (
-            x == y
-            or not _compatible(left, right)
-            or self._table.constraints.forbid(left.constraint_keys, right.constraint_keys)
+            cosine >= MIN_COSINE
+            and merger.same_kind(single[a], single[b])
+            and not _listed(merger, single[a], single[b])
         ):
-            return
-        larger, smaller = (left, right) if (-left.size, x) < (-right.size, y) else (right, left)
-        self._table.record_merge(smaller.rows, rule, round(score, 4), at_most=True)
-        self._parent[smaller.base] = larger.base
-        larger.merge(smaller)
-
-    def share_context(self, a: str, b: str) -> bool:
-        """Return whether some name co-occurs with both."""
-        left, right = self.clusters[self.root(a)], self.clusters[self.root(b)]
-        return len(np.intersect1d(left.context_ids(), right.context_ids(), assume_unique=True)) > 0
-
-    def remaining(self, clusters: list[Cluster]) -> list[Cluster]:
-        """Return the clusters that were not merged into others, in order."""
-        parent = self._parent
-        return [c for c in clusters if c.base not in parent or parent[c.base] == c.base]
-
-
-def _compatible(a: Cluster, b: Cluster) -> bool:
-    """Return whether types and attributes allow one entity."""
-    left, right = a.majority_type(), b.majority_type()
-    same_type = left == right or "" in (left, right)
-    return same_type and not a.attributes.conflict(b.attributes, unrelated=False)
+            merger.merge(single[a], single[b], "embedding", min(1.0, cosine), f"cosine {cosine:.2f}")

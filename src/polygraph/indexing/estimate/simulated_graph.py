@@ -61,7 +61,7 @@ def simulate_graph(
         return np.zeros((len(names), 1), dtype=np.float32)
 
     mentions = _mentions(windows, extractions)
-    view = merge(extractions, resolve(mentions, embed=no_vectors).entity_of, order)
+    view = merge(extractions, resolve(mentions, embed=no_vectors, by_model=False).entity_of, order)
     divided = tuple(
         communities(
             view.graph(),

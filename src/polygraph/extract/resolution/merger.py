@@ -1,0 +1,195 @@
+"""Merging of clusters under constraints, with a record of each decision."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from polygraph.arrays import Array
+from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, MALE_TITLES
+from polygraph.extract.resolution.attributes import Attributes
+from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
+from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.records import Decision, Rule
+
+CONSTRAINT = "constraint of the user"
+STATED = "related as two in one text"
+TYPES = "types"
+_STRICT_TYPES = frozenset(["date", "quantity", "event"])
+"""Types that only merge with their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two clusters that were compared and not merged, by their numbers."""
+
+    first: int
+    second: int
+    decision: Decision
+    rule: str
+    score: float
+    evidence: str
+
+
+class Merger:
+    """Union-find over clusters: what cannot be one entity is not merged.
+
+    Args:
+        clusters: in order; changed in place.
+        table: the table of their rows.
+    """
+
+    def __init__(self, clusters: list[Cluster], table: MentionTable) -> None:
+        self.clusters, self.table = clusters, table
+        self.comparisons: list[Comparison] = []
+        self._parent = list(range(len(clusters)))
+        self._cluster_of_row = np.zeros(len(table), dtype=np.int32)
+        self._apart: dict[int, set[int]] = defaultdict(set)
+        for n, cluster in enumerate(clusters):
+            self._cluster_of_row[cluster.rows] = n
+        for row, others in table.apart_rows.items():
+            self._apart[int(self._cluster_of_row[row])] |= others
+        by_base: dict[str, list[int]] = defaultdict(list)
+        for n, cluster in enumerate(clusters):
+            by_base[cluster.base].append(n)
+        self.numbers = by_base
+        """The clusters of each base name before any merge."""
+
+    def root(self, n: int) -> int:
+        """Return the cluster that a cluster was merged into, or itself."""
+        parent = self._parent
+        while parent[n] != n:
+            parent[n] = parent[parent[n]]
+            n = parent[n]
+        return n
+
+    def cluster_of_row(self, row: int) -> int:
+        """Return the cluster that a row is in."""
+        return self.root(int(self._cluster_of_row[row]))
+
+    def roots(self, bases: Sequence[str]) -> list[int]:
+        """Return the clusters of some base names, ascending, each once."""
+        return sorted({self.root(n) for base in bases for n in self.numbers.get(base, ())})
+
+    def conflict(self, a: int, b: int, *, unrelated: bool = False) -> tuple[str, str]:
+        """Return the rule by which two clusters are not one entity and its evidence, or two empty strings."""
+        left, right = self.clusters[a], self.clusters[b]
+        if self.table.constraints.forbid(left.constraint_keys, right.constraint_keys):
+            return "user", CONSTRAINT
+        if any(self.cluster_of_row(row) == b for row in self._apart.get(a, ())):
+            return "statement", STATED
+        types = {left.majority_type(), right.majority_type()}
+        if len(types) > 1 and types & _STRICT_TYPES and "" not in types:
+            return TYPES, " and ".join(sorted(types))
+        if self.table.by_model:
+            kinds = [kind_of_type(type_) for type_ in sorted(types)]
+            if kinds_conflict(kinds[0], kinds[-1]):
+                return TYPES, " and ".join(sorted(types))
+        elif len(types) > 1 and "" not in types:
+            return TYPES, " and ".join(sorted(types))
+        conflict = left.attributes.conflict(right.attributes, unrelated=unrelated)
+        return ("attributes", conflict) if conflict else ("", "")
+
+    def merge(
+        self, a: int, b: int, rule: Rule, score: float, evidence: str, *, unrelated: bool = False
+    ) -> bool:
+        """Merge two clusters unless something conflicts, and return whether they are one.
+
+        The larger keeps its base name.
+        """
+        a, b = self.root(a), self.root(b)
+        if a == b:
+            return True
+        why, conflict = self.conflict(a, b, unrelated=unrelated)
+        if why:
+            self.comparisons.append(Comparison(a, b, "apart", why, 0.9, conflict))
+            return False
+        larger, smaller = sorted((a, b), key=lambda n: (-self.clusters[n].size, self.clusters[n].base, n))
+        if rule in ("alias in document", "acronym", "short name"):
+            # The longer name is the better one, however rare.
+            larger, smaller = sorted(
+                (a, b), key=lambda n: (-len(self.clusters[n].base), self.clusters[n].base, n)
+            )
+        self.table.record_merge(
+            self.clusters[smaller].rows, rule, round(score, 4), evidence=evidence, at_most=True
+        )
+        self._parent[smaller] = larger
+        self.clusters[larger].merge(self.clusters[smaller])
+        if smaller in self._apart:
+            self._apart[larger] |= self._apart.pop(smaller)
+        return True
+
+    def leave_undecided(self, a: int, b: int, rule: Rule, evidence: str) -> None:
+        """Record two clusters that a rule suggests to merge without enough evidence."""
+        self.comparisons.append(Comparison(self.root(a), self.root(b), "undecided", rule, 0.5, evidence))
+
+    def shared_context(self, a: int, b: int) -> list[str]:
+        """Return the names that co-occur with both clusters, ascending, without their own."""
+        left, right = self.clusters[self.root(a)], self.clusters[self.root(b)]
+        shared = np.intersect1d(left.context_ids(), right.context_ids(), assume_unique=True)
+        names = [self.table.bases[n] for n in shared.tolist()]
+        return [name for name in names if name not in (left.base, right.base)]
+
+    def side_by_side(self, a: int, b: int) -> bool:
+        """Return whether one window names both clusters."""
+        first, second = (self._windows(self.root(n)) for n in (a, b))
+        return bool(len(np.intersect1d(first, second, assume_unique=True)))
+
+    def _windows(self, n: int) -> Array:
+        return self.table.windows(self.clusters[n].rows)
+
+    def evidence(self, a: int, b: int) -> tuple[float, str]:
+        """Return how much speaks for one entity, 0 if nothing does, and a text that says what it is."""
+        left, right = self.clusters[self.root(a)].attributes, self.clusters[self.root(b)].attributes
+        names = [] if self.side_by_side(a, b) else self.shared_context(a, b)
+        offices = _offices(left) & _offices(right)
+        places = left.within & right.within
+        years = left.years & right.years
+        near = (
+            bool(left.years and right.years) and min(abs(x - y) for x in left.years for y in right.years) <= 2
+        )
+        words = left.words & right.words
+        offices -= MALE_TITLES | FEMALE_TITLES
+        score = (
+            2.0 * min(len(names), 3)
+            + 3 * bool(offices)
+            + 2 * bool(places)
+            + (1.5 if years else 0.75 * near)
+            + min(len(words), 3)
+        )
+        found = [
+            *names[:3],
+            *sorted(offices)[:2],
+            *sorted(places)[:2],
+            *map(str, sorted(years)[:2]),
+            *sorted(words)[:3],
+        ]
+        return score, "both with " + ", ".join(
+            found
+        ) if found else "years close to each other" if near else ""
+
+    def same_kind(self, a: int, b: int) -> bool:
+        """Return whether the types of two clusters are of one kind, or one of them says nothing."""
+        kinds = {kind_of_type(self.clusters[self.root(n)].majority_type()) for n in (a, b)} - {""}
+        return len(kinds) < 2
+
+    def remaining(self) -> list[Cluster]:
+        """Return the clusters that were not merged into others, in order."""
+        return [cluster for n, cluster in enumerate(self.clusters) if self._parent[n] == n]
+
+
+def _offices(attributes: Attributes) -> frozenset[str]:
+    """Return titles and occupations in English."""
+    return frozenset(
+        ENGLISH_OCCUPATION.get(word, word) for word in attributes.titles | attributes.occupations
+    )
+
+
+def merge_equated(merger: Merger) -> None:
+    """Merge the names that a text says are one (``was renamed``), wherever they occur."""
+    for first, second, link, predicate in merger.table.links:
+        if link == "equates":
+            a, b = merger.cluster_of_row(first), merger.cluster_of_row(second)
+            merger.merge(a, b, "equated by text", 0.95, predicate)

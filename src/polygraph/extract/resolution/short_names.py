@@ -1,0 +1,170 @@
+"""Short names across documents: a surname, a given name or an acronym goes to the nearest of those who bear it.
+
+Where several longer names fit, each document decides for itself, by names, offices, years and words that it shares with
+one of them; without such evidence the name stays an entity of its own.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from polygraph.extract.resolution.aliases import acronym_letters, initials, is_acronym, is_full_name
+from polygraph.extract.resolution.cluster import Cluster
+from polygraph.extract.resolution.kinds import kind_of_type
+from polygraph.extract.resolution.mention_table import MentionTable
+from polygraph.extract.resolution.merger import Merger
+from polygraph.extract.resolution.name_parts import fold, gender_of
+from polygraph.extract.resolution.records import RULES, Rule
+
+_ALIAS = RULES.index("alias in document")
+_NEAR = 1.0
+"""Least evidence for one of several bearers of a name."""
+
+
+class LongNames:
+    """The longer names that a surname, a given name or an acronym may stand for.
+
+    Args:
+        table: of all mentions.
+    """
+
+    def __init__(self, table: MentionTable) -> None:
+        self.surnames: dict[str, list[str]] = defaultdict(list)
+        """Base names of people by their folded surname."""
+        self.acronyms: dict[str, list[str]] = defaultdict(list)
+        """Base names that a document abbreviates, by the base name of the acronym; else those with its initials."""
+        person = np.array([kind_of_type(type_) == "person" for type_ in table.types], dtype=np.bool_)
+        by_initials: dict[str, list[str]] = defaultdict(list)
+        short = []
+        self.single: set[str] = set()
+        for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
+            words = base.split()
+            is_person = bool(person[table.type[begin:end]].any())
+            if is_person and len(words) > 1 and is_full_name(words):
+                self.surnames[fold(words[-1])].append(base)
+            elif is_person and len(words) == 1:
+                self.single.add(base)
+            if not is_person and 1 < len(words) < 10 and not words[0][0].isdigit():
+                for letters in sorted(initials(words)):
+                    by_initials[letters].append(base)
+            if len(words) == 1 and len(base) < 12 and is_acronym(table.strings[table.written[begin]]):
+                short.append(base)
+            for row in range(begin, end) if table.by_model and len(words) > 1 else ():
+                if table.rule[row] == _ALIAS and is_acronym(table.strings[table.written[row]]):
+                    key = table.name(row).key
+                    if base not in self.acronyms[key]:
+                        self.acronyms[key].append(base)
+        for base in short:
+            letters = acronym_letters(base)
+            if base not in self.acronyms and len(letters) > 2 and by_initials.get(letters):
+                self.acronyms[base] = by_initials[letters]
+
+    def ambiguous(self) -> set[str]:
+        """Return the short base names that several longer ones fit."""
+        people = {base for base in self.single if len(self.surnames.get(fold(base), ())) > 1}
+        return people | {base for base, long in self.acronyms.items() if len(long) > 1}
+
+
+def merge_short_names(merger: Merger, long: LongNames) -> None:
+    """Merge short names with the longer name that they stand for, unless attributes conflict."""
+    bases = sorted(base for base in merger.numbers if base in long.acronyms)
+    for base in bases:
+        _assign(merger, base, long.acronyms[base], "acronym")
+    for base in sorted(base for base in merger.numbers if base in long.single):
+        _assign(merger, base, long.surnames.get(fold(base), ()), "alias in document")
+
+
+def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule) -> None:
+    """Merge each cluster of a short name with the nearest longer name."""
+    is_person, several = rule == "alias in document", len(set(names)) > 1
+    choices = []
+    for n in merger.numbers[base]:
+        cluster = merger.clusters[n]
+        if merger.root(n) != n or (is_person and not _is_surname(cluster, merger.table)):
+            continue
+        bearers = [m for m in merger.roots(sorted(names)) if m != n and _may_bear(merger, n, m, is_person)]
+        # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
+        certain = len(bearers) == 1 and not (is_person and several and _is_married(cluster))
+        choices.append((n, certain, _ranked(merger, n, bearers)))
+    # All choose before any merges, so that none is drawn by what another brought along.
+    left = [
+        n for n, certain, ranked in choices if not _merge_nearest(merger, n, ranked, rule, certain=certain)
+    ]
+    if len(merger.numbers[base]) > 1 and several:
+        _merge_left(merger, left)
+
+
+def _ranked(merger: Merger, n: int, bearers: Sequence[int]) -> list[tuple[float, str, int]]:
+    """Return evidence for each bearer, most first."""
+    found = [(*merger.evidence(n, m), m) for m in bearers]
+    return sorted(found, key=lambda item: (-item[0], item[2]))
+
+
+def _merge_nearest(
+    merger: Merger, n: int, ranked: Sequence[tuple[float, str, int]], rule: Rule, *, certain: bool
+) -> bool:
+    """Merge a cluster with the only bearer, or with the one for which most speaks; return whether it was merged."""
+    if not ranked:
+        return False
+    best, text, first = ranked[0]
+    if certain:
+        return merger.merge(n, first, rule, 0.7, "the only one of this name", unrelated=True)
+    if (
+        best >= _NEAR
+        and (len(ranked) == 1 or best > ranked[1][0])
+        and merger.merge(n, first, rule, 0.7, text)
+    ):
+        return True
+    for _, _, m in ranked[:3]:
+        merger.leave_undecided(n, m, rule, "several of this name")
+    return False
+
+
+def _merge_left(merger: Merger, left: Sequence[int]) -> None:
+    """Merge what is left of a short name: the same title and something in common."""
+    first_with: dict[str, list[int]] = defaultdict(list)
+    for n in left:
+        key = merger.table.name(int(merger.clusters[n].rows[0])).key
+        for m in first_with[key][:20]:
+            score, text = merger.evidence(n, m)
+            if score >= _NEAR and merger.merge(m, n, "same name", 0.8, text):
+                break
+        else:
+            first_with[key].append(n)
+
+
+def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
+    """Return whether nothing speaks against a bearer of a short name."""
+    if merger.conflict(short, long)[0]:
+        return False
+    if not is_person:
+        return True
+    table = merger.table
+    person, name = merger.clusters[long], merger.clusters[short]
+    if not _is_person(person):
+        return False
+    # ``Mrs. Quill`` requires a woman; a bare name or ``Mr.`` only excludes one.
+    ours, theirs = _gender(name, table), _gender(person, table)
+    requires = "f" in (ours, theirs) and not (
+        table.by_model and "" in (ours, theirs) and not _is_married(name)
+    )
+    return ours in ("", theirs) or not requires
+
+
+def _is_married(cluster: Cluster) -> bool:
+    return cluster.attributes.married == "yes"
+
+
+def _is_surname(cluster: Cluster, table: MentionTable) -> bool:
+    return _is_person(cluster) and not table.all_lower_case(cluster.rows[:1])
+
+
+def _is_person(cluster: Cluster) -> bool:
+    return kind_of_type(cluster.majority_type()) == "person" and cluster.attributes.kind != "ship"
+
+
+def _gender(cluster: Cluster, table: MentionTable) -> str:
+    found: Iterable[str] = (gender_of(table.name(row)) for row in table.first_of_each_spelling(cluster.rows))
+    return next((gender for gender in found if gender), "") or cluster.attributes.gender

@@ -1,0 +1,111 @@
+"""What the relations of one document state about the identity of its names.
+
+A model that writes records of their own for two names of one reply, and a relation between them, means two things,
+unless the predicate itself says that they are one.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from polygraph.extract.lexicon import GENERIC_HEADS, OCCUPATIONS, TITLES, TYPE_OF_NOUN
+from polygraph.extract.resolution.attributes import Attributes
+from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
+from polygraph.extract.resolution.name_parts import NameParts, fold
+from polygraph.extract.resolution.predicates import kind_of_predicate
+from polygraph.extract.resolution.records import Mention, NameRelation, Rule
+
+EQUATES, APART = "equates", "apart"
+_GENERIC = TITLES | OCCUPATIONS | frozenset(TYPE_OF_NOUN) | GENERIC_HEADS
+_NEVER_EQUATED = frozenset(["date", "event", "quantity", "time", "number"])
+
+
+@dataclass(slots=True)
+class WindowName:
+    """A distinct name of a window."""
+
+    mention: Mention
+    parts: NameParts
+    base: str
+    rule: Rule = "same name"
+    score: float = 1.0
+
+
+@dataclass(slots=True)
+class Statements:
+    """Statements about the names of one document, by the position of the name."""
+
+    links: dict[int, list[tuple[int, str, str]]] = field(default_factory=lambda: defaultdict(list))
+    """For each name, others that it is or is not, with the predicate; each pair is stored once."""
+    apart_keys: set[frozenset[str]] = field(default_factory=set)
+    within: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+    creators: dict[int, set[str]] = field(default_factory=lambda: defaultdict(set))
+
+    def are_apart(self, key: str, base: str) -> bool:
+        """Return whether a name is kept apart from another, each by its key or base name."""
+        return frozenset((key, base)) in self.apart_keys
+
+    def add_to(self, attributes: Attributes, n: int) -> None:
+        """Add what relations say of a name to its attributes."""
+        if attributes.kind != "person":
+            attributes.within |= frozenset(self.within.get(n, ()))
+            attributes.creators |= frozenset(self.creators.get(n, ()))
+
+
+def read_statements(names: Sequence[WindowName], relations: Iterable[NameRelation]) -> Statements:
+    """Collect what relations state about the identity of names.
+
+    Args:
+        names: of one document.
+        relations: of the same windows; relations with unknown names are ignored.
+    """
+    found = Statements()
+    position = {(name.mention.window, name.mention.name): n for n, name in enumerate(names)}
+    seen: set[tuple[int, int, str]] = set()
+    for relation in sorted(relations, key=lambda r: (r.window, r.source, r.target, r.predicate)):
+        i, j = (position.get((relation.window, name)) for name in (relation.source, relation.target))
+        if i is None or j is None or names[i].parts.key == names[j].parts.key:
+            continue
+        source, target = names[i], names[j]
+        kind = kind_of_predicate(relation.predicate)
+        if kind == "within":
+            found.within[i].add(fold(target.parts.base))
+        elif kind == "creates" and kind_of_type(target.mention.type) in ("work", "software"):
+            found.creators[j].add(fold(source.parts.base))
+        equates = kind == "equates" or (kind == "becomes" and _are_names(source, target))
+        link = EQUATES if equates and _may_be_one(source, target) else APART
+        if (min(i, j), max(i, j), link) in seen or (
+            link == APART and not _comparable(source.parts, target.parts)
+        ):
+            continue
+        seen.add((min(i, j), max(i, j), link))
+        found.links[min(i, j)].append((max(i, j), link, relation.predicate[:80]))
+        if link == APART:
+            keys = ((a, b) for a in (source.parts.key, source.base) for b in (target.parts.key, target.base))
+            found.apart_keys.update(frozenset(pair) for pair in keys if pair[0] != pair[1])
+    return found
+
+
+def _may_be_one(a: WindowName, b: WindowName) -> bool:
+    """Return whether two names may be equated: of things of one kind, and no dates."""
+    types = {a.mention.type, b.mention.type}
+    if types & _NEVER_EQUATED and len(types) > 1:
+        return False
+    return not kinds_conflict(kind_of_type(a.mention.type), kind_of_type(b.mention.type))
+
+
+def _are_names(*names: WindowName) -> bool:
+    """Return whether no name is an office, a trade or another general noun."""
+    return not any(
+        _GENERIC.issuperset(name.parts.words)
+        or name.parts.is_lower_case
+        or not name.mention.type
+        or name.mention.type in ("concept", "role", "title")
+        for name in names
+    )
+
+
+def _comparable(a: NameParts, b: NameParts) -> bool:
+    """Return whether a later rule may compare two names: some of their words begin alike."""
+    first, second = ({fold(word)[:1] for word in name.key.split()} for name in (a, b))
+    return bool(first & second) or not (a.key.isascii() and b.key.isascii())

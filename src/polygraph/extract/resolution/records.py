@@ -16,6 +16,7 @@ Rule: TypeAlias = Literal[
     "acronym",
     "short name",
     "transliteration",
+    "model",
 ]
 RULES: tuple[Rule, ...] = get_args(Rule)
 """The rules by number."""

@@ -2,8 +2,8 @@
 
     python benchmarks/checksums.py [--documents 300] [--rounds 7]
 
-Each round builds, changes and asks with and without checksums, in turn, in this process and without any model. The
-figures are CPU seconds and the medians of the ratios of a round. `first` is a question to an index that has changed
+Each round builds, changes and asks in this process, without any model, and adds up the CPU time of the functions that
+write, read and compare checksums. The figures are medians. `first` is a question to an index that has changed
 since it was last compared, `again` one to an index that has not; both include opening the index.
 """
 
@@ -11,9 +11,10 @@ import argparse
 import statistics
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 from polygraph.store import database
@@ -46,24 +47,36 @@ def write_documents(folder: Path, n: int) -> None:
         (folder / f"{i:05}.txt").write_text(" ".join(lines), encoding="utf-8")
 
 
-@contextmanager
-def without_checksums() -> Iterator[None]:
-    """Neither write nor compare checksums."""
-    with (
-        patch.object(database, "write_sums", lambda *_: None),
-        patch.object(database, "is_intact", lambda *_: True),
-    ):
-        yield
+class Timed:
+    """A function whose CPU time is added up."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function, self.seconds = function, 0.0
+
+    def __call__(self, *given: Any) -> Any:
+        began = time.process_time()
+        try:
+            return self._function(*given)
+        finally:
+            self.seconds += time.process_time() - began
 
 
-def seconds(work: Callable[[], object]) -> float:
-    began = time.process_time()
-    work()
-    return time.process_time() - began
+def seconds(work: Callable[[], object]) -> tuple[float, float]:
+    """Return the CPU seconds of some work, and how many of them checksums take."""
+    timed = {
+        name: Timed(getattr(database, name)) for name in ("write_sums", "drop_sums", "read_sums", "is_intact")
+    }
+    with ExitStack() as stack:
+        for name, function in timed.items():
+            stack.enter_context(patch.object(database, name, function))
+        began = time.process_time()
+        work()
+        total = time.process_time() - began
+    return total, sum(function.seconds for function in timed.values())
 
 
-def measure(base: Path, documents: int) -> dict[str, float]:
-    """Return the CPU seconds of each piece of work on a new index."""
+def measure(base: Path, documents: int) -> tuple[dict[str, tuple[float, float]], float]:
+    """Return the CPU seconds of each piece of work on a new index, and the size of its tables in MB."""
     folder = base / "documents"
     if not folder.exists():
         write_documents(folder, documents)
@@ -84,8 +97,7 @@ def measure(base: Path, documents: int) -> dict[str, float]:
     time.sleep(2.1)
     found["first"] = seconds(ask)
     found["again"] = seconds(ask)
-    found["MB"] = (target / "index.sqlite").stat().st_size / 1e6
-    return found
+    return found, (target / "index.sqlite").stat().st_size / 1e6
 
 
 def main() -> None:
@@ -95,28 +107,18 @@ def main() -> None:
     options.add_argument("--documents", type=int, default=300)
     options.add_argument("--rounds", type=int, default=7)
     given = options.parse_args()
-    checked: list[dict[str, float]] = []
-    plain: list[dict[str, float]] = []
+    found: list[dict[str, tuple[float, float]]] = []
     with tempfile.TemporaryDirectory() as place:
         measure(Path(place) / "warm", 5)
         for n in range(given.rounds):
-            base = Path(place) / f"round{n}"
-
-            def unchecked(base: Path = base) -> None:
-                with without_checksums():
-                    plain.append(measure(base, given.documents))
-
-            def with_checks(base: Path = base) -> None:
-                checked.append(measure(base, given.documents))
-
-            for run in (unchecked, with_checks) if n % 2 else (with_checks, unchecked):
-                run()
-    print(f"{given.documents} documents, index.sqlite of {checked[0]['MB']:.1f} MB, {given.rounds} rounds")
-    print("| work | with, s | without, s | ratio |\n|---|---|---|---|")
+            each, size = measure(Path(place) / f"round{n}", given.documents)
+            found.append(each)
+    print(f"{given.documents} documents, index.sqlite of {size:.1f} MB, {given.rounds} rounds")
+    print("| work | CPU s | checksums, ms | share |\n|---|---|---|---|")
     for name in ("build", "change", "first", "again"):
-        ratio = statistics.median(a[name] / b[name] for a, b in zip(checked, plain, strict=True))
-        medians = [statistics.median(each[name] for each in runs) for runs in (checked, plain)]
-        print(f"| {name} | {medians[0]:.3f} | {medians[1]:.3f} | {ratio:.3f} |")
+        total, sums = (statistics.median(each[name][i] for each in found) for i in (0, 1))
+        share = statistics.median(each[name][1] / each[name][0] for each in found)
+        print(f"| {name} | {total:.3f} | {1000 * sums:.2f} | {share:.2%} |")
 
 
 if __name__ == "__main__":

@@ -205,6 +205,7 @@ def test_a_file_is_compared_again_after_a_change_or_a_day(sound, tmp_path, monke
     original = page_sums.damaged_pages
     monkeypatch.setattr(page_sums, "damaged_pages", lambda *given: compared.append(1) or original(*given))
     monkeypatch.setattr(page_sums, "RESOLUTION_S", 0.0)
+    monkeypatch.setattr(page_sums, "TICK_S", 0.0)
 
     def open_once():
         compared.clear()

@@ -19,6 +19,8 @@ BUSY_TIMEOUT_S = 30.0
 """How long a statement waits for another process's lock."""
 _KEYS = 500
 """Keys that are looked up by one statement."""
+_UNREADABLE = (sqlite3.Error, UnicodeError)
+"""Errors of reading a file; SQLite may quote a damaged name that is not UTF-8."""
 _DAMAGED = (
     "malformed",
     "not a database",
@@ -67,7 +69,7 @@ def is_begun(folder: Path) -> bool:
             return db.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchone() is not None
         finally:
             db.close()
-    except sqlite3.Error as error:
+    except _UNREADABLE as error:
         raise explain_storage(error, folder) from error
 
 
@@ -94,7 +96,7 @@ def explain_storage(error: Exception, folder: Path) -> Exception:
         return StorageFailed(
             f"the disk that holds {folder} is full. Free some space and run the same command again."
         )
-    if any(part in text for part in _DAMAGED):
+    if isinstance(error, UnicodeError) or any(part in text for part in _DAMAGED):
         return unreadable(folder, f"is not a readable index ({error})")
     if "readonly" in text or "unable to open" in text or isinstance(error, PermissionError):
         return StorageFailed(
@@ -140,7 +142,7 @@ def _saved(folder: Path) -> str:
 def _count(folder: Path, query: str) -> tuple[int, bool]:
     """Return the number of rows that a query yields before it fails, and whether it did not fail."""
     n = 0
-    with suppress(sqlite3.Error, OSError):
+    with suppress(*_UNREADABLE, OSError):
         db = connect_to_read(folder / FILE_NAME)
         try:
             for _ in db.execute(query):
@@ -191,7 +193,7 @@ class Connection:
                 self._db = connect_to_read(path)
                 self._db.execute("PRAGMA query_only = 1")
                 self._db.execute("BEGIN")
-        except (OSError, sqlite3.Error) as error:
+        except (OSError, *_UNREADABLE) as error:
             raise explain_storage(error, folder) from error
 
     def close(self) -> None:
@@ -214,7 +216,7 @@ class Connection:
         except BaseException as error:
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error):
+            if isinstance(error, _UNREADABLE):
                 raise explain_storage(error, self.folder) from error
             raise
 
@@ -232,14 +234,14 @@ class Connection:
         """Run a query and return all its rows."""
         try:
             return self._db.execute(query, parameters).fetchall()
-        except sqlite3.DatabaseError as error:
+        except _UNREADABLE as error:
             raise explain_storage(error, self.folder) from error
 
     def iterate(self, query: str, parameters: Sequence[Any] = ()) -> Iterator[Row]:
         """Run a query and yield its rows one by one."""
         try:
             yield from self._db.execute(query, parameters)
-        except sqlite3.DatabaseError as error:
+        except _UNREADABLE as error:
             raise explain_storage(error, self.folder) from error
 
     def columns(self, table: str) -> list[str]:
@@ -252,7 +254,7 @@ class Connection:
         try:
             with self._db.blobopen(table, column, rowid, readonly=True) as blob:
                 yield blob
-        except sqlite3.DatabaseError as error:
+        except _UNREADABLE as error:
             raise explain_storage(error, self.folder) from error
 
     def where_in(self, query: str, keys: Sequence[Any]) -> Iterator[Row]:

@@ -70,14 +70,14 @@ def _structure(path: Path) -> list[str]:
     try:
         with closing(connect_to_read(path)) as db:
             first = str(db.execute("PRAGMA integrity_check(1)").fetchone()[0])
-    except (sqlite3.Error, OSError) as error:
+    except (sqlite3.Error, UnicodeError, OSError) as error:
         return [f"SQLite: {error}"]
     return [] if first == "ok" else [f"SQLite: {' '.join(first.split())[:200]}"]
 
 
 def _tables_on(path: Path, pages: list[int]) -> list[str]:
     """Return the names of the tables and indexes on some pages; none where SQLite has no such list."""
-    with suppress(sqlite3.Error, OSError), closing(connect_to_read(path)) as db:
+    with suppress(sqlite3.Error, UnicodeError, OSError), closing(connect_to_read(path)) as db:
         wanted = set(pages)
         return sorted(
             {name for name, page in db.execute("SELECT name, pageno FROM dbstat") if page in wanted}
@@ -93,5 +93,5 @@ def _replies(path: Path) -> int | None:
             if db.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
                 return None
             return int(db.execute("SELECT count(*) FROM reply").fetchone()[0])
-    except (sqlite3.Error, OSError):
+    except (sqlite3.Error, UnicodeError, OSError):
         return None

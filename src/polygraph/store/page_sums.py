@@ -22,7 +22,9 @@ from typing import BinaryIO, TypeAlias
 AGAIN_S = 24 * 3600.0
 """A file whose stamps have not changed is compared again after this time, since a disk may change bits silently."""
 RESOLUTION_S = 2.0
-"""Coarsest unit of times in a file system."""
+"""Coarsest unit of times in a file system, for notes that another machine may read."""
+TICK_S = 0.05
+"""The same for this process, which most file systems refine to a few milliseconds."""
 _MAGIC = b"PGSUMS1\n"
 _HEAD = struct.Struct("<8sIIII")
 """Magic, page size, CRC-32 of the schema, number of pages, CRC-32 of the checksums; then 32 bits for each page."""
@@ -115,15 +117,12 @@ def write_sums(path: Path, schema: int) -> None:
         file.seek(16)
         size = int.from_bytes(file.read(2), "big")
     page_size = 65_536 if size == 1 else size
-    before = _stamp(path)
     found = PageSums(page_size, schema, array("I", _page_sums(path, page_size)))
     target = sums_file(path)
     target.parent.mkdir(exist_ok=True)
     temporary = target.with_name(f"{target.name}.tmp")
     temporary.write_bytes(found.dumps())
     temporary.replace(target)
-    if before == _stamp(path):
-        _remember(path)
 
 
 def damaged_pages(path: Path, expected: PageSums) -> list[int]:
@@ -229,9 +228,13 @@ def _note(path: Path) -> Path:
 
 
 def _remember(path: Path) -> None:
-    """Record that a file is as it was written."""
+    """Record that a file is as it was written, unless it has just changed: it could change again without a trace."""
     stamp, now = _stamp(path), time.time()
-    _compared[path.resolve()] = (stamp, now)
+    age = now - max(*stamp[2::4], *stamp[3::4]) / 1e9
+    if age > TICK_S:
+        _compared[path.resolve()] = (stamp, now)
+    if age <= RESOLUTION_S:
+        return
     with suppress(OSError):
         note = _note(path)
         temporary = note.with_name(f"{note.name}.{os.getpid()}.tmp")
@@ -249,6 +252,4 @@ def _is_remembered(path: Path) -> bool:
             known = tuple(int(value) for value in values), float(when)
         except (OSError, ValueError):
             return False
-    # A change at almost the same time as the comparison would leave the stamps as they are.
-    settled = known[1] - max(*stamp[2::4], *stamp[3::4]) / 1e9 > RESOLUTION_S
-    return known[0] == stamp and settled and 0 <= now - known[1] < AGAIN_S
+    return known[0] == stamp and 0 <= now - known[1] < AGAIN_S

@@ -120,6 +120,7 @@ def over_http(papers, tmp_path, call):
         yield server.calls, status
 
 
+@pytest.mark.slow
 def test_an_index_and_a_study_by_batch_are_those_over_the_wire(over_http, papers, tmp_path, call):
     calls, status = over_http
     provider = Provider(tmp_path / "batch", fail=0.1)

@@ -185,6 +185,7 @@ def test_any_history_gives_the_index_of_what_is_left(no_parser, tmp_path_factory
     follow(steps, tmp_path_factory.mktemp("history"), None)
 
 
+@pytest.mark.slow
 @settings(max_examples=3, **COMMON)
 @example([("remove", "letter.txt"), ("change", "board.txt"), ("refresh", "")])
 @given(STEPS)

@@ -78,7 +78,7 @@ def server():
     "corpus",
     ["sample", *(pytest.param(name, marks=pytest.mark.slow) for name in ("carol", "imported"))],
 )
-@pytest.mark.parametrize("model", ["none", "over HTTP"])
+@pytest.mark.parametrize("model", ["none", pytest.param("over HTTP", marks=pytest.mark.slow)])
 def test_every_method_answers_or_says_why_not_within_its_budget_and_for_the_calls_it_names(
     corpus, model, folders, server
 ):
@@ -118,7 +118,7 @@ def test_every_method_answers_or_says_why_not_within_its_budget_and_for_the_call
     assert answered >= (set(OURS) if chat else {"naive", "bm25", "hybrid"}), set(OURS) - answered
 
 
-@pytest.mark.parametrize("budget", [60, 900])
+@pytest.mark.parametrize("budget", [60, pytest.param(900, marks=pytest.mark.slow)])
 def test_every_method_keeps_a_smaller_budget_on_real_documents(budget, folders):
     question = QUESTIONS["sample"][0]
     with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:

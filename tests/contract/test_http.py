@@ -312,6 +312,7 @@ def many(write_files, folder, n=12):
     )
 
 
+@pytest.mark.slow
 def test_a_build_that_was_killed_pays_for_nothing_twice_and_ends_as_if_it_had_not_been(
     tmp_path, index, start, call, write_files
 ):

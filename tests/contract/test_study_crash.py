@@ -74,7 +74,8 @@ def settled(server, since):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
-@pytest.mark.parametrize("n_kills", [1, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("n_kills", [1, 4])
 def test_a_killed_study_resumes_without_paying_twice_and_ends_with_the_same_files(
     n_kills, sound, tmp_path, call, start
 ):
@@ -123,6 +124,7 @@ def test_a_killed_study_resumes_without_paying_twice_and_ends_with_the_same_file
 # --- judges ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_several_judges_are_pooled_as_repeats(sound, tmp_path, call):
     index = shutil.copytree(sound, tmp_path / "i")
     with ScriptedServer(chat=scripted_chat()) as server:

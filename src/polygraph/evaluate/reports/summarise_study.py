@@ -219,7 +219,6 @@ def _summarise_pair(
         length=length_effect(
             [answered[q] for q in measured],
             [data.lengths[q, a, b] for q in measured],
-            np.random.default_rng(data.seed),
         ),
         sentence="",
     )

@@ -2,18 +2,24 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import sqrt
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.evaluate.statistics.intervals import Interval
+from polygraph.evaluate.statistics.intervals import Interval, paired_means
+from polygraph.evaluate.statistics.multiple_testing import ALPHA
+from polygraph.evaluate.statistics.student import t_quantile
 
-RESAMPLES = 2_000
-"""Bootstrap resamples per interval."""
+Array: TypeAlias = NDArray[np.float64]
+
 STEP = 25
 """Words per step of the slope: the difference of figure 6 of arXiv:2506.06331."""
 _MIN_QUESTIONS = 10
 """Fewer questions give no meaningful slope."""
+_MAX_LEVERAGE = 1 - 1e-9
+"""A question of more leverage determines its own prediction, so that its residual says nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,19 +38,16 @@ class LengthEffect:
     """Whether equal length lies within the middle 90 % of the measured differences."""
 
 
-def length_effect(
-    results: Sequence[float], words: Sequence[float], rng: np.random.Generator, *, resamples: int = RESAMPLES
-) -> LengthEffect | None:
-    """Regress results on differences in length by least squares, with intervals over resampled questions.
+def length_effect(results: Sequence[float], words: Sequence[float]) -> LengthEffect | None:
+    """Regress results on differences in length by least squares.
 
-    A correlation does not prove bias: longer answers may be better ones. Between methods of the same quality, an effect
-    is the judge's.
+    The intervals are Student's, with the variances of MacKinnon and White (1985, HC3), since wins and losses do not
+    vary equally at all lengths. A correlation does not prove bias: longer answers may be better ones. Between methods
+    of the same quality, an effect is the judge's.
 
     Args:
         results: per question, 1 if the first method wins, -1 if it loses, 0 for a tie; in between for means of trials.
         words: per question, words of the first method's answer less those of the second's.
-        rng: source of the resamples.
-        resamples: number of resamples.
 
     Returns:
         None with fewer than ten questions, or if all answers are of equal length.
@@ -52,8 +55,7 @@ def length_effect(
     Raises:
         ValueError: if the lengths of the arguments differ.
 
-    >>> found = length_effect([0.1 * i - 0.5 for i in range(20)], [25.0 * i for i in range(20)],
-    ...                       np.random.default_rng(0))
+    >>> found = length_effect([0.1 * i - 0.5 for i in range(20)], [25.0 * i for i in range(20)])
     >>> round(found.per_25_words.mean, 6), round(found.at_equal_length.mean, 6)
     (0.1, -0.5)
     """
@@ -62,34 +64,41 @@ def length_effect(
         raise ValueError(f"{y.size} results and {x.size} differences in length are not pairs")
     if y.size < _MIN_QUESTIONS or not x.any():
         return None
+    mean = float(x.mean())
     if not np.ptp(x):
-        constant = float(x[0])
         return LengthEffect(
             n=y.size,
-            words=Interval(constant, constant, constant),
+            words=Interval(mean, mean, mean),
             per_25_words=None,
             at_equal_length=None,
             inside=False,
         )
-    drawn = rng.integers(0, y.size, size=(resamples, y.size))
-    samples = _regress(x[drawn], y[drawn])
-    [observed] = _regress(x[None], y[None])
-    low, high = np.nanquantile(samples, [0.025, 0.975], axis=0)
-    reach = np.quantile(x, [0.05, 0.95])
-    mean, slope, intercept = (Interval(float(observed[i]), float(low[i]), float(high[i])) for i in range(3))
+    reach = t_quantile(ALPHA, y.size - 1) * float(x.std(ddof=1)) / sqrt(y.size)
+    at_equal_length, slope = _regress(x, y)
+    quantiles = np.quantile(x, [0.05, 0.95])
     return LengthEffect(
         n=y.size,
-        words=mean,
-        per_25_words=slope,
-        at_equal_length=intercept,
-        inside=bool(reach[0] <= 0 <= reach[1]),
+        words=Interval(mean, mean - reach, mean + reach),
+        per_25_words=Interval(*(STEP * each for each in (slope.mean, slope.low, slope.high))),
+        at_equal_length=at_equal_length,
+        inside=bool(quantiles[0] <= 0 <= quantiles[1]),
     )
 
 
-def _regress(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return mean of x, slope per 25 words and intercept of each row; NaN if a row of x does not vary."""
-    mx, my = x.mean(axis=1), y.mean(axis=1)
-    spread = ((x - mx[:, None]) ** 2).sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        slope = ((x - mx[:, None]) * (y - my[:, None])).sum(axis=1) / np.where(spread > 0, spread, np.nan)
-    return np.stack([mx, STEP * slope, my - slope * mx], axis=1)
+def _regress(x: Array, y: Array) -> tuple[Interval, Interval]:
+    """Return intercept and slope with their intervals."""
+    design = np.column_stack([np.ones_like(x), x])
+    inverse = np.linalg.inv(design.T @ design)
+    fitted = inverse @ design.T @ y
+    leverage = np.einsum("ij,jk,ik->i", design, inverse, design)
+    room = 1 - np.minimum(leverage, _MAX_LEVERAGE)
+    deleted = np.where(leverage < _MAX_LEVERAGE, (y - design @ fitted) / room, 0.0)
+    around = inverse @ (design.T * deleted**2) @ design @ inverse
+    reach = t_quantile(ALPHA, y.size - 2) * np.sqrt(np.diag(around))
+    intercept, slope = (
+        Interval(float(f), float(f - r), float(f + r)) for f, r in zip(fitted, reach, strict=True)
+    )
+    if not np.ptp(y):
+        # Without any variation the residuals are 0, which does not prove that other questions would not vary.
+        intercept = paired_means(y[:, None], np.random.default_rng(0))[0].interval()
+    return intercept, slope

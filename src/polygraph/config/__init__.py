@@ -100,11 +100,27 @@ class Settings(BaseModel):
     )
     gleaning: Literal["none", "base", "trial"] = Field("none", description="Further passes over each window.")
     max_gleanings: int = Field(1, ge=1, le=10, description="Maximum number of further passes.")
+    same_pairs: int = Field(
+        0,
+        ge=0,
+        le=1_000_000,
+        description="Most pairs of names, left undecided by the rules, that the chat model is asked about; 0: none.",
+    )
     processes: int = Field(
         0, ge=0, le=256, description="Worker processes for extraction without a model; 0: one per core."
     )
     community_size: int = Field(
         10, ge=2, le=10_000, description="Largest community that is not split further."
+    )
+    description_tokens: int = Field(
+        400,
+        ge=0,
+        le=100_000,
+        description="Tokens of what is said of one entity or relation above which one description stands for all: by the "
+        "chat model, else a selection; 0: wherever there are several.",
+    )
+    report_words: int = Field(
+        500, ge=50, le=2_000, description="Length of community reports that a model is asked for, in words."
     )
 
     method: str = Field("hybrid", description="Default method of `ask` and `chat`.")

@@ -13,6 +13,7 @@ from polygraph.graph.cooccurrence import Pruning
 from polygraph.models import ChatModel, Models
 from polygraph.prompts import prompt
 from polygraph.store.manifest import Manifest
+from polygraph.tasks import same
 
 Extractor: TypeAlias = Literal["nlp", "fast", "llm"]
 """How a graph is extracted: with a parser, as co-occurring noun phrases, or by a chat model."""
@@ -63,9 +64,24 @@ def choose_manifest(
         name_dimension=models.name_embedder.dimension,
         extractor=identity,
         extractor_settings=values,
-        reports=_report_writer(models.chat) if models.chat else "extractive",
+        reports=_writer(models.chat, "report") if models.chat else "extractive",
         community_size=pick("community_size"),
+        descriptions=_writer(models.chat, "describe") if models.chat else "extractive",
+        description_tokens=pick("description_tokens"),
+        report_words=pick("report_words"),
+        same=_same(before, settings, models.chat),
     )
+
+
+def _same(before: Manifest | None, settings: Settings, chat: ChatModel | None) -> str:
+    """Return who decides about undecided names, for the manifest; without a model as before."""
+    if "same_pairs" not in settings.model_fields_set:
+        return before.same if before else ""
+    if not settings.same_pairs:
+        return ""
+    if chat is None:
+        return before.same if before else ""
+    return same.identity(chat.name, settings.same_pairs)
 
 
 def _extractor(
@@ -148,8 +164,11 @@ def with_report_writer(folder: Path, before: Manifest, models: Models) -> Manife
         )
     if models.chat is None or before.reports.startswith("extractive"):
         return before
-    return replace(before, reports=_report_writer(models.chat))
+    return replace(
+        before, reports=_writer(models.chat, "report"), descriptions=_writer(models.chat, "describe")
+    )
 
 
-def _report_writer(model: ChatModel) -> str:
-    return f"{model.name}:{prompt('report').hash[:8]}"
+def _writer(model: ChatModel, task: str) -> str:
+    """Return what writes reports or descriptions, for the manifest."""
+    return f"{model.name}:{prompt(task).hash[:8]}"

@@ -18,6 +18,7 @@ from polygraph.graph.merge.view import GraphView, view_of
 from polygraph.indexing.extraction import extract_pending, why_nothing
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.row_cache import RowCache
+from polygraph.indexing.same_entities import decide_undecided
 from polygraph.memory import collector_paused, trim_heap
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.layers import GRAPH_FILE
@@ -67,7 +68,7 @@ def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> Reso
         by_model=_by_model(task),
     )
     task.progress("resolution", 1, 1)
-    return resolved
+    return decide_undecided(task, documents, features, resolved)
 
 
 def _by_model(task: LayerTask) -> bool:

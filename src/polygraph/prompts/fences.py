@@ -22,6 +22,7 @@ FENCES: Mapping[str, tuple[str, ...]] = {
     "first_answer": ("Question",),
     "material": ("Question", "Kind", "Statements", "Passages"),
     "notes": ("Question", "Subject", "Points to cover"),
+    "pairs": ("First", "Second"),
     "queries": ("Question", "Way", "Searched for so far", "Found so far"),
     "report": ("Question",),
     "reports": ("Question",),

@@ -1,6 +1,6 @@
 """Windows, the rows that were extracted from them, and the user's decisions about names."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
 from polygraph.store.connection import Connection, Row
@@ -21,6 +21,7 @@ CREATE TABLE IF NOT EXISTS relation_rows (
   predicate TEXT NOT NULL, keywords TEXT NOT NULL, description TEXT NOT NULL, strength REAL NOT NULL,
   chunks TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reread (document TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS same_answers (key TEXT PRIMARY KEY, same INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS entity_decisions (
   n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL);
 """
@@ -246,6 +247,18 @@ class ExtractionTables:
         if kind == "rename":
             return frozenset(names.items())
         return frozenset(pair for pair, made in pairs.items() if made == kind)
+
+    def same_answers(self) -> dict[str, bool | None]:
+        """Return what a model answered about undecided pairs of names, by key; None if it could not tell."""
+        if not self._db.columns("same_answers"):
+            return {}
+        found = self._db.rows("SELECT key, same FROM same_answers ORDER BY key")
+        return {key: None if same is None else bool(same) for key, same in found}
+
+    def put_same_answers(self, answers: Mapping[str, bool | None]) -> None:
+        """Replace what a model answered about undecided pairs of names."""
+        self._db.execute("DELETE FROM same_answers")
+        self._db.execute_many("INSERT INTO same_answers VALUES (?, ?)", sorted(answers.items()))
 
     def decision_log(self) -> list[LoggedDecision]:
         """Return every decision in the order in which they were made."""

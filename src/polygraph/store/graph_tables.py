@@ -200,7 +200,7 @@ class GraphTables:
             return []
         order = "ORDER BY entity, other, name, other_name"
         if entity is None:
-            found = self._db.rows(f"SELECT * FROM name_pairs {order}")
+            found = self._db.rows(f"SELECT * FROM name_pairs {order}")  # noqa: S608
         else:
             found = self._db.rows(
                 f"SELECT * FROM name_pairs WHERE ? IN (entity, other) {order}",  # noqa: S608

@@ -114,7 +114,12 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
         **{layer: [manifest.embedder] for layer in CHUNK_VECTOR_LAYERS},
         **{layer: [manifest.name_embedder, revisions.EMBEDDING_TEXTS] for layer in NAME_VECTOR_LAYERS},
         # Extracting windows again changes the rows of the same documents.
-        "graph": [manifest.extractor, *decisions, *([revision] if revision else [])],
+        "graph": [
+            manifest.extractor,
+            *decisions,
+            *([revision] if revision else []),
+            *([manifest.same] if manifest.same else []),
+        ],
         "names": [revisions.TITLES],
         "mentions": [],
         "facts": [],

@@ -32,6 +32,9 @@ class Manifest:
     reports: str
     """``extractive``, or the model that writes reports and a hash of its prompt."""
     community_size: int
+    same: str = ""
+    """The model that decides about names that the rules leave undecided, a hash of its prompt, and how many pairs it is
+    asked about at most; empty if none is asked."""
 
     @property
     def chunker(self) -> str:
@@ -65,4 +68,5 @@ class Manifest:
                 f"this index has format {values.get('format')}, and this version of Polygraph reads format "
                 f"{FORMAT}. Build it again with: polygraph index PATH --index NEW_FOLDER"
             )
-        return cls(**{field.name: values[field.name] for field in fields(cls)})
+        # Indexes of earlier versions have no `same`.
+        return cls(**{f.name: values[f.name] for f in fields(cls) if f.name in values or f.name != "same"})

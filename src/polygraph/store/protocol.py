@@ -14,7 +14,7 @@ Promises that hold for all parts:
 - Methods that return an iterator hold a bounded number of records in memory.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol, TypeAlias, get_args
@@ -220,6 +220,9 @@ class ExtractionReader(Protocol):
         ``merge`` and ``split`` are sorted; those of ``rename`` are an old name and its new one.
         """
 
+    def same_answers(self) -> dict[str, bool | None]:
+        """Return what a model answered about undecided pairs of names, by key; None if it could not tell."""
+
     def decision_log(self) -> list[LoggedDecision]:
         """Return every decision in the order in which they were made."""
 
@@ -241,6 +244,9 @@ class ExtractionStore(ExtractionReader, Protocol):
 
     def decide(self, kind: DecisionKind, a: str, b: str) -> None:
         """Record a decision; it is in force instead of an earlier one about the same names."""
+
+    def put_same_answers(self, answers: Mapping[str, bool | None]) -> None:
+        """Replace what a model answered about undecided pairs of names."""
 
     def undo_decision(self, number: int) -> None:
         """Delete a decision; one that it replaced is in force again."""

@@ -27,6 +27,7 @@ from polygraph.testing.scripts.evaluation import (
 from polygraph.testing.scripts.indexing import (
     scripted_extraction,
     scripted_report,
+    scripted_same,
 )
 from polygraph.testing.scripts.questions import (
     scripted_graph_keywords,
@@ -76,6 +77,7 @@ def scripted_chat(rules: Sequence[Rule] = (), *, name: str = "scripted") -> Scri
 REPLIES: Mapping[str, Handler] = {
     "extract": scripted_extraction,
     "report": scripted_report,
+    "same": scripted_same,
     "points": scripted_points,
     "answer": scripted_answer,
     "condense": scripted_condense,

@@ -18,6 +18,8 @@ _COMMON = frozenset(
 )
 _SOURCED = re.compile(r"\[\d{1,6}(?:, ?\d{1,6}){0,50}\]$")
 _MOST_FINDINGS = 5
+_PAIR = re.compile(r"^\[(\d{1,3})\]\nFirst: (.{1,500})\n(?:- .*\n)*Second: (.{1,500})", re.MULTILINE)
+_NAMED = re.compile(r"^(.*?)(?: \(([^()]*)\))?, from ")
 
 
 def scripted_extraction(request: ChatRequest) -> str:
@@ -55,6 +57,16 @@ def scripted_extraction(request: ChatRequest) -> str:
                 ends = f"{left.group()} | {right.group()}"
                 records.append(f"relation | {ends} | {between or 'with'} | text | 5 | {sentence}")
     return "\n".join([*records[:60], "END"]) if records else "NONE\nEND"
+
+
+def scripted_same(request: ChatRequest) -> str:
+    """Call a pair the same if the names end in the same word and have the same type, and else different."""
+    same: list[int] = []
+    different: list[int] = []
+    for number, *names in _PAIR.findall(fenced(last_turn(request), "pairs")):
+        ends = [(name.split()[-1:], kind) for each in names for name, kind in _NAMED.findall(each)]
+        (same if len(set(map(repr, ends))) == 1 else different).append(int(number))
+    return json.dumps({"same": same, "different": different})
 
 
 def scripted_report(request: ChatRequest) -> str:

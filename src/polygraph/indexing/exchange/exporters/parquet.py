@@ -109,6 +109,7 @@ def _schemas(pa: Any) -> dict[str, Any]:
             "chunks": texts,
         },
         "decisions": {"kind": text, "a": text, "b": text},
+        "same_answers": {"key": text, "same": pa.bool_()},
         "entities": {
             "id": text,
             "name": text,

@@ -118,6 +118,11 @@ def _decisions(store: StoreReader) -> Iterator[Row]:
             yield {"kind": kind, "a": a, "b": b}
 
 
+def _same_answers(store: StoreReader) -> Iterator[Row]:
+    for key, same in sorted(store.extractions.same_answers().items()):
+        yield {"key": key, "same": same}
+
+
 def _entities(store: StoreReader) -> Iterator[Row]:
     for entity in store.graph.all_entities():
         yield {
@@ -242,6 +247,7 @@ _STREAMS: Mapping[str, Callable[[StoreReader], Iterator[Row]]] = {
     "entity_rows": _entity_rows,
     "relation_rows": _relation_rows,
     "decisions": _decisions,
+    "same_answers": _same_answers,
     "entities": _entities,
     "relations": _relations,
     "merges": _merges,

@@ -89,6 +89,7 @@ class _Importer:
     def read(self) -> None:
         self._texts_and_rows()
         self._decisions()
+        self._same_answers()
         self._graph()
         self._community_views()
         self._reports()
@@ -143,6 +144,10 @@ class _Importer:
             else:
                 renamed.add(pair[0])
             self._store.extractions.decide(row["kind"], *pair)
+
+    def _same_answers(self) -> None:
+        records = self._open("same_answers", lambda row: row["key"])
+        self._store.extractions.put_same_answers({row["key"]: row["same"] for row in records.all()})
 
     # --- views: checked, then rebuilt ------------------------------------------------------------------
 

@@ -56,6 +56,7 @@ TEXTS = Shape("a list of texts", _is_texts)
 FIELDS = Shape("an object", lambda value: isinstance(value, dict))
 STATUS = Shape('"", "ok", "repaired" or "failed"', lambda value: value in ("", "ok", "repaired", "failed"))
 DECISION = Shape('"merge", "rename" or "split"', lambda value: value in DECISION_KINDS)
+ANSWER = Shape("true, false or null", lambda value: value is None or isinstance(value, bool))
 SPANS = Shape(
     "a list of objects with chunk, start and end",
     _list_of({"chunk": _is_text, "start": _is_whole, "end": _is_whole}),
@@ -109,6 +110,7 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
         "chunks": TEXTS,
     },
     "decisions": {"kind": DECISION, "a": TEXT, "b": TEXT},
+    "same_answers": {"key": SOME_TEXT, "same": ANSWER},
     "entities": {
         "id": TEXT,
         "name": TEXT,
@@ -171,6 +173,7 @@ MANIFEST: Mapping[str, Shape] = {
     "extractor_settings": FIELDS,
     "reports": SOME_TEXT,
     "community_size": _COUNT,
+    "same": TEXT,
 }
 """Settings that an index was built with."""
 

@@ -1,0 +1,264 @@
+"""Asking the chat model which names are one entity, where the rules of entity resolution leave it undecided.
+
+Every answer is stored under a hash of what was shown, so that a pair is asked about once, and later builds follow the
+answer without a model. Pairs without an answer stay apart.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from polygraph.arrays import Array, Table
+from polygraph.errors import UnusableReply
+from polygraph.extract.resolution.constraints import parse_key
+from polygraph.extract.resolution.records import Merge, PairDecision, ResolvedRows, SplitEntity
+from polygraph.indexing.layer_task import LayerTask
+from polygraph.records import digest
+from polygraph.tasks.same import MAX_DESCRIPTIONS, PAIRS_PER_CALL, STAGE, NameInContext, same_entities
+from polygraph.text.normalize import normalize_name
+from polygraph.text.prose import count_noun
+
+
+def decide_undecided(
+    task: LayerTask, documents: Sequence[str], features: Table, resolved: ResolvedRows
+) -> ResolvedRows:
+    """Merge entities that the chat model takes for one, as far as the manifest says that it is asked.
+
+    Args:
+        task: of the graph; without a chat model only stored answers count.
+        documents: ids, ascending.
+        features: of these documents, of which `written` and `type` are used.
+        resolved: by the rules.
+
+    Returns:
+        The entities after all answers. Merges are applied in the order of the pairs, and none joins two entities that
+        a rule or a user keeps apart.
+    """
+    if not task.manifest.same:
+        return resolved
+    chosen = choose_pairs(resolved, int(task.manifest.same.rpartition(":")[2]))
+    shown = _in_context(task, documents, features, resolved, chosen)
+    keys = [digest(task.manifest.same.rpartition(":")[0], repr(pair)) for pair in shown]
+    stored = task.store.extractions.same_answers()
+    new = _ask(task, [(key, pair) for key, pair in zip(keys, shown, strict=True) if key not in stored])
+    answers = {key: answer for key, answer in {**stored, **new}.items() if key in set(keys)}
+    with task.store.transaction():
+        # Answers about texts that are gone are deleted with them.
+        task.store.extractions.put_same_answers(answers)
+    decided = {pair.entities: answers.get(key) for pair, key in zip(chosen, keys, strict=True)}
+    cannot_link = task.store.extractions.decisions("split")
+    return apply_answers(resolved, decided, cannot_link)
+
+
+def choose_pairs(resolved: ResolvedRows, max_pairs: int) -> list[PairDecision]:
+    """Return the undecided pairs that are asked about: those with the most mentions, ties by their ids."""
+    undecided = {pair.entities: pair for pair in resolved.pairs if pair.decision == "undecided"}
+    number = {entity: n for n, entity in enumerate(resolved.ids)}
+    counts = np.bincount(resolved.entity, minlength=len(resolved.ids))
+    size = {pair: int(counts[[number[entity] for entity in pair]].sum()) for pair in undecided}
+    ordered = sorted(undecided, key=lambda pair: (-size[pair], pair))
+    return [undecided[pair] for pair in ordered[:max_pairs]]
+
+
+def apply_answers(
+    resolved: ResolvedRows,
+    answers: Mapping[tuple[str, str], bool | None],
+    cannot_link: frozenset[tuple[str, str]] = frozenset(),
+) -> ResolvedRows:
+    """Merge the entities that are one by some answers.
+
+    Args:
+        resolved: by the rules.
+        answers: True, False or None by pair of entity ids, in the order in which they are applied.
+        cannot_link: decisions of the user.
+
+    Returns:
+        The entities; of two that merge, that with more mentions keeps its id. A pair that is not the same is `apart` by
+        the rule ``model``.
+    """
+    group = _Groups(resolved, cannot_link)
+    undecided = {pair.entities: pair for pair in resolved.pairs if pair.decision == "undecided"}
+    added: list[tuple[str, PairDecision]] = []
+    for pair, same in answers.items():
+        if same and (absorbed := group.merge(*pair)):
+            added.append((absorbed, undecided[pair]))
+    kept = {entity: group.id_of(entity) for entity in resolved.ids}
+    ids = sorted(set(kept.values()))
+    number = {entity: n for n, entity in enumerate(ids)}
+    new_number = np.array([number[kept[entity]] for entity in resolved.ids], dtype=resolved.entity.dtype)
+    merges = [replace(merge, entity=kept.get(merge.entity, merge.entity)) for merge in resolved.merges]
+    merges += [_merge(kept[absorbed], absorbed, pair) for absorbed, pair in added]
+    return ResolvedRows(
+        ids=ids,
+        entity=new_number[resolved.entity] if ids else resolved.entity,
+        merges=tuple(sorted(merges, key=lambda m: (m.entity, m.name, m.document))),
+        splits=tuple(each for split in resolved.splits if (each := _split(split, kept)) is not None),
+        pairs=_pairs(resolved.pairs, answers, kept),
+    )
+
+
+class _Groups:
+    """Entities that are merged one after the other, unless something keeps them apart."""
+
+    def __init__(self, resolved: ResolvedRows, cannot_link: frozenset[tuple[str, str]]) -> None:
+        self._parent = {entity: entity for entity in resolved.ids}
+        counts = np.bincount(resolved.entity, minlength=len(resolved.ids))
+        self._size = dict(zip(resolved.ids, counts.tolist(), strict=True))
+        self._members = {entity: {entity} for entity in resolved.ids}
+        self._apart: dict[str, set[str]] = {}
+        for pair in resolved.pairs:
+            if pair.decision == "apart":
+                self._keep_apart(*pair.entities)
+        by_name: dict[str, set[str]] = {}
+        for merge in resolved.merges if cannot_link else ():
+            by_name.setdefault(normalize_name(merge.name), set()).add(merge.entity)
+        for a, b in sorted(cannot_link):
+            # Without the mentions at hand, a decision about a name in one document counts for all documents.
+            first, second = (by_name.get(name := parse_key(text).name, set()) | {name} for text in (a, b))
+            for x in first & self._parent.keys():
+                for y in (second & self._parent.keys()) - {x}:
+                    self._keep_apart(x, y)
+
+    def _keep_apart(self, a: str, b: str) -> None:
+        self._apart.setdefault(a, set()).add(b)
+        self._apart.setdefault(b, set()).add(a)
+
+    def id_of(self, entity: str) -> str:
+        """Return the id of the entity that one has become."""
+        while self._parent[entity] != entity:
+            entity = self._parent[entity]
+        return entity
+
+    def merge(self, a: str, b: str) -> str:
+        """Merge two entities; return the id that is absorbed, or nothing if they are one already or kept apart."""
+        first, second = sorted(
+            (self.id_of(a), self.id_of(b)), key=lambda entity: (-self._size[entity], entity)
+        )
+        others = self._members[second]
+        if first == second or any(self._apart.get(e, set()) & others for e in self._members[first]):
+            return ""
+        self._parent[second] = first
+        self._members[first] |= others
+        self._size[first] += self._size[second]
+        return second
+
+
+def _merge(entity: str, absorbed: str, pair: PairDecision) -> Merge:
+    mine, other = pair.names if pair.entities[0] == absorbed else pair.names[::-1]
+    return Merge(
+        entity=entity,
+        name=mine,
+        document="",
+        rule="model",
+        score=1.0,
+        other=other,
+        evidence=f"the model takes both for one; the rule was: {pair.rule}",
+    )
+
+
+def _split(split: SplitEntity, kept: Mapping[str, str]) -> SplitEntity | None:
+    entities = tuple(sorted({kept.get(entity, entity) for entity in split.entities}))
+    return replace(split, entities=entities) if len(entities) > 1 else None
+
+
+def _pairs(
+    pairs: Sequence[PairDecision],
+    answers: Mapping[tuple[str, str], bool | None],
+    kept: Mapping[str, str],
+) -> tuple[PairDecision, ...]:
+    """Return the pairs that are still two entities, with those that the model keeps apart."""
+    found = []
+    for pair in pairs:
+        entities = (kept.get(pair.entities[0], ""), kept.get(pair.entities[1], ""))
+        if entities[0] == entities[1]:
+            continue
+        if pair.decision == "undecided" and answers.get(pair.entities) is False:
+            pair = replace(  # noqa: PLW2901
+                pair, decision="apart", rule="model", score=1.0, evidence=f"the rule was: {pair.rule}"
+            )
+        turned = entities[0] > entities[1]
+        found.append(
+            replace(
+                pair,
+                entities=entities[::-1] if turned else entities,
+                names=pair.names[::-1] if turned else pair.names,
+            )
+        )
+    return tuple(sorted(found, key=lambda pair: (pair.entities, pair.names, pair.rule)))
+
+
+def _ask(
+    task: LayerTask, pairs: Sequence[tuple[str, tuple[NameInContext, NameInContext]]]
+) -> dict[str, bool | None]:
+    """Ask about pairs, several in one call; pairs without a usable answer are left out."""
+    chat, calls = task.models.chat, task.models.calls
+    if chat is None or not pairs:
+        return {}
+    groups = [pairs[at : at + PAIRS_PER_CALL] for at in range(0, len(pairs), PAIRS_PER_CALL)]
+    n_failed: list[int] = []
+
+    def ask(group: Sequence[tuple[str, tuple[NameInContext, NameInContext]]]) -> dict[str, bool | None]:
+        try:
+            found = same_entities([pair for _, pair in group], chat, calls)
+        except UnusableReply:
+            n_failed.append(len(group))
+            return {}
+        return dict(zip((key for key, _ in group), found, strict=True))
+
+    found = calls.map(ask, groups, on_done=task.counter(len(groups), STAGE))
+    if n_failed:
+        task.notes.append(
+            f"{count_noun(sum(n_failed), 'pair')} of names stayed apart, because the model's replies about them "
+            "could not be used"
+        )
+    return {key: answer for answers in found for key, answer in answers.items()}
+
+
+def _in_context(
+    task: LayerTask,
+    documents: Sequence[str],
+    features: Table,
+    resolved: ResolvedRows,
+    pairs: Sequence[PairDecision],
+) -> list[tuple[NameInContext, NameInContext]]:
+    """Return what is shown of each pair: names as first written, and descriptions from the first documents."""
+    number = {entity: n for n, entity in enumerate(resolved.ids)}
+    wanted = sorted({number[entity] for pair in pairs for entity in pair.entities})
+    rows = _first_rows(features, resolved.entity, wanted)
+    places = {
+        entity: [
+            (documents[int(np.searchsorted(features.offsets, row, side="right")) - 1], row) for row in some
+        ]
+        for entity, some in rows.items()
+    }
+    texts: dict[tuple[str, str], str] = {}
+    for document in sorted({document for some in places.values() for document, _ in some}):
+        for _, extraction in task.store.extractions.iterate([document]):
+            for row in extraction.entities:
+                if row.description.strip():
+                    texts.setdefault((document, row.name), row.description.strip())
+    written, types = features.strings["written"], features.strings["type"]
+
+    def shown(entity: int) -> NameInContext:
+        found = [(document, written[features["written"][row]]) for document, row in places[entity]]
+        kinds = [int(features["type"][row]) for _, row in places[entity]]
+        descriptions = dict.fromkeys(texts[place] for place in found if place in texts)
+        return NameInContext(
+            name=found[0][1],
+            type=next((types[kind] for kind in kinds if kind >= 0 and types[kind]), ""),
+            document=found[0][0],
+            descriptions=tuple(descriptions)[:MAX_DESCRIPTIONS],
+        )
+
+    return [(shown(number[pair.entities[0]]), shown(number[pair.entities[1]])) for pair in pairs]
+
+
+def _first_rows(features: Table, entity: Array, wanted: Sequence[int]) -> dict[int, list[int]]:
+    """Return the first row of each entity in each of its first documents, twice as many as descriptions are shown."""
+    found: dict[int, dict[int, int]] = {n: {} for n in wanted}
+    for row in np.flatnonzero(np.isin(entity, wanted)).tolist():
+        by_document = found[int(entity[row])]
+        if len(by_document) < 2 * MAX_DESCRIPTIONS:
+            by_document.setdefault(int(np.searchsorted(features.offsets, row, side="right")) - 1, row)
+    return {n: list(rows.values()) for n, rows in found.items()}

@@ -1,0 +1,134 @@
+"""Decide which pairs of names are one entity, where the rules of entity resolution cannot.
+
+Asks about several pairs in one call, for the numbers of those that are the same and of those that are different. A pair
+in neither list, or in both, stays undecided. Without a model nothing is asked.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polygraph.errors import UnusableReply
+from polygraph.models import ChatModel
+from polygraph.models.calls import Calls
+from polygraph.models.protocols import ChatRequest, Message
+from polygraph.prompts import FENCES, PromptText, as_data, neutralize, one_line, prompt
+from polygraph.records import Json
+from polygraph.tasks.parsing.json_repair import repair_json
+from polygraph.tasks.parsing.short_replies import integer
+
+PAIRS_PER_CALL = 10
+"""Pairs in one request."""
+MAX_DESCRIPTIONS = 2
+"""Descriptions of each name that are shown."""
+STAGE = "same"
+"""Of the calls, in the ledger and the estimate."""
+_MAX_NAME = 200
+_MAX_DESCRIPTION = 300
+"""Characters of a name, a type or a document, and of a description."""
+_MAX_REPLY_TOKENS = 40 + 10 * PAIRS_PER_CALL
+_NUMBERS: Mapping[str, Any] = {"type": "array", "items": {"type": "integer"}}
+_SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["same", "different"],
+    "properties": {"same": _NUMBERS, "different": _NUMBERS},
+}
+
+
+def identity(model: str, max_pairs: int) -> str:
+    """Return what determines the answers, for the manifest: model, prompt, number of pairs.
+
+    >>> identity("gpt-4o", 500).rpartition(":")[2]
+    '500'
+    """
+    return f"{model}:{prompt('same').hash[:8]}:{max_pairs}"
+
+
+@dataclass(frozen=True, slots=True)
+class NameInContext:
+    """A name and what documents say about it."""
+
+    name: str
+    """As written."""
+    type: str
+    document: str
+    """Title or id of a document that mentions it."""
+    descriptions: tuple[str, ...]
+    """At most `MAX_DESCRIPTIONS` are shown."""
+
+
+def same_request(pairs: Sequence[tuple[NameInContext, NameInContext]]) -> ChatRequest:
+    """Return the request about some pairs, at most `PAIRS_PER_CALL`."""
+    shown = [
+        f"[{n}]\nFirst: {_shown(first, len(pairs))}\nSecond: {_shown(second, len(pairs))}"
+        for n, (first, second) in enumerate(pairs, 1)
+    ]
+    system, user = prompt("same").fill({"pairs": as_data(PromptText("\n\n".join(shown)), "pairs")})
+    return ChatRequest(
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=_MAX_REPLY_TOKENS,
+        schema=_SCHEMA,
+    )
+
+
+def same_entities(
+    pairs: Sequence[tuple[NameInContext, NameInContext]], chat: ChatModel, calls: Calls
+) -> tuple[bool | None, ...]:
+    """Decide for each pair whether both names are one entity; one call.
+
+    Args:
+        pairs: at most `PAIRS_PER_CALL`.
+        chat: the model.
+        calls: sends the request.
+
+    Returns:
+        For each pair True, False, or None if it stays undecided.
+
+    Raises:
+        UnusableReply: if the reply holds no list, also after the repair round.
+    """
+    return calls.ask(chat, same_request(pairs), lambda text: parse_same(text, len(pairs)), stage=STAGE)
+
+
+def parse_same(text: str, n_pairs: int) -> tuple[bool | None, ...]:
+    """Parse a reply to `same_entities`.
+
+    Args:
+        text: the reply.
+        n_pairs: that were asked about.
+
+    Raises:
+        UnusableReply: if it has neither list.
+
+    >>> parse_same('{"same": [1, "3"], "different": [2, 3]}', 4)
+    (True, False, None, None)
+    """
+    found = repair_json(text)
+    lists = {key.casefold(): value for key, value in found.items()} if isinstance(found, dict) else {}
+    if not any(isinstance(lists.get(key), list) for key in ("same", "different")):
+        raise UnusableReply(
+            'the reply is not JSON of the form {"same": [numbers], "different": [numbers]}', text
+        )
+    same, different = (_numbers(lists.get(key), n_pairs) for key in ("same", "different"))
+    return tuple(None if (n in same) == (n in different) else n in same for n in range(1, n_pairs + 1))
+
+
+def _numbers(found: Json, n_pairs: int) -> set[int]:
+    listed = found[: 2 * n_pairs] if isinstance(found, list) else []
+    numbers = (integer(str(item), 1, n_pairs) for item in listed if isinstance(item, int | float | str))
+    return {number for number in numbers if number is not None}
+
+
+def _shown(name: NameInContext, n_pairs: int) -> str:
+    """Return a name with its type, document and descriptions, neutralized field by field."""
+
+    def clean(text: str, length: int) -> str:
+        return neutralize(one_line(text)[:length], FENCES["pairs"], n_items=n_pairs)
+
+    head = clean(name.name, _MAX_NAME)
+    if name.type:
+        head += f" ({clean(name.type, _MAX_NAME)})"
+    head += f", from {clean(name.document, _MAX_NAME)}"
+    texts = [clean(text, _MAX_DESCRIPTION) for text in name.descriptions[:MAX_DESCRIPTIONS] if text.strip()]
+    return "\n".join([head, *(f"- {text}" for text in texts)])

@@ -12,6 +12,7 @@ from polygraph.cli.eval_study import (
     ToleranceOption,
     open_existing,
     show_result,
+    split_instances,
 )
 from polygraph.cli.options import (
     CostOption,
@@ -20,7 +21,6 @@ from polygraph.cli.options import (
     OfflineOption,
     SpendOption,
     caps,
-    split_names,
 )
 from polygraph.errors import BadInput
 
@@ -56,7 +56,7 @@ def sheet(
     flags = caps(max_cost, max_spend_tokens, None, offline)
     with open_existing(index, output, as_json, **flags) as (_, study):
         rows = study.sheet(
-            file, methods=split_names(methods), align=align, tolerance=tolerance, seed=seed, limit=limit
+            file, methods=split_instances(methods), align=align, tolerance=tolerance, seed=seed, limit=limit
         )
     show_result(as_json, {"rows": rows, "sheet": str(file), "fill_in": "the column better, with 1, 2 or tie"})
 

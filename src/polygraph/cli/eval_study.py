@@ -27,11 +27,15 @@ from polygraph.errors import BadInput
 if TYPE_CHECKING:
     from polygraph.evaluate.judging.pairwise import JudgingDesign
     from polygraph.evaluate.records import StudyAnswer
+    from polygraph.evaluate.runs.answer_steps import AnswerOptions
     from polygraph.evaluate.runs.experiment import Experiment
     from polygraph.models import ChatModel
     from polygraph.workspace.index import Index
 
 app: typer.Typer = typer.Typer()
+
+MAX_INSTANCES = 9
+"""Of one method."""
 
 OutputOption = Annotated[
     Path,
@@ -51,7 +55,36 @@ OwnOption = Annotated[
     typer.Option("--questions", metavar="FILE.jsonl", help="Your own questions instead of generated ones."),
 ]
 MethodsOption = Annotated[
-    str, typer.Option("-m", "--methods", metavar="METHOD,...", help="Methods to compare.")
+    str,
+    typer.Option(
+        "-m",
+        "--methods",
+        metavar="METHOD,...",
+        help="Methods to compare; one named twice is also compared with itself (A/A control).",
+    ),
+]
+AnswerTemperatureOption = Annotated[
+    Optional[float],
+    typer.Option(
+        "--answer-temperature",
+        metavar="T",
+        min=0.0,
+        max=2.0,
+        help="Temperature of answers; default: 0, or 0.7 if any is sampled again.",
+    ),
+]
+NewAnswersOption = Annotated[
+    bool,
+    typer.Option(
+        "--new-answers", help="Each trial judges newly sampled answers; default: all judge the same."
+    ),
+]
+AgainOption = Annotated[
+    bool,
+    typer.Option(
+        "--again",
+        help="Answer again what was made with other models, settings or index; deletes its judgements.",
+    ),
 ]
 JudgeOption = Annotated[
     Optional[str],
@@ -114,6 +147,10 @@ def answers(
     index: IndexOption = None,
     per_document: PerDocumentOption = None,
     max_tokens: TokensOption = None,
+    temperature: AnswerTemperatureOption = None,
+    new_answers: NewAnswersOption = False,
+    trials: TrialsOption = None,
+    again: AgainOption = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
@@ -121,10 +158,16 @@ def answers(
     as_json: JsonOption = False,
 ) -> None:
     """Answer the questions of a study with the given methods; more methods may be added later."""
+    from polygraph.evaluate.runs.answer_steps import AnswerOptions
+
     flags = caps(max_cost, max_spend_tokens, batch, offline)
-    names = methods_of(methods)
+    names = instances_of(methods)
+    n_sets = _design("unbiased", trials, None).trials if new_answers else 1
+    if trials is not None and not new_answers:
+        raise BadInput("--trials says how many sets of answers to make; it needs --new-answers")
+    options = AnswerOptions(temperature=temperature, max_tokens=max_tokens, trials=n_sets, again=again)
     with open_experiment(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
-        found = _answer(opened, study, names, per_document, max_tokens)
+        found = _answer(opened, study, names, per_document, options)
     show_result(
         as_json, {"answers": len(found), "refused": sum(a.refused for a in found), "study": str(output)}
     )
@@ -142,6 +185,7 @@ def judge(
     temperature: TemperatureOption = 0.7,
     align: AlignOption = None,
     tolerance: ToleranceOption = 10,
+    new_answers: NewAnswersOption = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only print the number of calls.")] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
@@ -156,12 +200,13 @@ def judge(
         _judge(
             opened,
             study,
-            split_names(methods),
+            split_instances(methods),
             judges,
             design,
             temperature,
             align,
             tolerance,
+            new_answers,
             dry_run,
             as_json,
         )
@@ -174,6 +219,8 @@ def run(
     index: IndexOption = None,
     per_document: PerDocumentOption = None,
     max_tokens: TokensOption = None,
+    answer_temperature: AnswerTemperatureOption = None,
+    again: AgainOption = False,
     kind: KindOption = "grounded",
     n: NumberOption = 50,
     seed: SeedOption = 0,
@@ -185,6 +232,7 @@ def run(
     temperature: TemperatureOption = 0.7,
     align: AlignOption = None,
     tolerance: ToleranceOption = 10,
+    new_answers: NewAnswersOption = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
@@ -193,15 +241,23 @@ def run(
 ) -> None:
     """Run questions, answers and judgements; if interrupted, a later run resumes without paying twice."""
     from polygraph.evaluate.extra import require_eval_extra
+    from polygraph.evaluate.runs.answer_steps import AnswerOptions
 
     flags = caps(max_cost, max_spend_tokens, batch, offline)
     # Everything is checked before any model is paid.
-    names, design = methods_of(methods), _design(protocol, trials, repeats)
+    names, design = instances_of(methods), _design(protocol, trials, repeats)
     if len(names) < 2:
         raise BadInput(
             f"-m {methods} names one method, and judging needs at least two. List them with: polygraph methods"
         )
     require_eval_extra()
+    _check_new_answers(design, new_answers)
+    options = AnswerOptions(
+        temperature=answer_temperature,
+        max_tokens=max_tokens,
+        trials=design.trials if new_answers else 1,
+        again=again,
+    )
 
     def check(opened: "Index") -> None:
         from polygraph.evaluate.questions.generate import require_generator
@@ -216,7 +272,7 @@ def run(
     new = per_document is not None
     with open_experiment(index, output, as_json, new=new, check=check, **flags) as (opened, study):
         _questions(study, kind, n, seed, own)
-        _answer(opened, study, names, per_document, max_tokens)
+        _answer(opened, study, names, per_document, options)
         _judge(
             opened,
             study,
@@ -226,6 +282,7 @@ def run(
             temperature,
             align,
             tolerance,
+            new_answers,
             False,
             as_json,
         )
@@ -336,21 +393,16 @@ def _answer(
     study: "Experiment",
     names: list[str],
     per_document: Path | None,
-    max_tokens: int | None,
+    options: "AnswerOptions",
 ) -> "list[StudyAnswer]":
     """Answer from the index, or each question from the index of its own document."""
-    from dataclasses import replace
-    from functools import partial
-
-    # Studies of earlier releases have recorded no budget.
-    budget = {} if max_tokens is None else {"max_tokens": max_tokens}
-    study.folder.fix_settings("answers", {"per_document": per_document is not None, **budget})
+    study.folder.fix_settings("answers", {"per_document": per_document is not None})
     if per_document is None:
-        return replace(study, ask=partial(opened.ask, max_tokens=max_tokens)).answer(names)
+        return study.answer(names, options)
     from polygraph.workspace.per_document import PerDocument
 
     indexes = PerDocument(opened, per_document)
-    return indexes.answer(study.folder, study.questions(), names, study.progress, max_tokens=max_tokens)
+    return indexes.answer(study.folder, study.questions(), names, study.progress, options)
 
 
 def _design(protocol: str, trials: int | None, repeats: int | None) -> "JudgingDesign":
@@ -380,18 +432,26 @@ def _judge(
     temperature: float,
     align: bool | None,
     tolerance: int,
+    new_answers: bool,
     dry_run: bool,
     as_json: bool,
 ) -> None:
     if dry_run:
         _count_calls(opened, study, names, judges, design, as_json)
         return
+    _check_new_answers(design, new_answers)
     listed = _judges(opened, judges)
     if design.protocol == "listwise":
         found = study.judge_lists(listed, methods=names, trials=design.trials, temperature=temperature)
     else:
         found = study.judge(
-            listed, design, methods=names, temperature=temperature, align=align, tolerance=tolerance
+            listed,
+            design,
+            methods=names,
+            temperature=temperature,
+            align=align,
+            tolerance=tolerance,
+            new_answers=new_answers,
         )
     show_result(
         as_json,
@@ -424,18 +484,62 @@ def _count_calls(
 ) -> None:
     """Print the number of calls that judges would take; it needs no model."""
     from polygraph.cli.render import answer as show
+    from polygraph.evaluate.records import study_pairs
     from polygraph.evaluate.runs.experiment import n_judge_calls
 
     chat = opened.models.chat
     named = split_names(judges or "") or ([chat.name] if chat is not None else [])
-    n_methods = len(names) or len({a.method for a in study.folder.answers()})
-    calls = n_judge_calls(len(study.questions()), n_methods, max(1, len(named)), design)
+    methods = names or list(dict.fromkeys(a.method for a in study.folder.answers()))
+    n_pairs = len(study_pairs(methods))
+    calls = n_judge_calls(len(study.questions()), len(methods), max(1, len(named)), design, n_pairs=n_pairs)
     show_result(as_json, {"judge_calls": calls, "judges": named})
     notes = ["calls written to batch files usually cost half: --batch DIR"]
     if not named:
         notes.insert(0, "no chat model is configured; the calls are those of one judge")
     for note in notes:
         show.err.print(f"note: {note}", style="yellow", markup=False, soft_wrap=True)
+
+
+def split_instances(text: str) -> list[str]:
+    """Split names of methods at commas; a method named again is a further instance of it.
+
+    >>> split_instances("hybrid,bm25,hybrid")
+    ['hybrid', 'bm25', 'hybrid#2']
+    """
+    from polygraph.evaluate.records import INSTANCE_MARK
+
+    found: list[str] = []
+    n_named: dict[str, int] = {}
+    for name in (part.strip() for part in text.split(",")):
+        if name:
+            n_named[name] = n = n_named.get(name, 0) + 1
+            found.append(name if n == 1 else f"{name}{INSTANCE_MARK}{n}")
+    return list(dict.fromkeys(found))
+
+
+def instances_of(text: str) -> list[str]:
+    """Split names of methods at commas, further instances and ``all`` included, and check them.
+
+    Raises:
+        BadInput: if there is no name, or the number of an instance is none.
+        UnknownMethod: for the first unknown name.
+    """
+    from polygraph.evaluate.records import INSTANCE_MARK, instance_of, method_of
+
+    names = split_instances(text)
+    bases = methods_of(",".join(map(method_of, names)))
+    for name in names:
+        if INSTANCE_MARK in name and not 2 <= instance_of(name) <= MAX_INSTANCES:
+            raise BadInput(
+                f"{name} is not an instance of a method. Name the method twice, as in: -m hybrid,hybrid"
+            )
+    further = [name for name in names if INSTANCE_MARK in name and method_of(name) != "all"]
+    return [*bases, *further]
+
+
+def _check_new_answers(design: "JudgingDesign", new_answers: bool) -> None:
+    if new_answers and design.protocol == "listwise":
+        raise BadInput("--new-answers is for protocols that judge pairs of answers, and listwise does not")
 
 
 def _types(questions: Any) -> dict[str, int]:

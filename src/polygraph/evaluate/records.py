@@ -1,8 +1,9 @@
 """Records that the stages of the evaluation share: answers, and results of single questions."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import combinations
 from typing import Any, Self
 
 from polygraph.records import Answer, Json, Usage
@@ -17,8 +18,55 @@ USAGE_FIELDS = (
     "cost",
 )
 """Fields of `Usage` that a study keeps for each answer."""
+INSTANCE_MARK = "#"
+"""Separates the name of a method from the number of an instance of it: ``hybrid#2``."""
 _CITATION = re.compile(r"\s*\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\]")
 _NUMBER = re.compile(r"\d+")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MadeWith:
+    """Everything besides its question that an answer depends on."""
+
+    chat: str
+    """Name of the model that wrote the answer; empty: sentences of the documents, without a model."""
+    embedder: str
+    name_embedder: str
+    reranker: str
+    """Empty without one."""
+    temperature: float
+    """Of the answerer, where a method does not set its own."""
+    settings: str
+    """Digest of the parameters and the code of the method, and of all prompts."""
+    max_tokens: int | None
+    """Budget of the context; None: the method's own."""
+    version: str
+    """Version of Polygraph."""
+    layers: Mapping[str, str]
+    """Version of each layer of the index that the method reads, and of those they rest on."""
+    document: str = ""
+    """Id of the document, if the index is that of one document."""
+
+    @classmethod
+    def from_json(cls, row: Mapping[str, Any]) -> Self:
+        """Read the record of a line of ``answers.jsonl``.
+
+        Raises:
+            KeyError, TypeError, ValueError: if the record is anything else.
+        """
+        budget = row["max_tokens"]
+        return cls(
+            chat=str(row["chat"]),
+            embedder=str(row["embedder"]),
+            name_embedder=str(row["name_embedder"]),
+            reranker=str(row["reranker"]),
+            temperature=float(row["temperature"]),
+            settings=str(row["settings"]),
+            max_tokens=None if budget is None else int(budget),
+            version=str(row["version"]),
+            layers={str(layer): str(version) for layer, version in dict(row["layers"]).items()},
+            document=str(row.get("document", "")),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +76,9 @@ class StudyAnswer:
     question: str
     """Id of the question."""
     method: str
+    """Name of the method; a second instance of it, answered independently, is ``METHOD#2``."""
+    trial: int = 0
+    """The trial that judges the answer; every trial judges the answers of trial 0, unless each has its own."""
     text: str
     refused: bool
     extractive: bool
@@ -39,10 +90,14 @@ class StudyAnswer:
     usage: Mapping[str, Json] = field(default_factory=dict)
     """What the answer cost, by `USAGE_FIELDS`; ``cost`` is in US dollars or None."""
     notes: tuple[str, ...] = ()
+    made_with: MadeWith | None = None
+    """None if unknown, as in studies of earlier versions."""
+    date: str = ""
+    """Day of the answer (ISO 8601, UTC); empty if unknown. Kept with the usage, since it differs between equal runs."""
 
     @property
     def key(self) -> tuple[str, str]:
-        """Question and method, which identify an answer within a study."""
+        """Question and method, which identify an answer within a trial."""
         return (self.question, self.method)
 
     @property
@@ -51,9 +106,9 @@ class StudyAnswer:
         return strip_citations(self.text, len(self.evidence))
 
     def as_json(self) -> dict[str, Any]:
-        """Return a line of ``answers.jsonl``; usage is kept in a file of its own."""
+        """Return a line of ``answers.jsonl``; usage and date are kept in a file of their own."""
         row = asdict(self)
-        del row["usage"]
+        del row["usage"], row["date"]
         return row
 
     @classmethod
@@ -78,6 +133,43 @@ class StudyAnswer:
             usage={name: getattr(usage, name) for name in USAGE_FIELDS},
             notes=answer.notes,
         )
+
+
+def method_of(name: str) -> str:
+    """Return the method of an instance.
+
+    >>> method_of("hybrid#2"), method_of("hybrid")
+    ('hybrid', 'hybrid')
+    """
+    return name.partition(INSTANCE_MARK)[0]
+
+
+def instance_of(name: str) -> int:
+    """Return the number of an instance of a method; the first has none in its name.
+
+    >>> instance_of("hybrid#2"), instance_of("hybrid")
+    (2, 1)
+    """
+    number = name.partition(INSTANCE_MARK)[2]
+    return int(number) if number.isdecimal() else 1
+
+
+def study_pairs(methods: Sequence[str]) -> list[tuple[str, str]]:
+    """Return the pairs of methods that a study compares, in order: all methods, and each with its own instances.
+
+    >>> study_pairs(["bm25", "hybrid", "hybrid#2"])
+    [('bm25', 'hybrid'), ('hybrid', 'hybrid#2')]
+    """
+    return [
+        (a, b)
+        for a, b in combinations(methods, 2)
+        if is_control(a, b) or instance_of(a) == instance_of(b) == 1
+    ]
+
+
+def is_control(a: str, b: str) -> bool:
+    """Return whether two names are instances of one method (an A/A control)."""
+    return method_of(a) == method_of(b)
 
 
 def strip_citations(text: str, n_items: int) -> str:

@@ -11,8 +11,9 @@ from polygraph.errors import BadInput
 from polygraph.evaluate.metrics.retrieval import KS
 from polygraph.evaluate.questions.document import document_of
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.records import StudyAnswer, method_of
 from polygraph.evaluate.reports.retrieval_report import RetrievalReport
+from polygraph.evaluate.runs.answer_steps import AnswerOptions
 from polygraph.evaluate.runs.by_document import DocumentIndex, answer_by_document, evaluate_by_document
 from polygraph.evaluate.runs.retrieval import RetrievalOptions
 from polygraph.evaluate.runs.study_folder import StudyFolder
@@ -72,7 +73,7 @@ class PerDocument:
             yield DocumentIndex(
                 index=small.snapshot(),
                 retrieve=partial(small.retrieve, max_tokens=max_tokens),
-                ask=partial(small.ask, max_tokens=max_tokens),
+                ask=small.ask,
             )
         finally:
             small.release()
@@ -121,19 +122,19 @@ class PerDocument:
         questions: Sequence[Question],
         methods: Sequence[str],
         progress: Progress = no_progress,
-        *,
-        max_tokens: int | None = None,
+        options: AnswerOptions | None = None,
     ) -> list[StudyAnswer]:
         """Answer the questions of a study, each from its own document; existing answers are kept.
 
         Args:
             study: with the questions.
             questions: to answer.
-            methods: that answer them.
+            methods: that answer them, or instances of methods.
             progress: called after each document.
-            max_tokens: budget of the context; default: the method's own.
+            options: of the answers.
         """
-        for name in methods:
+        bases = list(dict.fromkeys(map(method_of, methods)))
+        for name in bases:
             find_method(name)
         self._check(questions)
         models = self._index.models
@@ -141,9 +142,10 @@ class PerDocument:
             study,
             questions,
             methods,
-            lambda document: self.opened(document, methods, max_tokens),
+            lambda document: self.opened(document, bases),
             models,
             progress,
+            options,
         )
 
     def _check(self, questions: Sequence[Question]) -> None:

@@ -312,4 +312,4 @@ def test_answers_keep_to_the_budget_of_the_context(call, folder):
     small, whole = (sum(len(a.context) for a in StudyFolder(Path(study)).answers()) for study in ("s", "t"))
     assert 0 < small < whole
     done = call(*answers, "--output", "s")
-    assert (done.code, "max_tokens was 40" in done.sentence) == (2, True), done.err
+    assert (done.code, "token budget: 40 (bm25), that of each method" in done.sentence) == (2, True), done.err

@@ -14,10 +14,11 @@ from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.metrics.answer_scores import correctness, score_answers
 from polygraph.evaluate.metrics.oracle import Confusion, confusions
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.records import MadeWith, StudyAnswer
 from polygraph.evaluate.reports.charts import pair_label, pca_2d
 from polygraph.evaluate.reports.formatting import shorten
 from polygraph.evaluate.reports.study_conclusions import oracle_sentence
+from polygraph.evaluate.reports.study_provenance import study_provenance
 from polygraph.evaluate.reports.study_report import StudyReport, html_report, json_report, markdown_report
 from polygraph.evaluate.reports.summarise_study import summarise_study
 from polygraph.models import Calls, Models
@@ -269,3 +270,126 @@ class Balanced(HTMLParser):
     def handle_endtag(self, tag):
         if tag not in VOID:
             assert self.open.pop() == tag
+
+
+# --- what a study was made with -------------------------------------------------------------------------
+
+MADE = MadeWith(
+    chat="openai/gpt-4o-mini",
+    embedder="bge",
+    name_embedder="words",
+    reranker="",
+    temperature=0.7,
+    settings="s",
+    max_tokens=None,
+    version="9.9",
+    layers={"chunks": "c1", "graph": "g1"},
+)
+
+
+def report_of(answers, judgements, asked):
+    found = summarise_study(asked, answers, [], judgements)
+    return StudyReport(
+        title="A study",
+        settings={},
+        questions=tuple(asked),
+        answers=tuple(answers),
+        judgements=tuple(judgements),
+        findings=found,
+        protocol="unbiased",
+        gold=None,
+        provenance=study_provenance(answers, judgements, ["2026-11-20", "2026-11-23"]),
+    )
+
+
+def test_every_form_of_the_report_names_answerer_judge_embedder_index_version_and_days():
+    asked = questions(10)
+    said = [
+        answer(q.id, m, f"{m} did it.", made_with=MADE, date=f"2026-11-1{i}")
+        for i, q in enumerate(asked)
+        for m in "AB"
+    ]
+    report = report_of(said, [replace(j, judge="gpt-5") for j in judged(10, 1.0)], asked)
+    data = json_report(report)["made_with"]
+    assert (data["answerers"], data["judges"], data["answered"]) == (
+        ("openai/gpt-4o-mini",),
+        ("gpt-5",),
+        ("2026-11-10", "2026-11-19"),
+    )
+    for text in (html_report(report), markdown_report(report)):
+        for name in ("openai/gpt-4o-mini", "gpt-5", "bge", data["index"], "9.9", "2026-11-10 to 2026-11-19"):
+            assert name in text
+    assert any("gpt-5 belongs to the same family" in note for note in report.findings.notes)
+
+
+def test_a_judge_of_another_or_an_unknown_family_is_not_remarked_on():
+    asked = questions(10)
+    said = [answer(q.id, m, f"{m} did it.", made_with=MADE) for q in asked for m in "AB"]
+    for judge in ("claude-3", "anna"):
+        found = report_of(said, [replace(j, judge=judge) for j in judged(10, 1.0)], asked).findings
+        assert not any("family" in note for note in found.notes)
+
+
+def test_questions_from_a_graph_are_noted_with_the_methods_that_read_it():
+    asked = questions(10)
+    plain = replace(MADE, layers={"chunks": "c1"})
+    said = [
+        answer(q.id, m, f"{m} did it.", made_with=MADE if m == "A" else plain) for q in asked for m in "AB"
+    ]
+    notes = report_of(said, judged(10, 1.0), asked).findings.notes
+    assert any("favours methods that read that graph (here: A)" in note for note in notes)
+    own = [replace(q, type="") for q in asked]
+    assert not any("generated from a graph" in note for note in report_of(said, [], own).findings.notes)
+
+
+def controlled(n, gap):
+    """Judge A against B, and A against a second instance of A that is better by `gap` points."""
+    asked = questions(n)
+    said = [answer(q.id, m, f"{m} did it.") for q in asked for m in ("A", "A#2", "B")]
+    extra = [
+        replace(j, methods=("A", "A#2") if k % 2 else ("A#2", "A"), scores=dict.fromkeys(ASPECTS, pair))
+        for k, j in enumerate(judged(n, 0.0))
+        for pair in [(2.0, 2.0 + gap) if k % 2 else (2.0 + gap, 2.0)]
+    ]
+    return report_of(said, [*judged(n, 1.0), *extra], asked)
+
+
+def test_the_control_stands_in_every_report_and_is_no_method_of_its_own():
+    report = controlled(40, 0.0)
+    found = report.findings
+    assert [m.method for m in found.methods] == ["A", "B"]
+    assert [(p.a, p.b) for p in found.pairs] == [("A", "B")]
+    assert [(p.a, p.b, p.decision) for p in found.controls] == [("A", "A#2", "undecided")]
+    (sentence,) = (s for s in report.conclusions if s.startswith("A/A control"))
+    assert "no difference is found, as it should be" in sentence
+    assert {s.method for s in found.ranking} == {"A", "B"}
+    assert not any("no A/A control" in note for note in found.notes)
+    for text in (html_report(report), markdown_report(report)):
+        assert "A/A control" in text
+        assert "A#2" in text
+    assert json_report(report)["findings"]["controls"][0]["b"] == "A#2"
+
+
+def test_a_control_that_finds_a_difference_says_that_such_differences_prove_nothing():
+    (control,) = controlled(40, 1.0).findings.controls
+    assert control.differs
+    assert "differences of this size prove nothing" in control.sentence
+
+
+def test_without_a_control_the_report_says_how_to_run_one(made):
+    assert any("-m hybrid,hybrid" in note for note in made.findings.notes)
+
+
+def test_reasons_of_the_judge_stand_next_to_its_scores_escaped_and_bounded():
+    asked = questions(12)
+    said = [answer(q.id, m, f"{m} did it.") for q in asked for m in "AB"]
+    reasons = dict.fromkeys(ASPECTS, f"It digresses. {EVIL}")
+    page = html_report(report_of(said, [replace(j, reasons=reasons) for j in judged(12, 1.0)], asked))
+    assert page.count("It digresses.") == 12 * 2 * 4  # both orders of the first trial, four aspects
+    assert "8 more reasons are in judgements.jsonl" in page
+    assert "<script" not in page
+    long = dict.fromkeys(ASPECTS, "x" * 400)
+    many = questions(150)
+    said = [answer(q.id, m, f"{m} did it.") for q in many for m in "AB"]
+    page = html_report(report_of(said, [replace(j, reasons=long) for j in judged(150, 1.0)], many))
+    assert len(page) < 5_000_000

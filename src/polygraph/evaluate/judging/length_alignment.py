@@ -48,6 +48,8 @@ class AlignedPair:
     attempts: int
     """How often an answer was rewritten."""
     how: AlignmentStatus
+    trial: int = 0
+    """As of the answers."""
 
 
 def unaligned_pair(

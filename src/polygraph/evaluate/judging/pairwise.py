@@ -1,8 +1,8 @@
 """Pairwise judging: protocols with their orders, repeats and trials.
 
 The unbiased protocol is that of Zeng et al. (arXiv:2506.06331), section 4.2. Two points that the paper leaves open: a
-trial judges the same answers again, since new answers per trial would cost far more and mix two kinds of noise; and
-sums of integer scores are compared, so that ties are exact.
+trial judges the same answers again unless `AnswerPair.trial` says otherwise, since new answers for each trial cost far
+more and mix two kinds of noise; and sums of integer scores are compared, so that ties are exact.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -62,6 +62,12 @@ class JudgingDesign:
         """
         return sum(len(self.orders_of(t)) for t in range(self.trials)) * self.repeats * n_answer_pairs
 
+    def n_calls_of(self, pair: "AnswerPair") -> int:
+        """Return the number of judgements of one pair of answers, which may belong to a single trial."""
+        if pair.trial is None:
+            return self.n_calls(1)
+        return len(self.orders_of(pair.trial)) * self.repeats if pair.trial < self.trials else 0
+
 
 UNBIASED = JudgingDesign()
 """Zeng et al. (arXiv:2506.06331)."""
@@ -102,6 +108,8 @@ class AnswerPair:
     a: str
     b: str
     answers: tuple[str, str]
+    trial: int | None = None
+    """The only trial that judges it; None: every trial."""
 
     def unscored(self, judge: str, protocol: str, *, trial: int, repeat: int, swapped: bool) -> Judgement:
         """Return a judgement of the pair without scores."""
@@ -142,6 +150,7 @@ def judge_pairs(
         (pair, pair.unscored(judge.name, design.protocol, trial=trial, repeat=repeat, swapped=swapped))
         for trial in range(design.trials)
         for pair in pairs
+        if pair.trial in (None, trial)
         for repeat in range(design.repeats)
         for swapped in design.orders_of(trial)
     ]

@@ -41,7 +41,9 @@ class PairSummary:
     n: int
     """Questions with an outcome."""
     discarded: int
-    """Questions left out because the lengths of their answers could not be aligned."""
+    """Pairs of answers left out because their lengths could not be aligned."""
+    aligned: int
+    """Pairs of answers whose lengths were to be aligned."""
     unusable: int
     """Judgements without scores."""
     refused: int
@@ -103,3 +105,5 @@ class Findings:
     """Strongest first; empty with fewer than two judged methods."""
     conclusions: tuple[str, ...]
     notes: tuple[str, ...]
+    controls: tuple[PairSummary, ...] = ()
+    """A/A controls: two independent instances of one method each, without correction for several pairs."""

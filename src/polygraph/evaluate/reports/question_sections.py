@@ -19,6 +19,8 @@ _MAX_WHY = 160
 """Characters shown of the reason for a piece of evidence."""
 _MAX_PAGE = 3_600_000
 """Characters of all answers with their evidence, so that any machine opens the page quickly."""
+_MAX_REASONS = 600_000
+"""Characters of all reasons of judges."""
 _MIN_SHARE = 500
 """Characters that each answer gets at least."""
 
@@ -35,6 +37,7 @@ def question_sections(
     for answer in answers:
         by_question.setdefault(answer.question, []).append(answer)
     scores = _score_tables(judgements, pairs, protocol)
+    reasons = _reason_tables(judgements, max(_MIN_SHARE, _MAX_REASONS // max(1, len(questions))))
     share = max(_MIN_SHARE, _MAX_PAGE // max(1, len(answers)))
     found = []
     for question in questions:
@@ -47,7 +50,8 @@ def question_sections(
         found.append(
             f"<details><summary>{html.escape(question.question)} "
             f'<span class="soft">{html.escape(question.id)}</span></summary>\n{gold}'
-            f"{scores.get(question.id, '')}{''.join(_answer(a, share) for a in own)}</details>"
+            f"{scores.get(question.id, '')}{reasons.get(question.id, '')}"
+            f"{''.join(_answer(a, share) for a in own)}</details>"
         )
     return found
 
@@ -79,6 +83,35 @@ def _score_tables(
         ]
         columns = ("method", "mean score", "wins", "ties", "losses")
         found[question] = html.table(columns, rows, "Over all comparisons and trials")
+    return found
+
+
+def _reason_tables(judgements: Sequence[Judgement], limit: int) -> dict[str, str]:
+    """Return, by question, a collapsed table of the scores and reasons of its first judgements.
+
+    About `limit` characters of reasons are shown for each question. Only the first repeat of the first trial is listed; ``judgements.jsonl`` has all.
+    """
+    rows: dict[str, list[tuple[str, ...]]] = {}
+    used: dict[str, int] = {}
+    left_out: dict[str, int] = {}
+    for one in judgements:
+        for aspect, scores in one.scores.items():
+            reason = one.reasons.get(aspect, "")
+            if not reason:
+                continue
+            if one.trial or one.repeat or used.get(one.question, 0) > limit:
+                left_out[one.question] = left_out.get(one.question, 0) + 1
+                continue
+            used[one.question] = used.get(one.question, 0) + len(reason)
+            shown = ", ".join(f"{m} {score:g}" for m, score in zip(one.methods, scores, strict=True))
+            rows.setdefault(one.question, []).append((shown, aspect, one.judge, reason))
+    found = {}
+    for question, listed in rows.items():
+        columns = ("scores, in the order shown", "aspect", "judge", "reason")
+        more = left_out.get(question, 0)
+        rest = f'<p class="soft">{more:,} more reasons are in judgements.jsonl.</p>' if more else ""
+        table = html.table(columns, listed, "Reasons of the judge")
+        found[question] = f"<details><summary>Reasons of the judge</summary>{table}{rest}</details>"
     return found
 
 

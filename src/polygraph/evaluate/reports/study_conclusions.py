@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from polygraph.evaluate.judging.judgements import Judgement
-from polygraph.evaluate.judging.pairwise import DESIGNS
+from polygraph.evaluate.judging.pairwise import DESIGNS, HUMAN_PROTOCOL
 from polygraph.evaluate.metrics.oracle import oracle
 from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
 from polygraph.evaluate.reports.formatting import confidence_percent, p_equation
@@ -50,10 +50,33 @@ def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
     return f"Undecided between {a.method} and {b.method} on {pair.n} questions ({figures}){more}."
 
 
+def control_sentence(pair: PairSummary, n_identical: int) -> str:
+    """Say what the comparison of a method with itself shows.
+
+    Args:
+        pair: two instances of one method, without correction for other pairs.
+        n_identical: questions on which both gave the same answer.
+    """
+    relative = pair.relative
+    figures = (
+        f"relative win rate {100 * relative.mean:+.0f} %, {confidence_percent(pair.level)} interval "
+        f"{100 * relative.low:+.0f} to {100 * relative.high:+.0f} %, {p_equation(pair.p)}"
+    )
+    if n_identical >= pair.n:
+        meaning = "all answers are identical, so it cannot fail"
+    elif relative.low <= 0 <= relative.high:
+        meaning = "no difference is found, as it should be"
+    else:
+        meaning = "a difference is found where there is none, so differences of this size prove nothing"
+    return f"A/A control: two independent runs of {pair.a} were compared on {pair.n} questions ({figures}); {meaning}."
+
+
 def study_conclusions(
     methods: Sequence[MethodSummary], pairs: Sequence[PairSummary], judgements: Sequence[Judgement]
 ) -> list[str]:
     """Return the conclusions: number of decisions, a recommendation, and one sentence per pair."""
+    if not pairs and any(j.scores for j in judgements):
+        return ["Only instances of one method were judged, so methods cannot be compared."]
     if not pairs and judgements:
         return [f"None of {len(judgements)} judgements was usable, so the methods cannot be compared."]
     if not pairs:
@@ -111,14 +134,28 @@ def _advice(methods: Sequence[MethodSummary], pairs: Sequence[PairSummary]) -> l
     return [f"{cheapest.method} uses the fewest tokens of the equivalent methods {names}."]
 
 
-def study_notes(protocol: str, pairs: Sequence[PairSummary], judgements: Sequence[Judgement]) -> list[str]:
-    """Return what limits the conclusions: protocol, unusable judgements, alignment, refusals, length, position."""
+def study_notes(
+    protocol: str, pairs: Sequence[PairSummary], judgements: Sequence[Judgement], *, has_control: bool = False
+) -> list[str]:
+    """Return what limits the conclusions: protocol, control, unusable judgements, alignment, refusals, length, order.
+
+    Args:
+        protocol: of the judgements.
+        pairs: of different methods.
+        judgements: by the protocol.
+        has_control: whether a method was compared with itself.
+    """
     notes = []
     design = DESIGNS.get(protocol)
     if pairs and design is not None and design.orders == "first":
         notes.append(
             f"the protocol {protocol} shows answers in one order only, so position bias does not cancel out and none "
             "of these figures can be trusted"
+        )
+    if pairs and not has_control and protocol != HUMAN_PROTOCOL:
+        notes.append(
+            "no A/A control was run, so it is not known whether this protocol finds differences between equal methods. "
+            "Run one by naming a method twice, as in -m hybrid,hybrid"
         )
     unusable = sum(bool(j.problem) for j in judgements)
     if unusable:
@@ -128,7 +165,7 @@ def study_notes(protocol: str, pairs: Sequence[PairSummary], judgements: Sequenc
         )
     discarded = sum(p.discarded for p in pairs)
     if discarded:
-        total = discarded + sum(p.n for p in pairs)
+        total = sum(p.aligned for p in pairs)
         notes.append(
             f"{discarded} of {total} pairs of answers could not be aligned in length and were not judged"
         )

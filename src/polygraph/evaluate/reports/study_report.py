@@ -16,6 +16,7 @@ from polygraph.evaluate.reports.findings import Findings
 from polygraph.evaluate.reports.formatting import markdown_table
 from polygraph.evaluate.reports.gold_tables import gold_tables
 from polygraph.evaluate.reports.question_sections import question_sections
+from polygraph.evaluate.reports.study_provenance import StudyProvenance, provenance_table
 from polygraph.evaluate.reports.study_tables import (
     agreement_table,
     confusion_table,
@@ -54,11 +55,13 @@ class StudyReport:
     """After those of the findings."""
     agreement: JudgeAgreement | None = None
     """Of several judges."""
+    provenance: StudyProvenance | None = None
 
     @property
     def conclusions(self) -> tuple[str, ...]:
         """All conclusions."""
-        return (*self.findings.conclusions, *self.further_conclusions)
+        controls = (p.sentence for p in self.findings.controls)
+        return (*self.findings.conclusions, *controls, *self.further_conclusions)
 
 
 def embed_answers(answers: Sequence[StudyAnswer], embedder: Embedder) -> Vectors:
@@ -97,8 +100,12 @@ def markdown_report(report: StudyReport) -> str:
             lines += ["", f"{caption}:", "", *markdown_table(columns, rows)]
     if found.pairs:
         lines += ["", "## Comparisons", "", *markdown_table(*pair_table(found.pairs))]
+    if found.controls:
+        lines += ["", "## A/A control", "", *markdown_table(*pair_table(found.controls))]
     if report.agreement:
         lines += ["", "## Agreement of judges", "", *markdown_table(*agreement_table(report.agreement))]
+    if report.provenance:
+        lines += ["", "## Made with", "", *markdown_table(*provenance_table(report.provenance))]
     return "\n".join(lines) + "\n"
 
 
@@ -108,6 +115,7 @@ def json_report(report: StudyReport) -> dict[str, Any]:
         "title": report.title,
         "protocol": report.protocol,
         "settings": dict(report.settings),
+        "made_with": asdict(report.provenance) if report.provenance else None,
         "n_questions": len(report.questions),
         "gold": report.gold.figures() if report.gold else {},
         "gold_scores": asdict(report.gold) if report.gold else None,
@@ -140,6 +148,9 @@ def _sections(report: StudyReport, vectors: Vectors | None) -> dict[str, list[st
         ]
     if found.pairs:
         sections |= _judgement_sections(found)
+    if found.controls:
+        caption = "Two independent runs of one method; a protocol without bias finds no difference"
+        sections["A/A control"] = [html.table(*pair_table(found.controls), caption)]
     if report.agreement:
         caption = "Winners named by two judges for the same pairs of answers"
         sections["Agreement of judges"] = [html.table(*agreement_table(report.agreement), caption)]
@@ -157,6 +168,9 @@ def _sections(report: StudyReport, vectors: Vectors | None) -> dict[str, list[st
     sections["Questions and answers"] = question_sections(
         report.questions, report.answers, report.judgements, found.pairs, report.protocol
     )
+    if report.provenance:
+        caption = "What answers and judgements were made with"
+        sections["Made with"] = [html.table(*provenance_table(report.provenance), caption)]
     sections["Settings"] = [_settings_table(report)]
     return sections
 
@@ -168,7 +182,8 @@ def _conclusions(report: StudyReport) -> list[str]:
     ordered = [c for c in found.conclusions if c in comparisons]
     hidden = ordered[_MAX_COMPARISONS:]
     shown = [c for c in found.conclusions if c not in hidden]
-    parts = [html.bullet_list([*shown, *report.further_conclusions])]
+    controls = [p.sentence for p in found.controls]
+    parts = [html.bullet_list([*shown, *controls, *report.further_conclusions])]
     if hidden:
         parts.append(html.collapsible(f"{len(hidden)} more comparisons", html.bullet_list(hidden)))
     if found.notes:

@@ -11,9 +11,15 @@ from polygraph.evaluate.judging.judgements import Judgement, Outcome, outcomes, 
 from polygraph.evaluate.judging.length_alignment import AlignedPair, count_words
 from polygraph.evaluate.judging.pairwise import judges_both_orders
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.records import StudyAnswer, instance_of, method_of
 from polygraph.evaluate.reports.findings import Findings, MethodSummary, PairSummary
-from polygraph.evaluate.reports.study_conclusions import pair_sentence, study_conclusions, study_notes
+from polygraph.evaluate.reports.study_conclusions import (
+    control_sentence,
+    pair_sentence,
+    study_conclusions,
+    study_notes,
+)
+from polygraph.evaluate.reports.study_provenance import provenance_notes, study_provenance
 from polygraph.evaluate.statistics.agreement import order_consistency
 from polygraph.evaluate.statistics.bradley_terry import Duel, Strength, bradley_terry
 from polygraph.evaluate.statistics.decide import MARGIN, decide, further_questions
@@ -40,8 +46,8 @@ class _StudyData:
     """Type by question."""
     aligned: Sequence[AlignedPair]
     judgements: Sequence[Judgement]
-    lengths: Mapping[tuple[str, str, str], int]
-    """Words of the first method's answer less those of the second's, by question and pair."""
+    lengths: Mapping[tuple[str, str, str], float]
+    """Words of the first method's answer less those of the second's, by question and pair; means over trials."""
     refused: Collection[tuple[str, str]]
     """Question and method of each refusal."""
     margin: float
@@ -58,8 +64,9 @@ def summarise_study(
     judge: str = "",
     seed: int = 0,
     margin: float = MARGIN,
+    new_answers: bool = False,
 ) -> Findings:
-    """Summarise a study.
+    """Summarise a study. Further instances of a method count only as controls, not as methods.
 
     Args:
         questions: of the study.
@@ -70,11 +77,13 @@ def summarise_study(
         judge: use judgements of this judge; default: of all judges, pooled as further repeats.
         seed: of the intervals.
         margin: of equivalence, as a relative win rate.
+        new_answers: whether each trial judged answers of its own.
 
     Raises:
         MissingExtra: without the extra `eval`.
     """
-    methods = [_summarise_method(name, rows) for name, rows in _by_method(answers).items()]
+    by_method = _by_method(answers)
+    methods = [_summarise_method(name, rows) for name, rows in by_method.items() if instance_of(name) == 1]
     used = _pool_judges([j for j in judgements if j.protocol == protocol and judge in ("", j.judge)])
     found = {
         (a, b): pair_outcomes
@@ -103,12 +112,21 @@ def summarise_study(
         further = further_questions(relative, margin, alpha=level) if decision == "undecided" else None
         summary = replace(summary, relative=interval, p=p, decision=decision, further=further, level=level)
         pairs.append(replace(summary, sentence=pair_sentence(summary, by_name[a], by_name[b])))
+    instances = [name for name in by_method if instance_of(name) > 1]
+    controls = _summarise_controls(instances, used, answers, protocol, data)
+    notes = [
+        *study_notes(protocol, pairs, used, has_control=bool(controls)),
+        *provenance_notes(
+            questions, answers, study_provenance(answers, used), protocol=protocol, new_answers=new_answers
+        ),
+    ]
     return Findings(
         methods=tuple(methods),
         pairs=tuple(pairs),
         ranking=tuple(_rank(found, seed)),
         conclusions=tuple(study_conclusions(methods, pairs, used)),
-        notes=tuple(study_notes(protocol, pairs, used)),
+        notes=tuple(notes),
+        controls=tuple(controls),
     )
 
 
@@ -157,6 +175,34 @@ def _pool_judges(judgements: Sequence[Judgement]) -> list[Judgement]:
     return [replace(j, repeat=j.repeat + step * position[j.judge]) for j in judgements]
 
 
+def _summarise_controls(
+    instances: Sequence[str],
+    judgements: Sequence[Judgement],
+    answers: Sequence[StudyAnswer],
+    protocol: str,
+    data: _StudyData,
+) -> list[PairSummary]:
+    """Summarise each further instance of a method against the first."""
+    texts = {(*a.key, a.trial): a.text for a in answers}
+    found = []
+    for name in instances:
+        method = method_of(name)
+        pair_outcomes = outcomes(judgements, method, name, balanced=judges_both_orders(protocol))
+        if pair_outcomes:
+            relative = _paired(_mean_signs(pair_outcomes), data.seed)
+            summary = _summarise_pair(method, name, pair_outcomes, relative, data)
+            judged = {o.question for o in pair_outcomes}
+            n_identical = sum(
+                text == texts.get((question, method, trial))
+                for (question, other, trial), text in texts.items()
+                if other == name and trial == 0 and question in judged
+            )
+            decision = decide(summary.relative, data.margin)
+            sentence = control_sentence(summary, n_identical)
+            found.append(replace(summary, decision=decision, sentence=sentence))
+    return found
+
+
 def _mean_gaps(found: Sequence[Outcome]) -> dict[str, float]:
     """Return the mean difference of scores per question, over trials."""
     rows: dict[str, list[float]] = {}
@@ -192,6 +238,7 @@ def _summarise_pair(
         b=b,
         n=len(signs),
         discarded=sum({pair.a, pair.b} == {a, b} and pair.how == "discarded" for pair in data.aligned),
+        aligned=sum({pair.a, pair.b} == {a, b} for pair in data.aligned),
         unusable=sum(bool(j.problem) for j in own),
         refused=len(signs) - len(answered),
         where_answered=_paired(answered, data.seed).interval()
@@ -233,15 +280,19 @@ def _rates_by_trial(found: Sequence[Outcome]) -> list[WinRates]:
 
 def _length_differences(
     answers: Sequence[StudyAnswer], aligned: Sequence[AlignedPair]
-) -> dict[tuple[str, str, str], int]:
+) -> dict[tuple[str, str, str], float]:
     """Return the differences in words between the answers that were judged, by question and pair."""
-    found: dict[tuple[str, str, str], int] = {}
     if aligned:
+        by_pair: dict[tuple[str, str, str], list[int]] = {}
         for p in aligned:
-            found[p.question, p.a, p.b] = p.words[0] - p.words[1]
-            found[p.question, p.b, p.a] = p.words[1] - p.words[0]
-        return found
-    words = {a.key: count_words(a.uncited_text) for a in answers}
+            by_pair.setdefault((p.question, p.a, p.b), []).append(p.words[0] - p.words[1])
+            by_pair.setdefault((p.question, p.b, p.a), []).append(p.words[1] - p.words[0])
+        return {key: fmean(values) for key, values in by_pair.items()}
+    found: dict[tuple[str, str, str], float] = {}
+    lengths: dict[tuple[str, str], list[int]] = {}
+    for answer in answers:
+        lengths.setdefault(answer.key, []).append(count_words(answer.uncited_text))
+    words = {key: fmean(values) for key, values in lengths.items()}
     methods = list(dict.fromkeys(method for _, method in words))
     for question in dict.fromkeys(question for question, _ in words):
         answering = [m for m in methods if (question, m) in words]

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeAlias
 
 from polygraph.errors import BadInput
@@ -18,6 +19,7 @@ from polygraph.evaluate.questions.document import document_of, group_by_document
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import QuestionResult, StudyAnswer
 from polygraph.evaluate.reports.retrieval_report import QuestionCounts, RetrievalReport, summarise_retrieval
+from polygraph.evaluate.runs.answer_steps import AnswerOptions, answer_questions, sort_answers
 from polygraph.evaluate.runs.result_file import stale_results
 from polygraph.evaluate.runs.retrieval import (
     RetrievalOptions,
@@ -30,7 +32,6 @@ from polygraph.evaluate.runs.retrieval import (
     sample_questions,
 )
 from polygraph.evaluate.runs.study_folder import StudyFolder
-from polygraph.evaluate.runs.study_steps import answer_questions
 from polygraph.indexing.progress import Progress, no_progress
 from polygraph.models import Models
 from polygraph.records import Answer
@@ -44,7 +45,8 @@ class DocumentIndex:
 
     index: Snapshot
     retrieve: Retrieve
-    ask: Callable[[str, str], Answer]
+    ask: Callable[..., Answer]
+    """Answers a question (its text) with a method (its name), optionally within a budget `max_tokens`."""
 
 
 OpenDocument: TypeAlias = Callable[[str], AbstractContextManager[DocumentIndex]]
@@ -129,24 +131,37 @@ def answer_by_document(
     open_document: OpenDocument,
     models: Models,
     progress: Progress,
+    options: AnswerOptions | None = None,
 ) -> list[StudyAnswer]:
     """Answer every question from the index of its own document, unless the study already has the answer.
 
     Returns:
         All answers, by question, then method, in the orders given.
     """
-    done = {a.key for a in study.answers()}
-    total = len(questions) * len(methods)
+    options = options or AnswerOptions()
+    done = {(*a.key, a.trial): a for a in study.answers(all_trials=True)}
+    keys = [(q.id, m, t) for t in range(options.trials) for q in questions for m in methods]
     for document, group in group_by_document(questions).items():
-        if all((q.id, m) in done for q in group for m in methods):
+        own = {q.id for q in group}
+        if all(key in done for key in keys if key[0] in own) and not options.again:
             continue
         with open_document(document) as opened:
-            found = answer_questions(study, group, methods, opened.ask, models.calls.map, no_progress)
-        done |= {a.key for a in found}
-        progress("answers", sum((q.id, m) in done for q in questions for m in methods), total)
-    # All answers exist now: this call sorts the file by the order of the questions.
-    return answer_questions(study, questions, methods, _unexpected_call, map, progress)
+            found = answer_questions(
+                study,
+                group,
+                methods,
+                opened.ask,
+                partial(_index_of, opened),
+                models,
+                no_progress,
+                options,
+                document=document,
+            )
+        done |= {(*a.key, a.trial): a for a in found}
+        progress("answers", sum(key in done for key in keys), len(keys))
+    sort_answers(study, questions)
+    return [done[key] for key in keys]
 
 
-def _unexpected_call(question: str, method: str) -> Answer:
-    raise BadInput(f"{question!r} has no answer by {method}")  # pragma: no cover - all were answered above
+def _index_of(opened: DocumentIndex) -> Snapshot:
+    return opened.index

@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -24,8 +23,9 @@ from polygraph.evaluate.questions.generate import (
     require_generator,
     summary_questions,
 )
-from polygraph.evaluate.records import StudyAnswer
+from polygraph.evaluate.records import StudyAnswer, instance_of, study_pairs
 from polygraph.evaluate.reports.study_conclusions import oracle_sentence
+from polygraph.evaluate.reports.study_provenance import study_provenance
 from polygraph.evaluate.reports.study_report import (
     StudyReport,
     embed_answers,
@@ -34,13 +34,14 @@ from polygraph.evaluate.reports.study_report import (
     markdown_report,
 )
 from polygraph.evaluate.reports.summarise_study import summarise_study
+from polygraph.evaluate.runs.answer_steps import AnswerOptions, answer_questions, require_comparable
 from polygraph.evaluate.runs.human_sheets import check_new_sheet, write_sheet
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.evaluate.runs.study_steps import (
     align_answers,
-    answer_questions,
     judge_aligned,
     judge_together,
+    require_answerer,
     unaligned_answers,
 )
 from polygraph.evaluate.statistics.decide import MARGIN
@@ -51,6 +52,8 @@ from polygraph.records import Answer, Json
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.prose import count_noun
 
+PROMPT_REVISION = 2
+"""Of the prompts of judges: since 2 they ask for a reason with each score."""
 QuestionKind: TypeAlias = Literal["grounded", "summary", "sentences"]
 
 
@@ -62,8 +65,8 @@ class Experiment:
     snapshot: Callable[[], Snapshot]
     """Opens the index to generate questions from; answers, judgements and the report do not need it."""
     models: Models
-    ask: Callable[[str, str], Answer]
-    """Answers a question (its text) with a method (its name)."""
+    ask: Callable[..., Answer]
+    """Answers a question (its text) with a method (its name), optionally within a budget `max_tokens`."""
     progress: Progress
 
     # --- questions ----------------------------------------------------------------------------------
@@ -117,10 +120,25 @@ class Experiment:
 
     # --- answers ------------------------------------------------------------------------------------
 
-    def answer(self, methods: Sequence[str]) -> list[StudyAnswer]:
-        """Answer all questions with the given methods; more methods may be added later."""
+    def answer(self, methods: Sequence[str], options: AnswerOptions | None = None) -> list[StudyAnswer]:
+        """Answer all questions with the given methods; more methods may be added later.
+
+        Args:
+            methods: names; ``METHOD#2`` is a second instance of a method, for an A/A control.
+            options: of the answers.
+
+        Raises:
+            BadInput: if answers so far were made with other models, settings or another index.
+        """
         return answer_questions(
-            self.folder, self.questions(), methods, self.ask, self.models.calls.map, self.progress
+            self.folder,
+            self.questions(),
+            methods,
+            self.ask,
+            self.snapshot,
+            self.models,
+            self.progress,
+            options,
         )
 
     # --- judgements ---------------------------------------------------------------------------------
@@ -135,8 +153,9 @@ class Experiment:
         align: bool | None = None,
         tolerance: int = TOLERANCE,
         attempts: int = ATTEMPTS,
+        new_answers: bool = False,
     ) -> list[Judgement]:
-        """Judge every pair of methods by one protocol.
+        """Judge every pair of methods by one protocol, and instances of a method only against each other.
 
         Args:
             judges: one or more models.
@@ -147,29 +166,53 @@ class Experiment:
                 length bias remains.
             tolerance: largest difference in words between aligned answers.
             attempts: how often the shorter answer is rewritten.
+            new_answers: each trial judges answers of its own, which must exist (`AnswerOptions.trials`); default: all
+                trials judge the same answers.
 
         Raises:
-            BadInput: if fewer than two methods have answered every question, or earlier judgements were made with other
-                settings.
+            BadInput: if fewer than two methods have answered every question, answers cannot be compared, or earlier
+                judgements were made with other settings.
             WorkFailed: if no reply of one of the judges was usable.
         """
-        questions, answers, chosen = self._answered(methods)
+        n_sets = design.trials if new_answers else 1
+        questions, by_trial, chosen = self._answered(methods, n_sets)
         aligns = design.protocol == UNBIASED.protocol if align is None else align
-        settings: dict[str, Json] = {"temperature": temperature, "repeats": design.repeats, "align": aligns}
+        settings: dict[str, Json] = {
+            "temperature": temperature,
+            "repeats": design.repeats,
+            "align": aligns,
+            "new_answers": new_answers,
+            "prompt_revision": PROMPT_REVISION,
+        }
         if aligns:
-            settings |= {"tolerance": tolerance, "attempts": attempts, "regenerate": False}
+            settings |= {"tolerance": tolerance, "attempts": attempts}
+        pairs = study_pairs(chosen)
+        if aligns:
+            require_answerer(
+                self.folder, pairs, [a for found in by_trial for a in found.values()], self.models
+            )
         self.folder.fix_settings(f"judgements, {design.protocol}", settings)
-        pairs = list(combinations(chosen, 2))
-        aligned = (
-            self._align(questions, pairs, answers, tolerance, attempts)
-            if aligns
-            else unaligned_answers(questions, pairs, answers)
-        )
+        aligned = [
+            pair
+            for trial, answers in enumerate(by_trial)
+            for pair in (
+                self._align(questions, pairs, answers, tolerance, attempts, trial)
+                if aligns
+                else unaligned_answers(questions, pairs, answers)
+            )
+        ]
 
         def judge_with(chat: ChatModel) -> list[Judgement]:
             judge = ChatPairJudge(chat, self.models.calls, design.protocol, temperature=temperature)
             return judge_aligned(
-                self.folder, questions, aligned, judge, design, self.models.calls, self.progress
+                self.folder,
+                questions,
+                aligned,
+                judge,
+                design,
+                self.models.calls,
+                self.progress,
+                own_answers=new_answers,
             )
 
         with self.models.calls.batch_round():
@@ -194,9 +237,10 @@ class Experiment:
         Raises:
             BadInput, WorkFailed: as for `judge`.
         """
-        questions, answers, chosen = self._answered(methods)
+        questions, [answers], chosen = self._answered(methods)
         self.folder.fix_settings(
-            "judgements, listwise", {"temperature": temperature, "methods": list(chosen)}
+            "judgements, listwise",
+            {"temperature": temperature, "methods": list(chosen), "prompt_revision": PROMPT_REVISION},
         )
 
         def judge_with(chat: ChatModel) -> list[Judgement]:
@@ -238,14 +282,16 @@ class Experiment:
             BadInput: if fewer than two methods have answered every question, or the file exists.
         """
         check_new_sheet(file)  # before any model is paid
-        questions, answers, chosen = self._answered(methods)
+        questions, [answers], chosen = self._answered(methods)
         settings: dict[str, Json] = {"align": align}
         if align:
             settings |= {"tolerance": tolerance, "attempts": attempts}
-        self.folder.fix_settings(f"judgements, {HUMAN_PROTOCOL}", settings)
-        pairs = list(combinations(chosen, 2))
+        pairs = study_pairs(chosen)
         if align:
-            known = {(p.question, p.a, p.b): p for p in self.folder.aligned()}
+            require_answerer(self.folder, pairs, answers.values(), self.models)
+        self.folder.fix_settings(f"judgements, {HUMAN_PROTOCOL}", settings)
+        if align:
+            known = {(p.question, p.a, p.b): p for p in self.folder.aligned() if p.trial == 0}
             wanted = [(q.id, a, b) for a, b in pairs for q in questions]
             if all(key in known for key in wanted):
                 shown = [known[key] for key in wanted]
@@ -290,13 +336,20 @@ class Experiment:
                 f"the study at {self.folder.path} has no answers to report on. Get some with: polygraph eval answers "
                 f"-m METHOD,METHOD --output {self.folder.path}"
             )
+        every_answer = self.folder.answers(all_trials=True)
+        require_comparable(self.folder, every_answer)
         all_judgements = self.folder.judgements()
         judgements = [j for j in all_judgements if j.protocol == protocol]
         agreement = judge_agreement([j for j in all_judgements if j.protocol in (protocol, HUMAN_PROTOCOL)])
         settings = self.folder.settings()
         judging = settings.get(f"judgements, {protocol}")
-        aligned = self.folder.aligned() if isinstance(judging, dict) and judging.get("align") else []
-        correct = correctness(questions, answers)
+        judging = judging if isinstance(judging, dict) else {}
+        new_answers = bool(judging.get("new_answers"))
+        aligned = (
+            [p for p in self.folder.aligned() if new_answers or p.trial == 0] if judging.get("align") else []
+        )
+        first_instances = [a for a in answers if instance_of(a.method) == 1]
+        correct = correctness(questions, first_instances)
         sentences = (oracle_sentence(correct), agreement.sentence if agreement else "")
         report = StudyReport(
             title=title,
@@ -305,13 +358,21 @@ class Experiment:
             answers=tuple(answers),
             judgements=tuple(judgements),
             findings=summarise_study(
-                questions, answers, aligned, judgements, protocol=protocol, seed=seed, margin=margin
+                questions,
+                every_answer if new_answers else answers,
+                aligned,
+                judgements,
+                protocol=protocol,
+                seed=seed,
+                margin=margin,
+                new_answers=new_answers,
             ),
             protocol=protocol,
-            gold=score_answers(questions, answers, self.models, bert=bert, seed=seed),
+            gold=score_answers(questions, first_instances, self.models, bert=bert, seed=seed),
             confusions=confusions(correct),
             further_conclusions=tuple(s for s in sentences if s),
             agreement=agreement,
+            provenance=study_provenance(every_answer, judgements, self.folder.judging_dates(protocol)),
         )
         self._write_report(report)
         return report
@@ -349,6 +410,7 @@ class Experiment:
         answers: dict[tuple[str, str], StudyAnswer],
         tolerance: int,
         attempts: int,
+        trial: int = 0,
     ) -> list[AlignedPair]:
         return align_answers(
             self.folder,
@@ -359,14 +421,16 @@ class Experiment:
             self.progress,
             tolerance=tolerance,
             attempts=attempts,
+            trial=trial,
         )
 
     def _answered(
-        self, methods: Sequence[str]
-    ) -> tuple[list[Question], dict[tuple[str, str], StudyAnswer], list[str]]:
-        """Return questions, answers, and the methods to compare, each of which has answered every question."""
+        self, methods: Sequence[str], trials: int = 1
+    ) -> tuple[list[Question], list[dict[tuple[str, str], StudyAnswer]], list[str]]:
+        """Return questions, answers by trial, and the methods to compare, which have answered every question."""
         questions = self.questions()
-        answers = {a.key: a for a in self.folder.answers()}
+        listed = self.folder.answers(all_trials=True)
+        answers = {a.key: a for a in listed if a.trial == 0}
         chosen = list(methods) or list(dict.fromkeys(method for _, method in answers))
         missing = [m for m in chosen if any((q.id, m) not in answers for q in questions)]
         if missing or len(chosen) < 2:
@@ -375,7 +439,15 @@ class Experiment:
                 "every question, and two are needed. Get them with: polygraph eval answers -m METHOD,METHOD --output "
                 f"{self.folder.path}"
             )
-        return questions, answers, chosen
+        require_comparable(self.folder, [a for a in listed if a.method in chosen])
+        by_trial = [{a.key: a for a in listed if a.trial == trial} for trial in range(trials)]
+        if any((q.id, m) not in found for found in by_trial for q in questions for m in chosen):
+            raise BadInput(
+                f"the study at {self.folder.path} has no answers of their own for each of {trials} trials. Get them "
+                f"with: polygraph eval answers --new-answers --trials {trials} -m {','.join(chosen)} --output "
+                f"{self.folder.path}"
+            )
+        return questions, by_trial, chosen
 
     def _require_usable(self, by_judge: Iterable[Sequence[Judgement]]) -> list[Judgement]:
         """Return the judgements of all judges, if every judge gave at least one usable reply."""
@@ -391,13 +463,23 @@ class Experiment:
         return [judgement for found in listed for judgement in found]
 
 
-def n_judge_calls(n_questions: int, n_methods: int, n_judges: int, design: JudgingDesign) -> int:
+def n_judge_calls(
+    n_questions: int, n_methods: int, n_judges: int, design: JudgingDesign, *, n_pairs: int | None = None
+) -> int:
     """Return the maximum number of judge calls of a study, not counting alignment.
+
+    Args:
+        n_questions: of the study.
+        n_methods: that have answered them.
+        n_judges: that judge all of them.
+        design: the protocol.
+        n_pairs: of methods; default: each with each.
 
     >>> n_judge_calls(150, 2, 1, JudgingDesign())
     15000
     """
     if design.protocol == "listwise":
         return 2 * n_methods * n_questions * design.trials * n_judges
-    calls = design.n_calls(n_questions * n_methods * (n_methods - 1) // 2) * n_judges
+    n_compared = n_methods * (n_methods - 1) // 2 if n_pairs is None else n_pairs
+    calls = design.n_calls(n_questions * n_compared) * n_judges
     return 2 * calls if design.protocol == "differential" else calls

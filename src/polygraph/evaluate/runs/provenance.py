@@ -1,7 +1,7 @@
 """Provenance of a result: digests of everything it depends on, so that a later run detects what has changed."""
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from importlib.resources import files
@@ -55,7 +55,23 @@ def part_digest(*texts: str) -> str:
 
 def code_digest(method: Method) -> str:
     """Return the digest of the code that a method runs; the version alone would miss changes within a release."""
-    return part_digest(polygraph_digest(), _own_source(type(method)))
+    return part_digest(polygraph_digest(), own_source(type(method)))
+
+
+def parameters_text(method: Method) -> str:
+    """Return the parameters of a method as text that is the same in every process, whatever the order of sets."""
+    listed = fields(method)  # type: ignore[arg-type]
+    return repr([(f.name, _ordered(getattr(method, f.name))) for f in listed])
+
+
+def _ordered(value: object) -> object:
+    if isinstance(value, set | frozenset):
+        return sorted(map(repr, value))
+    if isinstance(value, Mapping):
+        return sorted((repr(k), repr(_ordered(v))) for k, v in value.items())
+    if isinstance(value, tuple | list):
+        return [_ordered(item) for item in value]
+    return value
 
 
 def package_digest(root: Traversable) -> str:
@@ -80,7 +96,7 @@ def polygraph_digest() -> str:
 
 
 @cache
-def _own_source(method: type) -> str:
+def own_source(method: type) -> str:
     """Return the source of the module of a user's method; empty if there is none, as in an interactive session."""
     if method.__module__.startswith("polygraph."):
         return ""

@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
 
@@ -17,7 +17,7 @@ from polygraph.evaluate.metrics.retrieval import KS, UNITS, check_metric, metric
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import QuestionResult
 from polygraph.evaluate.reports.retrieval_report import QuestionCounts, RetrievalReport, summarise_retrieval
-from polygraph.evaluate.runs.provenance import Provenance, code_digest, part_digest
+from polygraph.evaluate.runs.provenance import Provenance, code_digest, parameters_text, part_digest
 from polygraph.evaluate.runs.result_file import ResultFile, stale_results
 from polygraph.evaluate.statistics.decide import MARGIN
 from polygraph.indexing.progress import Progress
@@ -370,10 +370,9 @@ def _method_provenance(
     name: str, method: Method, index: Snapshot, models: Models, options: RetrievalOptions, depth: int
 ) -> Provenance:
     """Return everything but the question that a result of a method depends on."""
-    parameters = {f.name: getattr(method, f.name) for f in fields(method)}  # type: ignore[arg-type]
     return Provenance(
         question="",
-        method=part_digest(name, type(method).__qualname__, repr(parameters)),
+        method=part_digest(name, type(method).__qualname__, parameters_text(method)),
         index=part_digest(
             *(f"{layer}={index.versions.get(layer, '')}" for layer in with_dependencies(method.needs))
         ),

@@ -3,7 +3,7 @@
 import json
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -12,12 +12,15 @@ from polygraph.errors import BadInput, StorageFailed
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import AlignedPair, AlignmentStatus
 from polygraph.evaluate.questions.file import Question, question_line, read_questions
-from polygraph.evaluate.records import USAGE_FIELDS, StudyAnswer
+from polygraph.evaluate.records import USAGE_FIELDS, MadeWith, StudyAnswer
 from polygraph.records import Json
 
 T = TypeVar("T")
 MANIFEST = "study.json"
-FORMAT = 1
+FORMAT = 2
+"""Answers carry what they were made with, judgements their reasons."""
+_READABLE = (1, FORMAT)
+"""Formats that are read; answers of format 1 do not say what they were made with."""
 _MAX_LINE = 16_000_000
 """In characters."""
 
@@ -64,10 +67,10 @@ class StudyFolder:
             found = json.loads(path.read_text(encoding="utf-8"))
         except ValueError as error:
             raise BadInput(f"{path} is not JSON: {error}. Restore it or start another study") from error
-        if not isinstance(found, dict) or found.get("polygraph_study") != FORMAT:
+        if not isinstance(found, dict) or found.get("polygraph_study") not in _READABLE:
             raise BadInput(
-                f"{path} does not belong to a study that this version reads (format {FORMAT}). Start another with "
-                "--output"
+                f"{path} does not belong to a study that this version reads (format {FORMAT} or earlier). Start "
+                "another with --output"
             )
         return found
 
@@ -82,13 +85,13 @@ class StudyFolder:
         now: dict[str, Json] = json.loads(json.dumps(values))
         if isinstance(before, dict) and before != now:
             changed = sorted(key for key in {*before, *now} if before.get(key) != now.get(key))
-            listed = "; ".join(f"{key} was {before.get(key)!r}, is {now.get(key)!r}" for key in changed)
+            listed = "; ".join(f"{key} {_was(before, key)}, {_is(now, key)}" for key in changed)
             raise BadInput(
                 f"the {step} of the study at {self.path} were made with other settings ({listed}). Use the same "
                 "settings, or another folder with --output"
             )
         if before is None:
-            recorded[step] = now
+            recorded |= {step: now, "polygraph_study": FORMAT}
             text = json.dumps(recorded, ensure_ascii=False, indent=2, sort_keys=True) + "\n"
             self._replace(self.path / MANIFEST, text.encode("utf-8", "replace"))
 
@@ -200,21 +203,61 @@ class StudyFolder:
 
     def add_answer(self, answer: StudyAnswer) -> None:
         """Append an answer and its usage."""
-        self.append("usage", [{"question": answer.question, "method": answer.method, **answer.usage}])
+        identity = {"question": answer.question, "method": answer.method, "trial": answer.trial}
+        self.append("usage", [{**identity, "date": answer.date, **answer.usage}])
         self.append("answers", [answer.as_json()])
 
-    def answers(self) -> list[StudyAnswer]:
-        """Return the answers so far, without duplicates, in the order written."""
-        usage = {(str(row.get("question")), str(row.get("method"))): row for row in self.lines("usage")}
-        found = _latest(self._records("answers", _answer), lambda a: a.key)
+    def answers(self, *, all_trials: bool = False) -> list[StudyAnswer]:
+        """Return the answers so far, without duplicates, in the order written.
+
+        Args:
+            all_trials: also return the answers that later trials have of their own; default: only those of trial 0.
+        """
+        usage = {
+            (str(row.get("question")), str(row.get("method")), row.get("trial", 0)): row
+            for row in self.lines("usage")
+        }
+        found = _latest(self._records("answers", _answer), lambda a: (*a.key, a.trial))
         return [
-            replace(a, usage={k: v for k, v in usage.get(a.key, {}).items() if k in USAGE_FIELDS})
+            replace(
+                a,
+                usage={k: v for k, v in row.items() if k in USAGE_FIELDS},
+                date=str(row.get("date", "")),
+            )
             for a in found
+            if all_trials or a.trial == 0
+            for row in [usage.get((*a.key, a.trial), {})]
         ]
+
+    def forget_answers(self, keys: Collection[tuple[str, str]]) -> None:
+        """Remove answers, given by question and method, and all that rests on them.
+
+        That is aligned pairs, judgements, and rows of sheets for human raters.
+        """
+        wanted = set(keys)
+        for name in (
+            "usage",
+            "judgements",
+            "aligned",
+            "sheets",
+            "answers",
+        ):  # answers last: a crash leaves no gap
+            if self.file(name).is_file():
+                rows = list(self.lines(name))
+                self.write(name, [row for row in rows if not wanted & _answer_keys(row)])
+
+    def add_judging_date(self, protocol: str, judge: str, date: str) -> None:
+        """Record a day on which a judge judged."""
+        self.append("usage", [{"protocol": protocol, "judge": judge, "date": date}])
+
+    def judging_dates(self, protocol: str) -> list[str]:
+        """Return the days on which answers were judged by a protocol, in order."""
+        rows = (row for row in self.lines("usage") if row.get("protocol") == protocol)
+        return sorted({str(row["date"]) for row in rows if row.get("date")})
 
     def aligned(self) -> list[AlignedPair]:
         """Return the aligned pairs so far, without duplicates."""
-        return _latest(self._records("aligned", _aligned), lambda p: (p.question, p.a, p.b))
+        return _latest(self._records("aligned", _aligned), lambda p: (p.question, p.a, p.b, p.trial))
 
     def judgements(self) -> list[Judgement]:
         """Return the judgements so far, without duplicates."""
@@ -273,7 +316,24 @@ def _answer(row: Mapping[str, Any]) -> StudyAnswer:
         evidence=_objects(row.get("evidence")),
         context=str(row.get("context", "")),
         notes=tuple(str(n) for n in row.get("notes") or ()),
+        trial=int(row.get("trial", 0)),
+        made_with=MadeWith.from_json(made) if isinstance(made := row.get("made_with"), dict) else None,
     )
+
+
+def _answer_keys(row: Mapping[str, Any]) -> set[tuple[str, str]]:
+    """Return question and method of the answers that a line of any file rests on."""
+    methods = row.get("methods")
+    listed = methods if isinstance(methods, list) else [row.get("method"), row.get("a"), row.get("b")]
+    return {(str(row.get("question")), str(method)) for method in listed if method is not None}
+
+
+def _was(before: Mapping[str, Json], key: str) -> str:
+    return f"was {before[key]!r}" if key in before else "was not recorded"
+
+
+def _is(now: Mapping[str, Json], key: str) -> str:
+    return f"is {now[key]!r}" if key in now else "is not recorded"
 
 
 def _aligned(row: Mapping[str, Any]) -> AlignedPair:
@@ -289,6 +349,7 @@ def _aligned(row: Mapping[str, Any]) -> AlignedPair:
         texts=(str(first), str(second)),
         words=(int(words[0]), int(words[1])),
         attempts=int(row.get("attempts", 0)),
+        trial=int(row.get("trial", 0)),
         how=how,
     )
 

@@ -1,11 +1,11 @@
-"""The steps of a study: answer, align, judge. Each resumes from the lines of its file."""
+"""The steps of a study after the answers: align, judge. Each resumes from the lines of its file."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 
 from polygraph.errors import BadInput, UnusableReply
 from polygraph.evaluate.judging import listwise
-from polygraph.evaluate.judging.judgements import Judgement, ParallelMap
+from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.judging.length_alignment import (
     ATTEMPTS,
     TOLERANCE,
@@ -16,62 +16,14 @@ from polygraph.evaluate.judging.length_alignment import (
 from polygraph.evaluate.judging.listwise import ListwiseJudge
 from polygraph.evaluate.judging.pairwise import AnswerPair, JudgingDesign, PairJudge, judge_pairs
 from polygraph.evaluate.questions.file import Question
-from polygraph.evaluate.records import StudyAnswer, strip_citations
+from polygraph.evaluate.records import StudyAnswer, method_of, strip_citations
+from polygraph.evaluate.runs.answer_steps import run_number, today
 from polygraph.evaluate.runs.study_folder import StudyFolder
 from polygraph.indexing.progress import Progress
 from polygraph.models import ChatModel, Models
 from polygraph.models.calls import Calls, about_question
-from polygraph.models.thread_pool import map_in_order
-from polygraph.records import Answer
+from polygraph.models.sampling import sampled
 from polygraph.tasks.answer import NO_ANSWER, lengthen_answer, write_answer
-
-
-def answer_questions(
-    study: StudyFolder,
-    questions: Sequence[Question],
-    methods: Sequence[str],
-    ask: Callable[[str, str], Answer],
-    run: ParallelMap,
-    progress: Progress,
-) -> list[StudyAnswer]:
-    """Answer every question with every method, unless the study already has the answer.
-
-    Args:
-        study: gets each answer as soon as it exists.
-        questions: in order.
-        methods: names, in order.
-        ask: answers a question (its text) with a method (its name).
-        run: applies a function to questions, possibly in parallel.
-        progress: called after each answer.
-
-    Returns:
-        All answers, by question, then method, in the orders given.
-    """
-    done = {a.key: a for a in study.answers()}
-    total = len(questions) * len(methods)
-    wanted = [q for q in questions if any((q.id, m) not in done for m in methods)]
-    progress("answers", total - sum((q.id, m) not in done for q in wanted for m in methods), total)
-
-    def work(question: Question) -> None:
-        def answer_with(method: str) -> None:
-            if (question.id, method) not in done:
-                answer = StudyAnswer.from_answer(question.id, method, ask(question.question, method))
-                study.add_answer(answer)
-                done[answer.key] = answer
-                progress("answers", len(done), total)
-
-        # Methods run in turn, so that calls they share are made once.
-        with about_question(question.id):
-            map_in_order(answer_with, methods)
-
-    for _ in run(work, wanted):
-        pass
-    position = {q.id: i for i, q in enumerate(questions)}
-    ordered = sorted(
-        done.values(), key=lambda a: (position.get(a.question, len(position)), a.question, a.method)
-    )
-    study.write("answers", [a.as_json() for a in ordered])
-    return [done[q.id, m] for q in questions for m in methods]
 
 
 def align_answers(
@@ -84,17 +36,31 @@ def align_answers(
     *,
     tolerance: int = TOLERANCE,
     attempts: int = ATTEMPTS,
+    trial: int = 0,
 ) -> list[AlignedPair]:
     """Align the lengths of the answers of each pair of methods, question by question.
 
-    The chat model that wrote the answers rewrites the shorter one from its own context. If either answer is a refusal,
-    both stay as they are, and no call is made.
+    The chat model that wrote the answers (see `require_answerer`) rewrites the shorter one from its own context. If
+    either answer is a refusal, both stay as they are, and no call is made.
+
+    Args:
+        study: gets each pair as soon as it is aligned.
+        questions: in order.
+        pairs: of methods.
+        answers: of the trial, by question and method.
+        models: in use.
+        progress: called after each pair.
+        tolerance: largest difference in words between aligned answers.
+        attempts: how often the shorter answer is rewritten.
+        trial: that the answers belong to.
 
     Raises:
         BadInput: if there is no chat model.
     """
     chat = require_chat(models)
-    done = {(p.question, p.a, p.b): p for p in study.aligned()}
+    earlier = study.aligned()
+    done = {(p.question, p.a, p.b): p for p in earlier if p.trial == trial}
+    others = [p for p in earlier if p.trial != trial]
     todo = [(q, a, b) for a, b in pairs for q in questions if (q.id, a, b) not in done]
     total = len(pairs) * len(questions)
 
@@ -111,10 +77,46 @@ def align_answers(
         pass
     position = {q.id: i for i, q in enumerate(questions)}
     ordered = sorted(
-        done.values(), key=lambda p: (p.a, p.b, position.get(p.question, len(position)), p.question)
+        [*others, *done.values()],
+        key=lambda p: (p.trial, p.a, p.b, position.get(p.question, len(position)), p.question),
     )
     study.write("aligned", [asdict(p) for p in ordered])
     return [done[q.id, a, b] for a, b in pairs for q in questions]
+
+
+def require_answerer(
+    study: StudyFolder, pairs: Sequence[tuple[str, str]], answers: Iterable[StudyAnswer], models: Models
+) -> None:
+    """Check that a model that would align answers is the one that wrote them.
+
+    Args:
+        study: with the pairs that are aligned already.
+        pairs: of methods, to be aligned.
+        answers: of these methods.
+        models: in use.
+
+    Raises:
+        BadInput: if it is another one.
+    """
+    chat = models.chat
+    if chat is None:
+        return
+    aligned = {(p.question, p.trial, p.a, p.b) for p in study.aligned()}
+    for answer in answers:
+        made = answer.made_with
+        waiting = [
+            pair
+            for pair in pairs
+            if answer.method in pair and (answer.question, answer.trial, *pair) not in aligned
+        ]
+        if made is None or made.chat == chat.name or not waiting:
+            continue
+        wrote = made.chat or "no model (they consist of sentences of the documents)"
+        change = f"Set POLYGRAPH_CHAT_MODEL to {made.chat}, or use" if made.chat else "Use"
+        raise BadInput(
+            f"the answers of {answer.method} were written by {wrote}; if {chat.name} rewrote them to equal length, its "
+            f"answers would be judged. {change} --no-align"
+        )
 
 
 def unaligned_answers(
@@ -124,7 +126,10 @@ def unaligned_answers(
 ) -> list[AlignedPair]:
     """Return the pairs of answers as they are, for protocols without length alignment."""
     return [
-        unaligned_pair(q.id, (a, b), _stripped(answers[q.id, a], answers[q.id, b]), "free")
+        replace(
+            unaligned_pair(q.id, (a, b), _stripped(answers[q.id, a], answers[q.id, b]), "free"),
+            trial=answers[q.id, a].trial,
+        )
         for a, b in pairs
         for q in questions
     ]
@@ -138,19 +143,39 @@ def judge_aligned(
     design: JudgingDesign,
     calls: Calls,
     progress: Progress,
+    *,
+    own_answers: bool = False,
 ) -> list[Judgement]:
     """Judge the pairs that were not discarded.
+
+    Args:
+        study: gets each judgement as soon as it exists.
+        questions: of the study.
+        aligned: pairs of answers.
+        judge: gives the scores.
+        design: orders, repeats and trials.
+        calls: runs judgements in parallel.
+        progress: called after each judgement.
+        own_answers: whether each trial judges only the pairs of its own answers; otherwise each judges all pairs.
 
     Returns:
         All judgements of this judge by this protocol, including those of earlier runs.
     """
     texts = {q.id: q.question for q in questions}
     pairs = [
-        AnswerPair(question=p.question, text=texts[p.question], a=p.a, b=p.b, answers=p.texts)
+        AnswerPair(
+            question=p.question,
+            text=texts[p.question],
+            a=p.a,
+            b=p.b,
+            answers=p.texts,
+            trial=p.trial if own_answers else None,
+        )
         for p in aligned
         if p.how != "discarded"
     ]
-    recorder = _JudgementRecorder(study, design.protocol, judge.name, design.n_calls(len(pairs)), progress)
+    total = sum(design.n_calls_of(pair) for pair in pairs)
+    recorder = _JudgementRecorder(study, design.protocol, judge.name, total, progress)
     return recorder.finish(
         judge_pairs(pairs, judge, design, run=calls.map, on_judgement=recorder.record, done=recorder.earlier)
     )
@@ -214,6 +239,7 @@ class _JudgementRecorder:
     def __init__(self, study: StudyFolder, protocol: str, judge: str, total: int, progress: Progress) -> None:
         self._study = study
         self._all = study.judgements()
+        self._protocol, self._judge = protocol, judge
         self.earlier = [j for j in self._all if j.protocol == protocol and j.judge == judge]
         self._count, self._total = len(self.earlier), total
         self._progress = progress
@@ -226,6 +252,8 @@ class _JudgementRecorder:
     def finish(self, found: Sequence[Judgement]) -> list[Judgement]:
         """Sort the file; return earlier and new judgements of the judge."""
         _write_sorted(self._study, [*self._all, *found])
+        if found:
+            self._study.add_judging_date(self._protocol, self._judge, today())
         return [*self.earlier, *found]
 
 
@@ -251,28 +279,32 @@ def _align_pair(
     contexts = {a.method: a.context for a in answers}
     n_items = {a.method: len(a.evidence) for a in answers}
     methods, texts = (answers[0].method, answers[1].method), _stripped(*answers)
+    trial = answers[0].trial
+    temperatures = {a.method: a.made_with.temperature if a.made_with is not None else 0.0 for a in answers}
 
     def rewrite(method: str, target: int, attempt: int) -> str:
-        text = write_answer(
-            question.question,
-            contexts[method],
-            models,
-            chat,
-            method=method,
-            target_words=target,
-            sample=attempt,
-        )
+        with sampled(run_number(method, trial), temperatures[method]):
+            text = write_answer(
+                question.question,
+                contexts[method],
+                models,
+                chat,
+                method=method_of(method),
+                target_words=target,
+                sample=attempt,
+            )
         # Asked for more words, the model may refuse. The earlier answer is closer to the target and is kept.
         return "" if text.lstrip().startswith(NO_ANSWER) else strip_citations(text, n_items[method])
 
     def append(method: str, text: str, n_words: int) -> str:
-        longer = lengthen_answer(question.question, text, n_words, models, chat, method=method)
+        with sampled(run_number(method, trial), temperatures[method]):
+            longer = lengthen_answer(question.question, text, n_words, models, chat, method=method_of(method))
         return strip_citations(longer, n_items[method])
 
     if answers[0].refused or answers[1].refused:
-        return unaligned_pair(question.id, methods, texts, "refused")
+        return replace(unaligned_pair(question.id, methods, texts, "refused"), trial=trial)
     try:
-        return align_lengths(
+        aligned = align_lengths(
             question.id,
             methods,
             texts,
@@ -282,4 +314,5 @@ def _align_pair(
             attempts=attempts,
         )
     except UnusableReply:
-        return unaligned_pair(question.id, methods, texts, "discarded", attempts)
+        aligned = unaligned_pair(question.id, methods, texts, "discarded", attempts)
+    return replace(aligned, trial=trial)

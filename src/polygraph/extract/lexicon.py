@@ -13,7 +13,7 @@ _OFFICES = (
 _MALE_KIN = " uncle"
 _MALE_ELSEWHERE = " herrn hr graf freiherr señor don señorito senhor dom signore conte господин mister"
 _FEMALE_ELSEWHERE = (
-    "fru frk frøken fröken fräulein enken enkefru witwe gräfin señorita doña dona senhora signorina mme mlle "
+    "widow fru frk frøken fröken fräulein enken enkefru witwe gräfin señorita doña dona senhora signorina mme mlle "
     "veuve viuda "
     "vedova госпожа"
 )

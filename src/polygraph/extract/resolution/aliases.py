@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from polygraph.extract.lexicon import COMPANY_FORMS, GROUP_TITLES, OCCUPATIONS, OFFICES, TITLES, TYPE_OF_NOUN
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict, may_be_person
 from polygraph.extract.resolution.name_parts import NameParts, gender_of
+from polygraph.extract.resolution.sentence_attributes import occupation
 from polygraph.text.language import FUNCTION_WORDS
 
 _NOT_IN_ACRONYMS_WORDS = """
@@ -159,7 +160,12 @@ def _single_name_alias(
     name = single.parts
     if len(name.words) != 1 or name.is_lower_case or not single.may_be_person():
         return None
-    if name.base in _NOT_SURNAMES or len(name.base) < 3 or _NUMERAL.fullmatch(name.base):
+    if (
+        name.base in _NOT_SURNAMES
+        or occupation(name.base)
+        or len(name.base) < 3
+        or _NUMERAL.fullmatch(name.base)
+    ):
         return None
     candidates = people.by_end.get(name.words[0], set())
     if name.titles or any(base.split()[-1] == name.words[0] for base in candidates):

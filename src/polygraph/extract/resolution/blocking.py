@@ -73,6 +73,8 @@ def without_legal_form(key: str) -> str:
     words = key.split()
     while len(words) > 1 and words[-1] in COMPANY_FORMS:
         words.pop()
+    if len(words) > 2 and words[0] == "messrs":
+        del words[0]
     if len(words) > 1 and words[0] in _SHIP_PREFIXES:
         del words[0]
     return " ".join(words)

@@ -14,6 +14,7 @@ from polygraph.extract.resolution.name_parts import SUFFIXES, NameParts, fold, g
 from polygraph.extract.resolution.regions import COUNTRY_OF_ADJECTIVE
 from polygraph.extract.resolution.sentence_attributes import extract_attributes, occupation
 from polygraph.text.language import FUNCTION_WORDS
+from polygraph.text.normalize import normalize_name
 
 _TOKEN = re.compile(r"[^\W_]+(?:[-’'.&][^\W_]+)*|[,;:.()]")
 _COPULA = re.compile(
@@ -54,6 +55,10 @@ _MARRIED_WORDS = """
 wife widow witwe ehefrau épouse veuve esposa viuda moglie kone enke жена вдова 妻
 """
 _MARRIED = frozenset(_MARRIED_WORDS.split())
+_OF_WIVES = frozenset(["mrs", "frau", "madame", "mme", "widow", "enken", "witwe", "veuve", "viuda", "vedova"])
+_WIFE_OF = re.compile(
+    r"(?:\w+ )?(?:Frau|Femme|Mujer|Kona|Konen|Kone) (?:des|der|von|de|du|del|til|av|af)\b", re.I
+)
 _HER_HUSBAND = re.compile(
     r"\b(?:her husband|ihre[mnr]? (?:Mann|Gatten)|son mari|su marido|suo marito|mannen sin)\b", re.I
 )
@@ -101,14 +106,20 @@ def describe(name: NameParts, written: str, type_: str, description: str) -> Att
         stated = extract_attributes(name, written, "person" if found.kind == "person" else type_, text)
         stated.kind_is_stated = stated.kind == "ship"
         found.update(stated)
-    head = list(_head(text))
+    head = [*_head(name.apposition), *_head(text)]
     known_person = found.kind == "person"
     if known_person or not found.kind:
         _describe_person(found, name, head, text, sure=known_person)
     if not known_person:
         _describe_thing(found, type_, head, text)
-    _add_years(found, text, is_person=found.kind == "person")
-    found.words = frozenset(_stems(text, name)) | frozenset(title[:_STEM] for title in name.titles)
+    if name.apposition and found.kind != "person" and name.apposition[0].isupper():
+        found.within |= {fold(normalize_name(name.apposition))}
+    _add_years(
+        found, f"({name.apposition}) {text}" if name.apposition else text, is_person=found.kind == "person"
+    )
+    found.words = frozenset(_stems(text, name)) | frozenset(
+        title[:_STEM] for title in name.titles - MALE_TITLES - FEMALE_TITLES
+    )
     return found
 
 
@@ -129,9 +140,9 @@ def _describe_person(found: Attributes, name: NameParts, head: list[str], text: 
         found.gender = "f" if _HER_HUSBAND.search(text) else "m"
     if not found.suffix:
         found.suffix = next((SUFFIXES[w] for w in folded if w in ("junior", "senior")), "")
-    if found.gender == "f" and (
-        _MARRIED.intersection(folded) or {"mrs", "frau", "madame", "mme"} & name.titles
-    ):
+    wife = _WIFE_OF.match(text) is not None
+    found.gender = found.gender or ("f" if wife else "")
+    if found.gender == "f" and (wife or _MARRIED.intersection(folded) or _OF_WIVES & name.titles):
         found.married = "yes"
     elif "miss" in name.titles:
         found.married = "no"

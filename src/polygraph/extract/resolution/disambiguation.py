@@ -205,11 +205,12 @@ def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[l
     """
     described = [m for m in mentions if not m.attributes.is_empty() or m.apart]
     if table.by_model:
-        described.sort(key=lambda m: -_n_distinguishing(m.attributes))
+        described.sort(key=lambda m: (-len(m.apart), -_n_distinguishing(m.attributes)))
     clusters: list[_PartialCluster] = []
     reason = ""
     # Where the text itself refers to namesakes, offices split as well.
-    with_offices = any(mention.has_namesake for mention in described)
+    rows = {mention.row for mention in mentions}
+    with_offices = any(m.has_namesake or not rows.isdisjoint(m.apart) for m in described)
     # Attributes of a mention count for its whole document, unless the document contradicts itself.
     for mention in described:
         fitting: list[_PartialCluster] = []
@@ -228,7 +229,7 @@ def _assign(base: str, mentions: list[_Mention], table: MentionTable) -> tuple[l
         if not fitting and len(clusters) < _MAX_ENTITIES_PER_NAME:
             clusters.append(_PartialCluster())
             fitting = clusters[-1:]
-        _best(fitting or clusters, mention).add(mention)
+        _best(fitting or clusters, mention, with_offices=with_offices and table.by_model).add(mention)
     unclear: _PartialCluster | None = None
     for mention in mentions:
         if not mention.attributes.is_empty() or mention.apart:
@@ -306,7 +307,9 @@ def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, 
     return conflict
 
 
-def _best(clusters: list[_PartialCluster], mention: _Mention) -> _PartialCluster:
+def _best(
+    clusters: list[_PartialCluster], mention: _Mention, *, with_offices: bool = False
+) -> _PartialCluster:
     """Return the cluster that a mention fits best; the first of equals."""
     if len(clusters) == 1:
         return clusters[0]
@@ -316,7 +319,12 @@ def _best(clusters: list[_PartialCluster], mention: _Mention) -> _PartialCluster
         key=lambda c: (
             mention.document in c.documents,
             len(attributes.within & c.attributes.within),
-            len(attributes.occupations & c.attributes.occupations)
+            len(
+                (attributes.occupations | attributes.titles)
+                & (c.attributes.occupations | c.attributes.titles)
+            )
+            if with_offices
+            else len(attributes.occupations & c.attributes.occupations)
             + len(attributes.titles & c.attributes.titles),
             len(mention.context_names & c.context_names),
             len(attributes.years & c.attributes.years) + len(attributes.words & c.attributes.words),

@@ -84,7 +84,9 @@ def extract_features(
         found = Attributes()
         if base and by_model:
             found = describe(item.parts, mention.name, mention.type, mention.description)
-            found.within = frozenset(place for place in found.within if place in known or region(place))
+            found.within = frozenset(
+                place for place in found.within if place in known or region(place) or item.parts.apposition
+            )
             statements.add_to(found, n)
             if len(regions[mention.window]) == 1 and not found.within and found.kind == "place":
                 found.regions = regions[mention.window] - {fold(base)}

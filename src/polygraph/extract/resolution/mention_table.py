@@ -15,6 +15,8 @@ from polygraph.extract.resolution.statements import APART
 
 _FREQUENT = 0.2
 """A name in more than this share of the documents (and in more than three) is no context name."""
+_COMMON = 0.05
+"""A name in more than this share of the documents (and in more than three) is weak evidence."""
 _CACHED_WINDOWS = 1_024
 """Windows whose context names are cached, since they are needed several times."""
 
@@ -210,4 +212,6 @@ class MentionTable:
             self._context_bases[self._is_context].astype(np.int64) * n + document[self._is_context]
         )
         counts = np.bincount(pairs // max(n, 1), minlength=len(self.bases))
+        self.is_common = counts > max(3, _COMMON * n_named)
+        """Whether a base name is a context name in several documents, so that sharing it says little; by number."""
         return np.flatnonzero(counts > max(3, _FREQUENT * n_named))

@@ -1,8 +1,10 @@
 """Merging of clusters under constraints, with a record of each decision."""
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import log2
 
 import numpy as np
 
@@ -17,6 +19,9 @@ from polygraph.extract.resolution.records import Decision, Rule
 CONSTRAINT = "constraint of the user"
 STATED = "related as two in one text"
 TYPES = "types"
+_UNMARRIED = frozenset(
+    ["miss", "fräulein", "señorita", "signorina", "mademoiselle", "mlle", "frøken", "fröken"]
+)
 _STRICT_TYPES = frozenset(["date", "quantity", "event"])
 """Types that only merge with their own."""
 
@@ -144,20 +149,28 @@ class Merger:
         """Return how much speaks for one entity, 0 if nothing does, and a text that says what it is."""
         left, right = self.clusters[self.root(a)].attributes, self.clusters[self.root(b)].attributes
         names = [] if self.side_by_side(a, b) else self.shared_context(a, b)
-        offices = _offices(left) & _offices(right)
+        is_common = {name: bool(self.table.is_common[bisect_left(self.table.bases, name)]) for name in names}
+        names.sort(key=lambda name: (is_common[name], name))
+        n_common = sum(is_common.values())
+        polite = MALE_TITLES | FEMALE_TITLES
+        offices = (_offices(left) & _offices(right)) - polite
         places = left.within & right.within
         years = left.years & right.years
         near = (
             bool(left.years and right.years) and min(abs(x - y) for x in left.years for y in right.years) <= 2
         )
         words = left.words & right.words
-        offices -= MALE_TITLES | FEMALE_TITLES
+        if not offices and _is_strange(left, right):
+            return 0.0, ""
+        # Much is said of a large cluster, some of it by chance the same.
+        common = 2.0 * min(len(names) - n_common, 3) + 0.5 * min(n_common, 3) + min(len(words), 3)
+        size = max(self.clusters[self.root(n)].size for n in (a, b))
         score = (
-            2.0 * min(len(names), 3)
+            common / (1 + 0.5 * log2(size))
             + 3 * bool(offices)
             + 2 * bool(places)
+            + 2 * (left.married == right.married == "yes")
             + (1.5 if years else 0.75 * near)
-            + min(len(words), 3)
         )
         found = [
             *names[:3],
@@ -178,6 +191,15 @@ class Merger:
     def remaining(self) -> list[Cluster]:
         """Return the clusters that were not merged into others, in order."""
         return [cluster for n, cluster in enumerate(self.clusters) if self._parent[n] == n]
+
+
+def _is_strange(a: Attributes, b: Attributes) -> bool:
+    """Return whether one has an office before the name, and the other is called Miss and never by an office."""
+    polite = MALE_TITLES | FEMALE_TITLES
+    return any(
+        bool(x.titles - polite) and bool(y.titles & _UNMARRIED) and not _offices(y) - polite
+        for x, y in ((a, b), (b, a))
+    )
 
 
 def _offices(attributes: Attributes) -> frozenset[str]:

@@ -1,10 +1,20 @@
 """The parts of a name: titles, base name, generational suffix."""
 
+import re
 import unicodedata
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from polygraph.extract.lexicon import FEMALE_TITLES, MALE_TITLES, MEN, TITLES, TYPE_OF_NOUN, WOMEN
+from polygraph.extract.lexicon import (
+    COMPANY_FORMS,
+    FEMALE_TITLES,
+    MALE_TITLES,
+    MEN,
+    OCCUPATIONS,
+    TITLES,
+    TYPE_OF_NOUN,
+    WOMEN,
+)
 from polygraph.extract.resolution.kinds import kind_of_type
 from polygraph.text.normalize import normalize_name
 
@@ -17,6 +27,13 @@ SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder
 _PHRASES = {tuple(phrase.split()): "younger" for phrase in _YOUNGER_PHRASES.split(",")} | {
     tuple(phrase.split()): "elder" for phrase in _ELDER_PHRASES.split(",") if " " in phrase
 }
+_YOUNG = frozenset(["young", "junge", "jeune", "joven", "giovane"])
+_APPOSED = (
+    OCCUPATIONS
+    | TITLES
+    | frozenset(["nephew", "niece", "uncle", "aunt", "son", "daughter", "father", "mother"])
+)
+_BRACKETS = re.compile(r"(.*?\S)\s*\(([^()]*[^\W\d_]{3}[^()]*|\d{4}\s*[-–—]\s*\d{4})\)")
 _TITLED_TYPES = frozenset(["person", "", "organization", "group"])
 
 
@@ -52,6 +69,8 @@ class NameParts:
     """``elder``, ``younger`` or empty."""
     is_lower_case: bool
     """True if the name as written has no capital."""
+    apposition: str = ""
+    """What the name as written adds: ``coxswain`` in ``Matthias Corve, coxswain``."""
 
 
 def is_capitalized(name: str) -> bool:
@@ -63,6 +82,33 @@ def is_capitalized(name: str) -> bool:
     if name.islower():
         return False
     return any(c.isupper() for c in name) or any(c.isalpha() for c in name)
+
+
+def split_apposition(name: str, kind: str) -> tuple[str, str]:
+    """Split what a name says in brackets or behind a comma from the name; (name, "") if it says nothing.
+
+    >>> split_apposition("Matthias Corve, coxswain", "person"), split_apposition("Springfield, Illinois", "place")
+    (('Matthias Corve', 'coxswain'), ('Springfield', 'Illinois'))
+    >>> split_apposition("Honora Vane (barque)", "ship"), split_apposition("Dray, Anselm", "person")
+    (('Honora Vane', 'barque'), ('Anselm Dray', ''))
+    """
+    bracket = _BRACKETS.fullmatch(name)
+    if bracket:
+        return bracket.group(1), bracket.group(2)
+    head, comma, tail = name.partition(", ")
+    last = tail.split()[-1].casefold().strip(".") if tail.strip() else ""
+    if not comma or not head or "," in tail or last in SUFFIXES or last in COMPANY_FORMS:
+        return name, ""
+    if kind == "place":
+        return (head, tail) if tail[0].isupper() else (name, "")
+    if kind != "person":
+        return name, ""
+    first = tail.split()[0]
+    if first[0].islower() or any(word in _APPOSED for word in normalize_name(tail).replace("-", " ").split()):
+        return head, tail
+    if len(head.split()) == 1 and len(tail.split()) < 3 and head[0].isupper():
+        return f"{tail} {head}", ""  # ``Dray, Anselm``
+    return name, ""
 
 
 def split_name(name: str) -> NameParts:
@@ -104,8 +150,14 @@ def split_typed_name(name: str, type_: str) -> NameParts:
     >>> split_typed_name("Captain Quill", "person").base, split_typed_name("King Street", "place").base
     ('quill', 'king street')
     """
-    parts = split_name(name)
-    if type_ not in _TITLED_TYPES and kind_of_type(type_) not in ("person", "") and parts.titles:
+    kind = kind_of_type(type_)
+    plain, apposition = split_apposition(name, kind)
+    parts = split_name(plain)
+    if apposition:
+        parts = replace(parts, key=normalize_name(name), apposition=apposition)
+    elif kind == "person" and len(parts.words) > 2 and parts.words[0] in _YOUNG and not parts.suffix:
+        parts = replace(parts, base=" ".join(parts.words[1:]), words=parts.words[1:], suffix="younger")
+    if type_ not in _TITLED_TYPES and kind not in ("person", "") and parts.titles:
         # ``Captain`` before the name of a ship or place is part of the name.
         return NameParts(parts.key, parts.key, tuple(parts.key.split()), frozenset(), "", parts.is_lower_case)
     return parts

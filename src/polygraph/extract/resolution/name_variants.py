@@ -8,7 +8,7 @@ Other pairs stay apart and are listed as undecided.
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 
-from polygraph.extract.lexicon import FULL_NAMES
+from polygraph.extract.lexicon import FULL_NAMES, MEN, WOMEN
 from polygraph.extract.resolution.aliases import is_full_name
 from polygraph.extract.resolution.blocking import similarity
 from polygraph.extract.resolution.kinds import kind_of_type
@@ -17,9 +17,12 @@ from polygraph.extract.resolution.name_parts import fold
 from polygraph.extract.resolution.records import Rule
 from polygraph.extract.resolution.romanize import consonants, is_other_script, sounds
 
+_EPITHETS = frozenset(
+    ["young", "old", "little", "big", "elder", "younger", "junior", "senior", "late", "former", "saint"]
+)
 _MAX_BLOCK = 100
 """Names per block; in larger ones no name is the only one that fits."""
-_ENOUGH = 2.0
+_ENOUGH = 1.0
 """Evidence that makes one of a form that leaves doubt; see `Merger.evidence`."""
 _SOUNDS_ALIKE = 0.8
 _TRANSCRIPTION = 0.1
@@ -76,7 +79,7 @@ def _may_be_short_for(short: str, long: str) -> bool:
     if a == b or len(" ".join(a)) > len(" ".join(b)) + 3 or a[-1] != b[-1]:
         return False
     if 1 < len(a) < len(b) and b[-len(a) :] == a:
-        return True
+        return a[0] not in MEN | WOMEN and not _EPITHETS.intersection(b[: -len(a)])
     given, full = a[:-1], b[:-1]
     if len(given) > len(full) or (
         len(given) == len(full) and not any(_is_shorter(x, y) for x, y in zip(given, full, strict=True))

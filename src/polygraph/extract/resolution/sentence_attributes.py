@@ -19,7 +19,8 @@ _FUNCTION_WORDS = "of at in and who from for to by with on that which"
 _APPOSITION_ENDS = frozenset(_FUNCTION_WORDS.split())
 _SUFFIX_AFTER_NAME = re.compile(r"^,?\s+(?:the\s+(elder|younger)\b|(junior|senior|jun|sen|jr|sr)\b\.?)", re.I)
 _NAMESAKE = re.compile(
-    r"\b(?:[Tt]he other [A-Z]|also (?:called|named)|namesakes?\b|of (?:the|that) same name|share (?:a|the) name)"
+    r"\b(?:[Tt]he other [A-Z]|also (?:called|named)|[Nn]amesakes?\b|not related|no relation"
+    r"|another (?:person|man|woman)\b|of (?:the|that) same name|share (?:a|the) name)"
 )
 _YEAR = re.compile(r"(?<!\d)[12]\d{3}(?!\d)")
 _DASH = re.compile(r"[-–—]")

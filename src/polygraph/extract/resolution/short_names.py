@@ -21,6 +21,8 @@ from polygraph.extract.resolution.records import RULES, Rule
 _ALIAS = RULES.index("alias in document")
 _NEAR = 1.0
 """Least evidence for one of several bearers of a name."""
+_MAX_LEFT = 20
+"""Clusters of one short name that others of it are compared with."""
 
 
 class LongNames:
@@ -31,6 +33,7 @@ class LongNames:
     """
 
     def __init__(self, table: MentionTable) -> None:
+        self._by_model = table.by_model
         self.surnames: dict[str, list[str]] = defaultdict(list)
         """Base names of people by their folded surname."""
         self.acronyms: dict[str, list[str]] = defaultdict(list)
@@ -63,7 +66,9 @@ class LongNames:
 
     def ambiguous(self) -> set[str]:
         """Return the short base names that several longer ones fit."""
-        people = {base for base in self.single if len(self.surnames.get(fold(base), ())) > 1}
+        # A name that one person bears may still be that of two, if the clusters of his name are two.
+        least = 1 if self._by_model else 2
+        people = {base for base in self.single if len(self.surnames.get(fold(base), ())) >= least}
         return people | {base for base, long in self.acronyms.items() if len(long) > 1}
 
 
@@ -78,22 +83,38 @@ def merge_short_names(merger: Merger, long: LongNames) -> None:
 
 def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule) -> None:
     """Merge each cluster of a short name with the nearest longer name."""
-    is_person, several = rule == "alias in document", len(set(names)) > 1
+    is_person, table = rule == "alias in document", merger.table
+    bearers = merger.roots(sorted(names))
+    open_ = [
+        n
+        for n in merger.numbers[base]
+        if merger.root(n) == n and (not is_person or _is_surname(merger.clusters[n], table))
+    ]
+    # What a text says of ``Alderman Threave`` holds for that name in other texts.
+    key_of = {n: table.name(int(merger.clusters[n].rows[0])).key for n in open_}
+    refused = {
+        (key_of[n], m)
+        for n in open_
+        for m in bearers
+        if key_of[n] != base and m != n and merger.conflict(n, m)[0] == "statement"
+    }
     choices = []
-    for n in merger.numbers[base]:
-        cluster = merger.clusters[n]
-        if merger.root(n) != n or (is_person and not _is_surname(cluster, merger.table)):
-            continue
-        bearers = [m for m in merger.roots(sorted(names)) if m != n and _may_bear(merger, n, m, is_person)]
+    for n in open_:
+        possible = [
+            m
+            for m in bearers
+            if m != n and (key_of[n], m) not in refused and _may_bear(merger, n, m, is_person)
+        ]
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
-        certain = len(bearers) == 1 and not (is_person and several and _is_married(cluster))
-        choices.append((n, certain, _ranked(merger, n, bearers)))
+        certain = len(possible) == 1 and not (
+            is_person and len(bearers) > 1 and _is_married(merger.clusters[n])
+        )
+        choices.append((n, certain, _ranked(merger, n, possible)))
     # All choose before any merges, so that none is drawn by what another brought along.
     left = [
         n for n, certain, ranked in choices if not _merge_nearest(merger, n, ranked, rule, certain=certain)
     ]
-    if len(merger.numbers[base]) > 1 and several:
-        _merge_left(merger, left)
+    _merge_left(merger, left, least=_NEAR if len(bearers) > 1 else 0.0)
 
 
 def _ranked(merger: Merger, n: int, bearers: Sequence[int]) -> list[tuple[float, str, int]]:
@@ -122,14 +143,20 @@ def _merge_nearest(
     return False
 
 
-def _merge_left(merger: Merger, left: Sequence[int]) -> None:
-    """Merge what is left of a short name: the same title and something in common."""
+def _merge_left(merger: Merger, left: Sequence[int], *, least: float) -> None:
+    """Merge what is left of a short name: the same title and something in common.
+
+    Args:
+        merger: of the clusters.
+        left: clusters of one base name.
+        least: evidence that is needed.
+    """
     first_with: dict[str, list[int]] = defaultdict(list)
     for n in left:
         key = merger.table.name(int(merger.clusters[n].rows[0])).key
-        for m in first_with[key][:20]:
+        for m in first_with[key][:_MAX_LEFT]:
             score, text = merger.evidence(n, m)
-            if score >= _NEAR and merger.merge(m, n, "same name", 0.8, text):
+            if score >= least and merger.merge(m, n, "same name", 0.8, text, unrelated=score <= 0):
                 break
         else:
             first_with[key].append(n)

@@ -32,8 +32,9 @@ def test_the_interval_of_a_share_is_near_the_normal_one():
 def test_intervals_of_graded_scores_contain_the_true_mean_about_as_often_as_stated(n):
     source = rng(1)
     found = share_intervals(source.beta(2, 3, size=(n, 2000)))
-    # Two standard errors of a share of 2,000 are 0.01.
-    assert 0.92 <= np.mean([each.low <= 0.4 <= each.high for each in found]) <= 0.98
+    # Two standard errors of a share of 2,000 are 0.01; with few questions the intervals are wider than necessary.
+    covered = np.mean([each.low <= 0.4 <= each.high for each in found])
+    assert 0.94 <= covered <= (0.97 if n >= 30 else 1)
 
 
 def test_all_successes_do_not_give_certainty():

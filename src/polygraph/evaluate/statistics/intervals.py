@@ -111,7 +111,7 @@ def share_intervals(values: Array, *, confidence: float = 0.95) -> list[Interval
     """Return means of columns with intervals, for values between 0 and 1.
 
     Wilson's interval (1927) for zeros and ones. Other values vary less; the interval is then Wilson's for the larger
-    number of zeros and ones whose mean would vary as much, after Korn and Graubard (1998). If
+    number of zeros and ones whose mean would vary as much, with Student's quantile, after Korn and Graubard (1998). If
     all values are equal, the interval is that of Clopper and Pearson (1934), since 40 successes out of 40 do not prove
     certainty. A single value gives the interval [0, 1].
 
@@ -196,7 +196,9 @@ def _share_interval(x: Array, alpha: float) -> Interval:
     binary = mean * (1 - mean)
     # One pseudo-observation with the variance of zeros and ones; of those it changes nothing.
     variance = (float(((x - mean) ** 2).sum()) + binary) / (n + 1)
-    z = NormalDist().inv_cdf(1 - alpha / 2)
+    # The variance of zeros and ones follows from their mean; of other values it is estimated.
+    estimated = not np.isin(x, (0.0, 1.0)).all()
+    z = t_quantile(alpha, n - 1) if estimated else NormalDist().inv_cdf(1 - alpha / 2)
     effective = n * binary / variance
     centre = (mean + z**2 / (2 * effective)) / (1 + z**2 / effective)
     half = z / (1 + z**2 / effective) * sqrt(binary / effective + z**2 / (4 * effective**2))

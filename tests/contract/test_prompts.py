@@ -33,6 +33,7 @@ from polygraph.tasks import (
     refine_query,
     report,
     route,
+    same,
     subanswer,
     summarise,
     verify,
@@ -53,6 +54,10 @@ def context(t):
 
 def a_report(t):
     return Report(community="c", level=0, title=t, summary=t, findings=(), rating=1.0)
+
+
+def a_name(t):
+    return same.NameInContext(name=t, type=t, document=t, descriptions=(t, t))
 
 
 def triple(t):
@@ -128,6 +133,7 @@ CASES = {
     "route": lambda m, c, t: route.route_question(t, m, method=""),
     "rq_answer": lambda m, c, t: refine_query.answer_path(t, context(t), m, c, max_tokens=99, method=""),
     "rq_query": lambda m, c, t: refine_query.refine_query("rewrite", t, [t, t], context(t), m, method=""),
+    "same": lambda m, c, t: same.same_entities([(a_name(t), a_name(t))] * 3, c, m.calls),
     "sub_answer": lambda m, c, t: subanswer.sub_answer(t, [t, t], [passage(t)] * 2, m, method=""),
     "summarise": lambda m, c, t: summarise.summarise_notes(t, t, [t, t], [t, t, t], m, c, method=""),
     "supports": lambda m, c, t: verify.evidence_suffices(t, context(t), [], m, method=""),

@@ -1,0 +1,114 @@
+"""The cost of asking which undecided names are one entity."""
+
+from collections import defaultdict
+from collections.abc import Sequence
+
+import numpy as np
+
+from polygraph.extract.resolution.records import Mention, PairDecision, Resolution
+from polygraph.extract.resolution.resolve import resolve
+from polygraph.indexing.estimate.plan import EstimateState
+from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
+from polygraph.indexing.row_cache import name_relations
+from polygraph.models import ChatModel
+from polygraph.models.calls import request_key
+from polygraph.models.protocols import Vectors
+from polygraph.records import Extraction
+from polygraph.tasks.same import MAX_DESCRIPTIONS, PAIRS_PER_CALL, STAGE, NameInContext, same_request
+from polygraph.text.prose import count_noun
+from polygraph.text.tokens import count_tokens
+
+_PAIRS_PER_ENTITY = Range(0.0, 0.05, 0.3)
+"""Undecided pairs for each entity, where the documents are not read yet: a guess with a wide range."""
+_TOKENS_PER_PAIR = Range(60, 120, 400)
+"""Tokens that are shown of an unknown pair."""
+_REPLY_TOKENS = 12
+"""Of a reply, besides the number of each pair."""
+_TOKENS_PER_NUMBER = 3
+
+
+def same_line(state: EstimateState, chat: ChatModel, n_entities: Range) -> Line | None:
+    """Return the line of the undecided names; None if nothing will be asked.
+
+    Args:
+        state: with the rows of the windows that are read.
+        chat: the model that is asked.
+        n_entities: of the graph.
+    """
+    max_pairs = int(state.plan.manifest.same.rpartition(":")[2] or 0)
+    if not max_pairs:
+        return None
+    if all(window.id in state.corpus.extractions for window in state.corpus.windows):
+        return _counted(state, chat, max_pairs)
+    n_pairs = Range(*(min(max_pairs, n) for n in low_mid_high(_PAIRS_PER_ENTITY * n_entities)))
+    calls = Range(*(-(-n // PAIRS_PER_CALL) for n in low_mid_high(n_pairs.rounded())))
+    instructions = sum(count_tokens(message.content) for message in same_request([]).messages)
+    return priced_line(
+        STAGE, chat.name, state.price(chat), calls, calls * instructions + n_pairs * _TOKENS_PER_PAIR,
+        calls * _REPLY_TOKENS + n_pairs * _TOKENS_PER_NUMBER,
+        basis=f"a guess: how many names the rules leave undecided is known after extraction; at most {count_noun(max_pairs, 'pair')}",
+    )  # fmt: skip
+
+
+def _counted(state: EstimateState, chat: ChatModel, max_pairs: int) -> Line | None:
+    """Return the line for documents that are all read: their names are resolved, and the requests are written."""
+    document = {window.id: window.document for window in state.corpus.windows}
+    extractions = [state.corpus.extractions[window.id] for window in state.corpus.windows]
+    mentions = [
+        Mention(
+            document=document[e.window], window=e.window, name=r.name, type=r.type, description=r.description
+        )
+        for e in extractions
+        for r in e.entities
+    ]
+    by_model = state.plan.manifest.extractor.partition(":")[0] not in ("nlp", "fast")
+    found = resolve(
+        mentions,
+        embed=_no_vectors,
+        relations=[r for e in extractions for r in name_relations([e])],
+        by_model=by_model,
+    )
+    pairs = {pair.entities: pair for pair in found.pairs if pair.decision == "undecided"}
+    chosen = [pairs[entities] for entities in sorted(pairs)][:max_pairs]
+    if not chosen:
+        return None
+    shown = _in_context(found, extractions, document, chosen)
+    requests = [same_request(shown[at : at + PAIRS_PER_CALL]) for at in range(0, len(shown), PAIRS_PER_CALL)]
+    paid = [r for r in requests if state.plan.stored_reply(request_key(chat.name, r)) is None]
+    reads = sum(count_tokens(message.content) for request in paid for message in request.messages)
+    writes = len(paid) * _REPLY_TOKENS + len(chosen) * _TOKENS_PER_NUMBER
+    return priced_line(
+        STAGE, chat.name, state.price(chat), Range.exactly(len(paid)), Range.with_relative_error(reads, 0.1),
+        Range.with_relative_error(writes, 0.5), free=len(requests) - len(paid),
+        basis=f"{count_noun(len(chosen), 'pair')} of names that the rules leave undecided",
+    )  # fmt: skip
+
+
+def _in_context(
+    found: Resolution,
+    extractions: Sequence[Extraction],
+    document: dict[str, str],
+    pairs: Sequence[PairDecision],
+) -> list[tuple[NameInContext, NameInContext]]:
+    """Return about what is shown of each pair."""
+    rows = defaultdict(list)
+    for extraction in extractions:
+        for row in extraction.entities:
+            entity = found.entity_of.get((extraction.window, row.name), "")
+            rows[entity].append((document[extraction.window], row))
+
+    def shown(entity: str) -> NameInContext:
+        some = rows[entity]
+        first = {place: row.description for place, row in reversed(some) if row.description}
+        return NameInContext(
+            name=some[0][1].name if some else entity,
+            type=next((row.type for _, row in some if row.type), ""),
+            document=some[0][0] if some else "",
+            descriptions=tuple(first[place] for place in sorted(first))[:MAX_DESCRIPTIONS],
+        )
+
+    return [(shown(pair.entities[0]), shown(pair.entities[1])) for pair in pairs]
+
+
+def _no_vectors(names: Sequence[str]) -> Vectors:
+    return np.zeros((len(names), 1), dtype=np.float32)

@@ -367,6 +367,7 @@ def test_the_control_stands_in_every_report_and_is_no_method_of_its_own():
     for text in (html_report(report), markdown_report(report)):
         assert "A/A control" in text
         assert "A#2" in text
+        assert "p (Holm)" in text
     assert json_report(report)["findings"]["controls"][0]["b"] == "A#2"
 
 

@@ -89,7 +89,8 @@ def _score_tables(
 def _reason_tables(judgements: Sequence[Judgement], limit: int) -> dict[str, str]:
     """Return, by question, a collapsed table of the scores and reasons of its first judgements.
 
-    About `limit` characters of reasons are shown for each question. Only the first repeat of the first trial is listed; ``judgements.jsonl`` has all.
+    About `limit` characters of reasons are shown for each question. Only the first repeat of the first trial is listed;
+    ``judgements.jsonl`` has all.
     """
     rows: dict[str, list[tuple[str, ...]]] = {}
     used: dict[str, int] = {}

@@ -10,6 +10,7 @@ from polygraph.evaluate.reports.findings import MethodSummary, PairSummary
 from polygraph.evaluate.reports.formatting import confidence_percent, p_equation
 from polygraph.evaluate.statistics.intervals import few_questions_note
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
+from polygraph.text.prose import count_noun
 
 _DECISIONS = ("better", "equivalent", "undecided")
 """In the order of a report."""
@@ -46,7 +47,7 @@ def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
             f"{a.method} and {b.method} are equivalent within {margin} on {pair.n} questions ({figures})"
             f"{_cost_clause(expensive, cheap)}."
         )
-    more = f"; about {pair.further:,} further questions would decide" if pair.further else ""
+    more = f"; about {count_noun(pair.further, 'further question')} would decide" if pair.further else ""
     return f"Undecided between {a.method} and {b.method} on {pair.n} questions ({figures}){more}."
 
 
@@ -63,7 +64,7 @@ def control_sentence(pair: PairSummary, n_identical: int) -> str:
         f"{100 * relative.low:+.0f} to {100 * relative.high:+.0f} %, {p_equation(pair.p)}"
     )
     if n_identical >= pair.n:
-        meaning = "all answers are identical, so it cannot fail"
+        meaning = "all answers are identical, so the control proves nothing"
     elif relative.low <= 0 <= relative.high:
         meaning = "no difference is found, as it should be"
     else:
@@ -107,7 +108,7 @@ def _further_clause(pairs: Sequence[PairSummary]) -> str:
     if not needed:
         return ""
     if len(needed) == 1:
-        return f"; about {needed[0]:,} further questions would decide"
+        return f"; about {count_noun(needed[0], 'further question')} would decide"
     return f"; about {min(needed):,} to {max(needed):,} further questions would decide"
 
 

@@ -104,6 +104,16 @@ def provenance_table(found: StudyProvenance) -> tuple[tuple[str, str], list[tupl
     return ("part", "name or version"), rows
 
 
+def provenance_line(found: StudyProvenance) -> str:
+    """Return answerer, judge and days in one sentence; empty if the answerer is unknown."""
+    if not found.answerers:
+        return ""
+    answerers = ", ".join(name or _NO_MODEL for name in found.answerers)
+    judges = f", judged by {', '.join(found.judges)}" if found.judges else ""
+    days = f", {' to '.join(found.answered)}" if found.answered else ""
+    return f"Answered by {answerers}{judges}{days}."
+
+
 def provenance_notes(
     questions: Sequence[Question],
     answers: Sequence[StudyAnswer],
@@ -131,8 +141,9 @@ def provenance_notes(
             }
         )
         named = f" (here: {', '.join(readers)})" if readers else ""
+        share = f"all {n_grounded}" if n_grounded == len(questions) else f"{n_grounded} of {len(questions)}"
         notes.append(
-            f"{n_grounded} of {len(questions)} questions were generated from a graph of entities and relations, which "
+            f"{share} questions were generated from a graph of entities and relations, which "
             f"favours methods that read that graph{named}; compare them on questions from another source as well"
         )
     if new_answers:

@@ -16,10 +16,11 @@ from polygraph.evaluate.reports.findings import Findings
 from polygraph.evaluate.reports.formatting import markdown_table
 from polygraph.evaluate.reports.gold_tables import gold_tables
 from polygraph.evaluate.reports.question_sections import question_sections
-from polygraph.evaluate.reports.study_provenance import StudyProvenance, provenance_table
+from polygraph.evaluate.reports.study_provenance import StudyProvenance, provenance_line, provenance_table
 from polygraph.evaluate.reports.study_tables import (
     agreement_table,
     confusion_table,
+    control_table,
     method_table,
     pair_table,
     ranking_table,
@@ -77,10 +78,12 @@ def html_report(report: StudyReport, vectors: Vectors | None = None) -> str:
         vectors: of the answers, for the map; shape ``(n_answers, dimension)``.
     """
     sections = _sections(report, vectors)
+    made = provenance_line(report.provenance) if report.provenance else ""
     parts = [
         f"<h1>{html.escape(report.title)}</h1>",
         f'<p class="soft">{len(report.questions)} questions, {len(report.findings.methods)} methods, '
         f"{len(report.judgements):,} judgements, protocol {html.escape(report.protocol)}.</p>",
+        *([f'<p class="soft">{html.escape(made)}</p>'] if made else []),
         html.table_of_contents(list(sections)),
     ]
     for heading, content in sections.items():
@@ -101,7 +104,7 @@ def markdown_report(report: StudyReport) -> str:
     if found.pairs:
         lines += ["", "## Comparisons", "", *markdown_table(*pair_table(found.pairs))]
     if found.controls:
-        lines += ["", "## A/A control", "", *markdown_table(*pair_table(found.controls))]
+        lines += ["", "## A/A control", "", *markdown_table(*control_table(found.controls))]
     if report.agreement:
         lines += ["", "## Agreement of judges", "", *markdown_table(*agreement_table(report.agreement))]
     if report.provenance:
@@ -150,7 +153,7 @@ def _sections(report: StudyReport, vectors: Vectors | None) -> dict[str, list[st
         sections |= _judgement_sections(found)
     if found.controls:
         caption = "Two independent runs of one method; a protocol without bias finds no difference"
-        sections["A/A control"] = [html.table(*pair_table(found.controls), caption)]
+        sections["A/A control"] = [html.table(*control_table(found.controls), caption)]
     if report.agreement:
         caption = "Winners named by two judges for the same pairs of answers"
         sections["Agreement of judges"] = [html.table(*agreement_table(report.agreement), caption)]

@@ -56,6 +56,14 @@ def pair_table(pairs: Sequence[PairSummary]) -> Table:
     return columns, rows
 
 
+def control_table(controls: Sequence[PairSummary]) -> Table:
+    """Return rates, interval and p of each comparison of a method with itself, without correction for several."""
+    columns, rows = pair_table(controls)
+    kept = [i for i, name in enumerate(columns) if name not in ("decision", "points", "p (points)")]
+    names = tuple("p" if columns[i] == "p (Holm)" else columns[i] for i in kept)
+    return names, [tuple(row[i] for i in kept) for row in rows]
+
+
 def rate_table(rates: Mapping[tuple[str, str], Mapping[str, WinRates]], part: str) -> Table:
     """Return win, tie and lose rates of each pair of methods, by aspect or type."""
     columns = ("first", "second", part, "questions x trials", "win", "tie", "lose", "relative win rate")

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache
+from importlib.metadata import PackageNotFoundError
+from importlib.metadata import version as installed_version
 from importlib.resources import files
 
-from polygraph import __version__
 from polygraph.evaluate.records import MadeWith, method_of
 from polygraph.evaluate.runs.provenance import own_source, package_digest, parameters_text, part_digest
 from polygraph.models import Models
@@ -62,7 +63,7 @@ def describe_answerer(
             type(method).__qualname__, parameters_text(method), own_source(type(method)), _prompts_digest()
         ),
         max_tokens=max_tokens,
-        version=__version__,
+        version=_package_version(),
         layers={
             layer: index.versions[layer]
             for layer in with_dependencies(method.needs)
@@ -111,6 +112,14 @@ def differences(made: Iterable[tuple[str, MadeWith | None]]) -> list[str]:
 def _listed(methods: list[str], most: int = 3) -> str:
     more = len(methods) - most
     return ", ".join(methods[:most]) + (f" and {more} more" if more > 0 else "")
+
+
+@cache
+def _package_version() -> str:
+    try:
+        return installed_version("polygraph-rag")
+    except PackageNotFoundError:
+        return "not installed"
 
 
 @cache

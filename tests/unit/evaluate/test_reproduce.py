@@ -451,6 +451,23 @@ def test_a_judged_table_generates_answers_and_judges_its_questions(data, endpoin
     assert again == found
 
 
+def test_two_independent_runs_of_a_method_are_judged_against_each_other(data, endpoint, tmp_path):
+    _, env = endpoint
+    out = tmp_path / "out"
+    words = ("unbiased-evaluation", "figure-2", "--data", data, "--output", out, "--limit", 3)
+    dry = run_json(*words, "--dry-run", env=env)
+    found = run_json(*words, env=env)
+    assert {(f["column"], f["n"]) for f in found["figures"]} == {("shown first", 3), ("shown second", 3)}
+    study = StudyFolder(out / "study")
+    method = "lightrag-hybrid:unbiased-evaluation"
+    assert {a.method for a in study.answers()} == {method, f"{method}#2"}
+    # Both orders of three questions.
+    assert len(study.judgements()) == 3 * 2
+    (row,) = (row for row in dry["stages"] if row["stage"].startswith("answers"))
+    # Three questions, each answered twice, by two calls.
+    assert row["calls"] == 3 * 2 * 2
+
+
 def test_questions_about_single_documents_are_asked_of_their_own_index(data, endpoint, tmp_path):
     _, env = endpoint
     out = tmp_path / "out"

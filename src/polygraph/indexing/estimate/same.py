@@ -46,7 +46,8 @@ def same_line(state: EstimateState, chat: ChatModel, n_entities: Range) -> Line 
     return priced_line(
         STAGE, chat.name, state.price(chat), calls, calls * instructions + n_pairs * _TOKENS_PER_PAIR,
         calls * _REPLY_TOKENS + n_pairs * _TOKENS_PER_NUMBER,
-        basis=f"a guess: how many names the rules leave undecided is known after extraction; at most {count_noun(max_pairs, 'pair')}",
+        basis="a guess: how many names the rules leave undecided is known after extraction; at most "
+        f"{count_noun(max_pairs, 'pair')}",
     )  # fmt: skip
 
 

@@ -5,15 +5,7 @@ from typing import Annotated, Optional
 
 import typer
 
-from polygraph.cli.eval_study import (
-    MethodsOption,
-    OutputOption,
-    SeedOption,
-    ToleranceOption,
-    open_existing,
-    show_result,
-    split_instances,
-)
+from polygraph.cli.eval_study import open_existing, show_result
 from polygraph.cli.options import (
     CostOption,
     IndexOption,
@@ -21,6 +13,13 @@ from polygraph.cli.options import (
     OfflineOption,
     SpendOption,
     caps,
+)
+from polygraph.cli.study_options import (
+    MethodsOption,
+    OutputOption,
+    SeedOption,
+    ToleranceOption,
+    split_instances,
 )
 from polygraph.errors import BadInput
 

@@ -255,6 +255,9 @@ def test_a_walk_reaches_as_many_vertices_as_asked_or_all_of_the_largest_componen
         ("run -m bm25,hybrid --protocol benchmark-qed --trials 3 --output s", "--trials 3 is odd"),
         ("answers -m , --output s", "names no method"),
         ("answers -m nope,bm25 --output s", "there is no method 'nope'"),
+        ("answers -m bm25#1 --output s", "bm25#1 is not an instance of a method"),
+        ("answers -m bm25 --trials 2 --output s", "it needs --new-answers"),
+        ("run -m bm25,naive --protocol listwise --new-answers --output s", "--new-answers is for protocols"),
         ("judge --repeats 0 --output s", "--repeats 0 asks for no judgements"),
         ("judge --output s", "there is no study at s"),
         ("sheet --sheet a.csv --output s", "there is no study at s"),
@@ -313,3 +316,11 @@ def test_answers_keep_to_the_budget_of_the_context(call, folder):
     assert 0 < small < whole
     done = call(*answers, "--output", "s")
     assert (done.code, "token budget: 40 (bm25), that of each method" in done.sentence) == (2, True), done.err
+
+
+def test_a_method_named_twice_is_answered_as_a_second_instance(call, folder):
+    call("eval", "questions", "--kind", "sentences", "-n", 2, "--output", "s", "--index", folder)
+    assert call("eval", "answers", "-m", "bm25,naive,bm25", "--output", "s", "--index", folder).code == 0
+    assert {a.method for a in StudyFolder(Path("s")).answers()} == {"bm25", "naive", "bm25#2"}
+    report = call("eval", "report", "--output", "s", "--index", folder, "--json")
+    assert [m["method"] for m in json.loads(report.out)["findings"]["methods"]] == ["bm25", "naive"]

@@ -94,7 +94,8 @@ def completion(reply):
 def usage(study):
     rows = [json.loads(line) for line in (study / "usage.jsonl").read_text().splitlines()]
     names = ("calls", "prompt_tokens", "completion_tokens")
-    return {(row["question"], row["method"]): [row[name] for name in names] for row in rows}
+    # Other lines have the days of judging.
+    return {(row["question"], row["method"]): [row[n] for n in names] for row in rows if "question" in row}
 
 
 def to_the_end(call, provider, *args, env=ENV):

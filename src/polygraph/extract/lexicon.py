@@ -115,7 +115,7 @@ OCCUPATIONS = frozenset(_OCCUPATIONS.split())
 """Nouns of occupation, which distinguish people who share a name."""
 
 _FIELDS = {
-    "medicine": "doctor physician surgeon nurse dentist midwife pharmacist psychologist veterinarian",
+    "medicine": "doctor physician surgeon nurse dentist midwife pharmacist veterinarian",
     "law": "lawyer attorney barrister solicitor judge magistrate",
     "letters": "author novelist writer poet playwright essayist screenwriter critic journalist reporter editor "
     "translator",
@@ -124,9 +124,8 @@ _FIELDS = {
     "rapper",
     "art": "artist painter sculptor illustrator designer photographer",
     "stage": "actor actress director filmmaker producer dancer screenwriter playwright model",
-    "science": "scientist physicist chemist mathematician astronomer biologist geologist botanist zoologist "
-    "statistician "
-    "naturalist meteorologist anthropologist archaeologist inventor engineer",
+    "science": "psychologist scientist physicist chemist mathematician astronomer biologist geologist botanist "
+    "zoologist statistician naturalist meteorologist anthropologist archaeologist inventor engineer",
     "humanities": "historian linguist philosopher theologian economist scholar",
     "church": "priest vicar clergyman bishop preacher curate chaplain rector theologian pastor",
     "sea": "captain sailor seaman mariner navigator pilot fisherman fisher coxswain steward whaler harpooner",

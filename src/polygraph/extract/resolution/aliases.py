@@ -5,7 +5,15 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from polygraph.extract.lexicon import COMPANY_FORMS, GROUP_TITLES, OCCUPATIONS, OFFICES, TITLES, TYPE_OF_NOUN
+from polygraph.extract.lexicon import (
+    COMPANY_FORMS,
+    GROUP_TITLES,
+    MALE_TITLES,
+    OCCUPATIONS,
+    OFFICES,
+    TITLES,
+    TYPE_OF_NOUN,
+)
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict, may_be_person
 from polygraph.extract.resolution.name_parts import NameParts, gender_of
 from polygraph.extract.resolution.sentence_attributes import occupation
@@ -27,6 +35,11 @@ _TRADES_AS_SURNAMES = (
 )
 _NOT_SURNAMES = (TITLES | OCCUPATIONS | frozenset(TYPE_OF_NOUN)) - frozenset(_TRADES_AS_SURNAMES.split())
 """Words that are not surnames although they may be capitalised (``Town Clerk``)."""
+_OTHER_BODIES = (
+    "court parliament senate assembly commission authority police army bureau trust fund observatory museum"
+)
+_BODIES = frozenset(_OTHER_BODIES.split()) | {n for n, kind in TYPE_OF_NOUN.items() if kind == "organization"}
+"""Nouns by which a text names a body that it has named in full."""
 _NUMERAL = re.compile(r"[ivxlc]+|\d.*")
 
 
@@ -93,6 +106,12 @@ def find_aliases(
         elif is_full_name(words) and words[0] != words[-1]:
             full_names.append(name)
     people = _People(full_names)
+    if by_model:
+        people.with_husband.update(
+            name.parts.base
+            for name in ordered
+            if len(name.parts.words) == 1 and name.parts.titles & MALE_TITLES
+        )
     for person in full_names:
         base = people.longest(person.parts.base)
         if base != person.parts.base:
@@ -138,6 +157,8 @@ class _People:
             self.by_end[words[-1]].add(base)
             self.by_end[words[0]].add(base)
             self.windows[base] |= person.windows
+        self.with_husband: set[str] = set()
+        """Surnames that a man has with a title: ``Mr. Bennet``."""
         self._longer: dict[str, str] = {}
         for base in self.gender:
             longer = _longer_names(base.split(), self.by_end)
@@ -176,6 +197,8 @@ def _single_name_alias(
         candidates = {base for base in candidates if people.windows[base] & single.windows}
     certain = {base for base in candidates if capitalized[base].is_person()}
     fitting = sorted({people.longest(base) for base in certain or candidates})
+    if name.titles & _TITLES_OF_WIVES and name.base in people.with_husband:
+        return None  # she is rather his wife than another woman of the name
     if not (name.titles & _TITLES_OF_WIVES and len(fitting) > 1):
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
         fitting = [b for b in fitting if _genders_agree(gender_of(name), people.gender.get(b, ""))]
@@ -245,7 +268,8 @@ def initials(words: Sequence[str]) -> frozenset[str]:
     if len(words) < 2:
         return frozenset()
     long = [word for word in words if word not in _NOT_IN_ACRONYMS]
-    found = {"".join(word[0] for word in some) for some in (words, long) if len(some) > 1}
+    named = [word for word in long if word not in COMPANY_FORMS]
+    found = {"".join(word[0] for word in some) for some in (words, long, named) if len(some) > 1}
     return frozenset(found)
 
 
@@ -277,23 +301,22 @@ def _add_acronyms(
 
 
 def _add_general_nouns(names: list[DocumentName], found: dict[str, Alias]) -> None:
-    """Match names that are one general noun (``Board``, ``Mayor``) to the only longer name of the document with it."""
+    """Match general names (``Board``, ``Mayor``, ``Supreme Court``) to the only longer name of the document."""
     for short in names:
         words = short.parts.words
-        is_office, is_body = words[0] in TITLES | OFFICES, TYPE_OF_NOUN.get(words[0]) == "organization"
-        if (
-            len(words) != 1
-            or short.parts.is_lower_case
-            or short.parts.key in found
-            or not (is_office or is_body)
-        ):
+        is_office, is_body = words[0] in TITLES | OFFICES, words[0] in _BODIES
+        is_body |= len(words) > 1 and words[-1] in _BODIES
+        if short.parts.is_lower_case or short.parts.key in found or not (is_office or is_body):
             continue
         kinds = {kind_of_type(type_) for type_ in short.types}
         longer = {
             long.parts.base
             for long in names
-            if len(long.parts.words) > 1
-            and ((is_body and long.parts.words[-1] == words[0]) or long.parts.words[:2] == (words[0], "of"))
+            if len(long.parts.words) > len(words)
+            and (
+                (is_body and long.parts.words[-len(words) :] == words)
+                or long.parts.words[: len(words) + 1] == (*words, "of")
+            )
             and not any(kinds_conflict(a, kind_of_type(b)) for a in kinds for b in long.types)
         }
         if len(longer) == 1:

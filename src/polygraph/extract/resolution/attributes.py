@@ -13,6 +13,8 @@ _LIFETIME = 110
 """Years between two deeds that one person cannot have done."""
 _AFTERLIFE = 60
 """Years after a death in which texts still tell something new of a person: books and honours."""
+STEM = 6
+"""Letters of a stem."""
 _MAX_WORDS = 400
 """Stems kept per entity."""
 
@@ -126,6 +128,8 @@ class Attributes:
             return f"died {self.died} and active in {first}"
         if other.born and last and last < other.born:
             return f"active in {last} and born {other.born}"
+        if last and other.died and other.died - last > _LIFETIME:
+            return f"active in {last} and died {other.died}"
         if first and last and first - last > _LIFETIME:
             return f"active in {last} and in {first}"
         return ""
@@ -143,6 +147,9 @@ class Attributes:
             if ours and theirs and not ours & theirs:
                 first, second = sorted((min(ours), min(theirs)))
                 return f"{label} {first} and {label} {second}, in different contexts"
+        distance = min((abs(x - y) for x in self.years for y in other.years), default=0)
+        if self.kind == other.kind == "work" and distance > 1:
+            return f"of {min(self.years)} and of {min(other.years)}"
         return self.occupation_conflict(other, with_offices=False)
 
     def occupation_conflict(self, other: "Attributes", *, with_offices: bool) -> str:

@@ -6,7 +6,7 @@ from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -27,6 +27,7 @@ monday tuesday wednesday thursday friday saturday sunday morning evening first l
 """
 _DISTINGUISHING = frozenset((_CONTRASTS + _ORDINALS).split()) | MEN | WOMEN
 _PREFIXES = ("un", "in", "im", "non", "anti", "hyper", "hypo", "pre", "post", "inter", "intra", "dis")
+_CLUB_FORMS = frozenset(["fc", "cf", "afc", "sc", "fk", "ff", "bk"])
 _SHIP_PREFIXES = frozenset(["rms", "ss", "hms", "mv", "uss", "s.s", "h.m.s", "m.v", "r.m.s", "u.s.s"])
 _NAMED_DISEASE = re.compile(
     r"(?:morbus|maladie de|enfermedad de|malattia di|doença de|s[iyí]ndrom[ea] (?:de|di)) ([\w-]+)"
@@ -71,8 +72,10 @@ def without_legal_form(key: str) -> str:
     ('acme', 'ltd')
     """
     words = key.split()
-    while len(words) > 1 and words[-1] in COMPANY_FORMS:
+    while len(words) > 1 and words[-1] in COMPANY_FORMS | _CLUB_FORMS:
         words.pop()
+    if len(words) > 1 and words[0] in _CLUB_FORMS:
+        del words[0]
     if len(words) > 2 and words[0] == "messrs":
         del words[0]
     if len(words) > 1 and words[0] in _SHIP_PREFIXES:
@@ -149,7 +152,9 @@ def same_form_pairs(keys: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
         by_form[f"{skeleton(form)}\0{' '.join(_NUMBER.findall(form))}"].append(key)
     for form, group in by_form.items():
         if form[0] != "\0":
-            yield from ((group[0], other) for other in group[1:])
+            # Names that differ in accents and hyphens only come first.
+            group.sort(key=lambda key: (skeleton(key), key))
+            yield from pairwise(group)
 
 
 def one_edit_pairs(keys: Iterable[str], *, min_length: int = 7) -> Iterator[tuple[str, str]]:

@@ -7,8 +7,8 @@ Only the noun phrase at its beginning says what the entity is; names and trades 
 import re
 from collections.abc import Iterator
 
-from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, MALE_TITLES
-from polygraph.extract.resolution.attributes import Attributes
+from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, MALE_TITLES, TITLES
+from polygraph.extract.resolution.attributes import STEM, Attributes
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kind_of_class, kind_of_type, kinds_conflict
 from polygraph.extract.resolution.name_parts import SUFFIXES, NameParts, fold, gender_of
 from polygraph.extract.resolution.regions import COUNTRY_OF_ADJECTIVE
@@ -56,6 +56,7 @@ wife widow witwe ehefrau épouse veuve esposa viuda moglie kone enke жена в
 """
 _MARRIED = frozenset(_MARRIED_WORDS.split())
 _OF_WIVES = frozenset(["mrs", "frau", "madame", "mme", "widow", "enken", "witwe", "veuve", "viuda", "vedova"])
+_MADE_BY = re.compile(r"\b(?:by|von|par|av|af|di|de) ((?:[A-Z]\w+[ .]+){1,2}[A-Z]\w+)")
 _WIFE_OF = re.compile(
     r"(?:\w+ )?(?:Frau|Femme|Mujer|Kona|Konen|Kone) (?:des|der|von|de|du|del|til|av|af)\b", re.I
 )
@@ -84,7 +85,6 @@ _DIED = re.compile(
 )
 _GENERAL_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 _MAX_CHARS = 600
-_STEM = 6
 _STEMS = 10
 
 
@@ -118,7 +118,7 @@ def describe(name: NameParts, written: str, type_: str, description: str) -> Att
         found, f"({name.apposition}) {text}" if name.apposition else text, is_person=found.kind == "person"
     )
     found.words = frozenset(_stems(text, name)) | frozenset(
-        title[:_STEM] for title in name.titles - MALE_TITLES - FEMALE_TITLES
+        title[:STEM] for title in name.titles - MALE_TITLES - FEMALE_TITLES
     )
     return found
 
@@ -133,6 +133,7 @@ def _describe_person(found: Attributes, name: NameParts, head: list[str], text: 
     if not sure and not (trades or women or men or name.titles):
         return
     found.occupations |= frozenset(trades)
+    found.titles |= TITLES.intersection(folded) - MALE_TITLES - FEMALE_TITLES - frozenset(trades)
     stated = bool(trades or women or men)
     if not found.gender and bool(women) != bool(men):
         found.gender = "f" if women else "m"
@@ -159,6 +160,8 @@ def _describe_thing(found: Attributes, type_: str, head: list[str], text: str) -
     if found.kind in ("", "object") and len(kinds) == 1 and type_ not in ("concept", "event", "date"):
         found.kind, found.kind_is_stated = kinds.pop(), True
     found.classes = frozenset(classes)
+    if found.kind in ("work", "software") and (maker := _MADE_BY.search(text)):
+        found.creators = frozenset([fold(normalize_name(maker.group(1)))])
     nationality = {
         COUNTRY_OF_ADJECTIVE[word.casefold()] for word in head if word.casefold() in COUNTRY_OF_ADJECTIVE
     }
@@ -217,7 +220,7 @@ def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
 def _stems(text: str, name: NameParts) -> Iterator[str]:
     """Yield the stems of the longer words of a description, without those of the name."""
     kept = dict.fromkeys(
-        fold(word)[:_STEM]
+        fold(word)[:STEM]
         for word in re.findall(r"[^\W\d_]{4,}", text.casefold())
         if word not in _GENERAL_WORDS and word not in name.words
     )

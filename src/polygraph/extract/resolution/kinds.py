@@ -70,7 +70,9 @@ _CLASSES = {
     "river": "river stream tributary creek fluss rivière río fiume elv река",
     "lake": "lake reservoir see lac lago sjø озеро",
     "mountain": "mountain peak hill volcano berg montagne montaña fjell гора",
-    "region": "state province region county territory district bundesland provincia estado",
+    "agency": "agency authority ministry department bureau commission",
+    "court": "court tribunal",
+    "region": "state province region county parish territory district bundesland provincia estado",
     "hotel": "hotel inn tavern pub restaurant bar",
     "church": "church cathedral chapel monastery abbey kirche église iglesia chiesa kirke",
     "school": "school university college academy schule école escuela",
@@ -116,6 +118,8 @@ CLASS_OF_NOUN = {noun: kind for kind, nouns in _CLASSES.items() for noun in noun
 _KIND_OF_CLASS = {
     **dict.fromkeys(
         [
+            "agency",
+            "court",
             "city",
             "river",
             "lake",

@@ -9,8 +9,8 @@ from math import log2
 import numpy as np
 
 from polygraph.arrays import Array
-from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, MALE_TITLES
-from polygraph.extract.resolution.attributes import Attributes
+from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
+from polygraph.extract.resolution.attributes import STEM, Attributes
 from polygraph.extract.resolution.cluster import Cluster
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.mention_table import MentionTable
@@ -19,6 +19,13 @@ from polygraph.extract.resolution.records import Decision, Rule
 CONSTRAINT = "constraint of the user"
 STATED = "related as two in one text"
 TYPES = "types"
+_ABBREVIATED = {
+    "dr": "doctor",
+    "prof": "professor",
+    "capt": "captain",
+    "rev": "reverend",
+    "lieut": "lieutenant",
+}
 _UNMARRIED = frozenset(
     ["miss", "fräulein", "señorita", "signorina", "mademoiselle", "mlle", "frøken", "fröken"]
 )
@@ -86,7 +93,8 @@ class Merger:
         if any(self.cluster_of_row(row) == b for row in self._apart.get(a, ())):
             return "statement", STATED
         types = {left.majority_type(), right.majority_type()}
-        if len(types) > 1 and types & _STRICT_TYPES and "" not in types:
+        kinds_known = self.table.by_model and left.attributes.kind and right.attributes.kind
+        if len(types) > 1 and types & _STRICT_TYPES and "" not in types and not kinds_known:
             return TYPES, " and ".join(sorted(types))
         if self.table.by_model:
             kinds = [kind_of_type(type_) for type_ in sorted(types)]
@@ -148,7 +156,8 @@ class Merger:
     def evidence(self, a: int, b: int) -> tuple[float, str]:
         """Return how much speaks for one entity, 0 if nothing does, and a text that says what it is."""
         left, right = self.clusters[self.root(a)].attributes, self.clusters[self.root(b)].attributes
-        names = [] if self.side_by_side(a, b) else self.shared_context(a, b)
+        listed = self.side_by_side(a, b)
+        names = [] if listed else self.shared_context(a, b)
         is_common = {name: bool(self.table.is_common[bisect_left(self.table.bases, name)]) for name in names}
         names.sort(key=lambda name: (is_common[name], name))
         n_common = sum(is_common.values())
@@ -159,7 +168,8 @@ class Merger:
         near = (
             bool(left.years and right.years) and min(abs(x - y) for x in left.years for y in right.years) <= 2
         )
-        words = left.words & right.words
+        # Two names of one text share its words, one person or not.
+        words: frozenset[str] = frozenset() if listed else left.words & right.words
         if not offices and _is_strange(left, right):
             return 0.0, ""
         # Much is said of a large cluster, some of it by chance the same.
@@ -167,7 +177,13 @@ class Merger:
         size = max(self.clusters[self.root(n)].size for n in (a, b))
         score = (
             common / (1 + 0.5 * log2(size))
-            + 3 * bool(offices)
+            + (
+                3
+                if offices
+                else 2
+                if _is_said_of(left, right)
+                else 1.5 * bool(_fields(left) & _fields(right))
+            )
             + 2 * bool(places)
             + 2 * (left.married == right.married == "yes")
             + (1.5 if years else 0.75 * near)
@@ -202,11 +218,22 @@ def _is_strange(a: Attributes, b: Attributes) -> bool:
     )
 
 
+def _is_said_of(a: Attributes, b: Attributes) -> bool:
+    """Return whether the title of one occurs in what is said of the other."""
+    polite = MALE_TITLES | FEMALE_TITLES
+    return any(title[:STEM] in y.words for x, y in ((a, b), (b, a)) for title in x.titles - polite)
+
+
+def _fields(attributes: Attributes) -> frozenset[str]:
+    """Return the fields of titles and occupations."""
+    known = (FIELD_OF_OCCUPATION.get(word, "") for word in _offices(attributes))
+    return frozenset(field for field in known if field)
+
+
 def _offices(attributes: Attributes) -> frozenset[str]:
     """Return titles and occupations in English."""
-    return frozenset(
-        ENGLISH_OCCUPATION.get(word, word) for word in attributes.titles | attributes.occupations
-    )
+    words = attributes.titles | attributes.occupations
+    return frozenset(_ABBREVIATED.get(word, ENGLISH_OCCUPATION.get(word, word)) for word in words)
 
 
 def merge_equated(merger: Merger) -> None:

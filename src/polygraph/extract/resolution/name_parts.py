@@ -20,8 +20,8 @@ from polygraph.text.normalize import normalize_name
 
 _YOUNGER = ("jr", "junior", "jun", "sohn", "fils", "filho", "hijo")
 _ELDER = ("sr", "senior", "sen", "vater", "père")
-_YOUNGER_PHRASES = "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge"
-_ELDER_PHRASES = "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre"
+_YOUNGER_PHRASES = "the younger,der jüngere,le jeune,el joven,il giovane,den yngre,den unge,d j"
+_ELDER_PHRASES = "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä"
 SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder")}
 """Generational suffixes, each with ``elder`` or ``younger``."""
 _PHRASES = {tuple(phrase.split()): "younger" for phrase in _YOUNGER_PHRASES.split(",")} | {
@@ -103,8 +103,9 @@ def split_apposition(name: str, kind: str) -> tuple[str, str]:
         return (head, tail) if tail[0].isupper() else (name, "")
     if kind != "person":
         return name, ""
-    first = tail.split()[0]
-    if first[0].islower() or any(word in _APPOSED for word in normalize_name(tail).replace("-", " ").split()):
+    first, plain = tail.split()[0], normalize_name(tail)
+    words = {*plain.split(), *plain.replace("-", " ").split(), plain.replace("-", "")}
+    if first[0].islower() or _APPOSED.intersection(words):
         return head, tail
     if len(head.split()) == 1 and len(tail.split()) < 3 and head[0].isupper():
         return f"{tail} {head}", ""  # ``Dray, Anselm``

@@ -36,6 +36,8 @@ class LongNames:
         self._by_model = table.by_model
         self.surnames: dict[str, list[str]] = defaultdict(list)
         """Base names of people by their folded surname."""
+        self.given: dict[str, list[str]] = defaultdict(list)
+        """Base names of people by their folded first name."""
         self.acronyms: dict[str, list[str]] = defaultdict(list)
         """Base names that a document abbreviates, by the base name of the acronym; else those with its initials."""
         person = np.array([kind_of_type(type_) == "person" for type_ in table.types], dtype=np.bool_)
@@ -47,6 +49,8 @@ class LongNames:
             is_person = bool(person[table.type[begin:end]].any())
             if is_person and len(words) > 1 and is_full_name(words):
                 self.surnames[fold(words[-1])].append(base)
+                if table.by_model:
+                    self.given[fold(words[0])].append(base)
             elif is_person and len(words) == 1:
                 self.single.add(base)
             if not is_person and 1 < len(words) < 10 and not words[0][0].isdigit():
@@ -69,6 +73,7 @@ class LongNames:
         # A name that one person bears may still be that of two, if the clusters of his name are two.
         least = 1 if self._by_model else 2
         people = {base for base in self.single if len(self.surnames.get(fold(base), ())) >= least}
+        people |= {base for base in self.single if fold(base) in self.given}
         return people | {base for base, long in self.acronyms.items() if len(long) > 1}
 
 
@@ -78,10 +83,13 @@ def merge_short_names(merger: Merger, long: LongNames) -> None:
     for base in bases:
         _assign(merger, base, long.acronyms[base], "acronym")
     for base in sorted(base for base in merger.numbers if base in long.single):
-        _assign(merger, base, long.surnames.get(fold(base), ()), "alias in document")
+        if surnames := long.surnames.get(fold(base)):
+            _assign(merger, base, surnames, "alias in document")
+        elif given := long.given.get(fold(base)):
+            _assign(merger, base, given, "alias in document", is_given=True)
 
 
-def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule) -> None:
+def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_given: bool = False) -> None:
     """Merge each cluster of a short name with the nearest longer name."""
     is_person, table = rule == "alias in document", merger.table
     bearers = merger.roots(sorted(names))
@@ -106,8 +114,10 @@ def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule) -> None
             if m != n and (key_of[n], m) not in refused and _may_bear(merger, n, m, is_person)
         ]
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
-        certain = len(possible) == 1 and not (
-            is_person and len(bearers) > 1 and _is_married(merger.clusters[n])
+        certain = (
+            len(possible) == 1
+            and not is_given
+            and not (is_person and len(bearers) > 1 and _is_married(merger.clusters[n]))
         )
         choices.append((n, certain, _ranked(merger, n, possible)))
     # All choose before any merges, so that none is drawn by what another brought along.

@@ -42,7 +42,7 @@ def merge_spelling_variants(merger: Merger, embed: Callable[[Sequence[str]], Vec
         x, y = pair
         if skeleton(a) == skeleton(b):
             merger.merge(x, y, "spelling", 1.0, "equal without accents and hyphens")
-        elif not _listed(merger, x, y):
+        elif not _listed(merger, x, y) and merger.same_kind(x, y):
             merger.merge(x, y, "spelling", 0.95, "equal without plural and legal form")
     names = [
         base

@@ -387,7 +387,7 @@ def test_reasons_of_the_judge_stand_next_to_its_scores_escaped_and_bounded():
     reasons = dict.fromkeys(ASPECTS, f"It digresses. {EVIL}")
     page = html_report(report_of(said, [replace(j, reasons=reasons) for j in judged(12, 1.0)], asked))
     assert page.count("It digresses.") == 12 * 2 * 4  # both orders of the first trial, four aspects
-    assert "8 more reasons are in judgements.jsonl" in page
+    assert "8 further reasons in judgements.jsonl" in page
     assert "<script" not in page
     long = dict.fromkeys(ASPECTS, "x" * 400)
     many = questions(150)

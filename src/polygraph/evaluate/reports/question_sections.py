@@ -10,6 +10,7 @@ from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports import html
 from polygraph.evaluate.reports.findings import PairSummary
+from polygraph.text.prose import count_noun
 
 _MAX_ANSWER = 6_000
 """Characters shown of an answer."""
@@ -110,7 +111,9 @@ def _reason_tables(judgements: Sequence[Judgement], limit: int) -> dict[str, str
     for question, listed in rows.items():
         columns = ("scores, in the order shown", "aspect", "judge", "reason")
         more = left_out.get(question, 0)
-        rest = f'<p class="soft">{more:,} more reasons are in judgements.jsonl.</p>' if more else ""
+        rest = (
+            f'<p class="soft">{count_noun(more, "further reason")} in judgements.jsonl.</p>' if more else ""
+        )
         table = html.table(columns, listed, "Reasons of the judge")
         found[question] = f"<details><summary>Reasons of the judge</summary>{table}{rest}</details>"
     return found

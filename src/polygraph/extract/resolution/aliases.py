@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from polygraph.extract.lexicon import (
     COMPANY_FORMS,
     GROUP_TITLES,
-    MALE_TITLES,
     OCCUPATIONS,
     OFFICES,
     TITLES,
@@ -105,13 +104,7 @@ def find_aliases(
             found[name.parts.key] = Alias(" ".join(words[1:]), 0.9)
         elif is_full_name(words) and words[0] != words[-1]:
             full_names.append(name)
-    people = _People(full_names)
-    if by_model:
-        people.with_husband.update(
-            name.parts.base
-            for name in ordered
-            if len(name.parts.words) == 1 and name.parts.titles & MALE_TITLES
-        )
+    people = _People(full_names, by_model=by_model)
     for person in full_names:
         base = people.longest(person.parts.base)
         if base != person.parts.base:
@@ -146,7 +139,7 @@ def is_full_name(words: Sequence[str]) -> bool:
 class _People:
     """The full names of people in one document, by base name."""
 
-    def __init__(self, full_names: Iterable[DocumentName]) -> None:
+    def __init__(self, full_names: Iterable[DocumentName], *, by_model: bool) -> None:
         self.windows: dict[str, frozenset[str]] = defaultdict(frozenset)
         self.by_end: dict[str, set[str]] = defaultdict(set)
         """Base names by their first and by their last word."""
@@ -157,8 +150,7 @@ class _People:
             self.by_end[words[-1]].add(base)
             self.by_end[words[0]].add(base)
             self.windows[base] |= person.windows
-        self.with_husband: set[str] = set()
-        """Surnames that a man has with a title: ``Mr. Bennet``."""
+        self.by_model = by_model
         self._longer: dict[str, str] = {}
         for base in self.gender:
             longer = _longer_names(base.split(), self.by_end)
@@ -197,8 +189,8 @@ def _single_name_alias(
         candidates = {base for base in candidates if people.windows[base] & single.windows}
     certain = {base for base in candidates if capitalized[base].is_person()}
     fitting = sorted({people.longest(base) for base in certain or candidates})
-    if name.titles & _TITLES_OF_WIVES and name.base in people.with_husband:
-        return None  # she is rather his wife than another woman of the name
+    if people.by_model and name.titles & _TITLES_OF_WIVES:
+        return None  # she may be his wife or another woman of the name: the whole corpus decides
     if not (name.titles & _TITLES_OF_WIVES and len(fitting) > 1):
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
         fitting = [b for b in fitting if _genders_agree(gender_of(name), people.gender.get(b, ""))]

@@ -27,8 +27,28 @@ monday tuesday wednesday thursday friday saturday sunday morning evening first l
 """
 _DISTINGUISHING = frozenset((_CONTRASTS + _ORDINALS).split()) | MEN | WOMEN
 _PREFIXES = ("un", "in", "im", "non", "anti", "hyper", "hypo", "pre", "post", "inter", "intra", "dis")
+_ABBREVIATIONS = {"st": "saint", "mt": "mount", "ft": "fort"}
+_CONJUNCTIONS = {"und": "and", "et": "and", "y": "and", "og": "and", "och": "and"}
+_ROMAN_NUMERALS = "ii 2 iii 3 iv 4 vi 6 vii 7 viii 8 ix 9 xi 11 xii 12 xiii 13 xiv 14 xv 15 xvi 16"
+_ROMAN = _ROMAN_NUMERALS.split()
+_ROMAN_VALUES = dict(zip(_ROMAN[::2], _ROMAN[1::2], strict=True))
+_ORDINAL_VALUES = {word: str(n) for n, word in enumerate(_ORDINALS.split(), 1)}
+_AMERICAN = {
+    "isation": "ization",
+    "centre": "center",
+    "theatre": "theater",
+    "harbour": "harbor",
+    "labour": "labor",
+    "defence": "defense",
+    "colour": "color",
+    "programme": "program",
+}
+_BRITISH = re.compile("|".join(_AMERICAN))
 _CLUB_FORMS = frozenset(["fc", "cf", "afc", "sc", "fk", "ff", "bk"])
-_SHIP_PREFIXES = frozenset(["rms", "ss", "hms", "mv", "uss", "s.s", "h.m.s", "m.v", "r.m.s", "u.s.s"])
+_SHIP_PREFIXES_WORDS = """
+rms ss hms mv uss s.s h.m.s m.v r.m.s u.s.s
+"""
+_SHIP_PREFIXES = frozenset(_SHIP_PREFIXES_WORDS.split())
 _NAMED_DISEASE = re.compile(
     r"(?:morbus|maladie de|enfermedad de|malattia di|doença de|s[iyí]ndrom[ea] (?:de|di)) ([\w-]+)"
     r"|([\w]+?)(?:[’' ]?s)? (?:disease|syndrome)|([\w]+?)-?(?:krankheit|syndrom)"
@@ -96,6 +116,22 @@ def disease_form(key: str) -> str:
     return f"{name} {'syndrome' if 'ndrom' in key else 'disease'}"
 
 
+def plain_form(key: str) -> str:
+    """Return a name with abbreviations, numerals and British spellings in one form.
+
+    >>> plain_form("smith & sons"), plain_form("st mary"), plain_form("henry the fourth") == plain_form("henry iv")
+    ('smith and sons', 'saint mary', True)
+    """
+    words = key.replace("&", " and ").split()
+    found = [_ABBREVIATIONS.get(words[0], words[0])] if words else []
+    for word in words[1:]:
+        if word in _ORDINAL_VALUES and found[-1] == "the":
+            found[-1] = _ORDINAL_VALUES[word]
+        else:
+            found.append(_ROMAN_VALUES.get(word, _CONJUNCTIONS.get(word, word)))
+    return _BRITISH.sub(lambda match: _AMERICAN[match.group()], " ".join(found))
+
+
 def names_conflict(a: str, b: str) -> bool:
     """Return whether two names differ in a word that is never a spelling variant.
 
@@ -147,7 +183,7 @@ def same_form_pairs(keys: Mapping[str, bool]) -> Iterator[tuple[str, str]]:
     """
     by_form: dict[str, list[str]] = defaultdict(list)
     for key in sorted(keys):
-        form = disease_form(without_legal_form(singular(key) if keys[key] else key))
+        form = plain_form(disease_form(without_legal_form(singular(key) if keys[key] else key)))
         # Digits separated by a hyphen (``1-2`` and ``12``) are different numbers.
         by_form[f"{skeleton(form)}\0{' '.join(_NUMBER.findall(form))}"].append(key)
     for form, group in by_form.items():

@@ -58,12 +58,17 @@ class Constraints:
 
     def keys(self, name: str, document: str, type_: str) -> frozenset[ConstraintKey]:
         """Return the keys that match a normalised name in a document: those of constraints, and parts of splits."""
-        by_document, by_type = ConstraintKey(name, document), ConstraintKey(name, "", type_)
-        found = {key for key in (ConstraintKey(name), by_document, by_type) if key in self._conflicts}
+        keys = (ConstraintKey(name), ConstraintKey(name, document), ConstraintKey(name, "", type_))
+        found = frozenset(key for key in keys if key in self._conflicts)
+        return found | self.split_keys(name, document, type_)
+
+    def split_keys(self, name: str, document: str, type_: str) -> frozenset[ConstraintKey]:
+        """Return the parts of splits that a normalised name in a document belongs to."""
+        found = set()
         if ConstraintKey(name, EACH) in self._split:
-            found.add(by_document)
+            found.add(ConstraintKey(name, document))
         if type_ and ConstraintKey(name, "", EACH) in self._split:
-            found.add(by_type)
+            found.add(ConstraintKey(name, "", type_))
         return frozenset(found)
 
     def forbid(self, a: Set[ConstraintKey], b: Set[ConstraintKey]) -> bool:

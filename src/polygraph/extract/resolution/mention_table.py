@@ -113,7 +113,9 @@ class MentionTable:
         if not self.constraints:
             return frozenset()
         document, type_ = self.documents[int(self.document(row))], self.types[self.type[row]]
-        return self.constraints.keys(self.name(row).key, document, type_)
+        own = self.constraints.keys(self.name(row).key, document, type_)
+        # An alias stands for a name of its document, and follows it when that name is split.
+        return own | self.constraints.split_keys(self.base(row), document, type_)
 
     def record_merge(
         self, rows: Array, rule: Rule, score: float, *, evidence: str = "", at_most: bool = False

@@ -15,6 +15,7 @@ from polygraph.extract.resolution.kinds import kind_of_type
 from polygraph.extract.resolution.merger import Merger
 from polygraph.extract.resolution.name_parts import fold
 from polygraph.extract.resolution.records import Rule
+from polygraph.extract.resolution.regions import place_in_english
 from polygraph.extract.resolution.romanize import consonants, is_other_script, sounds
 
 _EPITHETS = frozenset(
@@ -33,6 +34,7 @@ def merge_name_variants(merger: Merger) -> None:
     """Merge clusters whose names are forms of one name, unless something conflicts."""
     if merger.table.by_model:
         _merge_scripts(merger)
+        _merge_exonyms(merger)
         _merge_people(merger)
         _merge_qualified(merger)
 
@@ -70,12 +72,16 @@ def _blocks(people: Iterable[str]) -> Iterator[list[str]]:
         for letter in sorted({word[0] for word in (words[0], *FULL_NAMES.get(words[0], ()))}):
             blocks[words[-1], letter].append(base)
         blocks[words[-2], words[-1], ""].append(base)
+        if len(words) == 2:
+            blocks[*sorted(words), "reversed"].append(base)
     return (block for block in blocks.values() if 1 < len(block) <= _MAX_BLOCK)
 
 
 def _may_be_short_for(short: str, long: str) -> bool:
     """Return whether a name is a form of a longer one: initials, omitted names, a nickname, the last names only."""
     a, b = fold(short).split(), fold(long).split()
+    if len(a) == 2 and a == b[::-1] and a < b:
+        return True  # the surname first
     if a == b or len(" ".join(a)) > len(" ".join(b)) + 3 or a[-1] != b[-1]:
         return False
     if 1 < len(a) < len(b) and b[-len(a) :] == a:
@@ -102,7 +108,7 @@ def _is_shorter(word: str, full: str) -> bool:
 def _is_certain(short: str, long: str) -> bool:
     """Return whether the form leaves no doubt: two initials or more and none missing, or several last names."""
     a, b = fold(short).split(), fold(long).split()
-    if b[-len(a) :] == a:
+    if b[-len(a) :] == a or a == b[::-1]:
         return len(a) > 1
     return len(a) == len(b) and len(a) > 2
 
@@ -155,6 +161,19 @@ def _merge_scripts(merger: Merger) -> None:
             ours, theirs = merger.roots([base]), merger.roots([latin])
             if score >= limit and len(ours) == len(theirs) == 1:
                 merger.merge(ours[0], theirs[0], "transliteration", 0.85, f"sounds like {latin}")
+
+
+def _merge_exonyms(merger: Merger) -> None:
+    """Merge the names that languages have for one place (``Munich``, ``München``)."""
+    by_english: dict[str, list[str]] = defaultdict(list)
+    for base, kind in _kinds(merger).items():
+        if kind in ("place", "organization"):
+            by_english[place_in_english(base)].append(base)
+    for english, bases in by_english.items():
+        for base in bases[1:]:
+            ours, theirs = merger.roots([bases[0]]), merger.roots([base])
+            if len(ours) == len(theirs) == 1:
+                merger.merge(ours[0], theirs[0], "transliteration", 0.9, f"{english} in another language")
 
 
 def _merge_qualified(merger: Merger) -> None:

@@ -95,6 +95,22 @@ _ADJECTIVES = {
     "hungary": "hungarian",
     "iceland": "icelandic",
 }
+_EXONYMS = """
+munich münchen monaco di baviera|cologne köln colonia|vienna wien vienne viena|rome roma rom
+florence firenze florenz florencia|venice venezia venedig venise venecia|naples napoli neapel
+milan milano mailand milán|turin torino|genoa genova genua gênes|lisbon lisboa lissabon lisbonne lisbona
+prague praha prag praga|warsaw warszawa warschau varsovie varsovia|antwerp antwerpen anvers
+moscow moskau moskva moscou moscú mosca|copenhagen københavn kopenhagen copenhague
+athens athen athènes atenas atene|london londres londra|brussels bruxelles brüssel brussel bruselas
+geneva genève genf ginebra ginevra|nuremberg nürnberg|hanover hannover|seville sevilla
+gothenburg göteborg|bucharest bucurești bukarest|belgrade beograd belgrad|cairo kairo le caire
+beijing peking pékin pekín pechino|tokyo tokio|krakow cracow kraków krakau cracovie|rhine rhein rhin rin reno
+danube donau dunav|vistula wisła weichsel|tiber tevere|gdansk gdańsk danzig|wroclaw wrocław breslau
+bratislava pressburg|ljubljana laibach|zagreb agram|lviv lemberg lwów|istanbul constantinople|mumbai bombay
+kolkata calcutta|chennai madras|yangon rangoon|edinburgh édimbourg edimburgo|sicily sicilia sizilien
+tuscany toscana toskana|bavaria bayern bavière|saxony sachsen|crete kreta kríti|basel basle bâle
+lake constance bodensee|lucerne luzern|the hague den haag la haye
+"""
 _PARENT: dict[str, str] = {part: country for country, parts in _PARTS.items() for part in parts.split()} | {
     part: country for country, parts in _PARTS_OF_TWO_WORDS.items() for part in parts.split(",")
 }
@@ -102,6 +118,25 @@ _KNOWN = frozenset(_COUNTRIES.split()) | frozenset(_OTHER_COUNTRIES.split(",")) 
 _CANONICAL = {name: country for country, names in _NAMES.items() for name in names.split()}
 COUNTRY_OF_ADJECTIVE = {word: country for country, words in _ADJECTIVES.items() for word in words.split()}
 """Countries of English adjectives (``american``)."""
+
+
+_OF_SEVERAL_WORDS = "di baviera monaco le caire lake constance the hague den haag la haye"
+_PARTS_OF_NAMES = frozenset(_OF_SEVERAL_WORDS.split())
+_EXONYM = {
+    name: group.split()[0]
+    for group in _EXONYMS.replace("\n", "|").split("|")
+    for name in group.split()
+    if len(group.split()) == len(set(group.split())) and name not in _PARTS_OF_NAMES
+}
+
+
+def place_in_english(name: str) -> str:
+    """Return the English name of a city, river or country that languages name differently, or the name.
+
+    >>> place_in_english("münchen"), place_in_english("deutschland"), place_in_english("kelso")
+    ('munich', 'germany', 'kelso')
+    """
+    return region(name) or _EXONYM.get(name, name)
 
 
 def region(name: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from polygraph.extract.resolution.blocking import (
     names_conflict,
     one_edit_pairs,
+    plain_form,
     same_form_pairs,
     shared_word_pairs,
     similarity,
@@ -37,7 +38,7 @@ def merge_spelling_variants(merger: Merger, embed: Callable[[Sequence[str]], Vec
     phrases = {base: is_lower and not base[0].isdigit() for base, is_lower in lower.items()}
     for a, b in same_form_pairs(phrases):
         pair = _only_pair(merger, a, b)
-        if pair is None or names_conflict(a, b):
+        if pair is None or names_conflict(plain_form(a), plain_form(b)):
             continue
         x, y = pair
         if skeleton(a) == skeleton(b):

@@ -4,6 +4,7 @@ A model that writes records of their own for two names of one reply, and a relat
 unless the predicate itself says that they are one.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +15,23 @@ from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.name_parts import NameParts, fold
 from polygraph.extract.resolution.predicates import kind_of_predicate
 from polygraph.extract.resolution.records import Mention, NameRelation, Rule
+from polygraph.text.normalize import normalize_name
 
 EQUATES, APART = "equates", "apart"
 _GENERIC = TITLES | OCCUPATIONS | frozenset(TYPE_OF_NOUN) | GENERIC_HEADS
+_OTHER_NAME = re.compile(
+    r"\b((?:also|better|formerly|previously|originally|once|now|commonly) (?:known as|called|named)|known as"
+    r"|n[ée]e|formerly|alias|aka|renamed(?: to| as)?|nick-?named?(?: of| for)?|(?:another|other|former|old|new"
+    r"|maiden|real|stage|pen|full|short|German|French|English|Latin) name (?:of|for)|abbreviat(?:ed|ion) (?:as"
+    r"|of|for)|acronym (?:of|for)|short for|stands for|same (?:as|person as)|auch(?: bekannt als| genannt)?"
+    r"|genannt|früher|vormals|ehemals|geborene|alias|umbenannt in|connue? sous le nom de|anciennement"
+    r"|aussi appelée?|dite?|(?:también )?(?:conocid[oa] como|llamad[oa])|antes|apodad[oa]|conhecid[oa] como"
+    r"|antigamente|dett[oa]|conosciut[oa] come|già|også kalt|tidligere|kjent som|även kallad|även känd som"
+    r"|известн\w+ как|также|бывш\w+)"
+    r"\s+([^.;:,()]{2,60})",
+    re.I,
+)
+_MAX_WORDS = 6
 _NEVER_EQUATED = frozenset(["date", "event", "quantity", "time", "number"])
 
 
@@ -83,7 +98,29 @@ def read_statements(names: Sequence[WindowName], relations: Iterable[NameRelatio
         if link == APART:
             keys = ((a, b) for a in (source.parts.key, source.base) for b in (target.parts.key, target.base))
             found.apart_keys.update(frozenset(pair) for pair in keys if pair[0] != pair[1])
+    _add_descriptions(found, names, seen)
     return found
+
+
+def _add_descriptions(
+    found: Statements, names: Sequence[WindowName], seen: set[tuple[int, int, str]]
+) -> None:
+    """Add the other names that descriptions give: ``also known as Strider``."""
+    by_window: dict[str, dict[str, int]] = defaultdict(dict)
+    for n, name in enumerate(names):
+        by_window[name.mention.window].setdefault(name.parts.key, n)
+    for i, name in enumerate(names):
+        others = by_window[name.mention.window]
+        for match in _OTHER_NAME.finditer(name.mention.description):
+            words = normalize_name(match.group(2)).split()
+            for end in range(min(len(words), _MAX_WORDS), 0, -1):
+                j = others.get(" ".join(words[:end]))
+                if j is not None:
+                    pair = (min(i, j), max(i, j), EQUATES)
+                    if i != j and pair not in seen and _may_be_one(name, names[j]):
+                        seen.add(pair)
+                        found.links[pair[0]].append((pair[1], EQUATES, match.group(1)))
+                    break
 
 
 def _may_be_one(a: WindowName, b: WindowName) -> bool:

@@ -148,6 +148,25 @@ def test_a_name_is_split_by_document_also_of_documents_that_come_later(index, tm
     assert "Mara Quill" in painter.entity.aliases
 
 
+def test_an_alias_follows_the_name_of_its_document_when_that_is_split(tmp_path, write_files):
+    named = "entity | Thomas Quill | person | Thomas Quill {0}.\nentity | Mr. Quill | person | Mr. Quill {0}.\nEND"
+
+    def extract(request):
+        return named.format("kept the lamp" if "lamp" in request.messages[-1].content else "sold maps")
+
+    folder = write_files(
+        tmp_path / "papers",
+        {n: f"Thomas Quill, that is Mr. Quill, {n[2:7]}." for n in ("a lamp.txt", "b maps.txt")},
+    )
+    with opened(tmp_path / "index", ScriptedChat(replies={"extract": extract})) as index:
+        index.add(folder, methods=["hipporag"])
+        assert len(index.entities.find("Quill")) == 1
+        index.entities.split("Thomas Quill", by="document")
+        found = index.entities.why("Mr. Quill")
+    assert [document for each in found for document, _ in each.documents] == ["a lamp.txt", "b maps.txt"]
+    assert all(set(each.entity.aliases) == {"Mr. Quill"} for each in found)
+
+
 def test_a_name_is_split_by_type(tmp_path, write_files):
     replies = {
         "a": "entity | Halcyon | ship | The Halcyon sank.\nEND",

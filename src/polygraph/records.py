@@ -90,6 +90,9 @@ class Window:
     ordinal: int
     title: str
     """Title of the document, as context for the extractor."""
+    fields: str = ""
+    """Short fields of the document on one line, such as ``date: 1881-11-14; from: Corve``; as `text.passage` writes
+    them."""
     chunks: tuple[Chunk, ...]
     """At least one, in document order, without gaps."""
     text: str
@@ -100,6 +103,11 @@ class Window:
     def start(self) -> int:
         """Offset of the window in the document."""
         return self.chunks[0].start
+
+    @property
+    def whole(self) -> str:
+        """Everything that an extractor reads: title, fields and text, below each other."""
+        return "\n".join(part for part in (self.title, self.fields, self.text) if part)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -209,11 +217,13 @@ class Entity:
     """Chunks that mention it, in order of document id and ordinal."""
     degree: int = 0
     """Number of distinct neighbours."""
+    summary: str = ""
+    """One text for all descriptions, where they outgrow the budget of the index."""
 
     @property
     def description(self) -> str:
-        """All descriptions joined by spaces."""
-        return " ".join(d.text for d in self.descriptions)
+        """The summary; without one, all descriptions joined by spaces."""
+        return self.summary or " ".join(d.text for d in self.descriptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -232,11 +242,13 @@ class Relation:
     weight: float
     """Sum of the rows' strengths."""
     chunks: tuple[str, ...]
+    summary: str = ""
+    """One text for all descriptions, where they outgrow the budget of the index."""
 
     @property
     def description(self) -> str:
-        """All descriptions joined by spaces."""
-        return " ".join(d.text for d in self.descriptions)
+        """The summary; without one, all descriptions joined by spaces."""
+        return self.summary or " ".join(d.text for d in self.descriptions)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

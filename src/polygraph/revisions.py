@@ -8,8 +8,11 @@ The constants stand apart from that code so that an index can be opened without 
 TITLES = "titles-capitals-1"
 """Of `extract.titles`: which names a document has, and which titles it mentions."""
 
-EMBEDDING_TEXTS = "2"
+EMBEDDING_TEXTS = "3"
 """Of `graph.embedding_texts`: what is embedded of entities, relations, triples, predicates and reports."""
+
+DESCRIPTIONS = "1"
+"""Of `graph.descriptions`: which statements stand for descriptions that outgrow the budget."""
 
 SYNONYMS = "2"
 """Of `graph.synonyms`: which names are compared, and how."""

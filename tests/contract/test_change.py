@@ -42,6 +42,8 @@ VIEWS = {
     "relations": "*",
     "triples": "*",
     "merges": "*",
+    "summaries": "*",
+    "written_summaries": "*",
     "reread": "*",
     "communities": "*",
     "members": "*",
@@ -97,7 +99,7 @@ def models(chat=None, calls=None, embedder=None):
 
 
 def opened(folder, chat=None, **more):
-    return Index.open(folder, models=models(chat, **more), chunk_tokens=32, window_tokens=64)
+    return Index.open(folder, models=models(chat, **more), chunk_tokens=32, window_tokens=64, description_tokens=40)
 
 
 @pytest.fixture

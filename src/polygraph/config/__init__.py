@@ -116,8 +116,8 @@ class Settings(BaseModel):
         400,
         ge=0,
         le=100_000,
-        description="Tokens of what is said of one entity or relation above which one description stands for all: by the "
-        "chat model, else a selection; 0: wherever there are several.",
+        description="Tokens of what is said of one entity or relation above which one description, by the chat model "
+        "or else selected, stands for all; 0: wherever there are several.",
     )
     report_words: int = Field(
         500, ge=50, le=2_000, description="Length of community reports that a model is asked for, in words."

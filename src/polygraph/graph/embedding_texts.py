@@ -8,10 +8,8 @@ from typing import Any, Literal, TypeAlias
 
 from polygraph.records import Entity, Relation, Report, Triple
 
-_CHARACTERS = 600
-"""Characters of a text that are embedded: about as much as an embedder of names reads."""
-_REPORT_CHARACTERS = 2_000
-"""Characters of a report; the static embedder reads them as fast as a name."""
+_CHARACTERS = 20_000
+"""Characters of a text that are embedded, which bounds the work; most embedders cut a text far earlier."""
 
 
 def entity_text(entity: Entity) -> str:
@@ -37,8 +35,8 @@ def triple_text(triple: Triple) -> str:
 
 
 def report_text(report: Report) -> str:
-    """Return title, summary and the first findings."""
-    return report.text[:_REPORT_CHARACTERS]
+    """Return title, summary and findings."""
+    return report.text[:_CHARACTERS]
 
 
 Rows: TypeAlias = Literal["entities", "relations", "triples", "predicates", "reports"]

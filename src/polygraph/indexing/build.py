@@ -12,6 +12,7 @@ from functools import cache
 
 from polygraph.indexing.chunk_layers import embed_chunks, index_words, number_chunks
 from polygraph.indexing.cleanup import delete_old_files
+from polygraph.indexing.description_layer import describe_graph
 from polygraph.indexing.edge_layers import find_shared_names, link_facts, link_mentions, link_synonyms
 from polygraph.indexing.graph_layer import build_graph
 from polygraph.indexing.layer_task import LayerTask
@@ -50,11 +51,12 @@ LAYERS = (
     Layer("graph", ("chunks",), build_graph),
     Layer("mentions", ("graph",), link_mentions),
     Layer("facts", ("graph",), link_facts),
-    Layer("entity_vectors", ("graph",), embed_graph),
+    Layer("descriptions", ("graph",), describe_graph),
+    Layer("entity_vectors", ("descriptions",), embed_graph),
     Layer("name_vectors", ("graph",), embed_graph),
     Layer("synonyms", ("name_vectors",), link_synonyms),
-    Layer("description_vectors", ("graph",), embed_graph),
-    Layer("relation_vectors", ("graph",), embed_graph),
+    Layer("description_vectors", ("descriptions",), embed_graph),
+    Layer("relation_vectors", ("descriptions",), embed_graph),
     Layer("fact_vectors", ("graph",), embed_graph),
     Layer("predicate_vectors", ("graph",), embed_graph),
     Layer("communities", ("graph",), find_communities),

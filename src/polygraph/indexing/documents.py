@@ -79,6 +79,7 @@ def update_documents(
     with store.transaction():
         if obsolete:
             store.reports.remove_written(obsolete)
+            store.graph.remove_written_summaries(obsolete)
         for root in roots:
             store.documents.set_unread(root, [])
         store.documents.set_unread(roots[0] if roots else "", report.unread)

@@ -135,6 +135,7 @@ class IndexWriter:
             for document in documents:
                 store.documents.remove(document)
             store.reports.remove_written(documents)
+            store.graph.remove_written_summaries(documents)
             # Tables of layers that are not built again would still quote the documents.
             store.drop_layers(layer for layer in DEPENDENCIES if layer not in write.layers)
         report = BuildReport(removed=len(set(documents)), unchanged=store.count("documents"))
@@ -150,6 +151,8 @@ class IndexWriter:
         """
         manifest = with_report_writer(self.store.folder, self._manifest(), self.models)
         rebuild = set() if manifest.reports.startswith("extractive") else {"reports"}
+        if manifest.descriptions != "extractive":
+            rebuild.add("descriptions")
         if not is_local(self.models.name_embedder):
             rebuild |= NAME_VECTOR_LAYERS
         return self._rebuild(manifest, rebuild)

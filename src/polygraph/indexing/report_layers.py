@@ -5,7 +5,7 @@ from operator import itemgetter
 
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
-from polygraph.graph.reports.write import extractive_reports, write_reports
+from polygraph.graph.reports.write import MIN_SIZE, extractive_reports, write_reports
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.row_cache import known_qualities
 from polygraph.records import Report
@@ -70,11 +70,13 @@ def _model_reports(task: LayerTask) -> int:
         with store.transaction():
             store.reports.put_written(key, report_to_json(report))
 
+    communities = store.reports.communities()
     found = write_reports(
-        store.reports.communities(),
+        communities,
         store.graph,
         store.documents.texts_of,
         task.models if chat is not None else None,
+        max_words=task.manifest.report_words,
         language=language,
         qualities=known_qualities(store, store.extractions.decisions("split"), language),
         folder=task.scratch,
@@ -88,7 +90,10 @@ def _model_reports(task: LayerTask) -> int:
             f"{len(problems)} of {len(found)} reports are extractive, because the model's replies could not be "
             f"used (first: {problems[0]})"
         )
-    waiting = sum(report.written_by == "extractive" for report in found)
+    waiting = sum(
+        report.written_by == "extractive" and len(community.entities) >= MIN_SIZE
+        for community, report in zip(communities, found, strict=True)
+    )
     if chat is None and waiting:
         task.notes.append(
             f"{waiting} of {len(found)} reports are extractive, because what a model had written of them is "

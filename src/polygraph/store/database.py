@@ -46,7 +46,11 @@ ROWS = "rows"
 
 _SCHEMA_SUM = schema_sum(_SCHEMA)
 
-_TABLES = {"graph": graph_tables.TABLES, **report_tables.TABLES}
+_TABLES = {
+    "graph": graph_tables.TABLES,
+    "descriptions": graph_tables.SUMMARY_TABLES,
+    **report_tables.TABLES,
+}
 """Tables that a layer consists of."""
 
 

@@ -104,6 +104,8 @@ class DocumentFilter:
             entity,
             descriptions=tuple(d for d in entity.descriptions if self.permits([d.chunk])),
             chunks=self._permitted(entity.chunks),
+            # A summary does not tell which chunk a statement comes from.
+            summary=entity.summary if self.permits(entity.chunks) else "",
         )
 
     def reduce_relation(self, relation: Relation) -> Relation | None:
@@ -119,6 +121,7 @@ class DocumentFilter:
             # Predicates and keywords do not tell which chunk they come from.
             predicates=relation.predicates if is_whole else (),
             keywords=relation.keywords if is_whole else (),
+            summary=relation.summary if is_whole else "",
         )
 
     def reduce_triple(self, triple: Triple) -> Triple | None:

@@ -1,11 +1,20 @@
 """Entities, relations and triples: views that are computed from the extraction rows."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 from polygraph.records import Entity, Relation, Triple
 from polygraph.store.connection import Connection, Row
-from polygraph.store.protocol import EntityOrder, EntityOverview, LostRelation, Merge, NamePair
+from polygraph.store.protocol import (
+    EntityOrder,
+    EntityOverview,
+    LostRelation,
+    Merge,
+    NamePair,
+    SummaryKind,
+    WrittenSummary,
+)
 from polygraph.store.serialization import dump, entity_of, load, load_strings, relation_of, triple_of
 from polygraph.text.normalize import normalize_name
 
@@ -34,14 +43,23 @@ CREATE TABLE IF NOT EXISTS triples (
   weight REAL NOT NULL, chunks TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS triples_by_source ON triples (source);
 CREATE INDEX IF NOT EXISTS triples_by_target ON triples (target);
+CREATE TABLE IF NOT EXISTS summaries (
+  kind TEXT NOT NULL, n INTEGER NOT NULL, text TEXT NOT NULL, PRIMARY KEY (kind, n)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS written_summaries (
+  key TEXT PRIMARY KEY, text TEXT NOT NULL, written_by TEXT NOT NULL, chunks TEXT NOT NULL) WITHOUT ROWID;
 """
 TABLES = ("entities", "names", "relations", "triples", "merges", "name_pairs", "lost_relations")
 """Tables that the layer `graph` consists of."""
+SUMMARY_TABLES = ("summaries", "written_summaries")
+"""Tables that the layer `descriptions` consists of."""
 
+_SUMMARY = "(SELECT text FROM summaries WHERE kind = '{kind}' AND n = {row}.n)"
+_ENTITIES = "SELECT e.*, {summary} FROM entities e"
 _RELATIONS = (
-    "SELECT r.*, s.id, t.id FROM relations r "
+    "SELECT r.*, {summary}, s.id, t.id FROM relations r "
     "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
 )
+_TABLE_OF: Mapping[SummaryKind, str] = {"entity": "entities", "relation": "relations"}
 _TRIPLES = (
     "SELECT r.*, s.{column}, t.{column} FROM triples r "
     "JOIN entities s ON s.n = r.source JOIN entities t ON t.n = r.target"
@@ -53,6 +71,18 @@ class GraphTables:
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
+
+    @cached_property
+    def _entities(self) -> str:
+        """The query for entities with their summaries; an index of an earlier version has none."""
+        known = self._db.columns("summaries")
+        return _ENTITIES.format(summary=_SUMMARY.format(kind="entity", row="e") if known else "NULL")
+
+    @cached_property
+    def _relations(self) -> str:
+        """The query for relations, as `_entities`."""
+        known = self._db.columns("summaries")
+        return _RELATIONS.format(summary=_SUMMARY.format(kind="relation", row="r") if known else "NULL")
 
     def put(
         self,
@@ -76,7 +106,7 @@ class GraphTables:
         numbers: dict[str, int] = {}
         if "evidence" not in self._db.columns("merges"):  # written by an earlier version
             self._db.execute("ALTER TABLE merges ADD COLUMN evidence TEXT NOT NULL DEFAULT ''")
-        for table in TABLES:
+        for table in (*TABLES, "summaries"):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608
         self._put_entities(entities, numbers)
         self._db.execute_many(
@@ -124,11 +154,11 @@ class GraphTables:
 
     def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
         """Return entities by row number, in the order asked for."""
-        return self._db.by_key("SELECT * FROM entities WHERE n IN", rows, entity_of)
+        return self._db.by_key(f"{self._entities} WHERE e.n IN", rows, entity_of)
 
     def all_entities(self) -> Iterator[Entity]:
         """Yield every entity, by row."""
-        for row in self._db.iterate("SELECT * FROM entities ORDER BY n"):
+        for row in self._db.iterate(f"{self._entities} ORDER BY e.n"):
             yield entity_of(row)
 
     def entity_ids(self) -> list[str]:
@@ -229,11 +259,11 @@ class GraphTables:
 
     def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
         """Return relations by row number, in the order asked for."""
-        return self._db.by_key(f"{_RELATIONS} WHERE r.n IN", rows, _relation)
+        return self._db.by_key(f"{self._relations} WHERE r.n IN", rows, _relation)
 
     def all_relations(self) -> Iterator[Relation]:
         """Yield every relation, by row."""
-        for row in self._db.iterate(f"{_RELATIONS} ORDER BY r.n"):
+        for row in self._db.iterate(f"{self._relations} ORDER BY r.n"):
             yield _relation(row)
 
     def relation_descriptions(self) -> Iterator[list[tuple[str, str]]]:
@@ -261,6 +291,54 @@ class GraphTables:
         query = f"SELECT source, target, weight, chunks FROM {table} ORDER BY n"  # noqa: S608
         for source, target, weight, chunks in self._db.iterate(query):
             yield source, target, weight, load(chunks)
+
+    # --- summaries of descriptions --------------------------------------------------------------------
+
+    def long_descriptions(self, kind: SummaryKind, n_bytes: int) -> list[int]:
+        """Return the rows whose descriptions may have more than so many bytes together, ascending."""
+        table = _TABLE_OF[kind]
+        query = f"SELECT n FROM {table} WHERE length(CAST(descriptions AS BLOB)) > ? ORDER BY n"  # noqa: S608
+        return [n for (n,) in self._db.rows(query, (n_bytes,))]
+
+    def put_summaries(self, summaries: Iterable[tuple[SummaryKind, int, str]]) -> None:
+        """Replace the summaries: of each the kind, the row of its entity or relation, and the text."""
+        self._db.execute("DELETE FROM summaries")
+        self._db.execute_many("INSERT INTO summaries VALUES (?, ?, ?)", summaries)
+
+    def all_written_summaries(self) -> Iterator[tuple[str, WrittenSummary]]:
+        """Yield every summary that a model wrote with the hash of its input, by hash."""
+        if self._db.columns("written_summaries"):
+            for key, *rest in self._db.iterate("SELECT * FROM written_summaries ORDER BY key"):
+                yield key, _written(*rest)
+
+    def written_summary(self, key: str) -> WrittenSummary | None:
+        """Return the summary that a model wrote for the input with this hash, if there is one."""
+        query = "SELECT text, written_by, chunks FROM written_summaries WHERE key = ?"
+        found = self._db.rows(query, (key,))
+        return _written(*found[0]) if found else None
+
+    def put_written_summary(self, key: str, summary: WrittenSummary) -> None:
+        """Store a summary that a model wrote under the hash of its input."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO written_summaries VALUES (?, ?, ?, ?)",
+            (key, summary.text, summary.written_by, dump(summary.chunks)),
+        )
+
+    def keep_written_summaries(self, keys: Collection[str]) -> None:
+        """Delete the written summaries under all other keys."""
+        self._forget_summaries(key for key, _ in self.all_written_summaries() if key not in keys)
+
+    def remove_written_summaries(self, documents: Collection[str]) -> None:
+        """Delete every written summary that rests on one of some documents."""
+        self._forget_summaries(
+            key
+            for key, summary in self.all_written_summaries()
+            if any(chunk.rpartition(":")[0] in documents for chunk in summary.chunks)
+        )
+
+    def _forget_summaries(self, keys: Iterable[str]) -> None:
+        obsolete = [(key,) for key in keys]
+        self._db.execute_many("DELETE FROM written_summaries WHERE key = ?", obsolete)
 
     # --- triples ------------------------------------------------------------------------------------
 
@@ -295,6 +373,10 @@ class GraphTables:
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
         """Return the rows of the triples that have one of some predicates, sorted."""
         return sorted(n for (n,) in self._db.where_in("SELECT n FROM triples WHERE predicate IN", predicates))
+
+
+def _written(text: str, written_by: str, chunks: str) -> WrittenSummary:
+    return WrittenSummary(text, written_by, tuple(load(chunks)))
 
 
 def _relation(row: tuple[Any, ...]) -> Relation:

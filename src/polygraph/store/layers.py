@@ -5,9 +5,9 @@ chunks ─┬─ lexical
         ├─ chunk_vectors
         ├─ names
         └─ graph ─┬─ mentions, facts
+                  ├─ descriptions ── entity_vectors, description_vectors, relation_vectors
                   ├─ name_vectors ── synonyms
-                  ├─ entity_vectors, description_vectors
-                  ├─ relation_vectors, fact_vectors, predicate_vectors
+                  ├─ fact_vectors, predicate_vectors
                   └─ communities ── reports ── report_vectors
 ```
 A layer's version is a hash of the versions of the layers that it rests on and of its own settings. A layer whose
@@ -22,7 +22,7 @@ from polygraph import revisions
 from polygraph.records import digest, digest_of
 from polygraph.store import lexical
 from polygraph.store.atomic_files import damage
-from polygraph.store.manifest import Manifest
+from polygraph.store.manifest import REPORT_WORDS, Manifest
 from polygraph.store.protocol import DECISION_KINDS, StoreReader
 
 DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
@@ -33,11 +33,12 @@ DEPENDENCIES: Mapping[str, tuple[str, ...]] = {
     "graph": ("chunks",),
     "mentions": ("graph",),
     "facts": ("graph",),
-    "entity_vectors": ("graph",),
+    "descriptions": ("graph",),
+    "entity_vectors": ("descriptions",),
     "name_vectors": ("graph",),
     "synonyms": ("name_vectors",),
-    "description_vectors": ("graph",),
-    "relation_vectors": ("graph",),
+    "description_vectors": ("descriptions",),
+    "relation_vectors": ("descriptions",),
     "fact_vectors": ("graph",),
     "predicate_vectors": ("graph",),
     "communities": ("graph",),
@@ -109,6 +110,7 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
         f"{kind}\n{a}\n{b}" for kind in DECISION_KINDS for a, b in sorted(store.extractions.decisions(kind))
     ]
     revision = store.meta(REVISION_KEY)
+    words = [str(manifest.report_words)] if manifest.report_words != REPORT_WORDS else []
     own = {
         "lexical": [lexical.ANALYSER],
         **{layer: [manifest.embedder] for layer in CHUNK_VECTOR_LAYERS},
@@ -123,13 +125,14 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
         "names": [revisions.TITLES],
         "mentions": [],
         "facts": [],
+        "descriptions": [manifest.descriptions, str(manifest.description_tokens), revisions.DESCRIPTIONS],
         "synonyms": [
             str(revisions.SYNONYM_COSINE),
             str(revisions.SYNONYM_NEIGHBOURS),
             revisions.SYNONYMS,
         ],
         "communities": [str(manifest.community_size)],
-        "reports": [manifest.reports, revisions.EXTRACTIVE_REPORTS],
+        "reports": [manifest.reports, revisions.EXTRACTIVE_REPORTS, *words],
     }
     for layer, rests_on in DEPENDENCIES.items():
         if layer not in found:

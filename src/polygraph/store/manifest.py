@@ -1,7 +1,7 @@
 """The settings that an index was built with, so that a mismatch is explained instead of giving wrong answers."""
 
 import json
-from dataclasses import asdict, dataclass, fields
+from dataclasses import MISSING, asdict, dataclass, fields
 from typing import Any
 
 from polygraph.errors import IndexUnreadable
@@ -9,6 +9,8 @@ from polygraph.records import digest
 
 FORMAT = 1
 """Raised whenever older code could misread the tables."""
+REPORT_WORDS = 500
+"""Length of reports in indexes that do not name one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +34,12 @@ class Manifest:
     reports: str
     """``extractive``, or the model that writes reports and a hash of its prompt."""
     community_size: int
+    descriptions: str = "extractive"
+    """``extractive``, or the model that sums up long descriptions and a hash of its prompt."""
+    description_tokens: int = 400
+    """Tokens of the descriptions of one entity or relation above which one text stands for all."""
+    report_words: int = REPORT_WORDS
+    """Length of reports that a model is asked for."""
     same: str = ""
     """The model that decides about names that the rules leave undecided, a hash of its prompt, and how many pairs it is
     asked about at most; empty if none is asked."""
@@ -68,5 +76,6 @@ class Manifest:
                 f"this index has format {values.get('format')}, and this version of Polygraph reads format "
                 f"{FORMAT}. Build it again with: polygraph index PATH --index NEW_FOLDER"
             )
-        # Indexes of earlier versions have no `same`.
-        return cls(**{f.name: values[f.name] for f in fields(cls) if f.name in values or f.name != "same"})
+        # Indexes of earlier versions lack what has a default.
+        names = [f.name for f in fields(cls) if f.name in values or f.default is MISSING]
+        return cls(**{name: values[name] for name in names})

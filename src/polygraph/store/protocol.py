@@ -34,6 +34,7 @@ from polygraph.records import (
     WindowState,
 )
 from polygraph.store.manifest import Manifest
+from polygraph.text.passage import Heading
 
 Countable: TypeAlias = Literal[
     "documents", "chunks", "windows", "entities", "relations", "triples", "communities", "reports", "written"
@@ -51,6 +52,21 @@ Merge: TypeAlias = tuple[str, str, str, str, float, str, str]
 
 NamePair: TypeAlias = tuple[str, str, str, str, str, str, float, str]
 """Names that were compared and not merged: ``(entity, other, name, other_name, decision, rule, score, evidence)``."""
+
+
+SummaryKind: TypeAlias = Literal["entity", "relation"]
+"""What a summary of descriptions is about."""
+SUMMARY_KINDS: tuple[SummaryKind, ...] = get_args(SummaryKind)
+
+
+class WrittenSummary(NamedTuple):
+    """One description of an entity or relation that a model wrote."""
+
+    text: str
+    written_by: str
+    """Name of the model."""
+    chunks: tuple[str, ...]
+    """Chunks of the statements that it sums up."""
 
 
 EntityOrder: TypeAlias = Literal["mentions", "name"]
@@ -101,6 +117,9 @@ class DocumentReader(Protocol):
     def titles(self, documents: Sequence[str]) -> dict[str, str]:
         """Return the titles of some documents by id."""
 
+    def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
+        """Return title and short fields of some documents by id."""
+
     def hashes(self) -> dict[str, tuple[str, str]]:
         """Return root and content hash of every document by id."""
 
@@ -123,7 +142,7 @@ class DocumentReader(Protocol):
         """Yield every chunk as ``(row, title of its document, text)``, by row."""
 
     def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return how many tokens `text.passage.with_title` has for some chunks, by chunk id.
+        """Return how many tokens `text.passage.with_heading` has for some chunks, by chunk id.
 
         Tokens are those of `text.tokens.count_tokens`. A chunk without a stored count is left out.
         """
@@ -343,6 +362,9 @@ class GraphReader(Protocol):
     def lost_relations(self) -> Iterator[LostRelation]:
         """Yield the relation rows that are in no relation, in the order of (document, window, position)."""
 
+    def all_written_summaries(self) -> Iterator[tuple[str, WrittenSummary]]:
+        """Yield every summary that a model wrote with the hash of its input, by hash."""
+
 
 class GraphStore(GraphReader, Protocol):
     """The graph, to be replaced, and what is computed from it."""
@@ -366,6 +388,24 @@ class GraphStore(GraphReader, Protocol):
             pairs: all pairs of names that were compared and not merged.
             lost: relation rows in no relation, as ``(window, position in it, reason, entity)``.
         """
+
+    def long_descriptions(self, kind: SummaryKind, n_bytes: int) -> list[int]:
+        """Return the rows whose descriptions may have more than so many bytes together, ascending."""
+
+    def put_summaries(self, summaries: Iterable[tuple[SummaryKind, int, str]]) -> None:
+        """Replace the summaries: of each the kind, the row of its entity or relation, and the text."""
+
+    def written_summary(self, key: str) -> WrittenSummary | None:
+        """Return the summary that a model wrote for the input with this hash, if there is one."""
+
+    def put_written_summary(self, key: str, summary: WrittenSummary) -> None:
+        """Store a summary that a model wrote under the hash of its input."""
+
+    def keep_written_summaries(self, keys: Collection[str]) -> None:
+        """Delete the written summaries under all other keys."""
+
+    def remove_written_summaries(self, documents: Collection[str]) -> None:
+        """Delete every written summary that rests on one of some documents."""
 
     def mentions(self) -> Iterator[tuple[int, list[str]]]:
         """Yield the row of every entity with the ids of its chunks, by row; many chunks come in several parts."""

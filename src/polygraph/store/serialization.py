@@ -97,8 +97,8 @@ def chunk_of(row: tuple[Any, ...]) -> Chunk:
 
 
 def entity_of(row: tuple[Any, ...]) -> Entity:
-    """Convert a row of `entities` to an entity."""
-    _, i, name, kind, aliases, descriptions, chunks, degree = row
+    """Convert a row of `entities` with its summary to an entity."""
+    _, i, name, kind, aliases, descriptions, chunks, degree, summary = row
     return Entity(
         id=i,
         name=name,
@@ -107,12 +107,13 @@ def entity_of(row: tuple[Any, ...]) -> Entity:
         descriptions=_descriptions(descriptions),
         chunks=tuple(load(chunks)),
         degree=degree,
+        summary=summary or "",
     )
 
 
 def relation_of(row: tuple[Any, ...], source: str, target: str) -> Relation:
-    """Convert a row of `relations` and the ids of its ends to a relation."""
-    _, _, _, predicates, keywords, descriptions, weight, chunks = row
+    """Convert a row of `relations` with its summary, and the ids of its ends, to a relation."""
+    _, _, _, predicates, keywords, descriptions, weight, chunks, summary = row
     return Relation(
         id=f"{source} | {target}",
         source=source,
@@ -122,6 +123,7 @@ def relation_of(row: tuple[Any, ...], source: str, target: str) -> Relation:
         descriptions=_descriptions(descriptions),
         weight=weight,
         chunks=tuple(load(chunks)),
+        summary=summary or "",
     )
 
 

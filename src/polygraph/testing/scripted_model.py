@@ -25,6 +25,7 @@ from polygraph.testing.scripts.evaluation import (
     scripted_users,
 )
 from polygraph.testing.scripts.indexing import (
+    scripted_descriptions,
     scripted_extraction,
     scripted_report,
     scripted_same,
@@ -76,6 +77,7 @@ def scripted_chat(rules: Sequence[Rule] = (), *, name: str = "scripted") -> Scri
 
 REPLIES: Mapping[str, Handler] = {
     "extract": scripted_extraction,
+    "describe": scripted_descriptions,
     "report": scripted_report,
     "same": scripted_same,
     "points": scripted_points,

@@ -33,6 +33,8 @@ VIEWS = {
     "names": "*",
     "relations": "*",
     "merges": "*",
+    "summaries": "*",
+    "written_summaries": "*",
     "communities": "*",
     "members": "*",
     "reports": "*",
@@ -76,7 +78,8 @@ def models(kind):
 
 
 def opened(folder, kind="nlp", **flags):
-    return Index.open(folder, models=models(kind), chunk_tokens=32, window_tokens=64, **flags)
+    flags = {"chunk_tokens": 32, "window_tokens": 64, "description_tokens": 40} | flags
+    return Index.open(folder, models=models(kind), **flags)
 
 
 @pytest.fixture(scope="module", params=["nlp", "llm"])
@@ -171,9 +174,9 @@ def test_a_changed_document_equals_a_build_with_the_change(kind, tmp_path, paper
 def test_other_chunk_sizes_cut_stored_documents_again(tmp_path, papers):
     with opened(tmp_path / "index") as index:
         index.add(papers)
-    with Index.open(tmp_path / "index", models=models("nlp"), chunk_tokens=64, window_tokens=64) as index:
+    with opened(tmp_path / "index", chunk_tokens=64) as index:
         index.add()
-    with Index.open(tmp_path / "clean", models=models("nlp"), chunk_tokens=64, window_tokens=64) as index:
+    with opened(tmp_path / "clean", chunk_tokens=64) as index:
         index.add(papers)
     assert rows(tmp_path / "index") == rows(tmp_path / "clean")
 

@@ -448,7 +448,8 @@ def test_a_simulated_graph_is_made_by_the_code_of_the_build():
     found = simulate_graph(
         windows, rows, community_size=10, max_context=6000, report=default_report_length(500)
     )
-    assert len(found.contexts) == len(found.communities) > 0
+    # A community of two gets no report by a model.
+    assert len(found.contexts) == sum(len(c.entities) >= 3 for c in found.communities) > 0
     assert any("Mara Quill" in m.text for m in found.contexts)
     assert {e.id for e in found.view.entities} == {
         e for c in found.communities if c.level == 0 for e in c.entities

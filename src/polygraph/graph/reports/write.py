@@ -24,6 +24,8 @@ MAX_INPUT_TOKENS = 8_000
 """Length of a request, instructions included (GraphRAG: 8,000)."""
 MAX_WORDS = 500
 """Length that a model is asked to keep to (GraphRAG: 2,000)."""
+MIN_SIZE = 3
+"""Entities of a community that the model is asked about: one relation needs no report that costs a call."""
 _BATCH = 256
 """Communities whose contexts are held in memory together."""
 _MIN_CONTEXT = 200
@@ -53,9 +55,10 @@ def write_reports(
 
     After Microsoft GraphRAG (Edge et al., 2024, https://arxiv.org/abs/2404.16130), with the whole context of edges
     instead of at most one for each entity, and with every statement tied to its chunks. With a chat model one call is
-    made for each community, level by level from the finest, so that in a community too large for the model's input
-    the reports on its parts can stand for them. A reply that is unusable, also after the repair round, is replaced by
-    an extractive report, which `Report.written_by` shows. Without a model all reports are extractive.
+    made for each other community, level by level from the finest, so that in a community too large for the model's
+    input the reports on its parts can stand for them. A reply that is unusable, also after the repair round, is
+    replaced by an extractive report, which `Report.written_by` shows. Reports on communities of fewer than `MIN_SIZE`
+    entities are extractive, and so are all reports without a model.
 
     Args:
         communities: of all levels.
@@ -106,6 +109,9 @@ def write_reports(
                 context = contexts.build(community, reports)
             except RequestsWaiting as error:
                 reports.wait(community, error)
+                continue
+            if len(community.entities) < MIN_SIZE:
+                (reports[community.id],) = records.extractive([community])
                 continue
             key = _key(context, max_words)
             stored = known(key) if known is not None else None

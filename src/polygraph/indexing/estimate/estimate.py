@@ -3,6 +3,7 @@
 from statistics import fmean
 
 from polygraph.indexing.estimate.corpus import Corpus
+from polygraph.indexing.estimate.descriptions import description_line
 from polygraph.indexing.estimate.embeddings import embedding_lines
 from polygraph.indexing.estimate.extraction import (
     extract_pilot_windows,
@@ -61,9 +62,16 @@ def estimate(corpus: Corpus, plan: Plan, models: Models, *, pilot: int = 0) -> E
     size = GraphSize()
     if "graph" in layers and (set(needed) - {"chunks", "lexical"} or plan.methods):
         size = estimate_graph(state, profiles, n_pilot_reports, writes_reports=model_writes)
+        described = _description_line(state, needed, size)
+        if described is not None:
+            lines.append(described)
         if model_writes and chat is not None:
             lines.append(report_line(state, chat, size))
-    if "graph" in needed and chat is not None and (names := same_line(state, chat, size.entities)) is not None:
+    if (
+        "graph" in needed
+        and chat is not None
+        and (names := same_line(state, chat, size.entities)) is not None
+    ):
         lines.append(names)
     lines += embedding_lines(state, needed, size)
     questions = _question_lines(state, size)
@@ -78,6 +86,12 @@ def estimate(corpus: Corpus, plan: Plan, models: Models, *, pilot: int = 0) -> E
         questions=tuple(questions),
         notes=tuple(state.notes),
     )
+
+
+def _description_line(state: EstimateState, needed: list[str], size: GraphSize) -> Line | None:
+    chat = state.models.chat
+    by_model = chat is not None and state.plan.manifest.descriptions != "extractive"
+    return description_line(state, chat, size) if by_model and "descriptions" in needed and chat else None
 
 
 def _question_lines(state: EstimateState, size: GraphSize) -> list[Line]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from polygraph.graph.reports.write import MAX_INPUT_TOKENS, MAX_WORDS
+from polygraph.graph.reports.write import MAX_INPUT_TOKENS
 from polygraph.indexing.estimate.model_profile import (
     REPORT_BASIS,
     REPORT_TOKENS,
@@ -106,12 +106,12 @@ def _size(
     chat = state.models.chat
     if not writes_reports or chat is None or not run.graph.communities:
         return size
-    instructions, max_context = _report_instructions(), _max_context()
+    instructions, max_context = _report_instructions(state), _max_context(state)
     growth = context_share / community_share
-    size.context_tokens = context_tokens / n_communities * growth
+    size.context_tokens = context_tokens / max(1, len(run.graph.contexts)) * growth
     reads = writes = n_paid = 0.0
     for context in run.graph.contexts:
-        request = report_task.report_request(context.text, max_words=MAX_WORDS)
+        request = report_task.report_request(context.text, max_words=state.plan.manifest.report_words)
         if state.plan.stored_reply(request_key(chat.name, request)):
             size.free += 1
             continue
@@ -129,7 +129,7 @@ def _size(
 def _simulate(
     state: EstimateState, profile: ModelProfile, length: ReportLength, writes_reports: bool
 ) -> _Simulation:
-    windows, max_context = state.corpus.windows, _max_context()
+    windows, max_context = state.corpus.windows, _max_context(state)
 
     def rows_of(window: Window) -> Extraction:
         return simulate_extraction(window, state.n_tokens[window.id], profile)
@@ -191,7 +191,7 @@ def report_lengths(state: EstimateState, n_pilot: int) -> tuple[ReportLength, ..
     chat = state.models.chat
     if chat is None:
         return (default_report_length(REPORT_TOKENS[1]),) * 3
-    most = 2 * MAX_WORDS + 400
+    most = 2 * state.plan.manifest.report_words + 400
     pairs = _pilot_reports(state, n_pilot)
     fitted = fit_report_length(pairs, most)
     if fitted is not None:
@@ -204,7 +204,7 @@ def report_lengths(state: EstimateState, n_pilot: int) -> tuple[ReportLength, ..
         rows = [r for r in state.plan.other_index.ledger if r.stage == "reports" and r.ok]
     n = sum(r.ok for r in rows)
     if n >= _MIN_REPORTS:
-        context = sum(r.prompt_tokens for r in rows) / n - _report_instructions()
+        context = sum(r.prompt_tokens for r in rows) / n - _report_instructions(state)
         fitted = fit_report_length(
             [(round(context), round(sum(r.completion_tokens for r in rows) / n))], most
         )
@@ -222,10 +222,10 @@ def _pilot_reports(state: EstimateState, n: int) -> list[tuple[int, int]]:
         return []
     graph = simulate_graph(
         known, [state.extractions[w.id] for w in known],
-        community_size=state.plan.manifest.community_size, max_context=_max_context(),
+        community_size=state.plan.manifest.community_size, max_context=_max_context(state),
         report=default_report_length(REPORT_TOKENS[1]),
     )  # fmt: skip
-    return write_pilot_reports(graph, n, state.models, max_words=MAX_WORDS)
+    return write_pilot_reports(graph, n, state.models, max_words=state.plan.manifest.report_words)
 
 
 def report_line(state: EstimateState, chat: ChatModel, size: GraphSize) -> Line:
@@ -236,11 +236,11 @@ def report_line(state: EstimateState, chat: ChatModel, size: GraphSize) -> Line:
     )  # fmt: skip
 
 
-def _report_instructions() -> int:
+def _report_instructions(state: EstimateState) -> int:
     """Return the tokens of a request for a report beside its context."""
-    empty = report_task.report_request("", max_words=MAX_WORDS)
+    empty = report_task.report_request("", max_words=state.plan.manifest.report_words)
     return sum(count_tokens(m.content) for m in empty.messages)
 
 
-def _max_context() -> int:
-    return MAX_INPUT_TOKENS - _report_instructions()
+def _max_context(state: EstimateState) -> int:
+    return MAX_INPUT_TOKENS - _report_instructions(state)

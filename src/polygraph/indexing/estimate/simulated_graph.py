@@ -15,6 +15,7 @@ from polygraph.graph.communities import communities
 from polygraph.graph.merge.view import GraphView, merge
 from polygraph.graph.reports.context import ContextBuilder, ReportContext
 from polygraph.graph.reports.members import Members
+from polygraph.graph.reports.write import MIN_SIZE
 from polygraph.indexing.estimate.model_profile import ReportLength
 from polygraph.models.protocols import Vectors
 from polygraph.records import Community, Extraction, Report, Window
@@ -27,7 +28,7 @@ class SimulatedGraph:
     view: GraphView
     communities: tuple[Community, ...]
     contexts: tuple[ReportContext, ...]
-    """The context of each community's report."""
+    """The context of each report that a model writes."""
     embedded: tuple[str, ...]
     """Names whose vectors resolution asks for."""
 
@@ -75,7 +76,7 @@ def simulate_graph(
     return SimulatedGraph(
         view=view,
         communities=divided,
-        contexts=tuple(written[c.id] for c in divided if c.id in written),
+        contexts=tuple(written[c.id] for c in divided if c.id in written and len(c.entities) >= MIN_SIZE),
         embedded=tuple(embedded),
     )
 

@@ -5,7 +5,7 @@ import re
 from itertools import pairwise
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.testing.scripts.prompt_reading import fenced, last_turn
+from polygraph.testing.scripts.prompt_reading import blocks, fenced, last_turn
 
 CAPITALISED = re.compile(r"\b[A-Z][\w’'-]{1,30}(?: [A-Z][\w’'-]{1,30}){0,3}")
 """Runs of capitalised words, which count as names."""
@@ -67,6 +67,16 @@ def scripted_same(request: ChatRequest) -> str:
         ends = [(name.split()[-1:], kind) for each in names for name, kind in _NAMED.findall(each)]
         (same if len(set(map(repr, ends))) == 1 else different).append(int(number))
     return json.dumps({"same": same, "different": different})
+
+
+def scripted_descriptions(request: ChatRequest) -> str:
+    """Return the name and the first words of the statements on each item."""
+    found = []
+    for n, text in blocks(fenced(last_turn(request), "material")):
+        name, *statements = text.split("\n")
+        words = " ".join(line.removeprefix("- ") for line in statements).split()
+        found.append({"number": n, "description": f"{name}: {' '.join(words[:40])}"})
+    return json.dumps({"descriptions": found}, ensure_ascii=False)
 
 
 def scripted_report(request: ChatRequest) -> str:

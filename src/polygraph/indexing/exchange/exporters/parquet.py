@@ -138,6 +138,7 @@ def _schemas(pa: Any) -> dict[str, Any]:
             "other": text,
             "evidence": text,
         },
+        "written_summaries": {"key": text, "text": text, "written_by": text, "chunks": texts},
         "communities": {"id": text, "level": whole, "parent": text, "entities": texts, "chunks": texts},
         "reports": {
             "community": text,

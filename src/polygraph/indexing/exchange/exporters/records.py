@@ -123,6 +123,16 @@ def _same_answers(store: StoreReader) -> Iterator[Row]:
         yield {"key": key, "same": same}
 
 
+def _written_summaries(store: StoreReader) -> Iterator[Row]:
+    for key, summary in store.graph.all_written_summaries():
+        yield {
+            "key": key,
+            "text": summary.text,
+            "written_by": summary.written_by,
+            "chunks": list(summary.chunks),
+        }
+
+
 def _entities(store: StoreReader) -> Iterator[Row]:
     for entity in store.graph.all_entities():
         yield {
@@ -251,6 +261,7 @@ _STREAMS: Mapping[str, Callable[[StoreReader], Iterator[Row]]] = {
     "entities": _entities,
     "relations": _relations,
     "merges": _merges,
+    "written_summaries": _written_summaries,
     "communities": _communities,
     "reports": _reports,
 }

@@ -26,7 +26,7 @@ from polygraph.indexing.exchange.importers.schema import SHAPES, find_fault
 from polygraph.records import Document, Finding, Report
 from polygraph.store.layers import versions
 from polygraph.store.manifest import Manifest
-from polygraph.store.protocol import Store
+from polygraph.store.protocol import Store, WrittenSummary
 from polygraph.store.serialization import report_from_json, report_to_json
 
 _WRITTEN_FIELDS = 9
@@ -165,6 +165,12 @@ class _Importer:
         records = self._open("merges", lambda row: (row["entity"], row["name"], row["document"]))
         for _ in records.all():
             pass
+
+        records = self._open("written_summaries", lambda row: row["key"])
+        for row in records.all():
+            self._check_chunks(records, row)
+            summary = WrittenSummary(row["text"], row["written_by"], tuple(row["chunks"]))
+            self._store.graph.put_written_summary(row["key"], summary)
 
     def _community_views(self) -> None:
         records = self._open("communities", lambda row: row["id"])

@@ -151,6 +151,7 @@ SHAPES: Mapping[str, Mapping[str, Shape]] = {
         "weight": NUMBER,
         "written_by": SOME_TEXT,
     },
+    "written_summaries": {"key": SOME_TEXT, "text": SOME_TEXT, "written_by": SOME_TEXT, "chunks": TEXTS},
     "written": {"key": SOME_TEXT, "value": TEXT},
 }
 """The fields of each kind of record: all of them, and no others."""
@@ -173,6 +174,9 @@ MANIFEST: Mapping[str, Shape] = {
     "extractor_settings": FIELDS,
     "reports": SOME_TEXT,
     "community_size": _COUNT,
+    "descriptions": SOME_TEXT,
+    "description_tokens": WHOLE,
+    "report_words": _COUNT,
     "same": TEXT,
 }
 """Settings that an index was built with."""

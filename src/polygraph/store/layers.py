@@ -110,6 +110,8 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
         f"{kind}\n{a}\n{b}" for kind in DECISION_KINDS for a, b in sorted(store.extractions.decisions(kind))
     ]
     revision = store.meta(REVISION_KEY)
+    # Layers of indexes that were built before these settings existed stay up to date.
+    weight = [manifest.community_weight] if manifest.community_weight != "strength" else []
     words = [str(manifest.report_words)] if manifest.report_words != REPORT_WORDS else []
     own = {
         "lexical": [lexical.ANALYSER],
@@ -118,6 +120,7 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
         # Extracting windows again changes the rows of the same documents.
         "graph": [
             manifest.extractor,
+            revisions.RESOLUTION,
             *decisions,
             *([revision] if revision else []),
             *([manifest.same] if manifest.same else []),
@@ -131,7 +134,7 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
             str(revisions.SYNONYM_NEIGHBOURS),
             revisions.SYNONYMS,
         ],
-        "communities": [str(manifest.community_size)],
+        "communities": [str(manifest.community_size), *weight],
         "reports": [manifest.reports, revisions.EXTRACTIVE_REPORTS, *words],
     }
     for layer, rests_on in DEPENDENCIES.items():

@@ -146,7 +146,11 @@ class _Extractor:
     def extract(self, window: Window) -> Extraction:
         """Extract one window, with its gleanings."""
         request = task.extract_request(
-            window.text, title=window.title, entity_types=self.entity_types, max_records=self.max_records
+            window.text,
+            title=window.title,
+            fields=window.fields,
+            entity_types=self.entity_types,
+            max_records=self.max_records,
         )
         parser = self._parser(window, may_be_empty=False)
         try:
@@ -206,8 +210,7 @@ class _Extractor:
         return found
 
     def _parser(self, window: Window, *, may_be_empty: bool) -> "_ReplyParser":
-        text = f"{window.title}\n{window.text}"
-        return _ReplyParser(text, self.entity_types, self.max_records, may_be_empty)
+        return _ReplyParser(window.whole, self.entity_types, self.max_records, may_be_empty)
 
 
 @dataclass(slots=True)
@@ -297,7 +300,7 @@ def lost_relations(
     """
     found = parse_extraction(
         raw,
-        window=f"{window.title}\n{window.text}",
+        window=window.whole,
         example=example_names(),
         types=entity_types,
         max_records=MAX_RECORDS * (1 + max_gleanings),

@@ -134,6 +134,12 @@ class Merger:
             self._apart[larger] |= self._apart.pop(smaller)
         return True
 
+    def keep_apart(self, a: int, b: int) -> None:
+        """Record why two clusters that a rule compared are not one entity, if anything conflicts."""
+        why, conflict = self.conflict(a, b)
+        if why:
+            self.comparisons.append(Comparison(a, b, "apart", why, 0.9, conflict))
+
     def leave_undecided(self, a: int, b: int, rule: Rule, evidence: str) -> None:
         """Record two clusters that a rule suggests to merge without enough evidence."""
         self.comparisons.append(Comparison(self.root(a), self.root(b), "undecided", rule, 0.5, evidence))

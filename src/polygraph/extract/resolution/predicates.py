@@ -15,7 +15,7 @@ _AUXILIARIES_WORDS = """
 is was are were be been being has had have later then now also once sometimes officially usually simply often commonly
 locally generally originally today the a an by ist war wird wurde sind est était a été fut es fue era ha sido é foi è
 stato stata fu er var ble blev is werd son été auch aussi también anche também ook også även είναι ήταν это был была
-является jest był była on olarak
+также является jest był była on olarak
 """
 _AUXILIARIES = frozenset(_AUXILIARIES_WORDS.split())
 
@@ -51,7 +51,7 @@ _EQUATING = (
     r"|hed(?:te)?(?: tidligere)?|tidligere(?: kalt| kaldet)?|tidigare(?: kallad)?|omdøpt(?: til)?|omdøbt(?: til)?"
     r"|omdöpt(?: till)?|tilnavn(?:et)?|fork(?:ort|ört)(?:else|ning) (?:for|för|av)"
     # Russian, Polish, Greek, Turkish
-    r"|он(?:а)? же|известн\w+ как|также известн\w+|прозв\w+|по прозвищу|называ\w+|переименован\w*(?: в)?|бывш\w+"
+    r"|он(?:а)? же|извест\w+ как|также извест\w+|прозв\w+|по прозвищу|называ\w+|переименован\w*(?: в)?|бывш\w+"
     r"|ранее|урожд[её]нн\w+|то же(?: самое)?(?: что)?|сокращени\w+|zwan[ya]|znan[ya] jako|przemianowan\w+(?: na)?"
     r"|dawniej|z domu|γνωστ\w+ ως|μετονομάστηκε(?: σε)?|αλλιώς|πρώην|ονομάζεται|λεγόταν|λέγεται|eski adı|diğer adı"
     r"|bilinen|lakaplı"

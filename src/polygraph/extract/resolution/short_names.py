@@ -21,6 +21,8 @@ from polygraph.extract.resolution.records import RULES, Rule
 _ALIAS = RULES.index("alias in document")
 _NEAR = 1.0
 """Least evidence for one of several bearers of a name."""
+_MAX_LISTED = 3
+"""Bearers of a short name for which the reasons against are listed."""
 _MAX_LEFT = 20
 """Clusters of one short name that others of it are compared with."""
 
@@ -106,6 +108,10 @@ def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_g
         for m in bearers
         if key_of[n] != base and m != n and merger.conflict(n, m)[0] == "statement"
     }
+    for n in open_ if len(bearers) <= _MAX_LISTED else ():
+        for m in bearers:
+            if m != n:
+                merger.keep_apart(n, m)
     choices = []
     for n in open_:
         possible = [

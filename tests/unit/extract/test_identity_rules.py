@@ -1,0 +1,324 @@
+"""Rules that need a language model's rows: statements, types, descriptions, other scripts, nearest bearers."""
+
+import json
+from collections.abc import Sequence
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from polygraph.extract.resolution.records import Mention, NameRelation, Resolution
+from polygraph.extract.resolution.resolve import resolve
+
+REPLIES = Path("/work/shared/data/replies-sample-strong/replies.jsonl")
+
+
+Row = tuple[str, str, str, str]
+"""Document, name, type, description."""
+
+
+def resolved(rows: Sequence[Row], *relations: tuple[str, str, str, str]) -> Resolution:
+    """Resolve rows and relations, each as document, source, predicate, target."""
+    mentions = [
+        Mention(document=d, window=f"{d}@0", name=name, type=type_, description=text)
+        for d, name, type_, text in rows
+    ]
+    stated = [NameRelation(window=f"{d}@0", source=s, target=t, predicate=p) for d, s, p, t in relations]
+    found = resolve(mentions, relations=stated)
+    for some in list(permutations(mentions))[:6]:
+        assert resolve(some, relations=stated[::-1]) == found
+    return found
+
+
+def same(found: Resolution, a: tuple[str, str], b: tuple[str, str]) -> bool:
+    return found.entity_of[f"{a[0]}@0", a[1]] == found.entity_of[f"{b[0]}@0", b[1]]
+
+
+def test_a_name_that_a_text_denies_is_kept_apart_in_every_document():
+    found = resolved(
+        [
+            ("a", "Silas Threave", "person", "Keeper of the light."),
+            ("a", "Alderman Threave", "person", "Another man."),
+            ("b", "Alderman Threave", "person", "Opened the letter."),
+        ],
+        ("a", "Silas Threave", "is not", "Alderman Threave"),
+    )
+    assert not same(found, ("a", "Silas Threave"), ("a", "Alderman Threave"))
+    assert not same(found, ("a", "Silas Threave"), ("b", "Alderman Threave"))
+    assert same(found, ("a", "Alderman Threave"), ("b", "Alderman Threave"))
+    assert any(pair.decision == "apart" for pair in found.pairs)
+
+
+@pytest.mark.parametrize("predicate", ["is nephew of", "is father of", "ist Vater von", "danced with"])
+def test_names_joined_by_a_relation_are_two(predicate):
+    found = resolved(
+        [("a", "Councillor Vane", "person", "Forbade it."), ("a", "Miss Vane", "person", "Answered him.")],
+        ("a", "Councillor Vane", predicate, "Miss Vane"),
+    )
+    assert not same(found, ("a", "Councillor Vane"), ("a", "Miss Vane"))
+
+
+def test_a_short_name_without_a_relation_still_merges_within_a_reply():
+    found = resolved(
+        [("a", "Ebenezer Scrooge", "person", "A miser."), ("a", "Scrooge", "person", "Hated Christmas.")]
+    )
+    assert same(found, ("a", "Ebenezer Scrooge"), ("a", "Scrooge"))
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        "was renamed",
+        "also called",
+        "früher genannt",
+        "anciennement",
+        "también llamado",
+        "又名",
+        "также известен как",
+    ],
+)
+def test_a_predicate_that_equates_merges_across_documents(predicate):
+    found = resolved(
+        [
+            ("a", "Gopher Mail", "software", "Old program."),
+            ("a", "Petrel", "software", "New program."),
+            ("b", "Petrel", "software", "Crashed."),
+            ("c", "Gopher Mail", "software", "Wrote an archive."),
+        ],
+        ("a", "Gopher Mail", predicate, "Petrel"),
+    )
+    assert len(set(found.entity_of.values())) == 1
+    assert {(m.rule, m.evidence) for m in found.merges} == {("equated by text", predicate)}
+
+
+def test_named_after_does_not_equate():
+    found = resolved(
+        [("a", "Crohn's disease", "disease", "Of the bowel."), ("a", "Burrill Crohn", "person", "A doctor.")],
+        ("a", "Crohn's disease", "is named after", "Burrill Crohn"),
+    )
+    assert not same(found, ("a", "Crohn's disease"), ("a", "Burrill Crohn"))
+
+
+def test_types_part_whatever_their_language():
+    rows = [
+        ("a", "Halcyon", "ship", "Sank in 1871."),
+        ("b", "Halcyon", "Werk", "Gedicht in sechs Gesängen."),
+        ("c", "Halcyon", "hotel", "Has forty beds."),
+    ]
+    found = resolved(rows)
+    assert len(set(found.entity_of.values())) == 3
+    assert {pair.rule for pair in found.pairs} == {"attributes"}
+
+
+def test_a_lone_type_against_many_does_not_part():
+    rows = [(d, "Halcyon", "ship", "Sailed.") for d in "abcd"] + [
+        ("e", "Halcyon", "organization", "Was seen.")
+    ]
+    assert len(set(resolved(rows).entity_of.values())) == 1
+
+
+def test_concepts_events_and_dates_never_part():
+    rows = [("a", "Reform", "concept", "An idea."), ("b", "Reform", "event", "It came.")]
+    assert len(set(resolved(rows).entity_of.values())) == 1
+
+
+def test_types_of_the_parser_do_not_part():
+    mentions = [
+        Mention(document=d, window=f"{d}@0", name="Halcyon", type=t, description="Halcyon was there.")
+        for d, t in (("a", "organization"), ("b", "work"))
+    ]
+    assert len(set(resolve(mentions, by_model=False).entity_of.values())) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "first", "second"),
+    [
+        ("Springfield", "place", "Capital of Illinois.", "City in Massachusetts."),
+        ("John Adams", "person", "Lived from 1735 to 1826.", "Born in 1947, wrote an opera."),
+        ("John Smith", "person", "Mapped the coast in 1607.", "Politician who died in 1994."),
+        ("Carla Voss", "person", "Painter in Graz.", "Physicist in Bonn."),
+        ("The Office", "work", "British series of 2001.", "American series of 2005."),
+        ("Falcon", "software", "Web framework.", "Language model."),
+        ("Robin Vale", "person", "Daughter of the smith.", "Son of the mayor."),
+    ],
+)
+def test_a_description_is_said_of_its_entity(name, type_, first, second):
+    if name == "Falcon":
+        second = "Editor for scripts."
+    found = resolved([("a", name, type_, first), ("b", name, type_, second)])
+    assert not same(found, ("a", name), ("b", name))
+
+
+def test_a_trade_further_on_in_a_description_is_that_of_another():
+    rows = [
+        ("a", "Carla Voss", "person", "Painter in Graz."),
+        ("b", "Carla Voss", "person", "Told the judge all."),
+    ]
+    assert same(resolved(rows), ("a", "Carla Voss"), ("b", "Carla Voss"))
+
+
+def test_parts_of_different_wholes_are_two():
+    found = resolved(
+        [
+            ("a", "Article 5", "law", "Protects liberty."),
+            ("a", "Convention", "law", "Contains it."),
+            ("b", "Article 5", "law", "Obliges to help."),
+            ("b", "Treaty", "law", "Contains it."),
+        ],
+        ("a", "Article 5", "is part of", "Convention"),
+        ("b", "Article 5", "is part of", "Treaty"),
+    )
+    assert not same(found, ("a", "Article 5"), ("b", "Article 5"))
+
+
+def test_a_titled_surname_goes_to_the_nearest_bearer_in_each_document():
+    found = resolved(
+        [
+            ("a", "Karin Lund", "person", "Teaches geology."),
+            ("a", "Erik Lund", "person", "Runs the clinic."),
+            ("b", "Professor Lund", "person", "Dated the slate with her geology students."),
+            ("c", "Dr. Lund", "person", "Set a leg at the clinic."),
+            ("d", "Lund", "person", "Was late."),
+        ]
+    )
+    assert same(found, ("b", "Professor Lund"), ("a", "Karin Lund"))
+    assert same(found, ("c", "Dr. Lund"), ("a", "Erik Lund"))
+    assert found.entity_of["d@0", "Lund"] == "lund"
+    undecided = {pair.entities for pair in found.pairs if pair.decision == "undecided"}
+    assert ("karin lund", "lund") in undecided
+
+
+def test_names_side_by_side_are_not_spellings_of_one():
+    rows = [
+        ("a", "Sintelly Systems", "organization", "Won."),
+        ("a", "Sentelly Systems", "organization", "Lost."),
+        ("a", "Tallinn", "place", "Home of both."),
+        ("b", "Sentelly Systems", "organization", "Appealed."),
+        ("b", "Tallinn", "place", "Seat of a court."),
+    ]
+    found = resolved(rows)
+    assert not same(found, ("a", "Sintelly Systems"), ("a", "Sentelly Systems"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "type_"),
+    [
+        ("Сергей Бубка", "Sergei Bubka", "person"),
+        ("Γιώργος Παπαδόπουλος", "Giorgos Papadopoulos", "person"),
+        ("محمد صلاح", "Mohamed Salah", "person"),
+        ("北京", "Beijing", "place"),
+        ("Gabriel García Márquez", "Gabriel Garcia Marquez", "person"),
+        ("München", "Munich", "place"),
+        ("Norwind Turbines GmbH", "Norwind Turbines", "organization"),
+        ("Smith & Sons", "Smith and Sons", "organization"),
+        ("RMS Titanic", "Titanic", "ship"),
+        ("J. J. Thomson", "Joseph John Thomson", "person"),
+        ("García Márquez", "Gabriel García Márquez", "person"),
+        ("Tanaka Ichiro", "Ichiro Tanaka", "person"),
+        ("Morbus Crohn", "Crohn's disease", "disease"),
+        ("Henry the Fourth", "Henry IV", "person"),
+        ("Johann Strauss Sohn", "Johann Strauss the younger", "person"),
+    ],
+)
+def test_one_thing_under_two_names_comes_together(first, second, type_):
+    found = resolved([("a", first, type_, "Is named."), ("b", second, type_, "Was seen.")])
+    assert same(found, ("a", first), ("b", second)), found.pairs
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "type_"),
+    [
+        ("Eleni Papadopoulou", "Γιώργος Παπαδόπουλος", "person"),
+        ("Helios Energy", "Helios Energy Canada", "organization"),
+        ("U 47", "U 99", "ship"),
+        ("Charles I", "Charles II", "person"),
+        ("Matthias Corve", "Old Matthias Corving", "person"),
+        ("John Vane", "John Quincy Vane", "person"),
+        ("Victoria", "Lake Victoria", "place"),
+    ],
+)
+def test_alike_is_not_the_same(first, second, type_):
+    found = resolved([("a", first, type_, "Is named."), ("b", second, type_, "Was seen.")])
+    assert not same(found, ("a", first), ("b", second))
+
+
+def test_an_acronym_goes_to_the_long_form_with_common_neighbours():
+    found = resolved(
+        [
+            ("a", "Baltic Freight Union", "organization", "Raised its fees."),
+            ("a", "BFU", "organization", "Carries grain."),
+            ("a", "Riga", "place", "A port."),
+            ("b", "BFU", "organization", "Never answers."),
+            ("b", "Riga", "place", "A port."),
+            ("c", "Bavarian Football Union", "organization", "Banned two."),
+            ("c", "BFU", "organization", "Will hear them."),
+        ]
+    )
+    assert same(found, ("b", "BFU"), ("a", "Baltic Freight Union"))
+    assert same(found, ("c", "BFU"), ("c", "Bavarian Football Union"))
+    assert not same(found, ("a", "BFU"), ("c", "BFU"))
+
+
+def test_a_place_before_a_name_needs_that_place_beside_the_short_name():
+    rows = [
+        ("a", "Sallowmouth Harbour Board", "organization", "Reduced the dues."),
+        ("b", "Harbour Board", "organization", "Met on Monday."),
+    ]
+    assert not same(resolved(rows), ("a", "Sallowmouth Harbour Board"), ("b", "Harbour Board"))
+    rows.append(("b", "Sallowmouth", "place", "A port."))
+    assert same(resolved(rows), ("a", "Sallowmouth Harbour Board"), ("b", "Harbour Board"))
+
+
+def test_another_name_in_a_description_counts():
+    rows = [
+        ("a", "acetaminophen", "drug", "Painkiller, also known as paracetamol."),
+        ("a", "paracetamol", "drug", "Was given."),
+    ]
+    assert same(resolved(rows), ("a", "acetaminophen"), ("a", "paracetamol"))
+
+
+def test_what_a_name_adds_in_brackets_or_behind_a_comma_distinguishes():
+    rows = [
+        ("a", "Matthias Corve, coxswain", "person", "Steered the boat."),
+        ("a", "Matthias Corve, Harbour-Master", "person", "Kept the keys."),
+    ]
+    found = resolved(
+        rows, ("a", "Matthias Corve, coxswain", "is nephew of", "Matthias Corve, Harbour-Master")
+    )
+    assert set(found.entity_of.values()) == {"matthias corve (coxswain)", "matthias corve (harbour-master)"}
+
+
+@pytest.mark.skipif(not REPLIES.exists(), reason="the replies of the strong model are not on this machine")
+def test_the_merges_seen_in_real_replies_are_gone():
+    mentions, relations = [], []
+    lines = [json.loads(line) for line in REPLIES.read_text(encoding="utf-8").splitlines()]
+    for n, row in enumerate(line for line in lines if line["task"].strip().endswith("extract")):
+        window = f"{n:02}@0"
+        for record in row["reply"].splitlines():
+            fields = [field.strip() for field in record.split("|")]
+            if fields[0] == "entity" and len(fields) > 3:
+                mentions.append(
+                    Mention(
+                        document=f"{n:02}",
+                        window=window,
+                        name=fields[1],
+                        type=fields[2],
+                        description=fields[3],
+                    )
+                )
+            elif fields[0] == "relation" and len(fields) > 3:
+                relations.append(
+                    NameRelation(window=window, source=fields[1], target=fields[2], predicate=fields[3])
+                )
+    found = resolve(mentions, relations=relations)
+    of_name = {
+        name: {e for (_, written), e in found.entity_of.items() if written == name}
+        for name in {m.name for m in mentions}
+    }
+    assert of_name["Silas Threave"].isdisjoint(of_name["Alderman Threave"])
+    assert of_name["Alderman Silas Threave"] == of_name["Alderman Threave"]
+    assert of_name["Young Matthias Corve"].isdisjoint(of_name["Mr. Matthias Corve"])
+    assert of_name["Matthias Corve, nephew"].isdisjoint(of_name["Matthias Corve, Harbour-Master"])
+    assert of_name["Councillor Vane"].isdisjoint(of_name["Miss Vane"])
+    assert of_name["Walter Roop"].isdisjoint(of_name["Isaac Roop"])
+    assert of_name["Harbour Board"] == of_name["Sallowmouth Harbour Board"]

@@ -15,6 +15,7 @@ from polygraph.cli.options import (
     JsonOption,
     OfflineOption,
     PathsArgument,
+    ProfileOption,
     SpendOption,
     WaitOption,
     WorkTokensOption,
@@ -43,6 +44,7 @@ def index(
         typer.Option("--for", metavar="METHOD,...", help="Build only what these methods need."),
     ] = None,
     extractor: ExtractorOption = None,
+    profile: ProfileOption = None,
     max_cost: CostOption = None,
     max_tokens: WorkTokensOption = None,
     batch: BatchOption = None,
@@ -56,7 +58,7 @@ def index(
     chosen = extractor_of(extractor)
     if paths:
         find_files(paths)  # reports a missing path before the folder of the index is created
-    opened = open_index(index, new=bool(paths), **caps(max_cost, max_tokens, batch, offline))
+    opened = open_index(index, new=bool(paths), profile=profile, **caps(max_cost, max_tokens, batch, offline))
     methods = split_names(for_methods or "")
     add = partial(opened.add, *(paths or []), methods=methods, extractor=chosen, wait_s=wait)
     _change(opened, add, as_json)
@@ -73,6 +75,7 @@ def estimate(
         ),
     ] = None,
     extractor: ExtractorOption = None,
+    profile: ProfileOption = None,
     pilot: Annotated[
         int,
         typer.Option(
@@ -97,7 +100,7 @@ def estimate(
     chosen = extractor_of(extractor)
     if paths:
         find_files(paths)
-    flags = caps(max_cost, max_tokens, None, offline)
+    flags = {**caps(max_cost, max_tokens, None, offline), "profile": profile}
     methods = split_names(for_methods or "")
     with open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
         found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot, like=like)

@@ -55,6 +55,14 @@ BatchOption = Annotated[
     ),
 ]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
+ProfileOption = Annotated[
+    Optional[str],
+    typer.Option(
+        "--profile",
+        metavar="NAME",
+        help="Settings as in a paper or program, such as microsoft or lightrag.",
+    ),
+]
 ExtractorOption = Annotated[
     Optional[str],
     typer.Option(

@@ -90,7 +90,9 @@ def reproduce(
         require_bert_score()
     corpus, asked = data_files(data, found)
     questions = select(found, read_questions(asked), seed=seed, limit=limit) if asked else []
-    settings = load_settings({"max_cost": max_cost, "max_spend_tokens": max_spend_tokens})
+    settings = load_settings(
+        {"max_cost": max_cost, "max_spend_tokens": max_spend_tokens, "profile": found.profile or None}
+    )
     folder = output or Path(f"reproduce-{paper}-{found.name}")
     if dry_run:
         _dry_run(found, corpus, questions, folder, settings, trials, limit, as_json)

@@ -1,4 +1,4 @@
-"""Settings and their sources: flags, environment, settings files and defaults, the first that has a value."""
+"""Settings and their sources: flags, environment, settings files, profile and defaults, the first with a value."""
 
 import json
 import os
@@ -11,6 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from polygraph.config.files import SettingsFile, settings_files
+from polygraph.config.profiles import PROFILES, ProfileName
 from polygraph.errors import BadInput
 
 SECRET = "api_key"  # noqa: S105 - the name of a field, not a key
@@ -82,6 +83,10 @@ class Settings(BaseModel):
     )
     offline: bool = Field(False, description="Use no endpoint even if a key or base URL is set.")
 
+    profile: ProfileName = Field(
+        "",
+        description="Settings of an index as in the paper or program of a method, where not set otherwise.",
+    )
     chunk_tokens: int = Field(
         300, ge=16, le=8192, description="Largest retrieval chunk, in the embedder's tokens."
     )
@@ -111,6 +116,11 @@ class Settings(BaseModel):
     )
     community_size: int = Field(
         10, ge=2, le=10_000, description="Largest community that is not split further."
+    )
+    community_weight: Literal["strength", "mentions"] = Field(
+        "strength",
+        description="Weight of a relation when communities are found: the strength that extraction gave it, or the "
+        "number of chunks that mention it.",
     )
     description_tokens: int = Field(
         400,
@@ -175,7 +185,7 @@ class SettingOrigin:
     name: str
     value: Any
     source: str
-    """``flag``, ``environment NAME``, the path of a file, or ``default``."""
+    """``flag``, ``environment NAME``, the path of a file, ``profile NAME``, or ``default``."""
     help: str
     ignored: str = ""
     """Path of a file that sets it too and is not trusted."""
@@ -270,4 +280,8 @@ def _collect(
     for name, value in (flags or {}).items():
         if value is not None:
             values[name], sources[name] = value, "flag"
+    profile = str(values.get("profile", ""))
+    for name, value in PROFILES.get(profile, {}).items():
+        if name not in values:
+            values[name], sources[name] = value, f"profile {profile}"
     return values, sources, files

@@ -66,6 +66,8 @@ def choose_manifest(
         extractor_settings=values,
         reports=_writer(models.chat, "report") if models.chat else "extractive",
         community_size=pick("community_size"),
+        community_weight=pick("community_weight"),
+        profile=pick("profile"),
         descriptions=_writer(models.chat, "describe") if models.chat else "extractive",
         description_tokens=pick("description_tokens"),
         report_words=pick("report_words"),
@@ -104,22 +106,26 @@ def _extractor(
                 "extraction with a model was asked for, and no chat model is configured. Set POLYGRAPH_CHAT_MODEL "
                 "and OPENAI_BASE_URL or OPENAI_API_KEY, or extract without one: --extractor nlp"
             )
+        # What is not set stays as the index was built, as with a profile that was named then.
+        kept = before.extractor_settings if before is not None and former.startswith("llm:") else {}
+        values = {
+            name: getattr(settings, name)
+            if name in settings.model_fields_set
+            else kept.get(name, getattr(settings, name))
+            for name in ("entity_types", "gleaning", "max_gleanings")
+        }
         identity = llm.identity(
             models.chat.name,
-            entity_types=settings.entity_types,
-            gleaning=settings.gleaning,
-            max_gleanings=settings.max_gleanings,
+            entity_types=tuple(values["entity_types"]),
+            gleaning=values["gleaning"],
+            max_gleanings=values["max_gleanings"],
         )
         if former.startswith("llm:") and former != identity and not explicit:
             raise IndexMismatch(
                 f"the graph of {folder} was extracted by {former}, and the settings now say "
                 f"{identity}. Use the former, or read every document again with: --extractor llm"
             )
-        return identity, {
-            "entity_types": list(settings.entity_types),
-            "gleaning": settings.gleaning,
-            "max_gleanings": settings.max_gleanings,
-        }
+        return identity, values | {"entity_types": list(values["entity_types"])}
     if kind == "fast":
         if before and before.imported:
             raise BadInput(

@@ -3,6 +3,8 @@
 from itertools import groupby
 from operator import itemgetter
 
+import numpy as np
+
 from polygraph.graph.communities import communities
 from polygraph.graph.csr import Graph
 from polygraph.graph.reports.write import MIN_SIZE, extractive_reports, write_reports
@@ -17,7 +19,7 @@ def find_communities(task: LayerTask) -> int:
     """Divide the graph into a hierarchy of communities."""
     store = task.store
     found = communities(
-        Graph.load(task.folder_of("graph") / GRAPH_FILE),
+        _weighted_graph(task),
         store.graph.entity_ids(),
         (
             (chunk for _, chunks in parts for chunk in chunks)
@@ -28,6 +30,18 @@ def find_communities(task: LayerTask) -> int:
     with store.transaction():
         store.reports.put_communities(found)
     return store.count("communities")
+
+
+def _weighted_graph(task: LayerTask) -> Graph:
+    """Return the graph with relations weighted as the manifest says."""
+    graph = Graph.load(task.folder_of("graph") / GRAPH_FILE)
+    if task.manifest.community_weight == "strength":
+        return graph
+    edges = np.array(
+        [(a, b, len(chunks)) for a, b, _, chunks in task.store.graph.edges_with_chunks("relations")],
+        dtype=np.int64,
+    ).reshape(-1, 3)
+    return Graph.from_edges(graph.n, edges[:, 0], edges[:, 1], edges[:, 2].astype(np.float64))
 
 
 def report_communities(task: LayerTask) -> int:

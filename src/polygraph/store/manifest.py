@@ -34,6 +34,10 @@ class Manifest:
     reports: str
     """``extractive``, or the model that writes reports and a hash of its prompt."""
     community_size: int
+    community_weight: str = "strength"
+    """What weighs a relation when communities are found: ``strength`` or ``mentions``."""
+    profile: str = ""
+    """The profile whose settings were used last, if one was named."""
     descriptions: str = "extractive"
     """``extractive``, or the model that sums up long descriptions and a hash of its prompt."""
     description_tokens: int = 400

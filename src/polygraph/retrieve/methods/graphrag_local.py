@@ -74,8 +74,9 @@ class GraphRAGLocal:
         # 3. Add entities one at a time with their relations, until the tables are full.
         edges = index.relations_at(rows)
         shown, relations = self._tables(rows, entities, edges, whys, index)
-        # 4. Source texts by entity order, then by how many of the relations they hold.
-        texts = sources_of(entities, relations, index)
+        # 4. Source texts by entity order, then by how many of their relations they hold, in the tables or not.
+        every = list(index.relations([e.n for e in edges]).values())
+        texts = sources_of(entities, every, index)
         packed = pack(
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share),

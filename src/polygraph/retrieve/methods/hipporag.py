@@ -56,6 +56,9 @@ class HippoRAG:
     rescored: int = 50
     """Facts, the nearest by the fast name embedder, that are compared again by the passage embedder; 0 to rely on the
     fast embedder (ours; the paper uses one large embedder for everything)."""
+    scale: Literal["near", "all"] = "near"
+    """Facts whose range of scores is scaled to [0, 1]: the `rescored` nearest (ours), or all (code), whose lowest score
+    is then sought among the `rescored` furthest by the fast name embedder."""
     filter: bool = True
     """Drop facts that do not help: by the model, or by shared words without one (paper: recognition memory)."""
     phrases: int = 5
@@ -142,14 +145,23 @@ class HippoRAG:
         if not near:
             return []
         if self.rescored:
-            texts = [triple_text(triples[n]) for n in near]
+            far = self._furthest(scores, set(near)) if self.scale == "all" else []
+            triples |= index.triples(far)
+            texts = [triple_text(triples[n]) for n in (*near, *far) if n in triples]
             vectors = models.calls.embed(models.embedder, texts, "document", stage="facts", method="hipporag")
-            scaled = _min_max(np.round(np.asarray(vectors) @ vector, 6))
+            again = np.round(np.asarray(vectors) @ vector, 6)
+            scaled = _min_max(again, again[: len(near)])
         else:
             finite = scores[np.isfinite(scores)]
             scaled = _min_max(finite, scores[near])
         order = np.lexsort((np.array(near), -scaled))[: self.facts]
         return [(triples[near[i]], float(scaled[i])) for i in order]
+
+    def _furthest(self, scores: NDArray[np.float32], near: set[int]) -> list[int]:
+        """Return the `rescored` facts with the lowest scores that are not among the nearest; ties by row."""
+        rows = np.flatnonzero(np.isfinite(scores))
+        order = rows[np.lexsort((rows, scores[rows]))]
+        return [n for n in order[: self.rescored].tolist() if n not in near]
 
     def _phrases(self, facts: Sequence[tuple[Triple, float]], index: Snapshot) -> list[_Phrase]:
         """Rank the entities of facts by weight, then row."""

@@ -5,7 +5,7 @@ from polygraph.evaluate.reproduce.tables.records import Column, JudgingSetup, Sy
 _FG = System(name="FG-RAG", method="fg-rag:paper")
 _FG_HOP = System(name="FG-RAG", method="fg-rag:multi-hop")
 _FG_NAIVE = System(name="NaiveRAG", method="naive:fg-rag")
-_FG_LIGHT = System(name="LightRAG", method="lightrag-hybrid")
+_FG_LIGHT = System(name="LightRAG", method="lightrag-hybrid:unbiased-evaluation")
 _FG_GRAPH = System(name="GraphRAG", method="graphrag-global:microsoft")
 _FG_RIVALS = (_FG_NAIVE, _FG_LIGHT, _FG_GRAPH)
 _CRITERIA = (
@@ -22,6 +22,7 @@ _SEARCH = "the paper does not say which search of GraphRAG it ran; its tokens pe
 _MEANS = (
     Table(
         paper="fg-rag",
+        profile="fg-rag",
         arxiv="2504.07103",
         name="1",
         place="Table 1",
@@ -49,6 +50,7 @@ _MEANS = (
     ),
     Table(
         paper="fg-rag",
+        profile="fg-rag",
         arxiv="2504.07103",
         name="2",
         place="Table 2",
@@ -70,6 +72,7 @@ _MEANS = (
     ),
     Table(
         paper="fg-rag",
+        profile="fg-rag",
         arxiv="2504.07103",
         name="3",
         place="Table 3",
@@ -229,6 +232,7 @@ _BY_DATA: dict[str, dict[str, dict[str, tuple[float | None, ...]]]] = {
 _EACH = tuple(
     Table(
         paper="fg-rag",
+        profile="fg-rag",
         arxiv="2504.07103",
         name=f"7-{name}",
         place=f"Table 7, {name}",

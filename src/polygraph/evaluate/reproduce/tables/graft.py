@@ -5,8 +5,8 @@ from polygraph.evaluate.reproduce.tables.records import Column, System, Table, r
 _GRAFT_SYSTEMS = (
     System(name="Baseline RAG model", method="naive:graft"),
     System(name="RAFT"),
-    System(name="Baseline GraphRAG", method="graphrag-local:microsoft"),
-    System(name="GRAFT", method="graft:paper"),
+    System(name="Baseline GraphRAG", method="graft:paper"),
+    System(name="GRAFT"),
 )
 _GRAFT_COLUMNS = (
     Column(name="BERT", measure="bert_f1", factor=1.0),
@@ -15,8 +15,8 @@ _GRAFT_COLUMNS = (
     Column(name="Semantic Sim", measure="similarity", factor=1.0),
 )
 _GRAFT_DIFFERS = (
-    "GRAFT and RAFT answer with a Phi-2 fine-tuned on HotPotQA; use such a model as the chat model to compare with "
-    "them",
+    "GRAFT and RAFT answer from the contexts of the rows `Baseline GraphRAG` and `Baseline RAG model` with a Phi-2 "
+    "fine-tuned on HotPotQA; with such a chat model those rows are to be compared with theirs",
     "the scores of human raters are not measured",
     "the paper does not name the embedder of its similarity",
 )
@@ -25,6 +25,7 @@ _GRAFT_DIFFERS = (
 def _graft(name: str, place: str, title: str, values: tuple[tuple[float | None, ...], ...]) -> Table:
     return Table(
         paper="graft",
+        profile="graft",
         arxiv="",
         name=name,
         place=place,

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Literal, TypeAlias
 
+from polygraph.config.profiles import ProfileName
+
 Measure: TypeAlias = Literal[
     "precision", "recall", "f1", "accuracy", "em", "only_correct", "rouge1", "rougeL",
     "rouge2_p", "rouge2_r", "rouge2", "bert_p", "bert_r", "bert_f1", "bleu", "similarity",
@@ -121,6 +123,8 @@ class Table:
     """Whether its BERTScore is rescaled by the baseline; empty if it has none."""
     pictured: bool = False
     """Whether some of its numbers appear in the paper only as a chart, and so are unknown here."""
+    profile: ProfileName = ""
+    """Settings of the index that the paper used, see `config.profiles`."""
     differs: tuple[str, ...] = ()
     """What differs from the paper, or is not stated in it."""
 

@@ -13,6 +13,7 @@ _QWEN = "Qwen2.5-7B-Instruct"
 TABLES: tuple[Table, ...] = (
     Table(
         paper="rograg",
+        profile="rograg",
         arxiv="2503.06474",
         name="2",
         place="Table 2",
@@ -39,6 +40,7 @@ TABLES: tuple[Table, ...] = (
     ),
     Table(
         paper="rograg",
+        profile="rograg",
         arxiv="2503.06474",
         name="6",
         place="Table 6",

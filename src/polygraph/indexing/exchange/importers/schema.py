@@ -174,6 +174,8 @@ MANIFEST: Mapping[str, Shape] = {
     "extractor_settings": FIELDS,
     "reports": SOME_TEXT,
     "community_size": _COUNT,
+    "community_weight": Shape('"strength" or "mentions"', lambda value: value in ("strength", "mentions")),
+    "profile": TEXT,
     "descriptions": SOME_TEXT,
     "description_tokens": WHOLE,
     "report_words": _COUNT,

@@ -254,6 +254,11 @@ def check_decisions(store: Store) -> None:
     with store.transaction():
         tables.undo_decision(log[1][0])
     expect(tables.decisions("split"), {("a", "b")}, "the decision before an undone one is in force again")
+    answers: dict[str, bool | None] = {"x": True, "y": False, "z": None}
+    for kept in (answers, {"z": None}):
+        with store.transaction():
+            tables.put_same_answers(kept)
+        expect(tables.same_answers(), kept, "answers about pairs of names come back, and new ones replace them")
 
 
 def check_lost_relations(store: Store) -> None:

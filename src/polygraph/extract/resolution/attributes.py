@@ -1,7 +1,7 @@
 """Attributes of a mention (gender, occupation, dates, where it lies) used to split entities that share a name."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from json import dumps, loads
 from typing import Any
 
@@ -194,10 +194,9 @@ class Attributes:
 
     def to_json(self) -> str:
         """Serialise the known attributes for `from_json`."""
+        values = ((name, getattr(self, name)) for name in self.__slots__)
         known = {
-            field: sorted(value) if isinstance(value, frozenset) else value
-            for field, value in asdict(self).items()
-            if value
+            name: sorted(value) if isinstance(value, frozenset) else value for name, value in values if value
         }
         return dumps(known, ensure_ascii=False, separators=(",", ":"))
 

@@ -21,6 +21,8 @@ from polygraph.extract.resolution.records import RULES, Rule
 _ALIAS = RULES.index("alias in document")
 _NEAR = 1.0
 """Least evidence for one of several bearers of a name."""
+_MAX_BEARERS = 30
+"""Longer names that a short one is compared with; cost grows with their number times that of the short ones."""
 _MAX_LISTED = 3
 """Bearers of a short name for which the reasons against are listed."""
 _MAX_LEFT = 20
@@ -95,6 +97,8 @@ def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_g
     """Merge each cluster of a short name with the nearest longer name."""
     is_person, table = rule == "alias in document", merger.table
     bearers = merger.roots(sorted(names))
+    if len(bearers) > _MAX_BEARERS:
+        return  # so common a name says nothing
     open_ = [
         n
         for n in merger.numbers[base]

@@ -184,6 +184,8 @@ def test_the_documented_environment_name_is_read(name, tmp_path):
         "durability": "full",
         "offline": "true",
         "max_gleanings": "2",
+        "profile": "lightrag",
+        "community_weight": "mentions",
     }
     environ = {f"POLYGRAPH_{name.upper()}": examples.get(name, "50")}
     row = next(r for r in explain_settings(environ=environ, folder=tmp_path) if r.name == name)

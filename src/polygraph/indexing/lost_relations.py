@@ -39,8 +39,8 @@ def _unusable(store: StoreReader) -> Iterator[LostRelation]:
     settings = manifest.extractor_settings
     gleans = settings.get("gleaning", "none") != "none"
     n_gleanings = int(settings.get("max_gleanings", 1)) if gleans else 0
-    for window_id, status, _, raw in store.extractions.failures():
-        if status != "repaired" or not raw:
+    for window_id, status, problem, raw in store.extractions.failures():
+        if status != "repaired" or not llm.may_have_lost_relations(problem):
             continue
         window = store.extractions.windows([window_id])[0]
         for dropped in llm.lost_relations(

@@ -233,6 +233,20 @@ def test_a_decision_pays_for_nothing(index):
     assert index.models.calls.spent.calls == before
 
 
+def test_a_decision_that_was_stopped_is_carried_out_by_the_next_build(index):
+    def stop(stage, done, total):
+        if stage == "resolution":
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.entities.merge("Old Tobin", "Captain Tobin", progress=stop)
+    # Readers see the state before it.
+    assert not index.entities.why_pair("Old Tobin", "Captain Tobin").same
+    index.add()
+    assert index.entities.why_pair("Old Tobin", "Captain Tobin").same
+    assert [decision.kind for decision in index.entities.decisions()] == ["merge"]
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_decisions_give_the_graph_of_a_clean_build_with_the_same_decisions(seed, tmp_path, write_files):
     chance = random.Random(seed)

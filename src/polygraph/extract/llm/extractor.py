@@ -326,6 +326,15 @@ class _ChunkOverlap:
         return self._chunks[shared.index(max(shared))]
 
 
+_NOT_USED = " not used: "
+"""Stands in the problem of every window of whose reply a part was dropped."""
+
+
+def may_have_lost_relations(problem: str) -> bool:
+    """Tell from the problem of a repaired window whether `lost_relations` may find any."""
+    return _NOT_USED in problem
+
+
 def _dropped_parts(found: ParsedExtraction) -> list[str]:
     """Return a message about the parts of a reply that were not used, or nothing."""
     if not found.n_dropped:
@@ -333,7 +342,7 @@ def _dropped_parts(found: ParsedExtraction) -> list[str]:
     reasons = Counter(dropped.reason for dropped in found.dropped)
     most = "; ".join(f"{reason} ({n})" for reason, n in reasons.most_common(3))
     parts = "part was" if found.n_dropped == 1 else "parts were"
-    return [f"{found.n_dropped} {parts} not used: {most}"]
+    return [f"{found.n_dropped} {parts}{_NOT_USED}{most}"]
 
 
 def _for_storage(raw: str) -> str:

@@ -119,7 +119,7 @@ def test_rows_in_both_directions_make_one_relation():
     assert [e.degree for e in view.entities] == [1, 1]
 
 
-def test_what_cannot_be_joined_is_counted():
+def test_what_cannot_be_joined_is_counted_and_listed_with_the_reason():
     rows = Extraction(
         window="a@0",
         entities=(entity("A", "a:0"), entity("B", "a:0"), entity("Unresolved", "a:0")),
@@ -128,13 +128,20 @@ def test_what_cannot_be_joined_is_counted():
             relation("A", "Nobody", "a:0"),
             relation("Nobody", "B", "a:0"),
             relation("A", "A", "a:0"),
+            relation("B", "Unresolved", "a:0"),
         ),
     )
     known = names(rows)
     del known["a@0", "Unresolved"]
     view = merge([rows], known, ORDER)
     assert [e.id for e in view.entities] == ["a", "b"]
-    assert (len(view.relations), view.dropped, view.loops, view.unplaced) == (1, 2, 1, 1)
+    assert (len(view.relations), view.dropped, view.loops, view.unplaced) == (1, 3, 1, 1)
+    assert view.lost == (
+        (0, 1, "a name is no entity", ""),
+        (0, 2, "a name is no entity", ""),
+        (0, 3, "both names are one entity", "a"),
+        (0, 4, "a name is no entity", ""),
+    )
 
 
 def test_an_entity_whose_name_was_not_found_rests_on_its_relations_then_on_its_window():
@@ -152,6 +159,7 @@ def test_an_entity_that_nothing_places_is_left_out_with_its_relations():
     lost = Extraction(window="a@0", entities=(entity("A"), entity("B")), relations=(relation("A", "B"),))
     view = merge([lost], names(lost), ORDER)
     assert (view.entities, view.relations, view.unplaced, view.dropped) == ((), (), 2, 1)
+    assert view.lost == ((0, 0, "no chunk is known", ""),)
 
 
 def test_a_name_means_its_own_entity_in_each_window():
@@ -274,6 +282,7 @@ def test_every_relation_row_is_merged_or_counted(made):
     view = merge(unit, of, ORDER)
     n_rows = sum(len(x.relations) for x in rows)
     assert sum(r.weight for r in view.relations) + view.dropped + view.loops == n_rows
+    assert len(view.lost) == view.dropped + view.loops
     ids = {e.id for e in view.entities}
     assert all(r.source in ids and r.target in ids and r.chunks for r in view.relations)
     assert all(e.chunks for e in view.entities)

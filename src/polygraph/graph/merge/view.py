@@ -1,7 +1,7 @@
 """The merged graph as records, without a store."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -29,6 +29,8 @@ class GraphView:
     """Entity rows left out because no chunk or entity is known for them."""
     loops: int = 0
     """Relation rows left out because both ends are the same entity."""
+    lost: tuple[tuple[int, int, str, str], ...] = field(default=(), compare=False)
+    """The relation rows left out, see `MergedGraph.lost_links`; their numbers follow the order of the windows."""
 
     def graph(self) -> Graph:
         """Return the relations as arrays; vertex `i` is ``entities[i]``."""
@@ -134,4 +136,5 @@ def view_of(merged: MergedGraph) -> GraphView:
             dropped=merged.dropped,
             unplaced=merged.unplaced,
             loops=merged.loops,
+            lost=tuple(merged.lost_links()),
         )

@@ -355,6 +355,15 @@ def test_bertscore_is_never_zero_if_it_was_not_measured():
             measure_table(table, asked, rows, [], models(), bert=True)
 
 
+def test_the_systems_of_a_paper_are_those_that_it_measured():
+    graft = {system.name: system.method for system in find_table("graft", "4").systems}
+    assert graft["Baseline GraphRAG"] == "graft:paper"
+    assert METHODS["graft:paper"].k_reports == 1
+    light = {s.method for t in TABLES if t.paper == "fg-rag" for s in t.systems if s.name == "LightRAG"}
+    (name,) = light
+    assert METHODS[name].merge == "join"  # of version 1.0: budgets are not applied again
+
+
 # --- what it takes ------------------------------------------------------------------------------------
 
 

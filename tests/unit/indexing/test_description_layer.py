@@ -142,3 +142,20 @@ def test_removing_a_document_deletes_what_a_model_wrote_from_it(tmp_path, write_
     kept = db.execute("SELECT text FROM written_summaries UNION ALL SELECT text FROM summaries").fetchall()
     db.close()
     assert not any("Tobias Wren" in text for (text,) in kept)
+
+
+def test_communities_of_two_get_no_report_by_a_model(tmp_path, write_files):
+    chat = scripted_chat()
+    texts = {**TEXTS, "z.txt": "Ezra Pike married Ada Marsh."}
+    with opened(tmp_path / "index", chat) as index:
+        report = index.add(write_files(tmp_path / "papers", texts), methods=["graphrag-global"])
+    assert not any("extractive" in note for note in report.notes)
+    snapshot = Snapshot(tmp_path / "index")
+    size = {c.id: len(c.entities) for c in snapshot.store.reports.communities()}
+    by = {r.community: r.written_by for r in snapshot.store.reports.all()}
+    snapshot.close()
+    assert by.keys() == size.keys()
+    assert min(size.values()) == 2
+    assert all((by[c] == "scripted") == (size[c] >= 3) for c in size)
+    asked_for = [r for r in chat.requests if "Task: report" in r.messages[0].content]
+    assert len(asked_for) == sum(n >= 3 for n in size.values())

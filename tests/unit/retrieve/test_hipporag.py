@@ -226,3 +226,12 @@ def test_without_a_model_facts_that_share_a_word_with_the_question_are_kept():
 def test_without_a_model_languages_without_spaces_work_too():
     facts = [triple("灯塔", "由", "王建"), triple("港口", "位于", "南岸")]
     assert relevant_facts("谁建造了灯塔？", facts, models(), method="t") == (0,)
+
+
+def test_scores_are_scaled_over_the_facts_that_were_compared_again_or_over_all(index):
+    question = "Did Ada fund Bela?"
+    # Cosines of the facts: 1, 1/2, 1/2 and, not among the nearest three, 0.
+    near = [score for _, score in ask(index, question, rescored=3)[1]["facts"]]
+    every = [score for _, score in ask(index, question, rescored=3, scale="all")[1]["facts"]]
+    assert near == pytest.approx([1.0, 0.0, 0.0], abs=1e-5)
+    assert every == pytest.approx([1.0, 0.5, 0.5], abs=1e-5)

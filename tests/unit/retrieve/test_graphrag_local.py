@@ -1,0 +1,27 @@
+"""GraphRAG's local search: the order of source texts."""
+
+from dataclasses import replace
+
+from polygraph.models import Calls, Models
+from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
+from polygraph.testing import WordEmbedder, scripted_chat
+
+WORDS = WordEmbedder(("ada", "bela", "cyra", "dora", "ezra", "fern"))
+TEXTS = {
+    "d1": "Ada slept.",
+    "d2": "Ada funds Bela. Cyra guards Ada. Ada visits Ezra.",
+}
+
+
+def test_sources_are_ordered_by_all_relations_and_not_only_those_in_the_tables(tmp_path, index_of):
+    models = Models(
+        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
+    )
+    method = GraphRAGLocal(relations_per_entity=0, k=1, oversample=1, seed_names=False)
+    with index_of(tmp_path, TEXTS, models) as index:
+        found = method("Ada?", index, replace(models, chat=None, calls=Calls(None)))
+    trace = {step.name: step.value for step in found.trace}
+    assert trace["relations"] == []
+    # Of the chunks of the first entity, the one with three of its relations comes first.
+    assert [chunk for chunk, _ in trace["sources"]][:2] == ["d2.txt:0", "d1.txt:0"]
+    assert "3 of the relations" in trace["sources"][0][1]

@@ -20,8 +20,8 @@ _FEMALE_ELSEWHERE = (
 _OFFICES_ELSEWHERE = (
     " bürgermeister oberbürgermeister kapitän pfarrer doktor kapten kaptein kaptajn prest pastor ordfører rektor maire "
     "capitaine docteur professeur abbé capitán profesor profesora doctora alcalde capitano dottor dottore dottoressa "
-    "professore professoressa sindaco capitão professora капитан доктор профессор superintendent canon deacon provost "
-    "dean viscount marquis marquess earl count"
+    "professore professoressa sindaco capitão professora капитан доктор профессор superintendent deacon "
+    "viscount marquis marquess"
 )
 
 MALE_TITLES = frozenset((_MALE + _MALE_KIN + _MALE_ELSEWHERE).split())
@@ -152,7 +152,7 @@ _FOREIGN = {
     "fisherman": "fischer pêcheur pescador pescatore fiskare рыбак",
     "priest": "pfarrer prêtre curé cura sacerdote prete padre prest präst священник",
     "merchant": "kaufmann marchand comerciante mercante kjøpmann købmand köpman купец",
-    "baker": "bäcker boulanger panadero fornaio baker пекарь",
+    "baker": "bäcker boulanger boulangère panadero fornaio baker пекарь",
     "footballer": "fußballer fußballspieler footballeur futbolista calciatore futebolista fotballspiller футболист",
     "physicist": "physiker physikerin physicien físico fisico fysiker физик",
     "chemist": "chemiker chimiste químico chimico kjemiker химик",

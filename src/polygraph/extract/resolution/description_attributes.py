@@ -135,6 +135,8 @@ def _describe_person(found: Attributes, name: NameParts, head: list[str], text: 
     found.occupations |= frozenset(trades)
     found.titles |= TITLES.intersection(folded) - MALE_TITLES - FEMALE_TITLES - frozenset(trades)
     stated = bool(trades or women or men)
+    if any(word.endswith("in") and word in ENGLISH_OCCUPATION for word in folded):
+        women |= {"frau"}
     if not found.gender and bool(women) != bool(men):
         found.gender = "f" if women else "m"
     if not found.gender and bool(_HER_HUSBAND.search(text)) != bool(_HIS_WIFE.search(text)):

@@ -7,6 +7,7 @@ things at once: a person is no ship. A *class* is finer (``film``, ``poem``): on
 from functools import lru_cache
 
 _KINDS = {
+    "deity": "deity god goddess",
     "person": "person people human man woman character figure individual persona personne personaje personnage "
     "pessoa persoon menneske människa henkilö osoba człowiek человек лицо персонаж personaggio mensch figur "
     "人物 人 人名 شخص 사람 인물 άτομο πρόσωπο kişi",

@@ -191,6 +191,7 @@ class Merger:
                 else 1.5 * bool(_fields(left) & _fields(right))
             )
             + 2 * bool(places)
+            + bool(left.classes & right.classes)
             + 2 * (left.married == right.married == "yes")
             + (1.5 if years else 0.75 * near)
         )

@@ -21,6 +21,7 @@ from polygraph.extract.resolution.romanize import consonants, is_other_script, s
 _EPITHETS = frozenset(
     ["young", "old", "little", "big", "elder", "younger", "junior", "senior", "late", "former", "saint"]
 )
+_LANDFORMS = frozenset(["river", "mount", "mt", "rio", "río", "fiume", "rivière"])
 _MAX_BLOCK = 100
 """Names per block; in larger ones no name is the only one that fits."""
 _ENOUGH = 1.0
@@ -185,12 +186,16 @@ def _merge_qualified(merger: Merger) -> None:
     longer: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for long, kind in sorted(kinds.items()):
         words = long.split()
-        if kind not in ("organization", "place") or not 2 < len(words) < 9:
+        if kind not in ("organization", "place") or not 1 < len(words) < 9:
             continue
         for n in (1, 2):
             short = " ".join(words[n:])
             if len(words) - n > 1 and kinds.get(short) == kind:
                 longer[short].append((long, " ".join(words[:n])))
+        if kind == "place" and words[0] in _LANDFORMS:
+            short = " ".join(words[1:])
+            if kinds.get(short) == kind:
+                longer[short].append((long, ""))
         for joint in ("of the", "of", "in", "at"):
             short, found, rest = long.partition(f" {joint} ")
             if found and " " in short and kinds.get(short) == kind:

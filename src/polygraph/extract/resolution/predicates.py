@@ -12,10 +12,10 @@ from polygraph.text.normalize import normalize_name
 PredicateKind: TypeAlias = Literal["equates", "becomes", "denies", "within", "creates", "other"]
 
 _AUXILIARIES_WORDS = """
-is was are were be been being has had have later then now also once sometimes officially usually simply often commonly
-locally generally originally today the a an by ist war wird wurde sind est était a été fut es fue era ha sido é foi è
-stato stata fu er var ble blev is werd son été auch aussi también anche também ook også även είναι ήταν это был была
-также является jest był była on olarak
+ is was are were be been being has had have later then now also once sometimes officially usually simply often
+commonly locally secretly generally originally today the a an by ist war wird wurde sind est était a été fut es fue
+era ha sido é foi è stato stata fu er var ble blev is werd son été auch aussi también anche também ook også även
+είναι ήταν это был была также является jest był była on olarak
 """
 _AUXILIARIES = frozenset(_AUXILIARIES_WORDS.split())
 
@@ -122,7 +122,7 @@ def kind_of_predicate(predicate: str) -> PredicateKind:
         # ``is`` alone: the text says that one is the other.
         return (
             "becomes"
-            if words[-1] in ("is", "was", "ist", "war", "est", "es", "era", "è", "é", "er")
+            if words[0] in ("is", "was", "ist", "war", "est", "es", "era", "è", "é", "er")
             else "other"
         )
     if _EQUATES.fullmatch(phrase) or (phrase.startswith(("called", "named in")) and passive):

@@ -36,7 +36,7 @@ _OTHER_COUNTRIES = (
     "czech republic"
 )
 _NAMES = {
-    "united states": "usa us u.s u.s.a america",
+    "united states": "usa us u.s u.s.a",
     "united kingdom": "uk u.k britain",
     "germany": "deutschland allemagne alemania germania tyskland alemanha",
     "france": "frankreich francia frankrike frança",
@@ -115,7 +115,10 @@ _PARENT: dict[str, str] = {part: country for country, parts in _PARTS.items() fo
     part: country for country, parts in _PARTS_OF_TWO_WORDS.items() for part in parts.split(",")
 }
 _KNOWN = frozenset(_COUNTRIES.split()) | frozenset(_OTHER_COUNTRIES.split(",")) | frozenset(_PARENT)
-_CANONICAL = {name: country for country, names in _NAMES.items() for name in names.split()}
+_CANONICAL = {name: country for country, names in _NAMES.items() for name in names.split()} | {
+    "united states of america": "united states",
+    "great britain": "united kingdom",
+}
 COUNTRY_OF_ADJECTIVE = {word: country for country, words in _ADJECTIVES.items() for word in words.split()}
 """Countries of English adjectives (``american``)."""
 

@@ -127,7 +127,9 @@ def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_g
         certain = (
             len(possible) == 1
             and not is_given
-            and not (is_person and len(bearers) > 1 and _is_married(merger.clusters[n]))
+            and not (
+                is_person and _is_married(merger.clusters[n]) and _is_unsure(merger, bearers, possible[0])
+            )
         )
         choices.append((n, certain, _ranked(merger, n, possible)))
     # All choose before any merges, so that none is drawn by what another brought along.
@@ -194,10 +196,13 @@ def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
         return False
     # ``Mrs. Quill`` requires a woman; a bare name or ``Mr.`` only excludes one.
     ours, theirs = _gender(name, table), _gender(person, table)
-    requires = "f" in (ours, theirs) and not (
-        table.by_model and "" in (ours, theirs) and not _is_married(name)
-    )
+    requires = "f" in (ours, theirs) and not (table.by_model and "" in (ours, theirs))
     return ours in ("", theirs) or not requires
+
+
+def _is_unsure(merger: Merger, bearers: Sequence[int], bearer: int) -> bool:
+    """Return whether a wife may be another than the only woman of the name: that of another bearer, or no woman."""
+    return len(bearers) > 1 or not _gender(merger.clusters[bearer], merger.table)
 
 
 def _is_married(cluster: Cluster) -> bool:

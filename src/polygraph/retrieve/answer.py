@@ -47,7 +47,7 @@ def answer(
     """Answer a question from what was retrieved.
 
     With a chat model: one call, or the draft of a method that has written one. Each citation is resolved to a sentence
-    of a document; a citation whose passage shares next to no word with the claim is removed and noted. Without a chat
+    of a document; a citation whose evidence does not support the claim is removed and noted. Without a chat
     model: sentences of the documents.
 
     Args:
@@ -66,7 +66,7 @@ def answer(
         elif models.chat is None:
             draft = _extract(question, retrieval, index, models)
         elif retrieval.draft:
-            draft = _check_reply(retrieval.draft, retrieval.evidence, index)
+            draft = _check_reply(question, retrieval.draft, retrieval.evidence, index)
         else:
             draft = _write(question, retrieval, index, models, models.chat, history, on_text)
             streamed = True
@@ -118,7 +118,7 @@ def _write(
         on_text=stream,
         on_finish=finish_reasons.append,
     )
-    draft = _check_reply(text, retrieval.evidence, index)
+    draft = _check_reply(question, text, retrieval.evidence, index)
     if "length" in finish_reasons:
         draft = replace(draft, notes=(*draft.notes, "the answer was cut off at the limit of its length"))
     if stream is not None:
@@ -126,13 +126,13 @@ def _write(
     return draft
 
 
-def _check_reply(text: str, evidence: Sequence[Evidence], index: Snapshot) -> _AnswerDraft:
+def _check_reply(question: str, text: str, evidence: Sequence[Evidence], index: Snapshot) -> _AnswerDraft:
     """Recognize a refusal, or check the citations of the reply."""
     if text.startswith(NO_ANSWER) or NO_ANSWER in text[:_REFUSAL_CHARACTERS]:
         reason = text.partition(NO_ANSWER)[2].strip().rstrip(".") or "the evidence does not suffice"
         starts_a_sentence = reason[:1].isupper() and reason[1:2].islower()
         return _refusal(reason[0].lower() + reason[1:] if starts_a_sentence else reason)
-    checked = check_citations(text, evidence, index)
+    checked = check_citations(text, evidence, index, question=question)
     return _AnswerDraft(text=checked.text, citations=checked.citations, notes=checked.notes)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.claims import contradiction, is_computed
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
@@ -15,8 +16,12 @@ _BOLD_END = re.compile(r"(?:\*{1,3}|_{1,3})\s+")
 """Markup at the start of a sentence that closes bold text before it."""
 _MIN_SUPPORT = 0.2
 """Share of a claim's content words that a cited passage must contain; otherwise the citation is removed."""
+_NEIGHBOUR_SUPPORT = 0.5
+"""A citation is one of a neighbour if another piece of evidence shares that much more of the claim's content words."""
 _CLAIM_CHARACTERS = 1_000
 """Text before a citation in which its claim is looked for."""
+_MIN_CLAUSE_WORDS = 3
+"""A clause of fewer content words is read with the sentence around it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,36 +36,41 @@ class CheckedText:
     """What was removed, and why."""
 
 
-def check_citations(text: str, evidence: Sequence[Evidence], index: Snapshot) -> CheckedText:
+def check_citations(
+    text: str, evidence: Sequence[Evidence], index: Snapshot, *, question: str = ""
+) -> CheckedText:
     """Check the citations ``[n]`` that a model wrote, where `n` counts the evidence from 1.
 
-    A citation is removed if there is no such evidence, or if its passages share next to no content word with the claim,
-    which is the sentence before it.
+    The claim is the clause before the marks, since the marks before it. It is held against the text of the evidence,
+    as the model saw it, and the chunks behind it. A citation is removed if there is no such evidence; if it shares next
+    to no content word with the claim, or far fewer than another piece; or if the evidence cited there does not contain
+    a name or a number of the claim, or says the reverse. What the question says needs no support.
     """
     chunks = chunks_of(evidence, index)
     titles = index.titles([c.document for c in chunks.values()])
+    shown = [_shown_text(item, chunks, titles) for item in evidence]
+    verdicts = judge_citations(text, shown, question=question)
     citations: list[Citation] = []
     seen: set[tuple[int, str, int]] = set()
     notes: list[str] = []
     parts: list[str] = []
     end_of_last = 0
-    for match in _CITATION.finditer(text):
-        claim = _claim_before(text[: match.start()])
+    for match, judged in verdicts:
         parts.append(text[end_of_last : match.start()])
         kept = []
-        for n in dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())):
-            if not 1 <= n <= len(evidence):
-                notes.append(f"the citation [{n}] was removed: there is no such evidence")
-                continue
-            found = supporting_sentence(claim, evidence[n - 1], chunks)
+        for verdict in judged:
+            found = None
+            if not verdict.removed_because:
+                found = supporting_sentence(verdict.claim, evidence[verdict.n - 1], chunks, min_support=0.0)
             if found is None:
-                notes.append(f"the citation [{n}] was removed: its passage does not support “{claim[:80]}”")
+                because = verdict.removed_because or "its passage is not in the index"
+                notes.append(f"the citation [{verdict.n}] was removed: {because}")
                 continue
             chunk, start, end = found
-            kept.append(n)
-            if (n, chunk.id, start) not in seen:
-                seen.add((n, chunk.id, start))
-                citations.append(cite(n, chunk, start, end, titles))
+            kept.append(verdict.n)
+            if (verdict.n, chunk.id, start) not in seen:
+                seen.add((verdict.n, chunk.id, start))
+                citations.append(cite(verdict.n, chunk, start, end, titles))
         parts.append("".join([" ", *(f"[{n}]" for n in kept)]) if kept else "")
         end_of_last = match.end()
     parts.append(text[end_of_last:])
@@ -69,13 +79,77 @@ def check_citations(text: str, evidence: Sequence[Evidence], index: Snapshot) ->
     return CheckedText(text="".join(parts).strip(), citations=tuple(citations), notes=tuple(notes))
 
 
+@dataclass(frozen=True, slots=True)
+class CitationVerdict:
+    """Whether one number of a citation is kept."""
+
+    n: int
+    """The evidence, counted from 1."""
+    claim: str
+    """The clause that it is cited for."""
+    removed_because: str = ""
+    """Empty if it is kept."""
+
+
+def judge_citations(
+    text: str, shown: Sequence[str], *, question: str = ""
+) -> list[tuple[re.Match[str], tuple[CitationVerdict, ...]]]:
+    """Judge each citation of a text against the texts of the evidence.
+
+    Args:
+        text: with citations ``[n]``.
+        shown: all text of each piece of evidence, in the order of their numbers.
+        question: its names and numbers need no support.
+
+    Returns:
+        Each group of marks with a verdict for each distinct number in it, in the order of the text.
+    """
+    stems = [set(content_stems(item)) for item in shown]
+    everything = "\n".join(shown)
+    judged = []
+    matches = list(_CITATION.finditer(text))
+    for match, before in zip(matches, [None, *matches], strict=False):
+        claim = _claim_before(text[: match.start()], since=before.end() if before else 0)
+        wanted = set(content_stems(claim))
+        shares = [len(wanted & item) / (len(wanted) or 1) if wanted else 1.0 for item in stems]
+        cited = list(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
+        there = [n for n in cited if 1 <= n <= len(shown)]
+        together = "\n".join(shown[n - 1] for n in there)
+        against = contradiction(claim, together, given=question, elsewhere=everything)
+        # Pieces that are cited together share the claim: each supports a part of it.
+        support = len(wanted & set(content_stems(together))) / (len(wanted) or 1) if wanted else 1.0
+        best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
+        is_neighbour = support < _MIN_SUPPORT or best - support > _NEIGHBOUR_SUPPORT
+        verdicts = []
+        for n in cited:
+            because = ""
+            if n not in there:
+                because = "there is no such evidence"
+            elif is_neighbour or (shares[n - 1] == 0 and not (len(there) > 1 and is_computed(claim))):
+                because = f"its passage does not support “{claim[:80]}”"
+            elif against:
+                because = f"its passage does not support {against} in “{claim[:80]}”"
+            verdicts.append(CitationVerdict(n, claim, because))
+        judged.append((match, tuple(verdicts)))
+    return judged
+
+
+def _shown_text(item: Evidence, chunks: Mapping[str, Chunk], titles: Mapping[str, str]) -> str:
+    """Return the text of a piece of evidence, the chunks behind it, and their titles and fields."""
+    found = [chunks[s.chunk] for s in item.spans if s.chunk in chunks]
+    fields = [str(value) for c in found for value in c.metadata.values()]
+    return "\n".join(
+        [item.text, *(titles.get(c.document, "") for c in found), *fields, *(c.text for c in found)]
+    )
+
+
 def chunks_of(evidence: Sequence[Evidence], index: Snapshot) -> dict[str, Chunk]:
     """Read the chunks that evidence rests on, by id."""
     return {c.id: c for c in index.chunks_by_id(sorted({s.chunk for e in evidence for s in e.spans}))}
 
 
 def supporting_sentence(
-    claim: str, evidence: Evidence, chunks: Mapping[str, Chunk]
+    claim: str, evidence: Evidence, chunks: Mapping[str, Chunk], *, min_support: float = _MIN_SUPPORT
 ) -> tuple[Chunk, int, int] | None:
     """Find the sentence of a piece of evidence that shares most content words with a claim; of equals the first.
 
@@ -88,7 +162,7 @@ def supporting_sentence(
         chunk = chunks.get(span.chunk)
         if chunk is None:
             continue
-        if wanted and len(wanted & set(content_stems(chunk.text))) / len(wanted) < _MIN_SUPPORT:
+        if wanted and len(wanted & set(content_stems(chunk.text))) / len(wanted) < min_support:
             continue
         for begin, end in sentence_spans(chunk.text):
             markup = _BOLD_END.match(chunk.text, begin, end)
@@ -112,8 +186,18 @@ def cite(n: int, chunk: Chunk, start: int, end: int, titles: Mapping[str, str]) 
     )
 
 
-def _claim_before(text: str) -> str:
-    """Return the last sentence of a text, without citations."""
-    plain = _CITATION.sub("", text)[-_CLAIM_CHARACTERS:]
-    spans = sentence_spans(plain)
-    return plain[spans[-1][0] : spans[-1][1]] if spans else ""
+def _claim_before(text: str, *, since: int) -> str:
+    """Return the last clause of a text: of its last sentence what stands after position `since`, without citations.
+
+    A clause of next to no content words is returned with the rest of its sentence.
+    """
+    since = max(since, len(text) - _CLAIM_CHARACTERS)
+    clause = _last_sentence(text[since:]).lstrip(" ,;.:)")
+    if len(content_stems(clause)) >= _MIN_CLAUSE_WORDS:
+        return clause
+    return _last_sentence(_CITATION.sub("", text[-_CLAIM_CHARACTERS:]))
+
+
+def _last_sentence(text: str) -> str:
+    spans = sentence_spans(text)
+    return text[spans[-1][0] : spans[-1][1]] if spans else ""

@@ -99,7 +99,7 @@ def test_an_answer_without_any_citation_is_noted(retrieval, index):
     ],
 )
 def test_several_numbers_are_read_in_all_common_formats(marks, kept, retrieval, index):
-    claim = "Mara Quill built the light and Tobias Wren bought the fog horn"
+    claim = "There are a light and a fog horn"
     found = written(f"{claim} {marks}.", retrieval, index)
     assert found.text == f"{claim} {kept}."
     assert {c.n for c in found.citations} == {int(d) for d in kept if d.isdigit()}
@@ -253,3 +253,20 @@ def test_a_quote_begins_after_the_markup_that_closes_a_bold_heading(heading, tmp
     (citation,) = found.citations
     assert citation.quote == "A memorial was read about the boilers in the yard."
     assert text[citation.start : citation.end] == citation.quote
+
+
+def test_a_claim_is_the_clause_before_its_mark(retrieval, index):
+    found = written(
+        "Mara Quill built the light [1], and Tobias Wren bought the fog horn [2].", retrieval, index
+    )
+    assert [c.n for c in found.citations] == [1, 2]
+    swapped = written(
+        "Mara Quill built the light [2], and Tobias Wren bought the fog horn [1].", retrieval, index
+    )
+    assert swapped.citations == ()
+
+
+def test_a_citation_for_a_changed_name_is_removed_with_the_reason(retrieval, index):
+    found = written("The light was built by Mara Quinn [1].", retrieval, index)
+    assert found.citations == ()
+    assert "does not support the name Quinn" in found.notes[0]

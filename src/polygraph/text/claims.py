@@ -1,0 +1,442 @@
+"""What speaks against a claim in the text that it cites: names, numbers, units, negation and opposites.
+
+The rules compare words; they know no grammar. They look only at what a text cannot leave out if it supports the claim.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from itertools import pairwise
+from typing import NamedTuple
+
+from polygraph.text.language import detect_language
+from polygraph.text.words import content_stems, stem
+
+_MIN_SHARED = 0.75
+"""Share of a clause's content words that another must contain, so that the word that is negated is among them."""
+_NEGATION_SCOPE = 4
+"""Words after a negation that it is about."""
+_SHORT_WORD = 4
+"""Words of this length or more are equal if their first letters are: inflected and derived names."""
+_WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
+_DIGITS = re.compile(r"(?<![\w.,])[-+]?\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*")
+_GROUPED = re.compile(r"\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+")
+_CLAUSE = re.compile(r"[.;:!?\n]+\s|,\s+(?:and|but|while|whereas|although|though|aber|und)\b|\bbut\b|, ")
+_SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*#-]\s*)$")
+_COMPUTED = re.compile(
+    r"\b(?:later|earlier|older|younger|after|before|difference|total|together|altogether|in all|sum|apart|"
+    r"more|fewer|less|longer|shorter|between|combined|average|twice|double|half)\b",
+    re.IGNORECASE,
+)
+_SMALL = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
+_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
+_WORD_VALUES = (
+    {word: float(n) for n, word in enumerate(_SMALL)}
+    | {word: 10.0 * n for n, word in enumerate(_TENS, 2)}
+    | {"dozen": 12.0, "twice": 2.0, "thrice": 3.0}
+)
+_ORDINALS = {
+    word: float(n)
+    for n, word in enumerate(
+        [
+            "first",
+            "second",
+            "third",
+            "fourth",
+            "fifth",
+            "sixth",
+            "seventh",
+            "eighth",
+            "ninth",
+            "tenth",
+            "eleventh",
+            "twelfth",
+            "thirteenth",
+            "fourteenth",
+            "fifteenth",
+            "sixteenth",
+            "seventeenth",
+            "eighteenth",
+            "nineteenth",
+            "twentieth",
+        ],
+        1,
+    )
+}
+_SCALES = {
+    "hundred": 1e2, "thousand": 1e3, "million": 1e6, "millions": 1e6, "bn": 1e9, "billion": 1e9, "billions": 1e9,
+    "trillion": 1e12, "mio": 1e6, "millionen": 1e6, "milliarden": 1e9,
+}  # fmt: skip
+_UNITS = {
+    name: names.split()[0]
+    for names in (
+        "m metre metres meter meters", "km kilometre kilometres kilometer kilometers", "cm centimetre centimetres",
+        "mm millimetre millimetres", "mile miles", "yard yards", "ft foot feet", "inch inches", "kg kilogram kilograms",
+        "g gram grams", "mg milligram milligrams", "t tonne tonnes", "ton tons", "lb pound pounds £ gbp",
+        "€ euro euros eur", "$ dollar dollars usd", "franc francs", "crown crowns", "s second seconds",
+        "ms millisecond milliseconds", "min minute minutes", "h hour hours", "day days", "week weeks",
+        "month months", "year years", "% percent percentage", "kb kilobyte kilobytes", "mb megabyte megabytes",
+        "gb gigabyte gigabytes", "tb terabyte terabytes", "hz hertz", "khz kilohertz", "mhz megahertz",
+        "ghz gigahertz", "w watt watts", "kw kilowatt kilowatts", "mw megawatt megawatts", "gw gigawatt gigawatts",
+    )
+    for name in names.split()
+}  # fmt: skip
+_AFTER_NUMBER = re.compile(r"[\s\u00a0-]{0,3}(per cent\b|%|€|\$|£|[^\W\d_]+)")
+_NEGATION = re.compile(
+    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|unable|nicht|kein\w*|nie|ohne)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_IMPLICIT_NEGATION = re.compile(
+    r"\b(?:fail\w*|refus\w*|den(?:y|ied|ies)|lack\w*|absen\w*|unlike|un\w{4,}|in(?:sufficient|adequate)\w*|"
+    r"dissent\w*|reject\w*|only|rather|instead|few|hardly|scarcely|least|lost|abolish\w*|except\w*|object\w*)\b",
+    re.IGNORECASE,
+)
+"""Words that may stand for a negation; with them the two sides are not compared."""
+_OPPOSITES = {
+    a: b
+    for pair in (
+        "before after", "rose fell", "increased decreased", "increase decrease", "first last", "won lost",
+        "highest lowest", "more less", "older younger", "earlier later", "above below", "opened closed", "alive dead",
+        "north south", "east west", "northern southern", "eastern western", "largest smallest", "bought sold",
+        "higher lower", "accepted rejected", "guilty innocent", "maximum minimum", "father mother", "son daughter",
+        "brother sister", "husband wife", "uncle nephew",
+    )
+    for a, b in (pair.split(), pair.split()[::-1])
+}  # fmt: skip
+
+
+class Number(NamedTuple):
+    """A number of a text with the unit after or before it."""
+
+    value: float
+    unit: str
+    """The unit's shortest name; empty if there is none that is known."""
+    is_word: bool
+    """Whether it is written in letters."""
+
+
+def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: str = "") -> str:
+    """Return what speaks against a claim in the text that it cites; empty if nothing does.
+
+    Args:
+        claim: without citations.
+        shown: all text that the claim cites.
+        given: text whose names and numbers need no support, such as the question.
+        elsewhere: text that was shown beside it; a name may stand in the full form that it has there.
+
+    >>> contradiction("The mill opened in 1871.", "The mill was opened in 1817.")
+    'the number 1871'
+    >>> contradiction("Some 1,200 loaves were sold.", "Loaves sold: 1200.")
+    ''
+    """
+    known = f"{shown}\n{given}"
+    for reason in (
+        _missing_name(claim, known, elsewhere), _missing_number(claim, shown, known), _reversed_clause(claim, shown)
+    ):  # fmt: skip
+        if reason:
+            return reason
+    return ""
+
+
+def is_computed(claim: str) -> bool:
+    """Return whether a claim compares or adds up, so that its number need not stand in the text it rests on."""
+    return bool(_COMPUTED.search(claim))
+
+
+def numbers(text: str) -> list[Number]:
+    """Return the numbers of a text: those in digits in order, then those in English words.
+
+    >>> numbers("1 250 000 pumps, seventeen weeks, $2.4 billion")
+    [Number(value=1250000.0, unit='', is_word=False), Number(value=2400000000.0, unit='$', is_word=False), \
+Number(value=17.0, unit='week', is_word=True)]
+    """
+    return [number for number, _, _ in _found_numbers(text)]
+
+
+# --- names -------------------------------------------------------------------------------------------------
+
+
+def _missing_name(claim: str, known: str, elsewhere: str) -> str:
+    """Return the first name of a claim of which the text has no form."""
+    if detect_language(claim) == "de":
+        # Every German noun is capitalised.
+        return ""
+    there = {_plain(w.group()) for w in _WORD.finditer(known)}
+    starts = {w[:_SHORT_WORD] for w in there}
+    folded = _plain(known)
+    initials = _initials(known)
+    for match in _WORD.finditer(claim):
+        name = match.group()
+        if not name[0].isupper() or len(name) < 3 or _SENTENCE_START.search(claim[: match.start()]):
+            continue
+        plain = _plain(name)
+        if plain in _ORDINARY or plain in folded or (name.isupper() and plain in initials):
+            continue
+        if any(part in there for part in re.split(r"['’\-]", plain) if len(part) >= _SHORT_WORD):
+            continue
+        root = plain[: max(_SHORT_WORD, len(plain) - 3)]
+        if plain[:_SHORT_WORD] in starts and any(w.startswith(root) or plain.startswith(w) for w in there):
+            continue
+        full = next(m.group() for m in _NAME_RUN.finditer(claim) if m.end() >= match.end())
+        others = [_plain(w) for w in full.split() if w != name]
+        if full in elsewhere and any(w in there for w in others):
+            continue
+        return f"the name {name}"
+    return ""
+
+
+_NAME_RUN = re.compile(r"[^\W\d_][\w'’\-]*(?:\.? [A-Z][\w'’\-]*)*")
+_ORDINARY = frozenset(
+    [
+        "the",
+        "a",
+        "an",
+        "he",
+        "she",
+        "it",
+        "they",
+        "his",
+        "her",
+        "its",
+        "their",
+        "this",
+        "that",
+        "these",
+        "those",
+        "mr",
+        "mrs",
+        "miss",
+        "ms",
+        "dr",
+        "sir",
+        "lady",
+        "lord",
+        "captain",
+        "january",
+        "february",
+        "march",
+        "april",
+        "may",
+        "june",
+        "july",
+        "august",
+        "september",
+        "october",
+        "november",
+        "december",
+        "monday",
+        "tuesday",
+        "wednesday",
+        "thursday",
+        "friday",
+        "saturday",
+        "sunday",
+        "der",
+        "die",
+        "das",
+        "ein",
+        "eine",
+        "er",
+        "sie",
+        "es",
+    ]
+)
+
+
+@lru_cache(maxsize=4_096)
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKD", text.casefold())
+    return "".join(c for c in folded if not unicodedata.combining(c)).replace("’", "'").removesuffix("'s")
+
+
+def _initials(text: str) -> str:
+    return " ".join(
+        "".join(word[0] for word in run.split()).casefold()
+        for run in re.findall(r"(?:[A-Z][\w.]*\s+){1,6}[A-Z]\w*", text)
+    )
+
+
+# --- numbers -----------------------------------------------------------------------------------------------
+
+
+def _missing_number(claim: str, shown: str, known: str) -> str:
+    there = numbers(known)
+    values = {round(n.value, 6) for n in there}
+    computed = is_computed(claim)
+    for number, written, noun in _found_numbers(claim):
+        value = round(number.value, 6)
+        if value in values:
+            units = {n.unit for n in there if round(n.value, 6) == value}
+            if number.unit and "" not in units and number.unit not in units:
+                return f"the unit of {written}"
+            continue
+        if number.is_word or value <= 12:
+            # What is counted in words may be the reader's own count; only another count of the same things counts.
+            counted = {n.value for n, _, other in _found_numbers(shown) if noun and other == noun}
+            if not counted or computed:
+                continue
+        elif (computed and _derived(value, sorted(values))) or (
+            any(abs(v - value) <= 0.005 * abs(v) for v in values) and value != int(value)
+        ):
+            continue
+        return f"the number {written}"
+    return ""
+
+
+def _derived(value: float, values: Sequence[float]) -> bool:
+    few = values[:60]
+    return any(value in (abs(a - b), a + b) for i, a in enumerate(few) for b in few[i:])
+
+
+def _found_numbers(text: str) -> Iterator[tuple[Number, str, str]]:
+    """Yield each number, as it is written, with the stem of the word after it."""
+    for match in _DIGITS.finditer(text):
+        written = match.group().strip("+ ")
+        grouped = _GROUPED.match(written.lstrip("-"))
+        plain = written.lstrip("-")
+        if grouped:
+            whole = re.sub(r"\D", "", grouped.group())
+            plain = whole + plain[grouped.end() :].replace(",", ".")
+        else:
+            plain = plain.replace(",", ".", 1) if plain.count(",") == 1 and "." not in plain else plain
+        try:
+            value = float(plain)
+        except ValueError:
+            # Versions and dates such as 1.2.3: each part is a number.
+            for part in re.findall(r"\d+", plain):
+                yield Number(float(part), "", False), part, ""
+            continue
+        yield _with_unit(value, text, match.start(), match.end(), written, False)
+    yield from _number_words(text)
+
+
+def _number_words(text: str) -> Iterator[tuple[Number, str, str]]:
+    found = list(_WORD.finditer(text))
+    end_of_last = -1
+    for i, match in enumerate(found):
+        if match.start() < end_of_last:
+            continue
+        value = _word_value(match.group().casefold())
+        if value is None:
+            continue
+        end = match.end()
+        if value in _TENS_VALUES and i + 1 < len(found):
+            unit = _word_value(found[i + 1].group().casefold())
+            if unit is not None and 0 < unit < 10 and text[end : found[i + 1].start()].strip(" -") == "":
+                value, end = value + unit, found[i + 1].end()
+        end_of_last = end
+        yield _with_unit(value, text, match.start(), end, text[match.start() : end], True)
+
+
+_TENS_VALUES = frozenset(10.0 * n for n in range(2, 10))
+
+
+def _word_value(word: str) -> float | None:
+    if word in _WORD_VALUES:
+        return _WORD_VALUES[word]
+    if word in _ORDINALS:
+        return _ORDINALS[word]
+    tens, _, unit = word.partition("-")
+    if unit and tens in _WORD_VALUES:
+        rest = _WORD_VALUES.get(unit, _ORDINALS.get(unit))
+        return _WORD_VALUES[tens] + rest if rest is not None else None
+    return None
+
+
+def _with_unit(
+    value: float, text: str, start: int, end: int, written: str, is_word: bool
+) -> tuple[Number, str, str]:
+    after = _AFTER_NUMBER.match(text, end)
+    while after and after.group(1).casefold() in _SCALES:
+        value *= _SCALES[after.group(1).casefold()]
+        end = after.end()
+        after = _AFTER_NUMBER.match(text, end)
+    word = after.group(1).casefold() if after else ""
+    before = text[max(0, start - 1) : start]
+    unit = "%" if word == "per cent" else _UNITS.get(before, "") or _UNITS.get(word, "")
+    return Number(value, unit, is_word), written, stem(word)
+
+
+# --- negation and opposites --------------------------------------------------------------------------------
+
+
+def _reversed_clause(claim: str, shown: str) -> str:
+    """Say if all clauses of the text that are closest to a clause of the claim say its reverse."""
+    clauses = [(c, {_plain(word) for word in content_stems(c)}) for c in _clauses(shown)]
+    for part in _CLAUSE.split(claim):
+        wanted = {_plain(word) for word in content_stems(part)}
+        if len(wanted) < 2:
+            continue
+        shares = [len(wanted & there) / len(wanted) for _, there in clauses]
+        best = max(shares, default=0.0)
+        if best < _MIN_SHARED:
+            continue
+        closest = [c for (c, _), share in zip(clauses, shares, strict=True) if share >= best - 1e-9]
+        if all(_opposed(part, c) for c in closest):
+            return "an opposite"
+        if all(_negates(part, c) for c in closest):
+            return "a negation"
+    return ""
+
+
+def _clauses(text: str) -> list[str]:
+    ends = [m.start() + 1 for m in _CLAUSE.finditer(text)]
+    bounds = [0, *ends, len(text)]
+    short = [text[a:b] for a, b in pairwise(bounds)]
+    sentences = re.split(r"(?<=[.;:!?])\s+|\n", text)
+    return [*short, *sentences]
+
+
+def _negates(claim: str, clause: str) -> bool:
+    if any(_OPPOSITES.get(w.casefold(), "\n") in clause.casefold() for w in _WORD.findall(claim)):
+        return False
+    implicit = [{stem(w.casefold()) for w in _IMPLICIT_NEGATION.findall(text)} for text in (claim, clause)]
+    # "was abolished" and "was not abolished" differ in the negation alone; "stayed" and "was not abolished" do not.
+    if implicit[0] != implicit[1]:
+        return False
+    return _negated(claim, clause) != _negated(clause, claim)
+
+
+def _negated(text: str, other: str) -> bool:
+    """Return whether a negation of a text is about a word that the other text has, too."""
+    shared = set(content_stems(other))
+    return any(
+        shared & set(content_stems(" ".join(text[m.end() :].split()[:_NEGATION_SCOPE])))
+        or not content_stems(text[m.end() :])
+        for m in _NEGATION.finditer(text)
+    )
+
+
+def _opposed(claim: str, clause: str) -> bool:
+    if bool(_NEGATION.search(claim)) != bool(_NEGATION.search(clause)):
+        # A negation and an opposite together say the same: "never more than" and "or less".
+        return False
+    there = {w.casefold() for w in _WORD.findall(clause)}
+    said = {w.casefold() for w in _WORD.findall(claim)}
+    return any(
+        _OPPOSITES[word] in there and word not in there and _OPPOSITES[word] not in said
+        for word in said
+        if word in _OPPOSITES
+    )

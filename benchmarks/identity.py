@@ -5,7 +5,7 @@
 The cases are in `benchmarks/identity/*.json`: a few short documents each, the extraction rows that a good model would
 write for them, and the gold entity of every row. Each case is a corpus of its own. There are two paths:
 
-model   the rows of the file, as a language model would extract them
+model   the rows and relations of the file, as a language model would extract them
 parser  the rows of our extractor without a model, read from the texts; a row counts if its name is that of a gold row
         of the same document, or differs from only one in titles
 

@@ -21,8 +21,8 @@ EQUATES, APART = "equates", "apart"
 _GENERIC = TITLES | OCCUPATIONS | frozenset(TYPE_OF_NOUN) | GENERIC_HEADS
 _OTHER_NAME = re.compile(
     r"\b((?:also|better|formerly|previously|originally|once|now|commonly) (?:known as|called|named)|known as"
-    r"|n[ée]e|formerly|alias|aka|renamed(?: to| as)?|nick-?named?(?: of| for)?|(?:another|other|chemical|scientific|common|generic"
-    r"|brand|original|later|former|old|new"
+    r"|n[ée]e|formerly|alias|aka|renamed(?: to| as)?|nick-?named?(?: of| for)?|(?:another|other|chemical|scientific"
+    r"|common|generic|brand|original|later|former|old|new"
     r"|maiden|real|stage|pen|full|short|German|French|English|Latin) name (?:of|for)|abbreviat(?:ed|ion) (?:as"
     r"|of|for)|acronym (?:of|for)|short for|stands for|same (?:as|person as)|auch(?: bekannt als| genannt)?"
     r"|genannt|früher|vormals|ehemals|geborene|alias|umbenannt in|connue? sous le nom de|anciennement"

@@ -14,7 +14,7 @@ from polygraph.graph.descriptions import (
 )
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.prompts import prompt
-from polygraph.records import Description, Entity, Relation, digest
+from polygraph.records import Description, Relation, digest
 from polygraph.store.protocol import SUMMARY_KINDS, SummaryKind, WrittenSummary
 from polygraph.tasks.describe import Statements, describe
 
@@ -91,14 +91,16 @@ def _items(task: LayerTask) -> Iterator[_Item]:
         for at in range(0, len(rows), _ROWS):
             some = rows[at : at + _ROWS]
             if kind == "entity":
-                found: Sequence[Entity | Relation] = graph.entities_by_row(some)
-                names = [f"{e.name} ({e.type})" if e.type else e.name for e in graph.entities_by_row(some)]
+                entities = graph.entities_by_row(some)
+                names = [f"{e.name} ({e.type})" if e.type else e.name for e in entities]
+                descriptions = [e.descriptions for e in entities]
             else:
                 relations = graph.relations_by_row(some)
-                found, names = relations, _ends(task, relations)
-            for row, item, name in zip(some, found, names, strict=True):
-                if outgrows(item.descriptions, budget):
-                    yield _item(kind, row, name, item.descriptions, budget)
+                names = _ends(task, relations)
+                descriptions = [r.descriptions for r in relations]
+            for row, name, own in zip(some, names, descriptions, strict=True):
+                if outgrows(own, budget):
+                    yield _item(kind, row, name, own, budget)
 
 
 def _ends(task: LayerTask, relations: Sequence[Relation]) -> list[str]:

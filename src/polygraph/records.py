@@ -370,9 +370,9 @@ class Usage:
 
 
 EvidenceKind: TypeAlias = Literal["chunk", "entity", "relation", "report", "summary"]
-AnswerForm: TypeAlias = Literal["prose", "points", "word"]
-"""`prose`: cited statements, as long as the question needs. `points`: the same, from evidence that consists of ranked
-statements about all documents; without a model these are listed. `word`: one name, number, date, yes or no, cited."""
+AnswerForm: TypeAlias = Literal["short", "cited", "overview"]
+"""`short`: one name, number, date, yes or no, cited. `cited`: cited statements, as long as the question needs.
+`overview`: up to 2,000 words that cover everything the evidence says; without a model, the best statements of it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -438,8 +438,8 @@ class Retrieval:
     draft: str = ""
     """An answer that the method had a model write from this evidence, with citations ``[n]``, or a refusal that begins
     with `tasks.answer.NO_ANSWER`. It is checked and returned instead of asking the model again."""
-    answer_form: AnswerForm = "prose"
-    """The form of answer that the method is meant for; a model is asked for it, an extractive answer is prose."""
+    answer_form: AnswerForm = "cited"
+    """The form of answer that the method is meant for; without a model, `short` and `cited` are sentences."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,5 +153,5 @@ def test_points_about_the_whole_collection_are_listed_and_results_of_steps_are_n
     with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:
         found = index.retrieve(question, "graphrag-global")
         assert answer(question, found, index.snapshot(), index.models).text.startswith("- ")
-        steps = replace(found, answer_form="prose")
+        steps = replace(found, answer_form="cited")
         assert not answer(question, steps, index.snapshot(), index.models).text.startswith("- ")

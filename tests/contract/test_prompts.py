@@ -86,7 +86,8 @@ CASES = {
     "answer": lambda m, c, t: answer.write_answer(
         t, context(t), m, c, method="", history=[(t, t)] * HISTORY, target_words=9
     ),
-    "answer_word": lambda m, c, t: answer.write_answer(t, context(t), m, c, method="", form="word"),
+    "answer_word": lambda m, c, t: answer.write_answer(t, context(t), m, c, method="", form="short"),
+    "answer_overview": lambda m, c, t: answer.write_answer(t, context(t), m, c, method="", form="overview"),
     "answered": lambda m, c, t: verify.answer_holds(t, context(t), t, m, method=""),
     "aspects": lambda m, c, t: aspects.aspects(t, t, [t], m, c, method=""),
     "condense": lambda m, c, t: answer.condense_question(t, [(t, t)] * HISTORY, m, c),

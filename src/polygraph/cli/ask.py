@@ -35,6 +35,14 @@ def ask(
     method: MethodOption = None,
     where: WhereOption = None,
     max_tokens: TokensOption = None,
+    form: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FORM",
+            help="Form of the answer: short, cited or overview.",
+            show_default="the method's own",
+        ),
+    ] = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the answer while it is written.")] = False,
     paths: Annotated[
         bool, typer.Option("--paths", help="Show the chain of facts that leads to each citation.")
@@ -49,7 +57,7 @@ def ask(
     from polygraph.cli.render import answer as show
 
     with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
-        options: dict[str, Any] = {"where": metadata_of(where), "max_tokens": max_tokens}
+        options: dict[str, Any] = {"where": metadata_of(where), "max_tokens": max_tokens, "form": form}
         if stream and not as_json:
             found = _stream(opened, question, method, options)
         else:

@@ -119,7 +119,7 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
         "fg-rag:paper": _lazy("fgrag.FGRAG", **_FGRAG_PAPER),
         "fg-rag:without-expansion": _lazy("fgrag.FGRAG", **_FGRAG_PAPER, without="expansion"),
         "fg-rag:without-summaries": _lazy("fgrag.FGRAG", **_FGRAG_PAPER, without="summaries"),
-        "fg-rag:multi-hop": _lazy("fgrag.FGRAG", **_FGRAG_PAPER, answer_form="word"),
+        "fg-rag:multi-hop": _lazy("fgrag.FGRAG", **_FGRAG_PAPER, answer_form="short"),
         "graft": _lazy("graft.Graft"),
         "graft:paper": _lazy("graft.Graft", k_reports=1, max_tokens=UNLIMITED),
         "kg-triplets": _lazy("kg.KnowledgeGraph"),

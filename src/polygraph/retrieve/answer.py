@@ -3,10 +3,12 @@
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import get_args
 
+from polygraph.errors import BadInput
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel
-from polygraph.records import Answer, Citation, Evidence, Retrieval
+from polygraph.records import Answer, AnswerForm, Citation, Evidence, Retrieval
 from polygraph.retrieve.citations import check_citations, chunks_of, cite, supporting_sentence
 from polygraph.retrieve.evidence import passages_of
 from polygraph.store.snapshot import Snapshot
@@ -41,6 +43,7 @@ def answer(
     index: Snapshot,
     models: Models,
     *,
+    form: AnswerForm | None = None,
     history: Sequence[ChatTurn] = (),
     on_text: Callable[[str], None] | None = None,
 ) -> Answer:
@@ -55,10 +58,25 @@ def answer(
         retrieval: by any method.
         index: the snapshot that it was retrieved from.
         models: in use.
+        form: `short`, `cited` or `overview`; None for the form of the method. A draft keeps its own.
         history: earlier questions and answers of a conversation.
         on_text: called with pieces of the text as they arrive; without a streamed reply, once with the whole text.
+
+    Raises:
+        BadInput: if there is no such form.
     """
     started = time.perf_counter()
+    if form is not None:
+        if form not in get_args(AnswerForm):
+            raise BadInput(
+                f"there is no form of answers {form!r}. Choose one of: {', '.join(get_args(AnswerForm))}"
+            )
+        retrieval = replace(retrieval, answer_form=form)
+    elif (
+        models.chat is not None and retrieval.method.startswith("lightrag-") and is_global_question(question)
+    ):
+        # LightRAG's own questions are of this kind (arXiv:2410.05779, section 4.1).
+        retrieval = replace(retrieval, answer_form="overview")
     with models.calls.meter() as meter:
         streamed = False
         if not retrieval.evidence:
@@ -166,7 +184,7 @@ class _RefusalFilter:
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> _AnswerDraft:
     is_global = is_global_question(question)
-    if is_global and retrieval.answer_form == "points":
+    if is_global and retrieval.answer_form == "overview":
         return _list_points(retrieval.evidence, index)
     passages = _passages(question, retrieval.evidence, index)
     selection = answer_with_sentences(question, passages, models)

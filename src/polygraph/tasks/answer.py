@@ -3,7 +3,7 @@
 Each returns the text of the reply. An empty reply that stays empty after the repair round raises `UnusableReply`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
@@ -14,7 +14,18 @@ from polygraph.records import AnswerForm
 NO_ANSWER = "NO ANSWER:"
 """Beginning of a reply that finds the evidence insufficient."""
 _MAX_ANSWER_TOKENS = 1_500
+_MAX_OVERVIEW_TOKENS = 4_000
+"""Two thousand words, their citations and headings."""
 _HISTORY_CHARACTERS = 4_000
+_PROMPTS: Mapping[AnswerForm, str] = {
+    "short": "answer_word",
+    "cited": "answer",
+    "overview": "answer_overview",
+}
+_LENGTHS: Mapping[AnswerForm, str] = {
+    "cited": "Be as short as the question allows.",
+    "overview": "Write as much as the evidence supports, at most 2,000 words.",
+}
 
 ChatTurn = tuple[str, str]
 """A question and its answer."""
@@ -27,7 +38,7 @@ def write_answer(
     chat: ChatModel,
     *,
     method: str,
-    form: AnswerForm = "prose",
+    form: AnswerForm = "cited",
     history: Sequence[ChatTurn] = (),
     target_words: int | None = None,
     sample: int = 0,
@@ -42,9 +53,10 @@ def write_answer(
         models: in use.
         chat: the model to ask.
         method: for the ledger.
-        form: `prose` or `points`; `word` for one name, number, date, yes or no (multi-hop questions of FG-RAG).
+        form: `cited`; `overview` for breadth and up to 2,000 words; `short` for one name, number, date, yes or no
+            (multi-hop questions of FG-RAG).
         history: earlier questions and answers.
-        target_words: length of the answer; None for as short as the question allows.
+        target_words: length of the answer; None for the length that the form has.
         sample: number of the reply, if the same request is sent several times.
         on_text: called with each piece of the reply as it arrives.
         on_finish: called with the finish reason of the reply.
@@ -52,18 +64,21 @@ def write_answer(
     Returns:
         The text of the reply; it begins with `NO_ANSWER` if the evidence is insufficient.
     """
-    system, user = prompt("answer_word" if form == "word" else "answer").fill(
+    length = _LENGTHS.get(form, "")
+    if target_words is not None:
+        length = f"Write about {target_words} words, and no fewer."
+    system, user = prompt(_PROMPTS[form]).fill(
         {
+            "length": PromptText(length),
             "evidence": as_data(context, "evidence", keep_numbers=True),
             "history": _history(history),
             "question": question,
         }
     )
-    if target_words is not None:
-        user += f"\n\nWrite an answer of about {target_words} words, and no fewer."
+    longest = _MAX_OVERVIEW_TOKENS if form == "overview" else _MAX_ANSWER_TOKENS
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
-        max_output_tokens=max(_MAX_ANSWER_TOKENS, 3 * (target_words or 0)),
+        max_output_tokens=max(longest, 3 * (target_words or 0)),
         sample=sample,
     )
     return models.calls.ask(

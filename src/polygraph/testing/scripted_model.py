@@ -95,6 +95,7 @@ REPLIES: Mapping[str, Handler] = {
     "graph_keywords": scripted_graph_keywords,
     "question_entities": scripted_question_entities,
     "relevant_facts": scripted_relevant_facts,
+    "answer_overview": scripted_answer,
     "answer_word": scripted_word,
     "question_parts": scripted_question_parts,
     "aspects": scripted_aspects,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from polygraph.indexing.maintain import IndexWriter
     from polygraph.indexing.progress import BuildReport, Progress
     from polygraph.models import Models
-    from polygraph.records import Answer, Retrieval
+    from polygraph.records import Answer, AnswerForm, Retrieval
     from polygraph.retrieve.base import Method
     from polygraph.retrieve.fact_paths import FactPath
     from polygraph.store.snapshot import Snapshot
@@ -324,6 +324,7 @@ class Index:
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
+        form: AnswerForm | None = None,
         history: Sequence[ChatTurn] = (),
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:
@@ -334,13 +335,14 @@ class Index:
             method: one of `polygraph methods` (default: the setting `method`), or a method of your own.
             where: metadata fields and the values that documents must have; ``*`` in a value matches anything.
             max_tokens: budget of the context; default: the method's own.
+            form: `short`, `cited` or `overview`; default: the method's own.
             history: earlier questions and answers; the question is first rewritten to stand on its own.
             on_text: called with pieces of the answer as they come.
 
         Raises:
             UnknownMethod, MissingLayer, IndexMismatch, BadInput: each says how to fix it.
         """
-        return self._answer(question, method, where, max_tokens, history, on_text=on_text)
+        return self._answer(question, method, where, max_tokens, history, form=form, on_text=on_text)
 
     def stream(
         self,
@@ -349,6 +351,7 @@ class Index:
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
+        form: AnswerForm | None = None,
         history: Sequence[ChatTurn] = (),
     ) -> Iterator[Event]:
         """Answer as a stream of events: the retrieval, pieces of the text, and last the whole answer.
@@ -358,7 +361,14 @@ class Index:
 
         def answer(*, on_retrieval: Callable[[Retrieval], None], on_text: Callable[[str], None]) -> Answer:
             return self._answer(
-                question, method, where, max_tokens, history, on_retrieval=on_retrieval, on_text=on_text
+                question,
+                method,
+                where,
+                max_tokens,
+                history,
+                form=form,
+                on_retrieval=on_retrieval,
+                on_text=on_text,
             )
 
         return stream_answer(answer)
@@ -546,6 +556,7 @@ class Index:
         max_tokens: int | None,
         history: Sequence[ChatTurn],
         *,
+        form: AnswerForm | None = None,
         on_retrieval: Callable[[Retrieval], None] | None = None,
         on_text: Callable[[str], None] | None = None,
     ) -> Answer:
@@ -559,7 +570,13 @@ class Index:
             if on_retrieval is not None:
                 on_retrieval(retrieval)
             found = answer(
-                asked, retrieval, self.snapshot(where), self.models, history=history, on_text=on_text
+                asked,
+                retrieval,
+                self.snapshot(where),
+                self.models,
+                form=form,
+                history=history,
+                on_text=on_text,
             )
         return replace(found, question=question, usage=found.usage + usage)
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from polygraph.errors import UnusableReply
+from polygraph.errors import BadInput, UnusableReply
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.records import Evidence, Retrieval, Span
 from polygraph.retrieve.answer import answer
@@ -174,7 +174,16 @@ def test_the_prompt_contains_context_history_and_question(retrieval, index):
     assert "Use the evidence only" in system.content
     assert retrieval.context in user.content
     assert "Question: Before?\nAnswer: Yes. [1]" in user.content
-    assert user.content.endswith(f"Question: {QUESTION}")
+    assert f"Question: {QUESTION}\n\nAnswer from the evidence above." in user.content
+
+
+def test_a_form_chooses_the_prompt_and_an_unknown_one_is_an_error(retrieval, index):
+    replies = {"answer_overview": lambda _: "Mara Quill built the light [1]."}
+    chat = ScriptedChat(replies=replies)
+    answer(QUESTION, retrieval, index, hashed_models(chat), form="overview")
+    assert "2,000 words" in chat.requests[-1].messages[0].content
+    with pytest.raises(BadInput, match="short, cited, overview"):
+        answer(QUESTION, retrieval, index, hashed_models(chat), form="long")
 
 
 def test_evidence_cannot_end_its_fence(retrieval, index):

@@ -202,7 +202,7 @@ def test_the_whole_question_is_an_entity_only_if_wanted(index, models):
 def test_multi_hop_answers_are_one_word_with_evidence(index, models):
     given = models(scripted_chat([("Task: answer_word", "Tobias Wren [1]")]))
     found = METHODS["fg-rag:multi-hop"]("Who refused to pay for the oil?", index, given)
-    assert found.answer_form == "word"
+    assert found.answer_form == "short"
     said = answer("Who refused to pay for the oil?", found, index, given)
     assert said.text == "Tobias Wren [1]"
     assert said.citations[0].quote.startswith("Tobias Wren refused to pay")

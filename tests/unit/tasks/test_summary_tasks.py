@@ -109,4 +109,4 @@ def test_the_form_of_an_answer_chooses_the_prompt(hashed_models):
     chat = ScriptedChat(replies={"answer": lambda _: "prose", "answer_word": lambda _: "word"})
     given = hashed_models(chat)
     assert write_answer("Who?", "[1] x", given, chat, method="m") == "prose"
-    assert write_answer("Who?", "[1] x", given, chat, method="m", form="word") == "word"
+    assert write_answer("Who?", "[1] x", given, chat, method="m", form="short") == "word"

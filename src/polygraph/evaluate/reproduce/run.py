@@ -194,7 +194,7 @@ def ask_in_form(
         with models.calls.batch_round():
             found = retrieve(question, method)
             if table.form == "word" and not found.draft:
-                found = replace(found, answer_form="word")
+                found = replace(found, answer_form="short")
             return write_answer(question, found, snapshot(), models)
 
     return ask

@@ -143,7 +143,7 @@ class GraphRAGDrift:
             trace=trace,
             max_tokens=self.max_tokens,
             what="no answer",
-            answer_form="points",
+            answer_form="overview",
         )
 
     def _text_to_search(self, question: str, index: Snapshot, models: Models) -> tuple[str, list[Step]]:

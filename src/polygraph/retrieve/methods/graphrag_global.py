@@ -107,7 +107,7 @@ class GraphRAGGlobal:
             trace=trace,
             max_tokens=self.max_tokens,
             what="no point",
-            answer_form="points",
+            answer_form="overview",
         )
 
     def _chosen(

@@ -21,8 +21,8 @@ def fenced(text: str, tag: str) -> str:
 
 
 def asked(text: str, label: str = "Question: ") -> str:
-    """Return the text after the last label."""
-    return text.rpartition(label)[2].strip()
+    """Return the paragraph after the last label."""
+    return text.rpartition(label)[2].strip().partition("\n\n")[0]
 
 
 def blocks(text: str) -> Iterator[tuple[int, str]]:

@@ -10,7 +10,7 @@ import pytest
 from polygraph.extract.resolution.records import Mention, NameRelation, Resolution
 from polygraph.extract.resolution.resolve import resolve
 
-REPLIES = Path("/work/shared/data/replies-sample-strong/replies.jsonl")
+REPLIES = Path(__file__).parents[4] / "shared" / "data" / "replies-sample-strong" / "replies.jsonl"
 
 
 Row = tuple[str, str, str, str]
@@ -288,7 +288,9 @@ def test_what_a_name_adds_in_brackets_or_behind_a_comma_distinguishes():
     assert set(found.entity_of.values()) == {"matthias corve (coxswain)", "matthias corve (harbour-master)"}
 
 
-@pytest.mark.skipif(not REPLIES.exists(), reason="the replies of the strong model are not on this machine")
+@pytest.mark.skipif(
+    not REPLIES.exists(), reason="the replies of a strong model are not beside the repository"
+)
 def test_the_merges_seen_in_real_replies_are_gone():
     mentions, relations = [], []
     lines = [json.loads(line) for line in REPLIES.read_text(encoding="utf-8").splitlines()]

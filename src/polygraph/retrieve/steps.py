@@ -220,7 +220,7 @@ def retrieved(
     what: str = "nothing",
     empty_because: str = "",
     draft: str = "",
-    answer_form: AnswerForm = "prose",
+    answer_form: AnswerForm = "cited",
 ) -> Retrieval:
     """Build a retrieval from a packed context.
 

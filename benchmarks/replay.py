@@ -36,7 +36,7 @@ from polygraph.workspace.index import Index
 METHODS = ("graphrag-local", "lightrag-mix", "hipporag", "fg-rag", "rograg")
 DEPTH = 10
 MIN_SHARED = 0.9
-"""Share of a prompt's five-word runs that its reply's own prompt must have."""
+"""Share of the words of a recorded prompt that another must have to be about the same text; prompts may add words."""
 
 Ranks: TypeAlias = dict[str, dict[str, list[int | None]]]
 """Ranks of gold passages by method and question."""
@@ -60,8 +60,9 @@ class ReplayedChat:
         if task not in self._recorded or len(request.messages) > 2:
             return self._scripted.chat(request, on_text)
         runs = word_runs(body(request.messages[1].content))
-        shared, reply = max(
-            (len(theirs & runs) / max(1, len(theirs)), text) for theirs, text in self._recorded[task]
+        _, shared, reply = max(
+            (len(theirs & runs) / len(theirs), len(words(theirs) & words(runs)) / len(words(theirs)), text)
+            for theirs, text in self._recorded[task]
         )
         if task == "extract" and shared < MIN_SHARED:
             raise SystemExit(f"no recorded reply fits this prompt:\n{request.messages[1].content}")
@@ -73,6 +74,10 @@ class ReplayedChat:
 def body(user: str) -> str:
     """Return what stands between the marks of a prompt."""
     return re.sub(r"(?s)^.*?<(document|material)>\n|\n</(document|material)>.*$", "", user)
+
+
+def words(runs: frozenset[str]) -> frozenset[str]:
+    return frozenset(word for run in runs for word in run.split())
 
 
 def word_runs(text: str) -> frozenset[str]:

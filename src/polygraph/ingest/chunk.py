@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from polygraph.ingest.headings import MAX_HEADING, UNDERLINE, headings
 from polygraph.records import Chunk, Document, Json, Window
+from polygraph.text.passage import short_fields
 from polygraph.text.sentences import is_hard_wrapped, sentence_spans, trim_span
 
 Count = Callable[[Sequence[str]], list[int]]
@@ -118,12 +119,14 @@ def windows(document: Document, chunks: Sequence[Chunk], *, max_tokens: int = 12
         else:
             groups.append([each])
             filled = each.n_tokens
+    fields = short_fields(document.metadata)
     return [
         Window(
             id=f"{document.id}@{ordinal}",
             document=document.id,
             ordinal=ordinal,
             title=document.title,
+            fields=fields,
             chunks=tuple(group),
             text=document.text[group[0].start : group[-1].end],
         )

@@ -13,6 +13,7 @@ import numpy as np
 
 from polygraph.records import Entity, Relation, digest
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.statements import statements
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ class CollectedDescription:
     kind: Literal["entity", "relation"]
     id: str
     name: str
-    """Name of the entity, or of the two ends of the relation."""
+    """Name of the entity, or what the relation states."""
     text: str
     chunk: str
     """Id of the passage it comes from."""
@@ -189,13 +190,17 @@ class _Expansion:
             self._take(replace(step, text=description.text, chunk=description.chunk))
         crossed = sample(edges, room - len(sampled), limits.seed, name, entity.id, "edges")
         n_new = 0
-        for n, _, relation, i in crossed:
+        for n, other, relation, i in crossed:
             self._crossed.add((n, i))
             text, chunk = relation_descriptions(relation)[i]
             if not self._known(text):
                 n_new += 1
-                ends = f"{relation.source} — {relation.target}"
-                self._take(replace(step, kind="relation", id=relation.id, name=ends, text=text, chunk=chunk))
+                far = reader.entity(other)
+                names = {entity.id: entity.name, far.id: far.name}
+                source, target = names[relation.source], names[relation.target]
+                stated = statements(relation.predicates[:1], source, target).removesuffix(".")
+                label = stated or f"{source} and {target}"
+                self._take(replace(step, kind="relation", id=relation.id, name=label, text=text, chunk=chunk))
         self.visits.append(
             VisitedEntity(pass_name=name, entity=entity.id, hops=len(path) - 1, own=len(sampled), edges=n_new)
         )

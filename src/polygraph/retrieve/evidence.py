@@ -4,46 +4,29 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
 from polygraph.records import Chunk, Entity, Evidence, Json, Relation, Report, Retrieval, Span, Step, Triple
+from polygraph.retrieve.row_texts import RowTexts, triple_line
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.sentences import Passage
-from polygraph.text.tokens import truncate
 
-_ROW_TOKENS = 120
-"""Longest row of a table, so that a table holds many."""
 _SPANS = 5
 """Most passages that one row is traced to."""
 _NO_NAMES: Mapping[str, str] = MappingProxyType({})
 _NO_CHUNKS: Mapping[str, Chunk] = MappingProxyType({})
 
 
-def entity_line(entity: Entity, *, max_tokens: int = _ROW_TOKENS) -> str:
-    """Write name, type and description on one line."""
-    kind = f" ({entity.type})" if entity.type else ""
-    return truncate(f"{entity.name}{kind}: {entity.description}", max_tokens)
-
-
-def relation_line(relation: Relation, *, max_tokens: int = _ROW_TOKENS) -> str:
-    """Write both ends, predicates (or else keywords) and description on one line."""
-    words = ", ".join(relation.predicates[:4] or relation.keywords[:4])
-    return truncate(
-        f"{relation.source} — {words or 'with'} — {relation.target}: {relation.description}", max_tokens
-    )
-
-
-def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
-    """Write subject, predicate and object on one line; an end without a name in `names` by its id."""
-    source, target = (names.get(end, end) for end in (triple.source, triple.target))
-    return truncate(f"{source} → {triple.predicate} → {target}", _ROW_TOKENS)
-
-
 def entity_evidence(
-    entity: Entity, score: float, why: str, index: Snapshot, known: Mapping[str, Chunk] = _NO_CHUNKS
+    entity: Entity,
+    score: float,
+    why: str,
+    index: Snapshot,
+    texts: RowTexts,
+    known: Mapping[str, Chunk] = _NO_CHUNKS,
 ) -> Evidence:
     """Make evidence of an entity, traced to the passages that describe it; `known` as for `spans_of`."""
     return Evidence(
         kind="entity",
         id=entity.id,
-        text=entity_line(entity),
+        text=texts.entity(entity),
         score=score,
         spans=spans_of(_described_in(entity), index, known),
         why=why,
@@ -51,13 +34,18 @@ def entity_evidence(
 
 
 def relation_evidence(
-    relation: Relation, score: float, why: str, index: Snapshot, known: Mapping[str, Chunk] = _NO_CHUNKS
+    relation: Relation,
+    score: float,
+    why: str,
+    index: Snapshot,
+    texts: RowTexts,
+    known: Mapping[str, Chunk] = _NO_CHUNKS,
 ) -> Evidence:
     """Make evidence of a relation, traced to the passages that describe it; `known` as for `spans_of`."""
     return Evidence(
         kind="relation",
         id=relation.id,
-        text=relation_line(relation),
+        text=texts.relation(relation),
         score=score,
         spans=spans_of(_described_in(relation), index, known),
         why=why,
@@ -79,7 +67,11 @@ def triple_evidence(
 
 
 def ordered_rows(
-    entities: Sequence[Entity], relations: Sequence[Relation], whys: Mapping[str, str], index: Snapshot
+    entities: Sequence[Entity],
+    relations: Sequence[Relation],
+    whys: Mapping[str, str],
+    index: Snapshot,
+    texts: RowTexts,
 ) -> tuple[tuple[Evidence, ...], tuple[Evidence, ...]]:
     """Make evidence of entities and relations when only their order counts: scores count down to 1.
 
@@ -88,15 +80,22 @@ def ordered_rows(
         relations: best first.
         whys: reasons by id, for both.
         index: the snapshot they come from.
+        texts: writes the rows.
     """
+    texts.names([end for r in relations for end in (r.source, r.target)])
     n, m = len(entities), len(relations)
     # Hundreds of rows rest on a few passages: each passage is read once.
     rows: Sequence[Entity | Relation] = [*entities, *relations]
     ids = dict.fromkeys(chunk for row in rows for chunk in _described_in(row))
     known = {chunk.id: chunk for chunk in index.chunks_by_id(list(ids))}
     return (
-        tuple(entity_evidence(e, float(n - i), whys[e.id], index, known) for i, e in enumerate(entities)),
-        tuple(relation_evidence(r, float(m - i), whys[r.id], index, known) for i, r in enumerate(relations)),
+        tuple(
+            entity_evidence(e, float(n - i), whys[e.id], index, texts, known) for i, e in enumerate(entities)
+        ),
+        tuple(
+            relation_evidence(r, float(m - i), whys[r.id], index, texts, known)
+            for i, r in enumerate(relations)
+        ),
     )
 
 

@@ -12,8 +12,10 @@ from itertools import pairwise
 from polygraph.models import Models
 from polygraph.records import Citation, Entity, Relation
 from polygraph.retrieve.base import require
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import embed_question, entities_in_question
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.statements import statements
 
 NEEDS = frozenset({"chunks", "graph", "entity_vectors", "mentions"})
 """Layers that `fact_paths` reads."""
@@ -136,6 +138,7 @@ class _Paths:
 
     def __init__(self, index: Snapshot, parents: Mapping[int, int], ends: Iterable[int]) -> None:
         self._index = index
+        self._texts = RowTexts(index)
         self._chains = {end: _chain(end, parents) for end in sorted(ends)}
         rows = sorted({v for chain in self._chains.values() for v in chain})
         self._entities: dict[int, Entity] = dict(zip(rows, index.entities(rows), strict=True))
@@ -163,13 +166,16 @@ class _Paths:
         return [self._as_fact(r, chunk) for r in relations.values() if chunk in r.chunks][:1]
 
     def _as_fact(self, relation: Relation, chunk: str) -> Fact:
-        rows = self._index.entity_rows([relation.source, relation.target])
-        for row in rows.values():
-            if row not in self._entities:
-                self._entities[row] = self._index.entities([row])[0]
-        names = {identifier: self._entities[row].name for identifier, row in rows.items()}
+        names = self._texts.names([relation.source, relation.target])
+        source, target = names[relation.source], names[relation.target]
+        if relation.predicates:
+            sentence = statements(relation.predicates[:1], source, target)
+        elif relation.descriptions:
+            sentence = f"{source} and {target}: {relation.descriptions[0].text}"
+        else:
+            sentence = f"{source} and {target} are mentioned together."
         stated = chunk if chunk in relation.chunks else next(iter(relation.chunks), "")
-        return Fact(relation=relation.id, sentence=sentence(relation, names), chunk=stated)
+        return Fact(relation=relation.id, sentence=sentence, chunk=stated)
 
 
 def _chain(end: int, parents: Mapping[int, int]) -> list[int]:
@@ -177,21 +183,3 @@ def _chain(end: int, parents: Mapping[int, int]) -> list[int]:
     while parents[chain[-1]] != chain[-1]:
         chain.append(parents[chain[-1]])
     return chain[::-1]
-
-
-def sentence(relation: Relation, names: Mapping[str, str]) -> str:
-    """Write the most frequent predicate of a relation as a sentence; without one, its first description.
-
-    Args:
-        relation: of the graph.
-        names: of its ends, by id.
-    """
-    source, target = names[relation.source], names[relation.target]
-    if relation.predicates:
-        predicate = relation.predicates[0]
-        if predicate.startswith("<-"):
-            source, target, predicate = target, source, predicate.removeprefix("<-")
-        return f"{source} {predicate} {target}."
-    if relation.descriptions:
-        return f"{source} and {target}: {relation.descriptions[0].text}"
-    return f"{source} and {target} are mentioned together."

@@ -12,6 +12,7 @@ from polygraph.models import Models
 from polygraph.prompts import FENCES, neutralize, one_line
 from polygraph.records import Entity, Evidence, Triple
 from polygraph.retrieve.evidence import entity_evidence, triple_evidence
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import chunk_evidence, embed_names
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import AgentAction
@@ -58,6 +59,7 @@ class GraphTools:
     ) -> None:
         self._asked = set(content_stems(question))
         self._index = index
+        self._texts = RowTexts(index, question)
         self._models = models
         self._k, self._exact_names = k, exact_names
         self._neighbours, self._sources = neighbours, sources
@@ -103,7 +105,10 @@ class GraphTools:
         if not found:
             return "error: the graph has no node"
         return self._show(
-            [entity_evidence(e, score, f"{why}: {reason}", self._index) for e, score, reason in found],
+            [
+                entity_evidence(e, score, f"{why}: {reason}", self._index, self._texts)
+                for e, score, reason in found
+            ],
             [f"node {e.id!r}" for e, _, _ in found],
         )
 
@@ -115,7 +120,7 @@ class GraphTools:
         _, entity = node
         feature = act.argument.casefold() or "description"
         if feature == "description":
-            return self._show([entity_evidence(entity, 1.0, why, self._index)])
+            return self._show([entity_evidence(entity, 1.0, why, self._index, self._texts)])
         if feature == "type":
             return one_line(entity.type) or "unknown"
         if feature == "aliases":
@@ -195,7 +200,7 @@ class GraphTools:
                 [chunks[i] for i in order],
                 [float(shared[i]) for i in order],
                 [f"{why}: holds {shared[i]} of the question's {len(self._asked)} words" for i in order],
-                self._index.titles([chunks[i].document for i in order]),
+                self._index.headings([chunks[i].document for i in order]),
             )
         )
 

@@ -14,7 +14,7 @@ from polygraph.retrieve.pack import Block, Packed, pack
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
 from polygraph.text.normalize import normalize_name
-from polygraph.text.passage import with_title
+from polygraph.text.passage import Heading, with_heading
 from polygraph.text.words import STOP_WORDS
 
 T = TypeVar("T", bound=Hashable)
@@ -121,14 +121,16 @@ def entities_in_question(question: str, index: Snapshot) -> list[tuple[str, int]
 
 
 def chunk_evidence(
-    chunks: Sequence[Chunk], scores: Sequence[float], why: Sequence[str], titles: Mapping[str, str]
+    chunks: Sequence[Chunk], scores: Sequence[float], why: Sequence[str], headings: Mapping[str, Heading]
 ) -> tuple[Evidence, ...]:
-    """Make evidence of chunks, each headed by the title of its document."""
+    """Make evidence of chunks, each below title and fields of its document."""
     return tuple(
         Evidence(
             kind="chunk",
             id=chunk.id,
-            text=with_title(titles.get(chunk.document, chunk.document), chunk.text),
+            text=with_heading(
+                headings.get(chunk.document, Heading(chunk.document)), chunk.text, chunk.metadata
+            ),
             score=score,
             spans=(Span(chunk.document, chunk.id, chunk.start, chunk.end),),
             why=reason,
@@ -149,7 +151,7 @@ def ordered_chunks(chunks: Sequence[Chunk], whys: Mapping[str, str], index: Snap
         chunks,
         [float(len(chunks) - i) for i in range(len(chunks))],
         [whys[c.id] for c in chunks],
-        index.titles([c.document for c in chunks]),
+        index.headings([c.document for c in chunks]),
     )
 
 
@@ -171,7 +173,7 @@ def sources_of(
         chunks,
         [float(len(entities) - first[c.id]) for c in chunks],
         [f"mentions {entities[first[c.id]].name}; {n_relations[c.id]} of the relations" for c in chunks],
-        index.titles([c.document for c in chunks]),
+        index.headings([c.document for c in chunks]),
     )
 
 
@@ -190,8 +192,8 @@ def pack_chunks(
     """Build a retrieval from ranked chunks: the first `k` are packed, all are in the ranking."""
     listed = index.chunks([hit.n for hit in hits])
     chunks = listed[:k]
-    titles = index.titles([c.document for c in chunks])
-    items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], titles)
+    headings = index.headings([c.document for c in chunks])
+    items = chunk_evidence(chunks, [h.score for h in hits[:k]], why[:k], headings)
     counts = index.passage_tokens([c.id for c in chunks])
     packed = pack([Block(heading="", items=items)], max_tokens=max_tokens, counts=counts)
     if not hits and index.scope:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from polygraph.records import Chunk, Document, Json, Window
 from polygraph.store.connection import Connection
 from polygraph.store.serialization import chunk_of, dump, load
-from polygraph.text.passage import with_title
+from polygraph.text.passage import Heading, with_heading
 from polygraph.text.tokens import count_many
 
 SCHEMA = """
@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS chunks (
   end INTEGER NOT NULL, text TEXT NOT NULL, n_tokens INTEGER NOT NULL, metadata TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS chunks_by_document ON chunks (document, ordinal);
 CREATE INDEX IF NOT EXISTS chunks_by_n ON chunks (n);
-CREATE TABLE IF NOT EXISTS passage_tokens (chunk TEXT PRIMARY KEY, n_tokens INTEGER NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS passage_lengths (chunk TEXT PRIMARY KEY, n_tokens INTEGER NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -51,6 +51,13 @@ class DocumentTables:
         return dict(
             self._db.by_key("SELECT id, title FROM documents WHERE id IN", documents, lambda row: row)
         )
+
+    def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
+        """Return title and short fields of some documents by id; unknown ids are left out."""
+        found = self._db.by_key(
+            "SELECT id, title, metadata FROM documents WHERE id IN", documents, lambda row: row
+        )
+        return {i: Heading.of(title, load(metadata)) for i, title, metadata in found}
 
     def hashes(self) -> dict[str, tuple[str, str]]:
         """Return root and content hash of every document by id."""
@@ -105,9 +112,10 @@ class DocumentTables:
             ],
         )
         # Opening the tokenizer takes longer than most questions, so that counts are made once, here.
-        counts = count_many([with_title(document.title, chunk.text) for chunk in chunks])
+        heading = Heading.of(document.title, document.metadata)
+        counts = count_many([with_heading(heading, chunk.text, chunk.metadata) for chunk in chunks])
         self._db.execute_many(
-            "INSERT INTO passage_tokens VALUES (?, ?)",
+            "INSERT INTO passage_lengths VALUES (?, ?)",
             [(chunk.id, n) for chunk, n in zip(chunks, counts, strict=True)],
         )
         self._db.execute_many(
@@ -125,7 +133,7 @@ class DocumentTables:
                 (document,),
             )
         self._db.execute(
-            "DELETE FROM passage_tokens WHERE chunk IN (SELECT id FROM chunks WHERE document = ?)",
+            "DELETE FROM passage_lengths WHERE chunk IN (SELECT id FROM chunks WHERE document = ?)",
             (document,),
         )
         for table in ("windows", "chunks"):
@@ -177,13 +185,13 @@ class DocumentTables:
         )
 
     def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
-        """Return the tokens of some chunks below the title of their document, by chunk id; unknown ids are left out.
+        """Return the tokens of some chunks with title and fields above them, by chunk id; unknown ids are left out.
 
         Indexes of earlier versions have no counts.
         """
-        if not self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'passage_tokens'"):
+        if not self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'passage_lengths'"):
             return {}
-        query = "SELECT chunk, n_tokens FROM passage_tokens WHERE chunk IN"
+        query = "SELECT chunk, n_tokens FROM passage_lengths WHERE chunk IN"
         return dict(self._db.by_key(query, ids, lambda row: row))
 
     def texts_of(self, ids: Sequence[str]) -> dict[str, str]:

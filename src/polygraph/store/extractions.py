@@ -6,6 +6,7 @@ from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, 
 from polygraph.store.connection import Connection, Row
 from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
+from polygraph.text.passage import short_fields
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS windows (
@@ -38,14 +39,14 @@ class ExtractionTables:
     def windows(self, ids: Sequence[str]) -> list[Window]:
         """Return windows by id with their chunks, in the order asked for."""
         return self._db.by_key(
-            "SELECT w.id, w.document, w.ordinal, w.first, w.last, d.title FROM windows w "
+            "SELECT w.id, w.document, w.ordinal, w.first, w.last, d.title, d.metadata FROM windows w "
             "JOIN documents d ON d.id = w.document WHERE w.id IN",
             ids,
             self._window,
         )
 
     def _window(self, row: Row) -> Window:
-        i, document, ordinal, first, last, title = row
+        i, document, ordinal, first, last, title, metadata = row
         found = self._db.rows(
             "SELECT * FROM chunks WHERE document = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal",
             (document, first, last),
@@ -57,7 +58,15 @@ class ExtractionTables:
             gap = chunk.start - at
             text += (" " if gap == 1 else "\n" * gap) + chunk.text
             at = chunk.end
-        return Window(id=i, document=document, ordinal=ordinal, title=title, chunks=chunks, text=text)
+        return Window(
+            id=i,
+            document=document,
+            ordinal=ordinal,
+            title=title,
+            fields=short_fields(load(metadata)),
+            chunks=chunks,
+            text=text,
+        )
 
     def window_documents(self) -> list[tuple[str, str]]:
         """Return every window as ``(id, document id)``, in the order of (document, ordinal)."""

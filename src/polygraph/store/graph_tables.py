@@ -169,6 +169,10 @@ class GraphTables:
         """Yield id and name of every entity, by row."""
         yield from self._db.iterate("SELECT id, name FROM entities ORDER BY n")
 
+    def names_by_id(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return names by entity id; unknown ids are left out."""
+        return dict(self._db.by_key("SELECT id, name FROM entities WHERE id IN", ids, lambda row: row))
+
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return row numbers by entity id; unknown ids are left out."""
         return dict(self._db.by_key("SELECT id, n FROM entities WHERE id IN", ids, lambda row: row))

@@ -286,6 +286,9 @@ class GraphReader(Protocol):
     def entity_ids(self) -> list[str]:
         """Return the ids of all entities, by row."""
 
+    def names_by_id(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the names of some entities by id."""
+
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return row numbers by entity id."""
 

@@ -22,6 +22,7 @@ from polygraph.store.layers import GRAPH_FILE, folder_of, up_to_date
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.protocol import StoreReader
 from polygraph.store.vectors import Hit, VectorIndex, top
+from polygraph.text.passage import Heading
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +163,10 @@ class Snapshot:
     def titles(self, documents: Sequence[str]) -> dict[str, str]:
         """Return titles of documents by id."""
         return self.store.documents.titles(list(dict.fromkeys(documents)))
+
+    def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
+        """Return title and short fields of documents by id, as they stand above passages."""
+        return self.store.documents.headings(list(dict.fromkeys(documents)))
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Return the `k` best chunks by BM25."""
@@ -325,6 +330,10 @@ class Snapshot:
     def entities_named(self, names: Sequence[str]) -> dict[str, list[int]]:
         """Return the rows of the entities that have some names or aliases, by name as given."""
         return self.store.graph.entities_named(names)
+
+    def entity_names(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return names of entities by id; unknown ids are left out."""
+        return self.store.graph.names_by_id(ids)
 
     def entity_rows(self, ids: Sequence[str]) -> dict[str, int]:
         """Return rows of entities by id; unknown ids are left out."""

@@ -23,22 +23,25 @@ less than 48 in nine replies of ten."""
 MAX_TYPES = 50
 MAX_TITLE = 300
 """Characters of a title in the prompt."""
+MAX_FIELDS = 500
+"""Characters of the fields of a document in the prompt."""
 VERDICT_TOKENS = 200
 """For YES or NO, and a sentence from models that add one."""
 
 
 def extract_request(
-    text: str, *, title: str = "", entity_types: Sequence[str] = (), max_records: int = 60
+    text: str, *, title: str = "", fields: str = "", entity_types: Sequence[str] = (), max_records: int = 60
 ) -> ChatRequest:
     """Build the request for the entities and relations of a text.
 
     Instructions, limits and types are the same for all texts of a build and come first; the title and text come last,
-    marked as data.
+    marked as data, with the fields of the document (date, author, parties) between them.
     """
     types = "; ".join(_type(name) for name in entity_types[:MAX_TYPES] if _type(name))
     wanted = f"only entities of these types, and relations between them: {types}" if types else "any"
     heading = " ".join(title.split())[:MAX_TITLE]
-    document = as_data(f"{heading}\n\n{text}" if heading else text)
+    above = "\n".join(part for part in (heading, " ".join(fields.split())[:MAX_FIELDS]) if part)
+    document = as_data(f"{above}\n\n{text}" if above else text)
     system, user = prompt("extract").fill({"max_records": max_records, "types": wanted, "document": document})
     return ChatRequest(
         messages=(Message("system", system), Message("user", user)),

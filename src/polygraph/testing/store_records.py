@@ -18,6 +18,7 @@ from polygraph.records import (
 )
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
+from polygraph.text.passage import short_fields
 
 TRICKY = 'a|b "c" \'d\' \\ \x00 \u202e 灯台 🏮 %s ? ",'
 """Text that must come back as it is."""
@@ -50,7 +51,15 @@ def put_document(store: Store, name: str, root: str = "/papers") -> tuple[Docume
         source=f"/papers/{name}.txt",
     )
     chunks = (chunk(name, 0, 0, 18), chunk(name, 1, 19, 31), chunk(name, 2, 33, 46))
-    window = Window(id=f"{name}@0", document=name, ordinal=0, title=document.title, chunks=chunks, text=TEXT)
+    window = Window(
+        id=f"{name}@0",
+        document=name,
+        ordinal=0,
+        title=document.title,
+        fields=short_fields(document.metadata),
+        chunks=chunks,
+        text=TEXT,
+    )
     store.documents.put(document, root, chunks, [window])
     return document, window
 

@@ -1,12 +1,97 @@
-"""How a passage is written for a reader: the text of a chunk below the title of its document."""
+"""How a passage is written for a reader: the text of a chunk below what is known of its document."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from polygraph.records import Metadata
+
+FIRST_FIELDS = ("date", "author", "from", "to")
+"""Fields that come first, in this order; the others follow by name."""
+HIDDEN_FIELDS = frozenset(
+    {"document", "encoding", "format", "hash", "id", "mtime", "pages", "path", "size", "source", "title"}
+)
+"""Fields that say where and how a document was read, or repeat what stands elsewhere."""
+MAX_FIELDS = 8
+MAX_VALUE = 120
+"""Characters of a value; longer ones are text, not a field."""
+MAX_DATE = 40
+"""Characters of a date; a longer value is none."""
+MAX_CHARACTERS = 400
+"""Characters of the line of fields."""
 
 
-def with_title(title: str, text: str) -> str:
-    r"""Put the title of a document above a passage, unless the passage begins with it.
+class Heading(NamedTuple):
+    """What stands above the passages of a document."""
 
-    >>> with_title("The Storm", "It rose at noon.")
-    'The Storm\nIt rose at noon.'
-    >>> with_title("The Storm", "# The Storm of 1871")
-    '# The Storm of 1871'
+    title: str
+    fields: str = ""
+    """Short fields on one line, such as ``date: 1881-11-14; from: Corve; to: Captain Ritson``."""
+    date: str = ""
+    """The field `date` as it is written."""
+
+    @classmethod
+    def of(cls, title: str, metadata: Metadata) -> "Heading":
+        """Return the heading of a document."""
+        date = next((_value(v) for name, v in metadata.items() if name.casefold().strip() == "date"), "")
+        return cls(title, short_fields(metadata), date if len(date) <= MAX_DATE else "")
+
+
+def short_fields(metadata: Metadata) -> str:
+    """Write the short fields of a document on one line: date, author, from, to, then the others by name.
+
+    Texts, numbers and short lists of them count; long values, nested ones and `HIDDEN_FIELDS` do not. At most
+    `MAX_FIELDS` fields and `MAX_CHARACTERS` characters are written.
+
+    >>> short_fields({"to": "Ritson", "date": "1881-11-14", "path": "a.json", "tags": ["wreck", "lost"]})
+    'date: 1881-11-14; to: Ritson; tags: wreck, lost'
     """
-    return text if text.lstrip("# ").startswith(title) else f"{title}\n{text}"
+    names = {name.casefold().strip(): name for name in metadata}
+    first = [name for name in FIRST_FIELDS if name in names]
+    others = sorted(name for name in names if name not in FIRST_FIELDS and name not in HIDDEN_FIELDS)
+    written: list[str] = []
+    for name in [*first, *others]:
+        value = _value(metadata[names[name]])
+        if not name or len(name) > MAX_VALUE or not value or len(value) > MAX_VALUE:
+            continue
+        line = "; ".join([*written, f"{' '.join(name.split())}: {value}"])
+        if len(written) == MAX_FIELDS or len(line) > MAX_CHARACTERS:
+            break
+        written = [line] if not written else [*written, f"{' '.join(name.split())}: {value}"]
+    return "; ".join(written)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list | tuple):
+        parts = [_value(each) for each in value[:MAX_FIELDS] if not isinstance(each, list | tuple | Mapping)]
+        return ", ".join(part for part in parts if part)
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return ""
+    return " ".join(str(value)[: 2 * MAX_VALUE].split())
+
+
+def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) -> str:
+    r"""Put title and fields of a document above a passage; the title only if the passage does not begin with it.
+
+    Args:
+        heading: of the document.
+        text: the passage.
+        metadata: of the passage: its section, unless it repeats the title or begins the passage, and its page.
+
+    >>> with_heading(Heading("The Storm", "date: 1871-03-02"), "It rose at noon.")
+    'The Storm\ndate: 1871-03-02\nIt rose at noon.'
+    >>> with_heading(Heading("The Storm"), "# The Storm of 1871")
+    '# The Storm of 1871'
+    >>> with_heading(Heading("Manual"), "Turn it off.", {"section": "Safety", "page": 3})
+    'Manual\nsection: Safety; page: 3\nTurn it off.'
+    """
+    begins = text.lstrip("# ")
+    lines = [] if begins.startswith(heading.title) else [heading.title]
+    parts = [heading.fields] if heading.fields else []
+    section = _value((metadata or {}).get("section", ""))[:MAX_VALUE]
+    if section and section != heading.title and not begins.startswith(section):
+        parts.append(f"section: {section}")
+    if page := _value((metadata or {}).get("page", "")):
+        parts.append(f"page: {page}")
+    if parts:
+        lines.append("; ".join(parts))
+    return "\n".join([*lines, text])

@@ -165,7 +165,7 @@ def test_an_index_is_built_for_the_arms(tmp_path, write_files):
     papers = write_files(tmp_path / "papers", {"a.txt": "Mara Quill keeps the Skerry Light."})
     with Index.open(tmp_path / "index", models=models(None)) as made:
         made.add(papers, methods=["select"])
-        assert made.snapshot().layers == Select().needs
+        assert Select().needs <= made.snapshot().layers
         assert made.ask("Who keeps the Skerry Light?", "select").method == "select"
 
 

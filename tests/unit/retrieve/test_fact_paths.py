@@ -1,14 +1,13 @@
 """Chains of facts from a question to the passages that an answer cites."""
 
 from contextlib import closing
-from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
 from polygraph.errors import MissingLayer
 from polygraph.records import Citation
-from polygraph.retrieve.fact_paths import MAX_HOPS, fact_paths, sentence
+from polygraph.retrieve.fact_paths import MAX_HOPS, fact_paths
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing.small_indexes import hashed_models, small_indexes
 
@@ -85,16 +84,3 @@ def test_an_index_without_mentions_names_the_missing_layer(index, models, monkey
 
 def test_no_citation_needs_no_search(index, models):
     assert fact_paths("Who is Mara Quill?", [], index, models) == ()
-
-
-def test_a_predicate_of_the_other_direction_is_read_in_its_own(index):
-    row = index.entity_rows(["mara quill"])["mara quill"]
-    relation = next(iter(index.relations([e.n for e in index.relations_at([row])]).values()))
-    names = {relation.source: "A", relation.target: "B"}
-
-    assert sentence(replace(relation, predicates=("<-paid",)), names) == "B paid A."
-    assert sentence(replace(relation, predicates=("paid",)), names) == "A paid B."
-    assert (
-        sentence(replace(relation, predicates=(), descriptions=()), names)
-        == "A and B are mentioned together."
-    )

@@ -151,7 +151,7 @@ def test_without_a_matching_name_the_retrieval_is_empty_with_the_reason(index):
 
 def test_a_triple_is_shown_with_the_names_as_written(index):
     found, _ = ask(index, depth=1)
-    assert [e.text for e in found.evidence] == ["Ada → funds → Bela", "Ada → visits → Ezra"]
+    assert [e.text for e in found.evidence] == ["Ada funds Bela", "Ada visits Ezra"]
     assert [e.kind for e in found.evidence] == ["relation", "relation"]
 
 

@@ -20,6 +20,7 @@ from polygraph.retrieve.steps import (
 )
 from polygraph.store.vectors import Hit
 from polygraph.text.normalize import normalize_name
+from polygraph.text.passage import Heading
 
 
 class Names:
@@ -58,8 +59,8 @@ class Chunks:
     def passage_tokens(self, ids):
         return {}
 
-    def titles(self, documents):
-        return dict.fromkeys(documents, "Title")
+    def headings(self, documents):
+        return dict.fromkeys(documents, Heading("Title"))
 
 
 class Lengths:

@@ -21,8 +21,8 @@ def test_a_stored_count_is_that_of_the_passage_as_it_is_packed(tmp_path, hashed_
     with built(tmp_path, hashed_models) as index:
         snapshot = index.snapshot()
         chunks = snapshot.chunks(range(snapshot.n_chunks))
-        titles = snapshot.titles([c.document for c in chunks])
-        packed = chunk_evidence(chunks, [0.0] * len(chunks), [""] * len(chunks), titles)
+        headings = snapshot.headings([c.document for c in chunks])
+        packed = chunk_evidence(chunks, [0.0] * len(chunks), [""] * len(chunks), headings)
         assert len(chunks) > 2
         assert snapshot.passage_tokens([c.id for c in chunks]) == {e.id: count_tokens(e.text) for e in packed}
 
@@ -38,7 +38,7 @@ def test_an_index_without_stored_counts_is_packed_alike(tmp_path, hashed_models)
     with built(tmp_path, hashed_models) as index:
         whole = index.retrieve("Who rowed home?", "bm25", max_tokens=60)
     with sqlite3.connect(tmp_path / "index" / "index.sqlite") as db:
-        db.execute("DROP TABLE passage_tokens")
+        db.execute("DROP TABLE passage_lengths")
     db.close()
     (tmp_path / "index" / "derived" / "index.sums").unlink()
     snapshot = Snapshot(tmp_path / "index")

@@ -22,7 +22,7 @@ from polygraph.evaluate.questions.graph_sampling import (
 from polygraph.models import ChatModel, Models
 from polygraph.models.thread_pool import map_in_order
 from polygraph.records import Chunk
-from polygraph.retrieve.evidence import entity_line, relation_line
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.generate_questions import (
     Level,
@@ -202,16 +202,22 @@ class _Sample:
     entities: tuple[str, ...]
 
 
+_LONG_ROW, _SHORT_ROW = 600, 40
+"""Tokens of a row that a question is about, and of one of many."""
+
+
 def _samples(level: Level, index: Snapshot, rng: np.random.Generator, hops: int) -> Iterator[_Sample]:
+    long, short = RowTexts(index, max_tokens=_LONG_ROW), RowTexts(index, max_tokens=_SHORT_ROW)
+    texts = RowTexts(index)
     if level == "node":
         for n in shuffled_entities(index, rng):
             (entity,) = index.entities([n])
-            yield _sample(level, index, [entity_line(entity, max_tokens=600)], entity.chunks, [entity.id])
+            yield _sample(level, index, [long.entity(entity)], entity.chunks, [entity.id])
     elif level == "edge":
         for n in shuffled_relations(index, rng):
             relation = index.relations([n])[n]
             ends = index.entities(list(index.entity_rows([relation.source, relation.target]).values()))
-            lines = [*(entity_line(e) for e in ends), relation_line(relation, max_tokens=600)]
+            lines = [*map(texts.entity, ends), long.relation(relation)]
             yield _sample(level, index, lines, relation.chunks, [relation.source, relation.target])
     else:
         visited: set[frozenset[int]] = set()
@@ -223,10 +229,7 @@ def _samples(level: Level, index: Snapshot, rng: np.random.Generator, hops: int)
             inside = set(walk.entities)
             rows = [r.n for r in index.relations_at(walk.entities) if {r.source, r.target} <= inside]
             relations = list(index.relations(rows[:_RELATIONS]).values())
-            lines = [
-                *(entity_line(e, max_tokens=40) for e in entities),
-                *(relation_line(r, max_tokens=40) for r in relations),
-            ]
+            lines = [*map(short.entity, entities), *short.relations(relations)]
             chunks = dict.fromkeys(c for e in entities for c in e.chunks[:3])
             if chunks:
                 yield _sample(level, index, lines, tuple(chunks), [e.id for e in entities])

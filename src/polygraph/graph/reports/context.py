@@ -10,6 +10,7 @@ from polygraph.graph.reports.members import Members
 from polygraph.graph.reports.sentence_quality import shorten
 from polygraph.prompts import neutralize, one_line
 from polygraph.records import Community, Description, Entity, Relation, Report
+from polygraph.text.statements import statements
 from polygraph.text.tokens import count_tokens
 
 T = TypeVar("T")
@@ -196,8 +197,10 @@ class _Page:
             parts.append(f"{text} {source(description.chunk)}")
         if not parts and item.chunks:
             # Even a bare name has a source, and a filter on documents must see it.
-            numbered = (chunk for chunk in item.chunks if (chunk,) in self._numbers)
-            parts.append(source(next(numbered, item.chunks[0])))
+            repeated = [d.chunk for d in item.descriptions if d.text in self._shown]
+            numbered = (chunk for chunk in (*repeated, *item.chunks) if (chunk,) in self._numbers)
+            number = source(next(numbered, item.chunks[0]))
+            parts.append(f"as said above {number}" if repeated else number)
         if isinstance(item, Entity):
             # No aliases: which chunk each comes from is not known.
             head = _one_line(f"Entity {item.name}" + (f" ({item.type})" if item.type else ""))
@@ -207,15 +210,8 @@ class _Page:
 
     def _relation(self, item: Relation) -> str:
         source, target = (self._names.get(end, end) for end in (item.source, item.target))
-        if not item.predicates:
-            return f"Relation {source} – {target}"
-        statements = [
-            f"{target} – {predicate[2:]} – {source}"
-            if predicate.startswith("<-")
-            else f"{source} – {predicate} – {target}"
-            for predicate in item.predicates[:_MAX_PREDICATES]
-        ]
-        return f"Relation {'; '.join(statements)}"
+        stated = statements(item.predicates[:_MAX_PREDICATES], source, target)
+        return f"Relation {stated.removesuffix('.') or f'{source} and {target}'}"
 
 
 def spread(items: Sequence[T], most: int) -> list[T]:

@@ -146,6 +146,7 @@ def _request(state: EstimateState, window: Window) -> ChatRequest:
     return extract_task.extract_request(
         window.text,
         title=window.title,
+        fields=window.fields,
         entity_types=tuple(settings["entity_types"]),
         max_records=llm.MAX_RECORDS,
     )
@@ -156,7 +157,7 @@ def _rows(state: EstimateState, window: Window, reply: str) -> Extraction:
     try:
         parsed = parse_extraction(
             reply,
-            window=f"{window.title}\n{window.text}",
+            window=window.whole,
             example=llm.example_names(),
             types=tuple(settings["entity_types"]),
             max_records=llm.MAX_RECORDS,

@@ -20,6 +20,7 @@ from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import entity_evidence, nothing_found, relation_evidence, scores_as_json
 from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question, retrieved
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.question import question_entities
@@ -122,9 +123,11 @@ class FastGraphRAG:
             Step(name="relations", value=scores_as_json((r.id, s) for r, s in relations)),
             Step(name="chunks", value=scores_as_json(chunks[:RANKED])),
         ]
-        entity_rows = self._rows(ranked, entities, matches, network, walked, index)
+        texts = RowTexts(index, question)
+        entity_rows = self._rows(ranked, entities, matches, network, walked, index, texts)
         relation_rows = tuple(
-            relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index) for r, s in relations
+            relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts)
+            for r, s in relations
         )
         rest = 1 - self.entities_share - self.relations_share
         packed = pack(
@@ -227,6 +230,7 @@ class FastGraphRAG:
         network: Network,
         walked: Walk,
         index: Snapshot,
+        texts: RowTexts,
     ) -> tuple[Evidence, ...]:
         """Make evidence of the selected entities, with what seeded each or where its score came from."""
         rows = [n for n, _ in ranked]
@@ -243,7 +247,7 @@ class FastGraphRAG:
             why = [f"walk {score:.4f}", *([seeded[n]] if n in seeded else [])]
             if came.contribution[i] > came.restart[i]:
                 why.append(f"most of it came by {names[int(came.strongest[i])]}")
-            found.append(entity_evidence(entities[n], round(score, 6), "; ".join(why), index))
+            found.append(entity_evidence(entities[n], round(score, 6), "; ".join(why), index, texts))
         return tuple(found)
 
 
@@ -312,5 +316,5 @@ def _sources(
         for c in found
     ]
     return chunk_evidence(
-        found, [scores[c.id] for c in found], why, index.titles([c.document for c in found])
+        found, [scores[c.id] for c in found], why, index.headings([c.document for c in found])
     )

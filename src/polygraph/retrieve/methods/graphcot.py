@@ -15,9 +15,10 @@ from polygraph.models.protocols import ChatModel
 from polygraph.prompts import FENCES, neutralize
 from polygraph.records import Json, Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.evidence import nothing_found, triple_line
+from polygraph.retrieve.evidence import nothing_found
 from polygraph.retrieve.graph_tools import GraphTools
 from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.row_texts import triple_line
 from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.agent import AgentAction, next_step, step_tokens

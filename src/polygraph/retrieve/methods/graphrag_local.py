@@ -17,10 +17,10 @@ from polygraph.retrieve.evidence import (
     entity_evidence,
     nothing_found,
     relation_evidence,
-    relation_line,
     report_evidence,
 )
 from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved, sources_of
 from polygraph.store.snapshot import Neighbour, Snapshot
 from polygraph.text.tokens import count_tokens
@@ -73,16 +73,19 @@ class GraphRAGLocal:
         reports = self._reports(entities, index)
         # 3. Add entities one at a time with their relations, until the tables are full.
         edges = index.relations_at(rows)
-        shown, relations = self._tables(rows, entities, edges, whys, index)
+        texts = RowTexts(index, question)
+        shown, relations = self._tables(rows, entities, edges, whys, index, texts)
         # 4. Source texts by entity order, then by how many of their relations they hold, in the tables or not.
         every = list(index.relations([e.n for e in edges]).values())
-        texts = sources_of(entities, every, index)
+        sources = sources_of(entities, every, index)
         packed = pack(
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share),
                 Block(heading="## Entities", items=shown, share=self.tables_share),
-                Block(heading="## Relations", items=tuple(_row(r, index) for r in relations), share=0.0),
-                Block(heading="## Sources", items=texts, share=1 - self.reports_share - self.tables_share),
+                Block(
+                    heading="## Relations", items=tuple(_row(r, index, texts) for r in relations), share=0.0
+                ),
+                Block(heading="## Sources", items=sources, share=1 - self.reports_share - self.tables_share),
             ],
             max_tokens=self.max_tokens,
         )
@@ -90,12 +93,12 @@ class GraphRAGLocal:
             question,
             "graphrag-local",
             packed,
-            ranking=[item.id for item in texts],
+            ranking=[item.id for item in sources],
             trace=(
                 Step(name="entities", value=[[e.id, whys[n]] for n, e in zip(rows, entities, strict=True)]),
                 Step(name="reports", value=[[r.id, r.score] for r in reports]),
                 Step(name="relations", value=[r.id for r in relations]),
-                Step(name="sources", value=[[t.id, t.why] for t in texts[:RANKED]]),
+                Step(name="sources", value=[[t.id, t.why] for t in sources[:RANKED]]),
             ),
             max_tokens=self.max_tokens,
         )
@@ -121,25 +124,30 @@ class GraphRAGLocal:
         edges: Sequence[Neighbour],
         whys: dict[int, str],
         index: Snapshot,
+        texts: RowTexts,
     ) -> tuple[tuple[Evidence, ...], list[Relation]]:
         budget = int(self.tables_share * self.max_tokens)
         degrees = index.graph.degrees.tolist()
         chosen: list[Evidence] = []
         best: list[int] = []
-        texts: dict[int, Relation] = {}
+        read: dict[int, Relation] = {}
+        costs: dict[int, int] = {}
         for i, entity in enumerate(entities):
             selected = set(rows[: i + 1])
             picked = _relations_for(edges, selected, self.relations_per_entity * (i + 1), degrees)
-            texts |= index.relations([n for n in picked if n not in texts])
-            picked = [n for n in picked if n in texts]
-            row = entity_evidence(entity, float(len(entities) - i), whys[rows[i]], index)
+            new = index.relations([n for n in picked if n not in read])
+            read |= new
+            lines = texts.relations(new.values())
+            costs |= {n: count_tokens(line) + 3 for n, line in zip(new, lines, strict=True)}
+            picked = [n for n in picked if n in read]
+            row = entity_evidence(entity, float(len(entities) - i), whys[rows[i]], index, texts)
             cost = sum(count_tokens(item.text) + 3 for item in (*chosen, row))
-            cost += sum(count_tokens(relation_line(texts[n])) + 3 for n in picked)
+            cost += sum(costs[n] for n in picked)
             if cost > budget and chosen:
                 break  # the previous state is the result
             chosen.append(row)
             best = picked
-        return tuple(chosen), [texts[n] for n in best]
+        return tuple(chosen), [read[n] for n in best]
 
 
 def _relations_for(
@@ -161,6 +169,6 @@ def _relations_for(
     return [e.n for e in inside] + [e.n for e in outside[:most]]
 
 
-def _row(relation: Relation, index: Snapshot) -> Evidence:
+def _row(relation: Relation, index: Snapshot, texts: RowTexts) -> Evidence:
     why = f"joins matched entities; weight {relation.weight:.1f}"
-    return relation_evidence(relation, relation.weight, why, index)
+    return relation_evidence(relation, relation.weight, why, index, texts)

@@ -302,5 +302,5 @@ class KnowledgeGraph:
             chunks,
             [counts[c.id] for c in chunks],
             [f"states {stated[c.id]} of the statements; {unit} {counts[c.id]:.4g}" for c in chunks],
-            index.titles([c.document for c in chunks]),
+            index.headings([c.document for c in chunks]),
         )

@@ -25,14 +25,13 @@ from polygraph.retrieve.dual_level import (
     search_low_level,
 )
 from polygraph.retrieve.evidence import (
-    entity_line,
     nothing_found,
     ordered_rows,
-    relation_line,
     scores_as_json,
 )
 from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_similarity
 from polygraph.retrieve.pack import Block, fitting, pack
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
     embed_question,
@@ -118,7 +117,7 @@ class LightRAG:
         if self.merge == "weave":
             found = self._weave(question, low, high, index, models)
         else:
-            found = self._join(low, high, index)
+            found = self._join(question, low, high, index)
         trace = (
             Step(name="keywords", value={"details": list(words.low), "themes": list(words.high)}),
             *low.steps,
@@ -156,7 +155,7 @@ class LightRAG:
             _interleave(low.relations, high.relations),
             {i: _join_reasons(low.whys.get(i), high.whys.get(i)) for i in {**low.whys, **high.whys}},
         )
-        level, cuts = self._truncate(merged)
+        level, cuts = self._truncate(merged, RowTexts(index, question))
         vector = embed_question(question, models)
         near: list[tuple[str, str]] = []
         if self.mode == "mix":
@@ -189,11 +188,12 @@ class LightRAG:
             steps = (*steps, Step(name="reranked", value=scores_as_json(scored[: self.rerank])))
         return _Selection(level, [(i, whys[i]) for i in ids], self.chunk_k, cuts, steps)
 
-    def _join(self, low: Level, high: Level, index: Snapshot) -> _Selection:
+    def _join(self, question: str, low: Level, high: Level, index: Snapshot) -> _Selection:
         """Version 1.0.0: truncate each level to budgets of its own, then put the high level before the low level."""
         n_levels = 1 if self.mode in ("local", "global") else 2
-        kept_high, cuts_high = self._truncate(high, n_levels)
-        kept_low, cuts_low = self._truncate(low, n_levels)
+        texts = RowTexts(index, question)
+        kept_high, cuts_high = self._truncate(high, texts, n_levels)
+        kept_low, cuts_low = self._truncate(low, texts, n_levels)
         of_relations = passages_of_relations(kept_high.relations)
         # The order of these counts truncated relations, too.
         of_entities = [(e.id, e.why) for e in sources_of(kept_low.entities, low.relations, index)]
@@ -217,19 +217,19 @@ class LightRAG:
         n_packed = len({c for c, _ in within})
         return _Selection(level, list(passages.items()), n_packed, (*cuts_high, *cuts_low), steps)
 
-    def _truncate(self, level: Level, n_levels: int = 1) -> tuple[Level, tuple[Cut, ...]]:
+    def _truncate(self, level: Level, texts: RowTexts, n_levels: int = 1) -> tuple[Level, tuple[Cut, ...]]:
         """Truncate the rows of a level to the budgets of the tables, at least one of each."""
         wanted = n_levels * (self.entity_tokens + self.relation_tokens)
         scale = min(1.0, self.tables_share * self.max_tokens / wanted)
         entities, entity_cuts = fit_rows(
             level.entities,
-            [entity_line(e) for e in level.entities],
+            [texts.entity(e) for e in level.entities],
             int(self.entity_tokens * scale),
             "entity",
         )
         relations, relation_cuts = fit_rows(
             level.relations,
-            [relation_line(r) for r in level.relations],
+            texts.relations(level.relations),
             int(self.relation_tokens * scale),
             "relation",
         )
@@ -266,7 +266,9 @@ class LightRAG:
     ) -> Retrieval:
         """Pack entities, relations, then passages, which get what the tables leave unused."""
         level = found.level
-        entities, relations = ordered_rows(level.entities, level.relations, level.whys, index)
+        entities, relations = ordered_rows(
+            level.entities, level.relations, level.whys, index, RowTexts(index, question)
+        )
         whys = dict(found.passages[:RANKED])
         chunks = index.chunks_by_id(list(whys))
         passages = ordered_chunks(chunks, whys, index)[: found.n_packed]

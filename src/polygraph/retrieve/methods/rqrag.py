@@ -218,8 +218,8 @@ def _evidence(node: _Node, place: int, index: Snapshot) -> tuple[Evidence, ...]:
         f"query {place}, {node.action} “{node.query[:80]}”: rank {rank}, cosine {hit.score:.3f}"
         for rank, hit in enumerate(node.hits, 1)
     ]
-    titles = index.titles([c.document for c in chunks])
-    return chunk_evidence(chunks, [hit.score for hit in node.hits], whys, titles)
+    headings = index.headings([c.document for c in chunks])
+    return chunk_evidence(chunks, [hit.score for hit in node.hits], whys, headings)
 
 
 def _votes(nodes: Sequence[_Node]) -> list[tuple[str, list[_Node]]]:

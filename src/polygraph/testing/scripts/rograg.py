@@ -12,7 +12,9 @@ from polygraph.text.words import content_stems
 
 _SUPPORT = 0.5
 """Share of the question's content words that evidence or an answer must hold to pass a check."""
-_ENDS = re.compile(r"^- (.{1,200}?) → .{0,300}? → (.{1,200})$", re.MULTILINE)
+_NAME = r"[A-Z][^ \n]*(?: [A-Z][^ \n]*)*|[^ \n]+"
+_ENDS = re.compile(rf"^- ({_NAME}) (?:.{{0,300}}? )??({_NAME})$", re.MULTILINE)
+"""A statement: a name, a predicate and a name; a name in lower case is one word."""
 
 
 def scripted_plan(request: ChatRequest) -> str:

@@ -28,6 +28,7 @@ from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.records import Chunk, Document, Extraction, Span, Window, digest
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
+from polygraph.text.passage import short_fields
 from polygraph.text.words import content_stems
 
 NOT_IMPORTED = "not imported: "
@@ -149,12 +150,14 @@ def _windows(layout: DocumentLayout, chunks: Sequence[Chunk]) -> tuple[list[Wind
         else:
             of_owner[owners[i]] = len(groups)
             groups.append([chunk])
+    fields = short_fields(document.metadata)
     windows = [
         Window(
             id=f"{document.id}@{n}",
             document=document.id,
             ordinal=n,
             title=document.title,
+            fields=fields,
             chunks=tuple(group),
             text=document.text[group[0].start : group[-1].end],
         )

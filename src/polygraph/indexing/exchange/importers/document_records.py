@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from polygraph.indexing.exchange.exporters.records import Row
 from polygraph.indexing.exchange.importers.record_file import RecordFile, shorten
 from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRow, Span, Window
+from polygraph.text.passage import short_fields
 
 
 def read_chunks(document: Document, records: RecordFile) -> list[Chunk]:
@@ -48,7 +49,13 @@ def read_windows(
         own = tuple(chunks[at : row["last"] + 1])
         text = document.text[own[0].start : own[-1].end]
         window = Window(
-            id=row["id"], document=document.id, ordinal=n, title=document.title, chunks=own, text=text
+            id=row["id"],
+            document=document.id,
+            ordinal=n,
+            title=document.title,
+            fields=short_fields(document.metadata),
+            chunks=own,
+            text=text,
         )
         yield window, row
         n, at = n + 1, row["last"] + 1

@@ -22,9 +22,10 @@ from polygraph.retrieve.dual_level import (
     search_high_level,
     search_low_level,
 )
-from polygraph.retrieve.evidence import entity_line, nothing_found, ordered_rows, relation_line
+from polygraph.retrieve.evidence import nothing_found, ordered_rows
 from polygraph.retrieve.linked_passages import rank_by_similarity
 from polygraph.retrieve.pack import Block, pack
+from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
     RANKED,
     embed_question,
@@ -176,14 +177,15 @@ class RogragDual:
         entities, relations, passages = found
         wanted = self.entity_tokens + self.relation_tokens + self.chunk_tokens
         scale = min(1.0, self.max_tokens / wanted)
+        texts = RowTexts(index, question)
         kept_entities, entity_cuts = fit_rows(
-            entities, [entity_line(e) for e in entities], int(self.entity_tokens * scale), "entity"
+            entities, [texts.entity(e) for e in entities], int(self.entity_tokens * scale), "entity"
         )
         kept_relations, relation_cuts = fit_rows(
-            relations, [relation_line(r) for r in relations], int(self.relation_tokens * scale), "relation"
+            relations, texts.relations(relations), int(self.relation_tokens * scale), "relation"
         )
         chunks = index.chunks_by_id(passages)
-        tables = ordered_rows(kept_entities, kept_relations, whys, index)
+        tables = ordered_rows(kept_entities, kept_relations, whys, index, texts)
         packed = pack(
             [
                 Block(

@@ -14,7 +14,7 @@ import numpy as np
 from polygraph.graph.paths import paths
 from polygraph.models import Models
 from polygraph.records import Triple
-from polygraph.retrieve.evidence import triple_line
+from polygraph.retrieve.row_texts import triple_line
 from polygraph.retrieve.steps import embed_names
 from polygraph.store.snapshot import Snapshot
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.retrieve.evidence import passages_of, triple_line
+from polygraph.retrieve.evidence import passages_of
 from polygraph.retrieve.methods.rograg import operators
 from polygraph.retrieve.methods.rograg.fact_search import (
     Fact,
@@ -20,6 +20,7 @@ from polygraph.retrieve.methods.rograg.fact_search import (
 )
 from polygraph.retrieve.methods.rograg.operators import Row, value_row
 from polygraph.retrieve.methods.rograg.step_result import Results, StepResult
+from polygraph.retrieve.row_texts import triple_line
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.offline.sentences import Passage
 from polygraph.tasks.plan import PlanStep

@@ -1,0 +1,134 @@
+"""Entities, relations and triples as a model reads them: sentences with the names that documents write.
+
+What is said of an entity or relation is chosen for the question where it does not fit a row, and carries the date of
+the document that says it.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
+
+from polygraph.records import Description, Entity, Relation, Triple
+from polygraph.store.snapshot import Snapshot
+from polygraph.text.statements import statement, statements
+from polygraph.text.tokens import truncate
+from polygraph.text.words import content_stems
+
+ROW_TOKENS = 160
+"""Longest row of a table, so that a table holds many."""
+_CHARACTERS_PER_TOKEN = 4
+"""For choosing only; rows are truncated by tokens."""
+_MAX_COMPARED = 200
+"""Descriptions of one row that are compared with the question."""
+_PREDICATES = 4
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
+
+
+class RowTexts:
+    """Writes rows of the graph for a question; names and dates are read once.
+
+    Args:
+        index: the snapshot that the rows come from.
+        question: chooses what is shown of rows that are too long; empty: a selection spread over documents.
+        max_tokens: longest row.
+    """
+
+    def __init__(self, index: Snapshot, question: str = "", *, max_tokens: int = ROW_TOKENS) -> None:
+        self._index = index
+        self._asked = frozenset(content_stems(question))
+        self._max_tokens = max_tokens
+        self._names: dict[str, str] = {}
+        self._dates: dict[str, str] = {}
+
+    def entity(self, entity: Entity) -> str:
+        """Write name, type and what is said of an entity on one line."""
+        kind = f" ({entity.type})" if entity.type else ""
+        head = f"{entity.name}{kind}: "
+        return truncate(head + self._said(entity, [entity.name], len(head)), self._max_tokens)
+
+    def relation(self, relation: Relation) -> str:
+        """Write what a relation states as sentences, followed by its descriptions, on one line."""
+        names = self.names([relation.source, relation.target])
+        ends = names.get(relation.source, relation.source), names.get(relation.target, relation.target)
+        head = statements(relation.predicates[:_PREDICATES], *ends)
+        if not head:
+            about = f" ({'; '.join(relation.keywords[:_PREDICATES])})" if relation.keywords else ""
+            head = f"{ends[0]} and {ends[1]}{about}:"
+        return truncate(f"{head} {self._said(relation, ends, len(head))}".strip(), self._max_tokens)
+
+    def relations(self, relations: Iterable[Relation]) -> list[str]:
+        """Write several relations; their ends are read at once."""
+        listed = list(relations)
+        self.names([end for r in listed for end in (r.source, r.target)])
+        return [self.relation(r) for r in listed]
+
+    def names(self, ids: Sequence[str]) -> Mapping[str, str]:
+        """Return the names of entities by id."""
+        missing = [i for i in dict.fromkeys(ids) if i not in self._names]
+        if missing:
+            self._names |= self._index.entity_names(missing)
+        return self._names
+
+    def _said(self, row: Entity | Relation, names: Sequence[str], used: int) -> str:
+        room = max(0, self._max_tokens * _CHARACTERS_PER_TOKEN - used)
+        chosen = self._chosen(row.descriptions, names, room)
+        if not chosen:
+            return row.summary
+        documents = [document_of(d) for d in chosen]
+        self._read_dates(documents)
+        parts = []
+        for n, (description, document) in enumerate(zip(chosen, documents, strict=True)):
+            date = self._dates[document]
+            ends_group = n + 1 == len(chosen) or self._dates[documents[n + 1]] != date
+            parts.append(f"{description.text} ({date})" if date and ends_group else description.text)
+        return " ".join(parts)
+
+    def _chosen(
+        self, descriptions: Sequence[Description], names: Sequence[str], room: int
+    ) -> list[Description]:
+        """Choose what fits, by shared words with the question, then in turns over documents; in their own order.
+
+        The words of the name do not count, since all descriptions are about it.
+        """
+        if sum(len(d.text) + 1 for d in descriptions) <= room:
+            return list(descriptions)
+        asked = self._asked - {stem for name in names for stem in content_stems(name)}
+        compared = _in_turns(descriptions)[:_MAX_COMPARED]
+        scores = [len(asked & set(content_stems(d.text))) if asked else 0 for d in compared]
+        order = sorted(range(len(compared)), key=lambda i: (-scores[i], i))
+        kept: set[int] = set()
+        for i in order:
+            cost = len(compared[i].text) + 1
+            if cost <= room or not kept:
+                kept.add(i)
+                room -= cost
+        chosen = {id(compared[i]) for i in kept}
+        return [d for d in descriptions if id(d) in chosen]
+
+    def _read_dates(self, documents: Sequence[str]) -> None:
+        missing = [d for d in dict.fromkeys(documents) if d not in self._dates]
+        if missing:
+            headings = self._index.headings(missing)
+            self._dates |= {d: headings[d].date if d in headings else "" for d in missing}
+
+
+def _in_turns(descriptions: Sequence[Description]) -> list[Description]:
+    """Order descriptions by turns of their documents: the first of each, then the second of each."""
+    seen: Counter[str] = Counter()
+    turns: list[tuple[int, int]] = []
+    for n, description in enumerate(descriptions):
+        document = document_of(description)
+        turns.append((seen[document], n))
+        seen[document] += 1
+    return [descriptions[n] for _, n in sorted(turns)]
+
+
+def document_of(description: Description) -> str:
+    """Return the document that a description comes from."""
+    return description.chunk.rpartition(":")[0]
+
+
+def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
+    """Write a triple as a sentence; an end without a name in `names` by its id."""
+    source, target = (names.get(end, end) for end in (triple.source, triple.target))
+    return truncate(statement(source, triple.predicate, target), ROW_TOKENS)

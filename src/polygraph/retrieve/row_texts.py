@@ -16,7 +16,7 @@ from polygraph.text.words import content_stems
 
 ROW_TOKENS = 160
 """Longest row of a table, so that a table holds many."""
-_CHARACTERS_PER_TOKEN = 4
+_CHARACTERS_PER_TOKEN = 3.5
 """For choosing only; rows are truncated by tokens."""
 _MAX_COMPARED = 200
 """Descriptions of one row that are compared with the question."""
@@ -70,7 +70,7 @@ class RowTexts:
         return self._names
 
     def _said(self, row: Entity | Relation, names: Sequence[str], used: int) -> str:
-        room = max(0, self._max_tokens * _CHARACTERS_PER_TOKEN - used)
+        room = max(0, int(self._max_tokens * _CHARACTERS_PER_TOKEN) - used)
         chosen = self._chosen(row.descriptions, names, room)
         if not chosen:
             return row.summary

@@ -13,6 +13,7 @@ from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.base import with_budget
+from polygraph.retrieve.catalogue import describe
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.testing.check_retrieval import expected_calls, faults_of_answer, faults_of_retrieval
 from polygraph.workspace.index import Index
@@ -111,6 +112,8 @@ def test_every_method_answers_or_says_why_not_within_its_budget_and_for_the_call
                     problems.append(
                         f"{told} calls told, {ledger} in the ledger, {served} served, not {expected}"
                     )
+                if found.evidence and found.answer_form not in describe(name).form:
+                    problems.append(f"the form {found.answer_form}, not that of the catalogue")
                 if told > MOST_CALLS.get(name, told):
                     problems.append(f"{told} calls, more than {MOST_CALLS[name]}")
                 faults += [f"{name}: {question}: {problem}" for problem in problems]

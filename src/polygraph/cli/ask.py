@@ -9,6 +9,7 @@ from polygraph.cli.open_index import open_index
 from polygraph.cli.options import (
     BatchOption,
     CostOption,
+    FormOption,
     IndexOption,
     JsonOption,
     MethodOption,
@@ -35,14 +36,7 @@ def ask(
     method: MethodOption = None,
     where: WhereOption = None,
     max_tokens: TokensOption = None,
-    form: Annotated[
-        str | None,
-        typer.Option(
-            metavar="FORM",
-            help="Form of the answer: short, cited or overview.",
-            show_default="the method's own",
-        ),
-    ] = None,
+    form: FormOption = None,
     stream: Annotated[bool, typer.Option("--stream", help="Print the answer while it is written.")] = False,
     paths: Annotated[
         bool, typer.Option("--paths", help="Show the chain of facts that leads to each citation.")
@@ -115,6 +109,7 @@ def compare(
     ] = "naive,bm25,hybrid,graphrag-local,graphrag-global",
     where: WhereOption = None,
     max_tokens: TokensOption = None,
+    form: FormOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
@@ -127,7 +122,7 @@ def compare(
 
     names = methods_of(methods)
     with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
-        found = opened.compare(question, names, where=metadata_of(where), max_tokens=max_tokens)
+        found = opened.compare(question, names, where=metadata_of(where), max_tokens=max_tokens, form=form)
     if as_json:
         show.as_json(side_by_side.compared_json(found))
     else:

@@ -12,6 +12,7 @@ from polygraph.cli.open_index import open_index
 from polygraph.cli.options import (
     BatchOption,
     CostOption,
+    FormOption,
     IndexOption,
     JsonOption,
     MarginOption,
@@ -89,6 +90,7 @@ def answers(
     index: IndexOption = None,
     per_document: PerDocumentOption = None,
     max_tokens: TokensOption = None,
+    form: FormOption = None,
     temperature: AnswerTemperatureOption = None,
     new_answers: NewAnswersOption = False,
     trials: TrialsOption = None,
@@ -107,7 +109,9 @@ def answers(
     n_sets = _design("unbiased", trials, None).trials if new_answers else 1
     if trials is not None and not new_answers:
         raise BadInput("--trials says how many sets of answers to make; it needs --new-answers")
-    options = AnswerOptions(temperature=temperature, max_tokens=max_tokens, trials=n_sets, again=again)
+    options = AnswerOptions(
+        temperature=temperature, max_tokens=max_tokens, form=form, trials=n_sets, again=again
+    )
     with open_experiment(index, output, as_json, new=per_document is not None, **flags) as (opened, study):
         found = _answer(opened, study, names, per_document, options)
     show_result(
@@ -161,6 +165,7 @@ def run(
     index: IndexOption = None,
     per_document: PerDocumentOption = None,
     max_tokens: TokensOption = None,
+    form: FormOption = None,
     answer_temperature: AnswerTemperatureOption = None,
     again: AgainOption = False,
     kind: KindOption = "grounded",
@@ -197,6 +202,7 @@ def run(
     options = AnswerOptions(
         temperature=answer_temperature,
         max_tokens=max_tokens,
+        form=form,
         trials=design.trials if new_answers else 1,
         again=again,
     )

@@ -26,6 +26,10 @@ TokensOption = Annotated[
     Optional[int],
     typer.Option("--max-tokens", help="Budget of the context, in tokens."),
 ]
+FormOption = Annotated[
+    Optional[Literal["short", "cited", "overview"]],
+    typer.Option("--form", help="Form of the answer; default: that of the method."),
+]
 PathsArgument = Annotated[
     Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
 ]

@@ -46,6 +46,8 @@ class MadeWith:
     """Version of each layer of the index that the method reads, and of those they rest on."""
     document: str = ""
     """Id of the document, if the index is that of one document."""
+    form: str = ""
+    """Of the answers; empty: the method's own."""
 
     @classmethod
     def from_json(cls, row: Mapping[str, Any]) -> Self:
@@ -66,6 +68,7 @@ class MadeWith:
             version=str(row["version"]),
             layers={str(layer): str(version) for layer, version in dict(row["layers"]).items()},
             document=str(row.get("document", "")),
+            form=str(row.get("form", "")),
         )
 
 

@@ -20,6 +20,8 @@ class Description:
     """Paper or system, and section."""
     tokens: str
     """Tokens of context per question, as a formula or a bound."""
+    form: str = "cited"
+    """Form of its answers unless another one is chosen (`records.AnswerForm`); presets may differ."""
     good: str
     """What it is good at, with published figures and their source."""
     bad: str
@@ -47,6 +49,7 @@ _LIGHTRAG = Description(
         "(`hybrid`), or both and passages close to the question (`mix`)"
     ),
     source="LightRAG, arXiv:2410.05779, section 3.2",
+    form="overview for broad questions, else cited",
     tokens="at most 30,000; 19,650 measured for version 1.0.0 in hybrid mode (arXiv:2506.06331, table 2)",
     good=(
         "broad questions whose answer is spread over many passages; against FG-RAG it wins up to 46% on diversity, its "
@@ -126,6 +129,7 @@ CATALOGUE: Mapping[str, Description] = MappingProxyType(
             group="Overviews",
             summary="questions about the whole collection; reads every report, so the cost grows with the collection",
             source="Microsoft GraphRAG, arXiv:2404.16130",
+            form="overview",
             tokens="all reports in batches, then at most 12,000",
             good="overviews of a whole collection (arXiv:2404.16130)",
             bad=(
@@ -137,6 +141,7 @@ CATALOGUE: Mapping[str, Description] = MappingProxyType(
             group="Overviews",
             summary="a broad question followed into detail; the most expensive method",
             source="Microsoft GraphRAG, DRIFT search",
+            form="overview",
             tokens="up to 60 local searches of 12,000, then at most 12,000",
             good="broad questions that also need details, where cost does not matter",
             bad=(
@@ -148,6 +153,7 @@ CATALOGUE: Mapping[str, Description] = MappingProxyType(
             group="Overviews",
             summary="overviews that need background: widens the search, then summarizes for the question",
             source="FG-RAG (Hong et al., 2025), sections 3.2 and 3.3",
+            form="overview",
             tokens="at most 4,000 for each of m + 1 summaries, then the summaries",
             good=(
                 "many sides of a subject: preferred to GraphRAG in 65% and to LightRAG in 59% of pairs (gpt-4o-mini, "

@@ -406,8 +406,9 @@ class Index:
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
+        form: AnswerForm | None = None,
     ) -> list[Answer]:
-        """Answer one question with several methods, in the order given.
+        """Answer one question with several methods, in the order given; for the arguments see `ask`.
 
         Work that methods have in common is done once: the first one pays for it, and it counts as cached in the
         usage of the others.
@@ -419,7 +420,7 @@ class Index:
             find_method(name)
         with self.models.calls.batch_round(), self.models.calls.question_cache():
             return map_in_order(
-                lambda name: self.ask(question, name, where=where, max_tokens=max_tokens), methods
+                lambda name: self.ask(question, name, where=where, max_tokens=max_tokens, form=form), methods
             )
 
     # --- measuring ----------------------------------------------------------------------------------

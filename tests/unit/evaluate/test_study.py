@@ -318,6 +318,15 @@ def test_answers_keep_to_the_budget_of_the_context(call, folder):
     assert (done.code, "token budget: 40 (bm25), that of each method" in done.sentence) == (2, True), done.err
 
 
+def test_answers_of_a_study_have_the_form_that_is_chosen_and_no_other(call, folder):
+    call("eval", "questions", "--kind", "sentences", "-n", 1, "--output", "s", "--index", folder)
+    answers = ("eval", "answers", "-m", "bm25", "--index", folder, "--output", "s")
+    assert call(*answers, "--form", "overview").code == 0
+    assert {a.made_with.form for a in StudyFolder(Path("s")).answers()} == {"overview"}
+    done = call(*answers)
+    assert (done.code, "form of answers: overview (bm25), that of each method" in done.sentence) == (2, True)
+
+
 def test_a_method_named_twice_is_answered_as_a_second_instance(call, folder):
     call("eval", "questions", "--kind", "sentences", "-n", 2, "--output", "s", "--index", folder)
     assert call("eval", "answers", "-m", "bm25,naive,bm25", "--output", "s", "--index", folder).code == 0

@@ -88,6 +88,11 @@ def test_compare_keeps_the_order_and_checks_names_first(answered):
     assert len(answered.models.chat.requests) == n
 
 
+def test_compare_answers_in_the_form_that_is_chosen(answered):
+    answered.compare("What became of the light?", ["bm25"], form="overview")
+    assert "Task: answer_overview" in answered.models.chat.requests[-1].messages[0].content
+
+
 def test_a_follow_up_question_is_made_to_stand_on_its_own(index, answered):
     history = [("Who was Old Tobin?", "Master of the Halcyon. [1]")]
     for one in (index, answered):

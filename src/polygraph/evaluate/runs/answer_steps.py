@@ -15,7 +15,7 @@ from polygraph.models import Models
 from polygraph.models.calls import about_question
 from polygraph.models.sampling import sampled
 from polygraph.models.thread_pool import map_in_order
-from polygraph.records import Answer
+from polygraph.records import Answer, AnswerForm
 from polygraph.store.snapshot import Snapshot
 
 SAMPLING_TEMPERATURE = 0.7
@@ -33,6 +33,8 @@ class AnswerOptions:
     several instances or trials."""
     max_tokens: int | None = None
     """Budget of the context; None: each method's own."""
+    form: AnswerForm | None = None
+    """Of the answers; None: each method's own."""
     trials: int = 1
     """Trials that have answers of their own."""
     again: bool = False
@@ -58,7 +60,8 @@ def answer_questions(
         study: gets each answer as soon as it exists.
         questions: in order.
         methods: names, in order; ``METHOD#2`` is a second instance of a method, answered independently.
-        ask: answers a question (its text) with a method (its name); called with `max_tokens` only if there is a budget.
+        ask: answers a question (its text) with a method (its name); called with `max_tokens` and `form` only where
+            the options set them.
         snapshot: opens the index that `ask` reads.
         models: that `ask` uses.
         progress: called after each answer.
@@ -79,6 +82,7 @@ def answer_questions(
         models,
         temperature=temperature,
         max_tokens=options.max_tokens,
+        form=options.form,
         document=document,
     )
     listed = _settle(study, questions, methods, describe, options)
@@ -88,6 +92,8 @@ def answer_questions(
     planned = {m: describe(m) for m in listed if any(m == method for _, method, _ in missing)}
     if options.max_tokens is not None:
         ask = partial(ask, max_tokens=options.max_tokens)
+    if options.form is not None:
+        ask = partial(ask, form=options.form)
     progress("answers", len(keys) - len(missing), len(keys))
 
     def work(item: tuple[Question, int]) -> None:
@@ -171,10 +177,17 @@ def _describe_now(
     *,
     temperature: float,
     max_tokens: int | None,
+    form: AnswerForm | None,
     document: str,
 ) -> MadeWith:
     return describe_answerer(
-        method, snapshot(), models, temperature=temperature, max_tokens=max_tokens, document=document
+        method,
+        snapshot(),
+        models,
+        temperature=temperature,
+        max_tokens=max_tokens,
+        form=form,
+        document=document,
     )
 
 

@@ -9,6 +9,7 @@ from importlib.resources import files
 from polygraph.evaluate.records import MadeWith, method_of
 from polygraph.evaluate.runs.provenance import own_source, package_digest, parameters_text, part_digest
 from polygraph.models import Models
+from polygraph.records import AnswerForm
 from polygraph.retrieve import method as find_method
 from polygraph.store.layers import with_dependencies
 from polygraph.store.snapshot import Snapshot
@@ -20,10 +21,11 @@ _LABELS: Mapping[str, str] = {
     "reranker": "reranker",
     "temperature": "temperature of answers",
     "max_tokens": "token budget",
+    "form": "form of answers",
     "version": "version of Polygraph",
 }
 """Parts that all answers of a study share."""
-_NONE: Mapping[str, str] = {"max_tokens": "that of each method"}
+_NONE: Mapping[str, str] = {"max_tokens": "that of each method", "form": "that of each method"}
 """Shown for an empty part, if not "none"."""
 
 Describe = Callable[[str], MadeWith]
@@ -37,6 +39,7 @@ def describe_answerer(
     *,
     temperature: float = 0.0,
     max_tokens: int | None = None,
+    form: AnswerForm | None = None,
     document: str = "",
 ) -> MadeWith:
     """Return everything besides the question that an answer by a method depends on.
@@ -47,6 +50,7 @@ def describe_answerer(
         models: that the method uses.
         temperature: of the answerer.
         max_tokens: budget of the context; None: the method's own.
+        form: of the answers; None: the method's own.
         document: id of the document, if the index is that of one document.
 
     Raises:
@@ -63,6 +67,7 @@ def describe_answerer(
             type(method).__qualname__, parameters_text(method), own_source(type(method)), _prompts_digest()
         ),
         max_tokens=max_tokens,
+        form=form or "",
         version=_package_version(),
         layers={
             layer: index.versions[layer]

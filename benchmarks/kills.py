@@ -32,7 +32,7 @@ TABLES = {
     "documents": "id, title, text, metadata, hash",
     "unread": "*",
     "chunks": "*",
-    "passage_tokens": "*",
+    "passage_lengths": "*",
     "windows": "*",
     "entity_rows": "*",
     "relation_rows": "*",

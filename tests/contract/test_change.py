@@ -99,7 +99,9 @@ def models(chat=None, calls=None, embedder=None):
 
 
 def opened(folder, chat=None, **more):
-    return Index.open(folder, models=models(chat, **more), chunk_tokens=32, window_tokens=64, description_tokens=40)
+    return Index.open(
+        folder, models=models(chat, **more), chunk_tokens=32, window_tokens=64, description_tokens=40
+    )
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from polygraph.tasks import (
     agent,
     answer,
     aspects,
+    describe,
     drift,
     extract,
     filter_facts,
@@ -70,7 +71,7 @@ def passage(t):
 
 
 def conversation(models, chat, t, name):
-    first = extract.extract_request(t, title=t, entity_types=[t])
+    first = extract.extract_request(t, title=t, fields=t, entity_types=[t])
     if name == "glean":
         return extract.glean(models.calls, chat, extract.glean_request(first, t), refuse)
     return extract.more_left(models.calls, chat, extract.more_left_request(first, t))
@@ -92,9 +93,12 @@ CASES = {
     "aspects": lambda m, c, t: aspects.aspects(t, t, [t], m, c, method=""),
     "condense": lambda m, c, t: answer.condense_question(t, [(t, t)] * HISTORY, m, c),
     "deduce": lambda m, c, t: subanswer.deduce(t, t, [t, t], [passage(t)] * 2, m, method=""),
+    "describe": lambda m, c, t: describe.describe(
+        [describe.Statements(t, (t, t))] * 3, c, m.calls, max_words=99
+    ),
     "differences": lambda m, c, t: judge.find_differences(t, t, t, c, m.calls),
     "extract": lambda m, c, t: extract.extract(
-        m.calls, c, extract.extract_request(t, title=t, entity_types=[t]), refuse
+        m.calls, c, extract.extract_request(t, title=t, fields=t, entity_types=[t]), refuse
     ),
     "follow_up": lambda m, c, t: drift.answer_follow_up(t, t, context(t), [t], None, [], m, method=""),
     "gist": lambda m, c, t: generate_questions.summarise_sources(t, c, m.calls),

@@ -10,6 +10,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import ChatModel, ChatRequest, Message
 from polygraph.prompts import FENCES, PromptText, as_data, neutralize, prompt
 from polygraph.records import AnswerForm
+from polygraph.text.tokens import count_tokens
 
 NO_ANSWER = "NO ANSWER:"
 """Beginning of a reply that finds the evidence insufficient."""
@@ -84,6 +85,19 @@ def write_answer(
     return models.calls.ask(
         chat, request, _text, stage="answer", method=method, on_text=on_text, on_finish=on_finish
     )
+
+
+def answer_instructions() -> int:
+    """Return the tokens of a request for a cited answer beside question, evidence and history."""
+    empty = prompt(_PROMPTS["cited"]).fill(
+        {
+            "length": PromptText(_LENGTHS["cited"]),
+            "evidence": as_data("", "evidence"),
+            "history": "",
+            "question": "",
+        }
+    )
+    return sum(count_tokens(part) for part in empty)
 
 
 def lengthen_answer(

@@ -258,7 +258,9 @@ def check_decisions(store: Store) -> None:
     for kept in (answers, {"z": None}):
         with store.transaction():
             tables.put_same_answers(kept)
-        expect(tables.same_answers(), kept, "answers about pairs of names come back, and new ones replace them")
+        expect(
+            tables.same_answers(), kept, "answers about pairs of names come back, and new ones replace them"
+        )
 
 
 def check_lost_relations(store: Store) -> None:
@@ -339,7 +341,9 @@ def check_graph(store: Store) -> None:
     )
     expect(graph.merges(), list(MERGES), "merges come sorted")
     first = EntityOverview(1, "bo", "Bo", "person", 2, 1)
-    expect(graph.entity_overview(order="mentions", limit=1), [first], "entities with the most chunks come first")
+    expect(
+        graph.entity_overview(order="mentions", limit=1), [first], "entities with the most chunks come first"
+    )
     by_name = graph.entity_overview(order="name", kind="person", rows=[0, 2], limit=9)
     expect([each.name for each in by_name], ["Ada", "Cy"], "entities come by name, only those asked for")
     expect(graph.entity_overview(order="name", kind="ship", limit=9), [], "entities of a type")

@@ -8,8 +8,9 @@ from polygraph.indexing.estimate.model_profile import ReportLength
 from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
 from polygraph.models.calls import LedgerRow
 from polygraph.models.prices import Price
-from polygraph.prompts import as_data, prompt
+from polygraph.prompts import prompt
 from polygraph.records import Community
+from polygraph.tasks.answer import answer_instructions
 from polygraph.text.tokens import count_tokens
 
 MIN_ANSWERS = 3
@@ -141,8 +142,7 @@ def _with_cached(row: LedgerRow) -> float:
 
 def _answer_instructions() -> int:
     """Return the tokens of a request for an answer beside its evidence."""
-    empty = prompt("answer").fill({"evidence": as_data("", "evidence"), "history": "", "question": ""})
-    return sum(count_tokens(part) for part in empty) + QUESTION_TOKENS
+    return answer_instructions() + QUESTION_TOKENS
 
 
 def _context(method: MethodPlan, sizes: LayerSizes) -> Range:

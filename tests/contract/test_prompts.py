@@ -142,6 +142,9 @@ CASES = {
     "sub_answer": lambda m, c, t: subanswer.sub_answer(t, [t, t], [passage(t)] * 2, m, method=""),
     "summarise": lambda m, c, t: summarise.summarise_notes(t, t, [t, t], [t, t, t], m, c, method=""),
     "supports": lambda m, c, t: verify.evidence_suffices(t, context(t), [], m, method=""),
+    "user_questions": lambda m, c, t: generate_questions.questions_of_user(
+        t, [t] * 3, t, c, m.calls, n_questions=1, temperature=0
+    ),
     "users": lambda m, c, t: generate_questions.generate_user_questions(t, c, m.calls),
 }
 """For each prompt a call with a text in every field that comes from outside."""

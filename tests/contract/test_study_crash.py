@@ -283,9 +283,7 @@ def test_a_refusal_is_judged_without_alignment_and_noted(sound, tmp_path):
 
 def test_a_refusal_to_lengthen_is_not_shown_to_the_judge(sound, tmp_path):
     long = " ".join(["Mara Quill kept the Skerry Light and wrote to Old Tobin."] * 6)
-    chat = scripted_chat(
-        [("Write an answer of about", "NO ANSWER: the evidence says no more " + "than this " * 20)]
-    )
+    chat = scripted_chat([("Write about", "NO ANSWER: the evidence says no more " + "than this " * 20)])
     with opened(sound, chat) as index:
         study = study_of(index, tmp_path / "s", {"A": long, "B": "Mara Quill kept it."}, n=2)
         study.judge([chat], JudgingDesign(repeats=1, trials=1))

@@ -164,7 +164,7 @@ def test_judgements_without_reasons_of_an_earlier_version_are_not_continued(plac
         study = started(index, tmp_path / "s", ["bm25", "naive"])
         old = {"temperature": 0.7, "repeats": 1, "align": False, "regenerate": False}
         study.folder.fix_settings("judgements, unbiased", old)
-        with pytest.raises(BadInput, match="prompt_revision was not recorded, is 2"):
+        with pytest.raises(BadInput, match="prompt_revision was not recorded, is 3"):
             study.judge([chat], ONCE, align=False)
 
 

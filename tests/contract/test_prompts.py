@@ -1,5 +1,6 @@
 """Every prompt with hostile text in every field that comes from outside: its structure is that of harmless text."""
 
+import json
 import re
 import time
 import unicodedata
@@ -250,6 +251,35 @@ def test_every_prompt_is_attacked():
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_no_text_from_outside_is_taken_for_structure(name):
     assert [fault for attack in ATTACKS for fault in faults(name, attack)] == []
+
+
+def test_every_prompt_that_asks_for_json_sends_a_schema():
+    asking = [n for n in sorted(CASES) if "JSON" in prompt(n).system and n != "graph_cot"]
+    assert len(asking) > 15
+    for name in asking:
+        request = requests_for(name, "harmless")[0]
+        assert request.schema is not None, name
+        for field in re.findall(r'\{"(\w+)": ', prompt(name).system.rpartition("JSON")[2])[:1]:
+            assert field in request.schema["properties"], name
+
+
+def test_prompts_that_ask_for_citations_repeat_the_rule_last_and_show_no_number_to_copy():
+    asking = [n for n in sorted(CASES) if "square brackets" in prompt(n).system and n != "graph_cot"]
+    assert {"answer", "answer_overview", "answer_word", "follow_up", "primer", "report", "summarise"} <= set(
+        asking
+    )
+    for name in asking:
+        assert "bracketed number" in prompt(name).user.splitlines()[-1], name
+        assert not re.search(r"\[\d+\]", prompt(name).system), name
+
+
+def test_an_example_of_a_plan_has_the_fields_of_its_schema_and_is_a_plan():
+    known = set(plan.SCHEMA["properties"]["steps"]["items"]["properties"])
+    examples = re.findall(r'^\{"steps": \[\n.*?^\]\}$', prompt("plan").system, re.MULTILINE | re.DOTALL)
+    assert len(examples) == 2
+    for example in examples:
+        assert plan.parse_plan(example).dropped == ()
+        assert all(set(step) <= known for step in json.loads(example)["steps"])
 
 
 _INVISIBLE = ["", "", "\u200b", "\u00ad", "\u2060", "\u0301", "\ufeff", "\u180e"]

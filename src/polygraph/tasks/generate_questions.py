@@ -1,11 +1,11 @@
 """Generate questions for an evaluation: from parts of the graph, or from users and their tasks.
 
-`generate_question` asks for one question about a node, an edge or a subgraph; `generate_user_questions` for users,
-their tasks and their questions. A reply without a question, or with the wrong number of questions, raises
-`UnusableReply` after the repair round.
+`generate_question` asks for one question about a node, an edge or a subgraph; `generate_user_questions` for users and
+their tasks, then for the questions of each user. A reply without a question, or with the wrong number of questions,
+raises `UnusableReply` after the repair round.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -13,7 +13,8 @@ from polygraph.errors import UnusableReply
 from polygraph.models import ChatModel
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
-from polygraph.prompts import as_data, prompt
+from polygraph.models.thread_pool import map_in_order
+from polygraph.prompts import as_data, numbered, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.short_replies import printable
@@ -31,6 +32,27 @@ _SCHEMA: Mapping[str, Any] = {
     "required": ["question"],
     "properties": {"question": {"type": "string"}},
 }
+_TEXTS: Mapping[str, Any] = {"type": "array", "items": {"type": "string"}}
+
+
+def _list_schema(field: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of a list of closed objects under one field."""
+    item = {
+        "type": "object",
+        "additionalProperties": False,
+        "required": list(properties),
+        "properties": dict(properties),
+    }
+    return {
+        "type": "object",
+        "additionalProperties": False,
+        "required": [field],
+        "properties": {field: {"type": "array", "items": item}},
+    }
+
+
+_USERS_SCHEMA = _list_schema("users", {"user": {"type": "string"}, "tasks": _TEXTS})
+_USER_QUESTIONS_SCHEMA = _list_schema("tasks", {"questions": _TEXTS})
 
 
 def generate_question(
@@ -99,34 +121,78 @@ def generate_user_questions(
     n_questions: int = 5,
     temperature: float = 0.0,
 ) -> list[UserQuestion]:
-    """Ask for users, their tasks and their questions (LightRAG: 5 x 5 x 5 = 125); one call.
+    """Ask for users and their tasks, then for the questions of each user (LightRAG: 5 x 5 x 5 = 125).
+
+    One call for the users, and one per user.
 
     Args:
         description: of the collection.
         chat: the generator.
-        calls: sends the request.
+        calls: sends the requests.
         n_users: number of users.
         n_tasks: of each user.
         n_questions: of each task.
         temperature: of the generator.
 
+    Returns:
+        The questions by user and task; of equal questions of several users the first.
+
     Raises:
-        UnusableReply: if the number of distinct questions is wrong, also after the repair round.
+        UnusableReply: if the number of users, of tasks or of a user's distinct questions is wrong, also after the
+            repair round.
     """
     system, user = prompt("users").fill(
-        {
-            "n_users": n_users,
-            "n_tasks": n_tasks,
-            "n_questions": n_questions,
-            "description": as_data(description, "description"),
-        }
+        {"n_users": n_users, "n_tasks": n_tasks, "description": as_data(description, "description")}
     )
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),
-        max_output_tokens=60 * n_users * n_tasks * n_questions + 500,
+        max_output_tokens=60 * n_users * (n_tasks + 1) + 200,
         temperature=temperature,
+        schema=_USERS_SCHEMA,
     )
-    return calls.ask(chat, request, lambda text: _users(text, n_users, n_tasks, n_questions), stage=_STAGE)
+    users = calls.ask(chat, request, lambda text: _users(text, n_users, n_tasks), stage=_STAGE)
+
+    def ask(user: tuple[str, list[str]]) -> list[UserQuestion]:
+        return questions_of_user(
+            *user, description, chat, calls, n_questions=n_questions, temperature=temperature
+        )
+
+    found = [q for questions in map_in_order(ask, users) for q in questions]
+    return list({q.question.casefold(): q for q in reversed(found)}.values())[::-1]
+
+
+def questions_of_user(
+    user: str,
+    tasks: Sequence[str],
+    description: str,
+    chat: ChatModel,
+    calls: Calls,
+    *,
+    n_questions: int,
+    temperature: float,
+) -> list[UserQuestion]:
+    """Ask for `n_questions` questions on each task of a user; one call.
+
+    Raises:
+        UnusableReply: if the number of distinct questions is wrong, also after the repair round.
+    """
+    system, text = prompt("user_questions").fill(
+        {
+            "n_questions": n_questions,
+            "description": as_data(description, "description"),
+            "user": user,
+            "tasks": as_data(numbered(tasks, "rows", separator="\n"), "rows"),
+        }
+    )
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", text)),
+        max_output_tokens=60 * len(tasks) * n_questions + 200,
+        temperature=temperature,
+        schema=_USER_QUESTIONS_SCHEMA,
+    )
+    return calls.ask(
+        chat, request, lambda reply: _user_questions(reply, user, tasks, n_questions), stage=_STAGE
+    )
 
 
 def _question(text: str) -> str:
@@ -143,24 +209,33 @@ def _text(text: str) -> str:
     return text.strip()
 
 
-def _users(text: str, n_users: int, n_tasks: int, n_questions: int) -> list[UserQuestion]:
+def _users(text: str, n_users: int, n_tasks: int) -> list[tuple[str, list[str]]]:
+    """Parse users with their tasks."""
     found = repair_json(text)
-    users = _items(found.get("users") if isinstance(found, dict) else found)
-    questions = []
-    for user in users[:n_users]:
-        for task in _items(user.get("tasks"))[:n_tasks]:
-            listed = task.get("questions")
-            texts = [_clean(q) for q in listed] if isinstance(listed, list) else []
-            questions += [
-                UserQuestion(user=_clean(user.get("user")), task=_clean(task.get("task")), question=q)
-                for q in [q for q in texts if len(q) >= _MIN_CHARACTERS][:n_questions]
-            ]
-    wanted = n_users * n_tasks * n_questions
+    users = [
+        (_clean(item.get("user")), _texts(item.get("tasks"))[:n_tasks])
+        for item in _items(found.get("users") if isinstance(found, dict) else found)
+    ][:n_users]
+    if len(users) != n_users or any(not name or len(tasks) != n_tasks for name, tasks in users):
+        raise UnusableReply(f"{n_users} users with {n_tasks} tasks each are needed", text)
+    return users
+
+
+def _user_questions(text: str, user: str, tasks: Sequence[str], n_questions: int) -> list[UserQuestion]:
+    """Parse the questions of one user, a list for each task."""
+    found = repair_json(text)
+    listed = _items(found.get("tasks") if isinstance(found, dict) else found)
+    questions = [
+        UserQuestion(user=user, task=task, question=question)
+        for task, item in zip(tasks, listed, strict=False)
+        for question in [q for q in _texts(item.get("questions")) if len(q) >= _MIN_CHARACTERS][:n_questions]
+    ]
+    wanted = len(tasks) * n_questions
     distinct = {q.question.casefold() for q in questions}
     if len(distinct) != wanted:
         raise UnusableReply(
-            f"{len(distinct)} distinct questions where {n_users} users x {n_tasks} tasks x {n_questions} questions "
-            f"= {wanted} are needed",
+            f"{len(distinct)} distinct questions where {len(tasks)} tasks x {n_questions} questions = {wanted} are "
+            "needed",
             text,
         )
     return questions
@@ -168,6 +243,10 @@ def _users(text: str, n_users: int, n_tasks: int, n_questions: int) -> list[User
 
 def _items(value: Json) -> list[dict[str, Json]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _texts(value: Json) -> list[str]:
+    return [text for text in map(_clean, value) if text] if isinstance(value, list) else []
 
 
 def _clean(value: Json) -> str:

@@ -160,7 +160,7 @@ def choose_winner(
         {
             "tie_rule": ", 0 if they are equally good" if ties else "; you must choose one",
             "criteria": "\n".join(f"- {name}: {meaning}" for name, meaning in criteria.items()),
-            "form": ", ".join(f'"{name}": {{"reason": "...", "winner": 1}}' for name in criteria),
+            "form": ", ".join(f'"{name}": {{"reason": "...", "winner": N}}' for name in criteria),
             "question": question,
             "first": as_data(first, "first_answer"),
             "second": as_data(second, "second_answer"),
@@ -170,6 +170,7 @@ def choose_winner(
         messages=(Message("system", system), Message("user", user)),
         max_output_tokens=_MAX_REPLY_TOKENS,
         temperature=temperature,
+        schema=_winners_schema(list(criteria), ties),
         sample=sample,
     )
     return calls.ask(chat, request, lambda text: _winners(text, criteria, ties), stage=stage)
@@ -279,6 +280,10 @@ def _score(value: object, aspect: str, highest: int, text: str) -> float:
     return number
 
 
+def _winners_schema(criteria: Sequence[str], ties: bool) -> Mapping[str, Any]:
+    return _by_name(criteria, {"winner": {"type": "integer", "enum": [0, 1, 2] if ties else [1, 2]}})
+
+
 def _schema(aspects: Sequence[str], n: int) -> Mapping[str, Any]:
     numbers = {
         "type": "array",
@@ -286,15 +291,20 @@ def _schema(aspects: Sequence[str], n: int) -> Mapping[str, Any]:
         "minItems": n,
         "maxItems": n,
     }
-    scored = {
+    return _by_name(aspects, {"scores": numbers})
+
+
+def _by_name(names: Sequence[str], judgement: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the schema of an object that has a reason and a judgement under each name."""
+    judged = {
         "type": "object",
         "additionalProperties": False,
-        "required": ["reason", "scores"],
-        "properties": {"reason": {"type": "string"}, "scores": numbers},
+        "required": ["reason", *judgement],
+        "properties": {"reason": {"type": "string"}, **judgement},
     }
     return {
         "type": "object",
         "additionalProperties": False,
-        "required": list(aspects),
-        "properties": dict.fromkeys(aspects, scored),
+        "required": list(names),
+        "properties": dict.fromkeys(names, judged),
     }

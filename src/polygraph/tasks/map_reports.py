@@ -65,8 +65,7 @@ def find_points(question: str, reports: Sequence[Report], models: Models) -> lis
             Point(text=s.text, score=s.score, reports=(s.report,), chunks=s.chunks)
             for s in rank_statements(question, reports, models)
         ]
-    heads = [f"(weight {r.weight:.2f})\n" for r in reports]
-    listing = numbered([r.text for r in reports], "reports", heads=heads)
+    listing = numbered([r.text for r in reports], "reports")
     system, user = prompt("points").fill({"reports": as_data(listing, "reports"), "question": question})
     request = ChatRequest(
         messages=(Message("system", system), Message("user", user)),

@@ -10,6 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
@@ -26,6 +27,38 @@ MAX_STEPS = 8
 _MAX_CHARACTERS = 300
 """Of one field."""
 _MAX_REPLY_TOKENS = 1_200
+_TEXT: Mapping[str, Any] = {"type": "string"}
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "additionalProperties": False,
+    "required": ["steps"],
+    "properties": {
+        "steps": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "additionalProperties": False,
+                "required": ["question", "operator"],
+                "properties": {
+                    "question": _TEXT,
+                    "operator": {
+                        "type": "string",
+                        "enum": ["retrieve", *sorted(OPERATORS - {"retrieve"})],
+                    },
+                    "alias": _TEXT,
+                    **dict.fromkeys(
+                        ("subject", "predicate", "object", "subject_type", "object_type", "where"), _TEXT
+                    ),
+                    "of": {"anyOf": [_TEXT, {"type": "array", "items": _TEXT}]},
+                    **dict.fromkeys(("condition", "key", "direction", "op"), _TEXT),
+                    "limit": {"type": "integer"},
+                    **dict.fromkeys(("expression", "content", "kind"), _TEXT),
+                },
+            },
+        }
+    },
+}
+"""Of a plan. A step has the fields of its operator, so only the question and the operator are required."""
 _ALIAS = re.compile(r"[^\W\d]\w{0,29}")
 _REFERENCE = re.compile(r"@([^\W\d]\w{0,29})")
 _EXPRESSION_NAME = re.compile(r"@?([^\W\d]\w{0,29})(?:\.\w{1,20})?(?![\w(])")
@@ -103,7 +136,9 @@ def plan(
         return plan_by_rules(question, names)
     system, user = prompt("plan").fill({"question": question, "max_steps": max_steps})
     request = ChatRequest(
-        messages=(Message("system", system), Message("user", user)), max_output_tokens=_MAX_REPLY_TOKENS
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=_MAX_REPLY_TOKENS,
+        schema=SCHEMA,
     )
     parser = _PlanParser(retries + 1, max_steps)
     while parser.calls <= retries:

@@ -22,6 +22,7 @@ from polygraph.testing.scripts.evaluation import (
     scripted_judge_winner,
     scripted_lengthen,
     scripted_pose,
+    scripted_user_questions,
     scripted_users,
 )
 from polygraph.testing.scripts.indexing import (
@@ -87,6 +88,7 @@ REPLIES: Mapping[str, Handler] = {
     "pose": scripted_pose,
     "gist": scripted_gist,
     "users": scripted_users,
+    "user_questions": scripted_user_questions,
     "judge_scores": scripted_judge_scores,
     "judge_list": scripted_judge_list,
     "judge_winner": scripted_judge_winner,

@@ -368,9 +368,9 @@ def test_the_systems_of_a_paper_are_those_that_it_measured():
 
 
 def test_judge_calls_match_the_formula():
-    # 3 rivals x 125 questions x 2 orders.
+    # The users and the questions of each of five; 3 rivals x 125 questions x 2 orders.
     (posed, judged) = judging_stages(find_table("fg-rag", "1"), [])
-    assert (posed.calls, judged.calls) == (1, 3 * 125 * 2)
+    assert (posed.calls, judged.calls) == (6, 3 * 125 * 2)
     # 150 questions and a summary for each of 50 subgraphs; 6 pairs x 150 questions, each at most 3 attempts and 1
     # lengthening; x 2 orders x 2 repeats x 25 trials.
     found = {s.stage: s.calls for s in judging_stages(find_table("unbiased-evaluation", "11"), [])}

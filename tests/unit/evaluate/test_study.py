@@ -159,6 +159,24 @@ def test_summary_questions_are_exactly_125(folder, tmp_path):
         assert all(q.more["user"] and q.more["task"] for q in posed.questions)
 
 
+def test_each_user_is_asked_for_questions_and_an_equal_question_of_two_users_counts_once(folder, tmp_path):
+    same = (
+        '{"tasks": ['
+        + ", ".join(
+            f'{{"questions": [{", ".join(f"{chr(34)}Why was light {t}.{q} lit?{chr(34)}" for q in range(5))}]}}'
+            for t in range(5)
+        )
+        + "]}"
+    )
+    chat = scripted_chat([("Task: user_questions", same)])
+    with Index.open(folder, models=models(chat)) as index:
+        posed = index.experiment(tmp_path).generate_questions("summary")
+    assert len(chat.requests) == 6
+    assert len(posed.questions) == 25
+    assert {q.more["user"] for q in posed.questions} == {"user 1"}
+    assert posed.notes == ("25 of 125 questions: several users ask the same",)
+
+
 def test_the_description_of_a_long_document_contains_its_end(folder, tmp_path):
     papers = tmp_path / "p"
     papers.mkdir()

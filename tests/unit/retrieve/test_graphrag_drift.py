@@ -85,7 +85,7 @@ def test_questions_of_the_best_answers_are_followed_first_then_the_first_raised(
         return reply("Paid [1].", next(scores), f"{name}1?", f"{name}2?")
 
     def follow_up(request):
-        asked = request.messages[1].content.rpartition("Question: ")[2]
+        asked = request.messages[1].content.rpartition("Question: ")[2].partition("\n")[0]
         return reply("Said [1].", 90 if asked == "c1?" else 1, f"after {asked}")
 
     rules = [("Task: primer", primer), ("Task: follow_up", follow_up)]

@@ -110,8 +110,8 @@ def test_the_request_numbers_the_reports_and_fences_them():
     find_points(QUESTION, REPORTS, used)
     (request,) = used.chat.requests
     user = request.messages[1].content
-    assert "<reports>\n[1] (weight 0.00)\n# The light" in user
-    assert "\n\n[2] (weight 0.00)\n# The wreck" in user
+    assert "<reports>\n[1] # The light" in user
+    assert "\n\n[2] # The wreck" in user
     assert user.endswith(f"Question: {QUESTION}")
     assert request.schema is not None
 

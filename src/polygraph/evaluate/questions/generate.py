@@ -131,7 +131,7 @@ def summary_questions(
     n_questions: int = 5,
     temperature: float = 0.0,
 ) -> GeneratedQuestions:
-    """Generate questions from a description of the collection, in one call.
+    """Generate questions from a description of the collection: one call for users and tasks, and one per user.
 
     Raises:
         BadInput: if there is no chat model.
@@ -157,7 +157,11 @@ def summary_questions(
         )
         for n, q in enumerate(generated, 1)
     ]
-    return GeneratedQuestions(questions=tuple(questions))
+    wanted = n_users * n_tasks * n_questions
+    notes = [f"{len(questions)} of {wanted} questions: several users ask the same"]
+    return GeneratedQuestions(
+        questions=tuple(questions), notes=tuple(notes if len(questions) < wanted else ())
+    )
 
 
 def describe_collection(index: Snapshot, *, max_tokens: int = _DESCRIPTION_TOKENS) -> str:

@@ -156,8 +156,11 @@ def judging_stages(
             )
         )
     elif table.question_source == "summary":
+        calls = 1 + 5  # the users, then the questions of each of the five
         stages.append(
-            StageEstimate(stage="questions", calls=1, prompt_tokens=100_500, completion_tokens=4_000)
+            StageEstimate(
+                stage="questions", calls=calls, prompt_tokens=100_500 * calls, completion_tokens=5_000
+            )
         )
     pairs = sum(bool(p.methods) for p in table.judged_pairs)
     answer = _ANSWER_TOKENS[table.form]

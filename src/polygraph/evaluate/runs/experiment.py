@@ -52,8 +52,8 @@ from polygraph.records import Answer, Json
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.prose import count_noun
 
-PROMPT_REVISION = 2
-"""Of the prompts of judges: since 2 they ask for a reason with each score."""
+PROMPT_REVISION = 3
+"""Of the prompts of judges: since 2 they ask for a reason with each score, since 3 the form for winners names none."""
 QuestionKind: TypeAlias = Literal["grounded", "summary", "sentences"]
 
 
@@ -77,7 +77,7 @@ class Experiment:
         Args:
             kind: `grounded` at the levels of node, edge and subgraph, or `summary`, both by a model; `sentences`
                 without a model, with gold answers and passages.
-            n: questions per level or kind; always 125 for `summary`.
+            n: questions per level or kind; 125 for `summary`.
             seed: of all sampling.
 
         Raises:

@@ -4,13 +4,12 @@ import json
 import re
 
 from polygraph.models.protocols import ChatRequest
-from polygraph.testing.scripts.prompt_reading import asked, fenced, last_turn, share
+from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems, phrases
 
-_NUMBERS = re.compile(
-    r"exactly (\d{1,3}) kinds of users.*?exactly (\d{1,3}) tasks.*?exactly (\d{1,3}) questions", re.S
-)
+_USERS = re.compile(r"exactly (\d{1,3}) kinds of users.*?exactly (\d{1,3}) tasks", re.S)
+_QUESTIONS = re.compile(r"exactly (\d{1,3}) questions")
 _GIST_SENTENCES = 5
 _WORDS_FOR_ALL = 60
 """Content words of an answer with the highest comprehensiveness."""
@@ -36,23 +35,30 @@ def scripted_gist(request: ChatRequest) -> str:
 
 
 def scripted_users(request: ChatRequest) -> str:
-    """Return the requested number of users, tasks and questions, about names of the description in turn."""
-    wanted = _NUMBERS.search(request.messages[0].content)
-    n_users, n_tasks, n_questions = (int(g) for g in wanted.groups()) if wanted else (5, 5, 5)
-    found = [text for text, named in phrases(fenced(last_turn(request), "description")[:50_000]) if named]
+    """Return the requested number of users and tasks."""
+    wanted = _USERS.search(request.messages[0].content)
+    n_users, n_tasks = (int(g) for g in wanted.groups()) if wanted else (5, 5)
+    tasks = [[f"task {u + 1}.{t + 1}" for t in range(n_tasks)] for u in range(n_users)]
+    return json.dumps({"users": [{"user": f"user {u}", "tasks": own} for u, own in enumerate(tasks, 1)]})
+
+
+def scripted_user_questions(request: ChatRequest) -> str:
+    """Return the requested number of questions for each task, about names of the description in turn."""
+    wanted = _QUESTIONS.search(request.messages[0].content)
+    n_questions = int(wanted[1]) if wanted else 5
+    last = last_turn(request)
+    found = [text for text, named in phrases(fenced(last, "description")[:50_000]) if named]
     names = found or ["the documents"]
-    users = []
-    for u in range(n_users):
-        tasks = []
-        for t in range(n_tasks):
-            at = (u * n_tasks + t) * n_questions
-            asked_about = [
-                f"What does a reader {u + 1}.{t + 1}.{q + 1} learn of {names[(at + q) % len(names)]}?"
+    tasks = [
+        {
+            "questions": [
+                f"What does the reader of {task}, {q + 1} learn of {names[(t * n_questions + q) % len(names)]}?"
                 for q in range(n_questions)
             ]
-            tasks.append({"task": f"task {t + 1}", "questions": asked_about})
-        users.append({"user": f"user {u + 1}", "tasks": tasks})
-    return json.dumps({"users": users}, ensure_ascii=False)
+        }
+        for t, (_, task) in enumerate(blocks(fenced(last, "rows")))
+    ]
+    return json.dumps({"tasks": tasks}, ensure_ascii=False)
 
 
 def scripted_judge_scores(request: ChatRequest) -> str:

@@ -106,14 +106,14 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
         "graph-cot": _lazy("graphcot.GraphCoT"),
         "graph-cot:paper": _lazy("graphcot.GraphCoT", separate_thought=True, k=1, exact_names=False),
         "graphrag-local": _lazy("graphrag_local.GraphRAGLocal"),
-        "graphrag-local:microsoft": _lazy("graphrag_local.GraphRAGLocal", seed_names=False),
+        "graphrag-local:microsoft": _lazy("graphrag_local.GraphRAGLocal", seed_names=False, in_turns=False),
         "graphrag-global": _lazy("graphrag_global.GraphRAGGlobal"),
         "graphrag-global:microsoft": _lazy("graphrag_global.GraphRAGGlobal", rollup="none"),
         "graphrag-global:dynamic": _lazy("graphrag_global.GraphRAGGlobal", preselect="rating"),
         "graphrag-global:preselect": _lazy("graphrag_global.GraphRAGGlobal", preselect="embedding"),
         "graphrag-drift": _lazy("graphrag_drift.GraphRAGDrift"),
         "graphrag-drift:microsoft": _lazy(
-            "graphrag_drift.GraphRAGDrift", hyde="random", order="shuffle", seed_names=False
+            "graphrag_drift.GraphRAGDrift", hyde="random", order="shuffle", seed_names=False, in_turns=False
         ),
         "fg-rag": _lazy("fgrag.FGRAG"),
         "fg-rag:paper": _lazy("fgrag.FGRAG", **_FGRAG_PAPER),

@@ -156,11 +156,12 @@ def ordered_chunks(chunks: Sequence[Chunk], whys: Mapping[str, str], index: Snap
 
 
 def sources_of(
-    entities: Sequence[Entity], relations: Sequence[Relation], index: Snapshot
+    entities: Sequence[Entity], relations: Sequence[Relation], index: Snapshot, *, in_turns: bool = False
 ) -> tuple[Evidence, ...]:
     """Rank the chunks of ranked entities: by first entity, then number of relations, then id.
 
-    The order of source texts in GraphRAG's local search and in LightRAG 1.0.
+    The order of source texts in GraphRAG's local search and in LightRAG 1.0. With `in_turns`, entities take turns, each
+    with its chunks in that order, so that the chunks of one hub do not come before all others (ours).
     """
     n_relations = Counter(chunk for r in relations for chunk in r.chunks)
     first: dict[str, int] = {}
@@ -168,6 +169,9 @@ def sources_of(
         for chunk in entity.chunks:
             first.setdefault(chunk, order)
     ordered = sorted(first, key=lambda c: (first[c], -n_relations[c], c))
+    if in_turns:
+        own = [sorted(entity.chunks, key=lambda c: (-n_relations[c], c)) for entity in entities]
+        ordered = round_robin(own)
     chunks = index.chunks_by_id(ordered[:RANKED])
     return chunk_evidence(
         chunks,

@@ -55,7 +55,9 @@ class ByKind:
 _RAG = Arm(kind="fact", name="hybrid", method=Hybrid())
 _GRAPH = Arm(kind="reasoning", name="graphrag-local", method=GraphRAGLocal())
 _RAG_PAPER = Arm(kind="fact", name="naive:rag-vs-graphrag", method=Naive(k=10, max_tokens=1_000_000))
-_GRAPH_PAPER = Arm(kind="reasoning", name="graphrag-local:microsoft", method=GraphRAGLocal(seed_names=False))
+_GRAPH_PAPER = Arm(
+    kind="reasoning", name="graphrag-local:microsoft", method=GraphRAGLocal(seed_names=False, in_turns=False)
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

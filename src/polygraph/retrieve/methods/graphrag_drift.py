@@ -80,6 +80,8 @@ class GraphRAGDrift:
     """Share of that budget for reports (code: 0.1); the rest is for passages."""
     seed_names: bool = True
     """Seed local searches with entities that the follow-up question names (ours)."""
+    in_turns: bool = True
+    """As for `graphrag-local`."""
     seed: int = 86
     """Seed of everything random."""
     max_tokens: int = 12_000
@@ -174,6 +176,7 @@ class GraphRAGDrift:
         local = GraphRAGLocal(
             k=self.local_k,
             seed_names=self.seed_names,
+            in_turns=self.in_turns,
             reports_share=self.reports_share,
             tables_share=0.0,
             max_tokens=self.local_tokens,

@@ -41,6 +41,8 @@ class GraphRAGLocal:
     """`oversample` times `k` entities are matched and kept (code: 2; the result is never reduced to `k`)."""
     seed_names: bool = True
     """Also seed entities that the question names, ahead of the others (ours)."""
+    in_turns: bool = True
+    """Source texts of the entities take turns (code: all of the first entity, then of the second)."""
     reports_share: float = 0.15
     """Share of the budget for reports (code: 0.15)."""
     tables_share: float = 0.35
@@ -77,7 +79,7 @@ class GraphRAGLocal:
         shown, relations = self._tables(rows, entities, edges, whys, index, texts)
         # 4. Source texts by entity order, then by how many of their relations they hold, in the tables or not.
         every = list(index.relations([e.n for e in edges]).values())
-        sources = sources_of(entities, every, index)
+        sources = sources_of(entities, every, index, in_turns=self.in_turns)
         packed = pack(
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share),

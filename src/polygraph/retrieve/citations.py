@@ -109,13 +109,13 @@ def judge_citations(
     judged = []
     matches = list(_CITATION.finditer(text))
     for match, before in zip(matches, [None, *matches], strict=False):
-        claim = _claim_before(text[: match.start()], since=before.end() if before else 0)
+        clause, claim = _claim_before(text[: match.start()], since=before.end() if before else 0)
         wanted = set(content_stems(claim))
         shares = [len(wanted & item) / (len(wanted) or 1) if wanted else 1.0 for item in stems]
         cited = list(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
         there = [n for n in cited if 1 <= n <= len(shown)]
         together = "\n".join(shown[n - 1] for n in there)
-        against = contradiction(claim, together, given=question, elsewhere=everything)
+        against = contradiction(clause or claim, together, given=question, elsewhere=everything)
         # Pieces that are cited together share the claim: each supports a part of it.
         support = len(wanted & set(content_stems(together))) / (len(wanted) or 1) if wanted else 1.0
         best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
@@ -186,16 +186,18 @@ def cite(n: int, chunk: Chunk, start: int, end: int, titles: Mapping[str, str]) 
     )
 
 
-def _claim_before(text: str, *, since: int) -> str:
-    """Return the last clause of a text: of its last sentence what stands after position `since`, without citations.
+def _claim_before(text: str, *, since: int) -> tuple[str, str]:
+    """Return the last clause of a text, and the claim that it makes.
 
-    A clause of next to no content words is returned with the rest of its sentence.
+    The clause is what stands after position `since` in the last sentence. The claim is the clause, or its sentence
+    without citations if the clause has next to no content words; its names and numbers may then belong to the
+    citations before.
     """
     since = max(since, len(text) - _CLAIM_CHARACTERS)
     clause = _last_sentence(text[since:]).lstrip(" ,;.:)")
     if len(content_stems(clause)) >= _MIN_CLAUSE_WORDS:
-        return clause
-    return _last_sentence(_CITATION.sub("", text[-_CLAIM_CHARACTERS:]))
+        return clause, clause
+    return clause, _last_sentence(_CITATION.sub("", text[-_CLAIM_CHARACTERS:]))
 
 
 def _last_sentence(text: str) -> str:

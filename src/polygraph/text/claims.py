@@ -338,10 +338,14 @@ def _number_words(text: str) -> Iterator[tuple[Number, str, str]]:
     for i, match in enumerate(found):
         if match.start() < end_of_last:
             continue
-        value = _word_value(match.group().casefold())
+        word, end = match.group().casefold(), match.end()
+        value = _word_value(word)
+        if value is None:
+            number, _, unit_word = word.rpartition("-")
+            value = _word_value(number) if unit_word in _UNITS else None
+            end = match.start() + len(number)
         if value is None:
             continue
-        end = match.end()
         if value in _TENS_VALUES and i + 1 < len(found):
             unit = _word_value(found[i + 1].group().casefold())
             if unit is not None and 0 < unit < 10 and text[end : found[i + 1].start()].strip(" -") == "":

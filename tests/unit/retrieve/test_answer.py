@@ -8,6 +8,7 @@ from polygraph.errors import BadInput, UnusableReply
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.records import Evidence, Retrieval, Span
 from polygraph.retrieve.answer import answer
+from polygraph.retrieve.citations import judge_citations
 from polygraph.retrieve.methods.lexical import BM25
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import hashed_models
@@ -279,3 +280,12 @@ def test_a_citation_for_a_changed_name_is_removed_with_the_reason(retrieval, ind
     found = written("The light was built by Mara Quinn [1].", retrieval, index)
     assert found.citations == ()
     assert "does not support the name Quinn" in found.notes[0]
+
+
+def test_a_short_clause_need_not_repeat_the_numbers_of_the_clauses_before_it():
+    shown = ["The mirror cracked in 1879.", "The mirror was never in a galleon."]
+    text = "The mirror cracked in 1879 [1]; it was never in a galleon [2]."
+    assert [v.removed_because for _, judged in judge_citations(text, shown) for v in judged] == ["", ""]
+    # Marks side by side are for the same words.
+    wrong = judge_citations("The mirror cracked in 1878 [1] [2].", shown)
+    assert all(v.removed_because for _, judged in wrong for v in judged)

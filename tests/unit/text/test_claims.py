@@ -49,3 +49,8 @@ def test_a_computed_number_need_not_stand_in_the_text():
 
 def test_scales_ordinals_and_tens_in_words_are_read():
     assert [n.value for n in numbers("twenty-one of the sixteenth, 3.2 million, 16th")] == [3.2e6, 16, 21, 16]
+
+
+def test_a_number_word_joined_to_its_unit_is_the_number():
+    assert contradiction("The 18-inch mirror cracked", "The eighteen-inch mirror cracked.") == ""
+    assert "18" in contradiction("The 18-inch mirror cracked", "The twenty-four-inch mirror cracked.")

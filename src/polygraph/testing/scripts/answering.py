@@ -23,7 +23,7 @@ def scripted_points(request: ChatRequest) -> str:
     wanted = set(content_stems(asked(last)))
     points = []
     for n, text in blocks(fenced(last, "reports")):
-        lines = [line.lstrip("-# ").strip() for line in text.splitlines()[1:]]
+        lines = [line.lstrip("-# ").strip() for line in text.splitlines()]
         best = max((line for line in lines if line), key=lambda line: share(wanted, line), default="")
         if best:
             score = max(round(100 * share(wanted, best)), _BROAD_SCORE)

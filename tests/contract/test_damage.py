@@ -120,7 +120,7 @@ def ask_damaged(sound, place, wanted, seeds):
 
 @pytest.mark.parametrize(
     "seeds",
-    [range(60), *(pytest.param(range(n, n + 500), marks=pytest.mark.slow) for n in (60, 560, 1060, 1560))],
+    [range(60), *(pytest.param(range(n, n + 500), marks=pytest.mark.slow) for n in (60, 560))],
 )
 def test_a_damaged_index_gives_the_same_answer_or_a_clear_error(seeds, sound, tmp_path, wanted):
     assert ask_damaged(sound, tmp_path / "index", wanted, seeds) > 0.8 * len(seeds)

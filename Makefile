@@ -11,8 +11,9 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
 
+# Some tests wait for servers, so that one process more than there are cores keeps all of them busy.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile -m "not slow and not network and not gpu"
+	$(BIN)/python -m pytest -n $$(( $$($(BIN)/python -c 'import os; print(min(os.cpu_count() or 1, 3))') + 1 )) --dist loadfile -m "not slow and not network and not gpu"
 
 slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "slow and not network and not gpu"

@@ -78,6 +78,7 @@ def test_the_randomisation_test_is_that_of_scipy():
         assert randomisation_test(d, rng)[0] == pytest.approx(theirs.pvalue, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_holm_is_that_of_statsmodels():
     rng = np.random.default_rng(5)
     for m in range(1, 40):

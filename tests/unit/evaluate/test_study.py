@@ -218,6 +218,7 @@ def test_a_year_in_brackets_is_no_citation():
     assert strip_citations("Built [1871] by two men [2019; 1].", 2) == "Built [1871] by two men [2019; 1]."
 
 
+@pytest.mark.slow
 def test_sources_of_a_question_are_only_those_that_the_model_saw(index_of, tmp_path):
     # 40 documents of about 650 tokens about two persons: more than the 12,000 tokens that a subgraph may have.
     texts = {

@@ -35,11 +35,14 @@ def extract_request(
     """Build the request for the entities and relations of a text.
 
     Instructions, limits and types are the same for all texts of a build and come first; the title and text come last,
-    marked as data, with the fields of the document (date, author, parties) between them.
+    marked as data, with the fields of the document (date, author, parties) between them. A text that begins with its
+    title is not given it twice.
     """
     types = "; ".join(_type(name) for name in entity_types[:MAX_TYPES] if _type(name))
     wanted = f"only entities of these types, and relations between them: {types}" if types else "any"
     heading = " ".join(title.split())[:MAX_TITLE]
+    if text.lstrip("# \n").startswith(heading):
+        heading = ""
     above = "\n".join(part for part in (heading, " ".join(fields.split())[:MAX_FIELDS]) if part)
     document = as_data(f"{above}\n\n{text}" if above else text)
     system, user = prompt("extract").fill({"max_records": max_records, "types": wanted, "document": document})

@@ -295,3 +295,12 @@ def test_the_scripted_extractor_plays_all_three_tasks():
     assert found.status == "ok"
     assert {e.name for e in found.entities} >= {"Mara Quill", "Sable Point", "Old Tobin", "Halcyon"}
     assert tasks(chat) == ["extract", "more_left"]
+
+
+def test_a_document_stands_below_its_title_once_and_its_fields():
+    def shown(text):
+        request = extract_request(text, title="Boat Blue", fields="date: 1893-07-13; to: Overseers")
+        return request.messages[1].content
+
+    assert "<document>\nBoat Blue\ndate: 1893-07-13; to: Overseers\n\nIt is blue." in shown("It is blue.")
+    assert "<document>\ndate: 1893-07-13; to: Overseers\n\n# Boat Blue\nIt is." in shown("# Boat Blue\nIt is.")

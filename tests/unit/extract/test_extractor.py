@@ -303,4 +303,6 @@ def test_a_document_stands_below_its_title_once_and_its_fields():
         return request.messages[1].content
 
     assert "<document>\nBoat Blue\ndate: 1893-07-13; to: Overseers\n\nIt is blue." in shown("It is blue.")
-    assert "<document>\ndate: 1893-07-13; to: Overseers\n\n# Boat Blue\nIt is." in shown("# Boat Blue\nIt is.")
+    assert "<document>\ndate: 1893-07-13; to: Overseers\n\n# Boat Blue\nIt is." in shown(
+        "# Boat Blue\nIt is."
+    )

@@ -31,7 +31,7 @@ _SEARCH = (
 _PAIRS = "the figure compares all pairs; here the others are compared with LightRAG"
 _NO_DATA = "the paper does not name the data set"
 _NO_QUESTIONS = (
-    "the paper does not say which questions it asked; the evaluation that it calls usual generates them from summaries"
+    "the paper does not say which questions it asked; the usual evaluation generates them from summaries"
 )
 _USUAL = "a winner must be named, the answer of LightRAG is shown first, and each pair is judged once"
 _OF_DATA = "ultradomain, mix, agriculture or music"

@@ -687,6 +687,19 @@ def test_pdf_pages_start_where_the_metadata_says(tmp_path: Path) -> None:
     assert [document.text[start:].split()[0] for start in pages] == ["The", "noon", "Nobody"]
 
 
+def test_a_small_pdf_that_stands_for_millions_of_instructions_is_refused(tmp_path: Path) -> None:
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf("The tide turns.")))
+    contents = pypdf.generic.StreamObject()
+    contents.set_data(b"q Q\n" * 15_100_000)
+    writer.pages[0][pypdf.generic.NameObject("/Contents")] = writer._add_object(contents.flate_encode())
+    packed = io.BytesIO()
+    writer.write(packed)
+    assert len(packed.getvalue()) < 100_000
+    put(tmp_path, {"a.txt": "text", "bomb.pdf": packed.getvalue()})
+    assert "more than a document for people" in reasons(load_documents([tmp_path]))["bomb.pdf"]
+
+
 def test_a_pdf_of_pictures_says_that_it_needs_ocr(tmp_path: Path) -> None:
     pytest.importorskip("pypdf")
     put(tmp_path, {"a.txt": "text", "scan.pdf": pdf("", "")})

@@ -35,7 +35,9 @@ def read_pdf(data: bytes) -> FileContent:
             contents = page.get_contents()
             # An operator takes some bytes: a page that is larger than a book would take hours.
             limits.count(1 + (len(contents.get_data()) // _BYTES_OF_ELEMENT if contents is not None else 0))
-            texts.append(clean(page.extract_text()).strip())
+            # Instructions may call others, so that each is counted, and the time is checked within a page.
+            text = page.extract_text(visitor_operand_before=lambda *_: limits.count())
+            texts.append(clean(text).strip())
         title = clean(str((reader.metadata and reader.metadata.title) or "")).strip()
     if not any(texts):
         raise BadInput("has no text layer (its pages are pictures); run OCR on it first")

@@ -700,6 +700,35 @@ def test_a_small_pdf_that_stands_for_millions_of_instructions_is_refused(tmp_pat
     assert "more than a document for people" in reasons(load_documents([tmp_path]))["bomb.pdf"]
 
 
+def test_a_pdf_page_whose_parts_repeat_each_other_is_stopped_within_the_page(
+    tmp_path: Path, monkeypatch
+) -> None:
+    pypdf = pytest.importorskip("pypdf")
+    name = pypdf.generic.NameObject
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf("The tide turns.")))
+    page = writer.pages[0]
+    form = pypdf.generic.StreamObject()
+    form.update(
+        {
+            name("/Type"): name("/XObject"),
+            name("/Subtype"): name("/Form"),
+            name("/Resources"): page["/Resources"],
+        }
+    )
+    form.set_data(b"BT /F1 9 Tf " + b"(ab) Tj " * 200 + b"ET")
+    objects = pypdf.generic.DictionaryObject({name("/X"): writer._add_object(form)})
+    page["/Resources"][name("/XObject")] = objects
+    contents = pypdf.generic.StreamObject()
+    contents.set_data(b"/X Do " * 200)
+    page[name("/Contents")] = writer._add_object(contents)
+    packed = io.BytesIO()
+    writer.write(packed)
+    put(tmp_path, {"a.txt": "text", "nested.pdf": packed.getvalue()})
+    assert "nested.pdf" not in reasons(load_documents([tmp_path]))
+    monkeypatch.setattr("polygraph.ingest.pdf.ReadLimits", lambda: ReadLimits(max_elements=20_000))
+    assert "more than a document for people" in reasons(load_documents([tmp_path]))["nested.pdf"]
+
+
 def test_a_pdf_of_pictures_says_that_it_needs_ocr(tmp_path: Path) -> None:
     pytest.importorskip("pypdf")
     put(tmp_path, {"a.txt": "text", "scan.pdf": pdf("", "")})

@@ -2,6 +2,7 @@
 
 import posixpath
 import zipfile
+from html import unescape
 from urllib.parse import unquote
 
 from polygraph.errors import BadInput
@@ -9,6 +10,7 @@ from polygraph.ingest.content import FileContent, LoadedText
 from polygraph.ingest.decode import decode, open_zip
 from polygraph.ingest.html import attributes, page_text, tags
 from polygraph.ingest.limits import ReadLimits
+from polygraph.ingest.source_fields import author_field
 
 
 def read_epub(data: bytes, max_bytes: int) -> FileContent:
@@ -28,11 +30,13 @@ def read_epub(data: bytes, max_bytes: int) -> FileContent:
         package = _member(book, roots[0], names) if roots else ""
         hrefs: dict[str, str] = {}
         spine: list[str] = []
-        title = ""
-        in_title = False
+        title = author = ""
+        in_title = in_author = False
         for text, name, raw in tags(package, xml=True):
             if in_title:
                 title, in_title = title + text, False
+            if in_author:
+                author, in_author = unescape(text), False
             if name == "item":
                 item = attributes(raw)
                 if "html" in item.get("media-type", ""):
@@ -41,6 +45,8 @@ def read_epub(data: bytes, max_bytes: int) -> FileContent:
                 spine.append(attributes(raw).get("idref", ""))
             elif name == "dc:title" and not title:
                 in_title = True
+            elif name == "dc:creator" and not author:
+                in_author = True
         folder = posixpath.dirname(roots[0]) if roots else ""
         limits = ReadLimits()
         chapters: dict[str, str] = {}
@@ -52,7 +58,7 @@ def read_epub(data: bytes, max_bytes: int) -> FileContent:
     text = "\n\n".join(filter(None, chapters.values()))
     if not text:
         raise BadInput("holds no text in its chapters")
-    return FileContent([LoadedText(text=text, title=" ".join(title.split()))])
+    return FileContent([LoadedText(text=text, title=" ".join(title.split()), metadata=author_field(author))])
 
 
 def _member(archive: zipfile.ZipFile, path: str, names: set[str]) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from html import unescape
 
 from polygraph.ingest.content import FileContent, LoadedText
+from polygraph.ingest.source_fields import page_field
+from polygraph.records import Json
 
 _NAME = re.compile(r"/?[a-zA-Z][\w:-]{0,40}")
 _VALUE_OR_END = re.compile(r">|=\s{0,8}[\"']")
@@ -56,17 +58,15 @@ def read_html(source: str) -> FileContent:
     Scripts, styles, navigation, page headers and footers, form controls and hidden parts are left out. A page of
     which nothing would remain is read with its navigation, header and footer.
     """
-    text, title = page_text(source)
-    return FileContent([LoadedText(text=text, title=title)])
+    page = _read(source, xml=False)
+    return FileContent(
+        [LoadedText(text=page.text(), title=page.title or page.first_h1, metadata=page.fields)]
+    )
 
 
 def page_text(source: str, *, xml: bool = False) -> tuple[str, str]:
     """Return the text of a page and its title, from ``<title>`` or else the first ``<h1>``."""
-    page = _Page(keep_all=False, xml=xml)
-    page.read(source)
-    if not page.blocks and page.left_out:
-        page = _Page(keep_all=True, xml=xml)
-        page.read(source)
+    page = _read(source, xml=xml)
     return page.text(), page.title or page.first_h1
 
 
@@ -153,6 +153,15 @@ def tags(source: str, *, xml: bool = False) -> Iterator[tuple[str, str, str]]:
             pos = close if close >= 0 else len(source)
 
 
+def _read(source: str, *, xml: bool) -> "_Page":
+    page = _Page(keep_all=False, xml=xml)
+    page.read(source)
+    if not page.blocks and page.left_out:
+        page = _Page(keep_all=True, xml=xml)
+        page.read(source)
+    return page
+
+
 class _Page:
     """The blocks of a page, collected tag by tag."""
 
@@ -161,6 +170,8 @@ class _Page:
         self.xml = xml
         self.title = ""
         self.first_h1 = ""
+        self.fields: dict[str, Json] = {}
+        """Author and date that the head states; the first of each."""
         self.left_out = False
         self.blocks: list[tuple[str, str]] = []
         """Kind (`block`, `item`, `row`) and text."""
@@ -224,6 +235,8 @@ class _Page:
             return
         if name == "title":
             self._in_title = not self.title
+        elif name == "meta":
+            self.fields = page_field(attributes(raw)) | self.fields
         elif name == "head":
             self._in_head = True
         elif name == "body":

@@ -12,6 +12,7 @@ from polygraph.ingest.decode import clean
 from polygraph.ingest.discover import SourceFile, Unread, discover, path_text
 from polygraph.ingest.formats import BINARY_READERS, TABULAR, format_of, read_file
 from polygraph.ingest.plain_text import file_title, first_line_title, short_title
+from polygraph.ingest.source_fields import date_of
 from polygraph.records import Document, Json
 
 _OWN_FIELDS = ("path", "format", "encoding", "pages")
@@ -148,7 +149,9 @@ def read_documents(
     Lines file that was itself given, and in any file whose name begins with ``corpus.``, a record's own id is the
     document's id. Of two documents with one id the second is listed as unread.
 
-    Metadata are the record's other fields, or the front matter of Markdown, and `path` (the file's id), `format`,
+    Metadata are the record's other fields, or the front matter of Markdown, the header lines of a mail, the author and
+    date that a page or the properties of a file state, the day that a text or its file's name begins with (`date`),
+    and `path` (the file's id), `format`,
     `encoding` (if not UTF-8) and `pages` (offsets where pages start). A field of the source with one of these names
     gets an underscore behind it.
 
@@ -192,6 +195,9 @@ def _document(file: SourceFile, loaded: LoadedText, encoding: str) -> Document:
         taken = name in _OWN_FIELDS and not (name == "pages" and own["format"] in BINARY_READERS)
         metadata[f"{name}_" if taken else name] = value
     text = clean(loaded.text)
+    whole_file = not loaded.ordinal and not loaded.key
+    if whole_file and own["format"] not in TABULAR and not any(n.casefold() == "date" for n in metadata):
+        metadata |= date_of(text, file.id)
     title = short_title(clean(loaded.title))
     if not title and (loaded.ordinal or own["format"] not in TABULAR):
         title = short_title(first_line_title(text))

@@ -7,6 +7,7 @@ from polygraph.ingest.content import FileContent, LoadedText, join_pages
 from polygraph.ingest.decode import clean, open_zip
 from polygraph.ingest.library import import_library, without_warnings
 from polygraph.ingest.limits import ReadLimits
+from polygraph.ingest.source_fields import author_field
 from polygraph.ingest.tables import column_names, row_line
 
 MAX_CELLS = 5_000_000
@@ -44,7 +45,8 @@ def read_docx(data: bytes, max_bytes: int) -> FileContent:
             blocks.append(("item", f"- {text}"))
         else:
             blocks.append(("block", text))
-    return FileContent([LoadedText(text=_join_blocks(blocks), title=title)])
+    fields = author_field(document.core_properties.author)
+    return FileContent([LoadedText(text=_join_blocks(blocks), title=title, metadata=fields)])
 
 
 def read_pptx(data: bytes, max_bytes: int) -> FileContent:
@@ -73,7 +75,10 @@ def read_pptx(data: bytes, max_bytes: int) -> FileContent:
     title = str(show.core_properties.title or "").strip()
     title = "" if title == "PowerPoint Presentation" else title
     text, pages = join_pages(slides, gap="\n\n")
-    return FileContent([LoadedText(text=text, title=title, metadata={"pages": list(pages)})])
+    # The template of python-pptx names the author of that library.
+    author = "" if not title and show.core_properties.author == "Steve Canny" else show.core_properties.author
+    fields = author_field(author) | {"pages": list(pages)}
+    return FileContent([LoadedText(text=text, title=title, metadata=fields)])
 
 
 def read_xlsx(data: bytes, max_bytes: int) -> FileContent:
@@ -109,7 +114,8 @@ def read_xlsx(data: bytes, max_bytes: int) -> FileContent:
                 body = "\n".join(lines) or "; ".join(columns) + "."
                 parts.append(f"# {' '.join(str(sheet.title).split())}\n\n{body}")
     title = str(book.properties.title or "").strip()
-    return FileContent([LoadedText(text="\n\n".join(parts), title=title)])
+    fields = author_field(book.properties.creator)
+    return FileContent([LoadedText(text="\n\n".join(parts), title=title, metadata=fields)])
 
 
 def _join_blocks(blocks: list[tuple[str, str]]) -> str:

@@ -4,6 +4,7 @@ import re
 from pathlib import PurePosixPath
 
 from polygraph.ingest.content import FileContent, LoadedText
+from polygraph.ingest.source_fields import header_fields
 from polygraph.records import Json
 from polygraph.text.sentences import atx_heading
 
@@ -18,8 +19,10 @@ _MARKUP = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|[*_`]{1,3}")
 
 
 def read_plain(text: str) -> FileContent:
-    """Read plain text; its title is the first line if that looks like one."""
-    return FileContent([LoadedText(text=text, title=first_line_title(text))])
+    """Read plain text; its title is the subject of a mail, or the first line if that looks like one."""
+    fields = header_fields(text)
+    title = str(fields.pop("subject", "")) or first_line_title(text)
+    return FileContent([LoadedText(text=text, title=title, metadata=fields)])
 
 
 def read_rst(text: str) -> FileContent:

@@ -80,7 +80,8 @@ class RowTexts:
         for n, (description, document) in enumerate(zip(chosen, documents, strict=True)):
             date = self._dates[document]
             ends_group = n + 1 == len(chosen) or self._dates[documents[n + 1]] != date
-            parts.append(f"{description.text} ({date})" if date and ends_group else description.text)
+            dated = date and ends_group and date not in description.text
+            parts.append(f"{description.text} ({date})" if dated else description.text)
         return " ".join(parts)
 
     def _chosen(

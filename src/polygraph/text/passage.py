@@ -75,7 +75,7 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     Args:
         heading: of the document.
         text: the passage.
-        metadata: of the passage: its section, unless it repeats the title or begins the passage, and its page.
+        metadata: of the passage: its section, unless the title or the passage begins with it, and its page.
 
     >>> with_heading(Heading("The Storm", "date: 1871-03-02"), "It rose at noon.")
     'The Storm\ndate: 1871-03-02\nIt rose at noon.'
@@ -88,7 +88,7 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     lines = [] if begins.startswith(heading.title) else [heading.title]
     parts = [heading.fields] if heading.fields else []
     section = _value((metadata or {}).get("section", ""))[:MAX_VALUE]
-    if section and section != heading.title and not begins.startswith(section):
+    if section and not heading.title.startswith(section) and not begins.startswith(section):
         parts.append(f"section: {section}")
     if page := _value((metadata or {}).get("page", "")):
         parts.append(f"page: {page}")

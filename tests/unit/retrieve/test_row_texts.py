@@ -52,6 +52,11 @@ def test_what_is_said_on_one_day_shares_its_date():
     assert line == "Papa (person): Owns a ship. Sold it. (1887-05-03) Died."
 
 
+def test_a_date_that_the_statement_states_itself_is_not_repeated():
+    line = RowTexts(Names()).entity(entity(("Sold it on 1887-05-03.", "letter:0")))
+    assert line == "Papa (person): Sold it on 1887-05-03."
+
+
 def test_what_is_shown_of_a_hub_is_chosen_for_the_question():
     said = [(f"Papa walked on the pier on day {n} and came home again.", f"d{n}:0") for n in range(60)]
     said.insert(41, ("Papa sold the barque to a chandler.", "d99:0"))

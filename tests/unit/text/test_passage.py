@@ -47,4 +47,5 @@ def test_a_section_that_begins_the_passage_or_repeats_the_title_is_not_written_a
         with_heading(Heading("Guide"), "## Safety\nStop.", {"section": "Safety"}) == "Guide\n## Safety\nStop."
     )
     assert with_heading(Heading("Guide"), "Stop.", {"section": "Guide"}) == "Guide\nStop."
+    assert with_heading(Heading("Guide: 1905"), "Stop.", {"section": "Guide"}) == "Guide: 1905\nStop."
     assert with_heading(Heading("Guide"), "Stop.", {"page": 3}) == "Guide\npage: 3\nStop."

@@ -1,0 +1,121 @@
+"""Author, date and parties of a document, where its format or its first lines state them."""
+
+import re
+from datetime import date
+from pathlib import PurePosixPath
+
+from polygraph.records import Json
+from polygraph.text.quantities import located_dates
+
+_MAX_VALUE = 300
+"""Characters of a value that are read."""
+_HEADERS = frozenset({"author", "bcc", "by", "cc", "date", "from", "sent", "subject", "to"})
+"""Names of lines at the head of a letter, memorandum or mail."""
+_MAX_HEADERS = 20
+_HEADER = re.compile(r"([A-Za-z][A-Za-z-]{0,30}):[ \t]+(\S.*)$")
+_FIRST_LINES = 12
+"""Lines with text among which a date stands that dates the whole document."""
+_MAX_DATE_LINE = 60
+_WEEKDAY = re.compile(
+    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\b(?:the|this|dated?)\b", re.IGNORECASE
+)
+_FILE_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})(?!\d)")
+_PROGRAMS = frozenset({"python-docx", "openpyxl", "microsoft office user", "user", "unknown", "admin"})
+"""Names that programs write where the author is not known."""
+_PAGE_FIELDS = {
+    "article:author": "author", "author": "author", "byl": "author", "citation_author": "author",
+    "dc.creator": "author", "dcterms.creator": "author",
+    "article:published_time": "date", "citation_publication_date": "date", "date": "date", "dc.date": "date",
+    "dcterms.created": "date", "dcterms.date": "date", "pubdate": "date",
+}  # fmt: skip
+"""Field by the name or property of a ``<meta>`` tag, in lower case."""
+
+
+def author_field(name: object) -> dict[str, Json]:
+    """Return the author that the properties of a file name, unless a program wrote its own name there.
+
+    Dates of properties are those of the file, not of its text, and are not read.
+
+    >>> author_field(" A. Vane "), author_field("python-docx"), author_field(None)
+    ({'author': 'A. Vane'}, {}, {})
+    """
+    author = " ".join(str(name or "")[:_MAX_VALUE].split())
+    return {} if not author or author.casefold() in _PROGRAMS else {"author": author}
+
+
+def page_field(attributes: dict[str, str]) -> dict[str, Json]:
+    """Return the author or the date that a ``<meta>`` tag of a page states.
+
+    A time of day is left out.
+
+    >>> page_field({"property": "article:published_time", "content": "1886-03-13T08:00:00Z"})
+    {'date': '1886-03-13'}
+    """
+    name = attributes.get("name") or attributes.get("property") or ""
+    field = _PAGE_FIELDS.get(name.strip().lower(), "")
+    value = " ".join(attributes.get("content", "")[:_MAX_VALUE].split())
+    if not field or not value:
+        return {}
+    found = _FILE_DATE.match(value)
+    return {field: found[0] if field == "date" and found else value}
+
+
+def header_fields(text: str) -> dict[str, Json]:
+    r"""Return the header lines that a text begins with, as in a mail; they stay in the text.
+
+    At least two lines of the form ``Name: value`` must stand together, one of them naming a sender or a date, with a
+    blank line after them.
+
+    >>> header_fields("From: Corve\nTo: Ritson\nDate: 14 Nov 1881\nX-Id: 7\n\nSir,\n...")
+    {'from': 'Corve', 'to': 'Ritson', 'date': '14 Nov 1881'}
+    >>> header_fields("To: do\nList: of things\n\nBuy oil.")
+    {}
+    """
+    found: dict[str, Json] = {}
+    ended = False
+    for n, line in enumerate(text.lstrip()[: _MAX_HEADERS * _MAX_VALUE].split("\n")):
+        if not line.strip():
+            ended = True
+            break
+        header = _HEADER.match(line.rstrip())
+        if not header or n == _MAX_HEADERS:
+            break
+        name = {"sent": "date", "by": "author"}.get(header[1].lower(), header[1].lower())
+        if header[1].lower() in _HEADERS and len(header[2]) <= _MAX_VALUE:
+            found.setdefault(name, header[2])
+    known = len(found) > 1 and ("from" in found or "date" in found or "author" in found)
+    return found if ended and known else {}
+
+
+def date_of(text: str, file: str) -> dict[str, Json]:
+    r"""Return the day that a document is dated with: on a line of its own near its beginning, or in its file's name.
+
+    Such a line holds a whole date and otherwise a day of the week at most. A file's name has to begin with the date in
+    ISO format.
+
+    >>> date_of("To Miss Vane\n\nMeridian Street\n19 January 1890\n\nDear Miss Vane,", "letter.txt")
+    {'date': '19 January 1890'}
+    >>> date_of("The tide turns.", "letters/1890-01-19-dray.txt"), date_of("In 1890 it turned.", "a.txt")
+    ({'date': '1890-01-19'}, {})
+    """
+    lines = [line for line in text[: _FIRST_LINES * 1_000].split("\n") if line.strip()][:_FIRST_LINES]
+    for line in lines:
+        short = line.strip().strip("*_# \t")
+        if len(short) > _MAX_DATE_LINE:
+            continue
+        for found, start, end in located_dates(short):
+            rest = _WEEKDAY.sub("", short[:start] + short[end:])
+            if found.first == found.last and not any(map(str.isalnum, rest)):
+                return {"date": short[start:end]}
+    name = _FILE_DATE.match(PurePosixPath(file).name)
+    if name and _is_day(*map(int, name.groups())):
+        return {"date": name[0]}
+    return {}
+
+
+def _is_day(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return True

@@ -7,6 +7,7 @@ from polygraph.ingest.content import FileContent, LoadedText, join_pages
 from polygraph.ingest.decode import clean
 from polygraph.ingest.library import import_library, without_warnings
 from polygraph.ingest.limits import ReadLimits
+from polygraph.ingest.source_fields import author_field
 
 _MAX_PAGES = 20_000
 _BYTES_OF_ELEMENT = 20
@@ -39,9 +40,10 @@ def read_pdf(data: bytes) -> FileContent:
             text = page.extract_text(visitor_operand_before=lambda *_: limits.count())
             texts.append(clean(text).strip())
         title = clean(str((reader.metadata and reader.metadata.title) or "")).strip()
+        author = author_field(clean(str((reader.metadata and reader.metadata.author) or "")))
     if not any(texts):
         raise BadInput("has no text layer (its pages are pictures); run OCR on it first")
     text, pages = join_pages(texts)
     # Some programs put the name of their own file there.
     title = "" if title.lower().endswith((".doc", ".docx", ".indd", ".tex", ".pdf")) else title
-    return FileContent([LoadedText(text=text, title=title, metadata={"pages": list(pages)})])
+    return FileContent([LoadedText(text=text, title=title, metadata=author | {"pages": list(pages)})])

@@ -729,6 +729,15 @@ def test_a_pdf_page_whose_parts_repeat_each_other_is_stopped_within_the_page(
     assert "more than a document for people" in reasons(load_documents([tmp_path]))["nested.pdf"]
 
 
+def test_the_author_in_the_properties_of_a_pdf_is_a_field(tmp_path: Path) -> None:
+    pypdf = pytest.importorskip("pypdf")
+    writer = pypdf.PdfWriter(clone_from=io.BytesIO(pdf("The tide turns.")))
+    writer.add_metadata({"/Author": "A. Vane"})
+    writer.write(tmp_path / "a.pdf")
+    [document] = load_documents([tmp_path]).documents
+    assert document.metadata["author"] == "A. Vane"
+
+
 def test_a_pdf_of_pictures_says_that_it_needs_ocr(tmp_path: Path) -> None:
     pytest.importorskip("pypdf")
     put(tmp_path, {"a.txt": "text", "scan.pdf": pdf("", "")})

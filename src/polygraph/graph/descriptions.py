@@ -1,15 +1,9 @@
-"""Descriptions that outgrow a budget: which ones do, a selection of what is said, and how they share calls."""
+"""Descriptions that outgrow a budget: which ones do, and a selection of what is said, spread over documents."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from polygraph.records import Description
-from polygraph.tasks.describe import Statements
 from polygraph.text.tokens import count_tokens, truncate
-
-MAX_INPUT_TOKENS = 4_000
-"""Tokens of the statements in one call, and of those about one item (GraphRAG: 4,000)."""
-MAX_ITEMS = 10
-"""Items in one call: replies to more get shorter and lose numbers."""
 
 
 def outgrows(descriptions: Sequence[Description], max_tokens: int) -> bool:
@@ -38,19 +32,9 @@ def select_statements(descriptions: Sequence[Description], max_tokens: int) -> l
     >>> [d.text for d in select_statements(some, 4)]
     ['a b', 'e f']
     """
-    of_document: dict[str, list[int]] = {}
-    for n, description in enumerate(descriptions):
-        of_document.setdefault(description.chunk.rpartition(":")[0], []).append(n)
-    groups = list(of_document.values())
-    turns = [
-        groups[document][turn]
-        for turn in range(max(map(len, groups), default=0))
-        for document in _spread(len(groups))
-        if turn < len(groups[document])
-    ]
     chosen: list[int] = []
     left = max_tokens
-    for n in turns:
+    for n in in_turns(descriptions):
         size = count_tokens(descriptions[n].text)
         if size <= left:
             chosen.append(n)
@@ -61,6 +45,28 @@ def select_statements(descriptions: Sequence[Description], max_tokens: int) -> l
     return [descriptions[n] for n in sorted(chosen)]
 
 
+def in_turns(descriptions: Sequence[Description]) -> list[int]:
+    """Return the positions of descriptions in turns of their documents: one of each document, then a second one.
+
+    Within a turn, documents that are far from each other in their order come first.
+    """
+    of_document: dict[str, list[int]] = {}
+    for n, description in enumerate(descriptions):
+        of_document.setdefault(document_of(description), []).append(n)
+    groups = list(of_document.values())
+    return [
+        groups[document][turn]
+        for turn in range(max(map(len, groups), default=0))
+        for document in _spread(len(groups))
+        if turn < len(groups[document])
+    ]
+
+
+def document_of(description: Description) -> str:
+    """Return the id of the document that a description comes from."""
+    return description.chunk.rpartition(":")[0]
+
+
 def _spread(n: int) -> list[int]:
     """Return the numbers below `n`, each far from those before it: their binary digits are read backwards.
 
@@ -69,27 +75,3 @@ def _spread(n: int) -> list[int]:
     """
     width = max(1, (n - 1).bit_length())
     return sorted(range(n), key=lambda i: int(f"{i:0{width}b}"[::-1], 2))
-
-
-def share_calls(items: Iterable[Statements]) -> Iterator[list[Statements]]:
-    """Yield items that share a call, in their order: at most `MAX_ITEMS`, within `MAX_INPUT_TOKENS`."""
-    some: list[Statements] = []
-    size = 0
-    for item in items:
-        n = count_tokens(item.name) + sum(count_tokens(text) + 2 for text in item.texts)
-        if some and (len(some) == MAX_ITEMS or size + n > MAX_INPUT_TOKENS):
-            yield some
-            some, size = [], 0
-        some.append(item)
-        size += n
-    if some:
-        yield some
-
-
-def max_words(budget: int) -> int:
-    """Return the length to ask a model for, which fits into a budget in tokens in most languages.
-
-    >>> max_words(400), max_words(0)
-    (200, 50)
-    """
-    return max(50, budget // 2)

@@ -5,18 +5,12 @@ from dataclasses import dataclass
 from itertools import chain
 
 from polygraph.errors import RequestsWaiting, UnusableReply
-from polygraph.graph.descriptions import (
-    MAX_INPUT_TOKENS,
-    max_words,
-    outgrows,
-    select_statements,
-    share_calls,
-)
+from polygraph.graph.descriptions import outgrows, select_statements
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.prompts import prompt
 from polygraph.records import Description, Relation, digest
 from polygraph.store.protocol import SUMMARY_KINDS, SummaryKind, WrittenSummary
-from polygraph.tasks.describe import Statements, describe
+from polygraph.tasks.describe import MAX_INPUT_TOKENS, Statements, describe, max_words, share_calls
 
 _ROWS = 1_000
 """Rows that are read together."""

@@ -4,10 +4,10 @@ What is said of an entity or relation is chosen for the question where it does n
 the document that says it.
 """
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from polygraph.graph.descriptions import document_of, in_turns
 from polygraph.records import Description, Entity, Relation, Triple
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.statements import statement, statements
@@ -94,39 +94,22 @@ class RowTexts:
         if sum(len(d.text) + 1 for d in descriptions) <= room:
             return list(descriptions)
         asked = self._asked - {stem for name in names for stem in content_stems(name)}
-        compared = _in_turns(descriptions)[:_MAX_COMPARED]
-        scores = [len(asked & set(content_stems(d.text))) if asked else 0 for d in compared]
-        order = sorted(range(len(compared)), key=lambda i: (-scores[i], i))
-        kept: set[int] = set()
-        for i in order:
-            cost = len(compared[i].text) + 1
+        turns = in_turns(descriptions)[:_MAX_COMPARED]
+        shared = {n: len(asked & set(content_stems(descriptions[n].text))) if asked else 0 for n in turns}
+        kept: list[int] = []
+        # Sorting is stable, so that those with equally many shared words stay in turns.
+        for n in sorted(turns, key=lambda n: -shared[n]):
+            cost = len(descriptions[n].text) + 1
             if cost <= room or not kept:
-                kept.add(i)
+                kept.append(n)
                 room -= cost
-        chosen = {id(compared[i]) for i in kept}
-        return [d for d in descriptions if id(d) in chosen]
+        return [descriptions[n] for n in sorted(kept)]
 
     def _read_dates(self, documents: Sequence[str]) -> None:
         missing = [d for d in dict.fromkeys(documents) if d not in self._dates]
         if missing:
             headings = self._index.headings(missing)
             self._dates |= {d: headings[d].date if d in headings else "" for d in missing}
-
-
-def _in_turns(descriptions: Sequence[Description]) -> list[Description]:
-    """Order descriptions by turns of their documents: the first of each, then the second of each."""
-    seen: Counter[str] = Counter()
-    turns: list[tuple[int, int]] = []
-    for n, description in enumerate(descriptions):
-        document = document_of(description)
-        turns.append((seen[document], n))
-        seen[document] += 1
-    return [descriptions[n] for _, n in sorted(turns)]
-
-
-def document_of(description: Description) -> str:
-    """Return the document that a description comes from."""
-    return description.chunk.rpartition(":")[0]
 
 
 def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:

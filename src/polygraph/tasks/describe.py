@@ -5,7 +5,7 @@ item. Items that a reply leaves out have no description; a reply without any rai
 round. Without a model, `graph.descriptions.select_statements` chooses statements instead.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,9 +16,14 @@ from polygraph.prompts import as_data, numbered, one_line, prompt
 from polygraph.records import Json
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.short_replies import integer, printable
+from polygraph.text.tokens import count_tokens
 
 STAGE = "descriptions"
 """Of the calls, in the ledger and the estimate."""
+MAX_INPUT_TOKENS = 4_000
+"""Tokens of the statements in one call, and of those about one item (GraphRAG: 4,000)."""
+MAX_ITEMS = 10
+"""Items in one call: replies to more get shorter and lose numbers."""
 _MAX_NAME = 300  # characters
 _CHARACTERS_PER_WORD = 12
 """A description longer than this on average is cut."""
@@ -124,3 +129,27 @@ def _numbered_text(item: Json, n_items: int) -> tuple[int | None, str]:
 
 def _shown(item: Statements) -> str:
     return "\n".join([one_line(item.name)[:_MAX_NAME], *(f"- {one_line(text)}" for text in item.texts)])
+
+
+def share_calls(items: Iterable[Statements]) -> Iterator[list[Statements]]:
+    """Yield items that share a call, in their order: at most `MAX_ITEMS`, within `MAX_INPUT_TOKENS`."""
+    some: list[Statements] = []
+    size = 0
+    for item in items:
+        n = count_tokens(item.name) + sum(count_tokens(text) + 2 for text in item.texts)
+        if some and (len(some) == MAX_ITEMS or size + n > MAX_INPUT_TOKENS):
+            yield some
+            some, size = [], 0
+        some.append(item)
+        size += n
+    if some:
+        yield some
+
+
+def max_words(budget: int) -> int:
+    """Return the length to ask a model for, which fits into a budget in tokens in most languages.
+
+    >>> max_words(400), max_words(0)
+    (200, 50)
+    """
+    return max(50, budget // 2)

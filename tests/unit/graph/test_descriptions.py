@@ -1,14 +1,8 @@
 """Which descriptions outgrow the budget, what is selected of them, and how they share calls."""
 
-from polygraph.graph.descriptions import (
-    MAX_INPUT_TOKENS,
-    MAX_ITEMS,
-    outgrows,
-    select_statements,
-    share_calls,
-)
+from polygraph.graph.descriptions import outgrows, select_statements
 from polygraph.records import Description
-from polygraph.tasks.describe import Statements
+from polygraph.tasks.describe import MAX_INPUT_TOKENS, MAX_ITEMS, Statements, share_calls
 from polygraph.text.tokens import count_tokens
 
 

@@ -2,20 +2,21 @@
 
 from collections.abc import Sequence
 
-from polygraph.graph.descriptions import (
-    MAX_INPUT_TOKENS,
-    max_words,
-    outgrows,
-    select_statements,
-    share_calls,
-)
+from polygraph.graph.descriptions import outgrows, select_statements
 from polygraph.indexing.estimate.graph_size import GraphSize
 from polygraph.indexing.estimate.plan import EstimateState
 from polygraph.indexing.estimate.ranges import Line, Range, low_mid_high, priced_line
 from polygraph.models import ChatModel
 from polygraph.models.calls import request_key
 from polygraph.records import Entity, Relation
-from polygraph.tasks.describe import STAGE, Statements, describe_request
+from polygraph.tasks.describe import (
+    MAX_INPUT_TOKENS,
+    STAGE,
+    Statements,
+    describe_request,
+    max_words,
+    share_calls,
+)
 from polygraph.text.tokens import count_tokens
 
 _TOKENS_PER_WORD = 1.4

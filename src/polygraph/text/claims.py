@@ -1,6 +1,8 @@
 """What speaks against a claim in the text that it cites: names, numbers, units, negation and opposites.
 
 The rules compare words; they know no grammar. They look only at what a text cannot leave out if it supports the claim.
+Numbers are read more liberally than by `quantities`, which calculates with them: ordinals, counts in words, decimal
+commas, parts of versions and dates, units of any kind. One number too many in the text cited does no harm here.
 """
 
 import re
@@ -11,6 +13,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from polygraph.text.language import detect_language
+from polygraph.text.quantities import NUMBER_WORDS
 from polygraph.text.words import content_stems, stem
 
 _MIN_SHARED = 0.75
@@ -29,62 +32,14 @@ _COMPUTED = re.compile(
     r"more|fewer|less|longer|shorter|between|combined|average|twice|double|half)\b",
     re.IGNORECASE,
 )
-_SMALL = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-]
-_TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
-_WORD_VALUES = (
-    {word: float(n) for n, word in enumerate(_SMALL)}
-    | {word: 10.0 * n for n, word in enumerate(_TENS, 2)}
-    | {"dozen": 12.0, "twice": 2.0, "thrice": 3.0}
-)
-_ORDINALS = {
-    word: float(n)
-    for n, word in enumerate(
-        [
-            "first",
-            "second",
-            "third",
-            "fourth",
-            "fifth",
-            "sixth",
-            "seventh",
-            "eighth",
-            "ninth",
-            "tenth",
-            "eleventh",
-            "twelfth",
-            "thirteenth",
-            "fourteenth",
-            "fifteenth",
-            "sixteenth",
-            "seventeenth",
-            "eighteenth",
-            "nineteenth",
-            "twentieth",
-        ],
-        1,
-    )
+_WORD_VALUES = {word: float(n) for word, n in NUMBER_WORDS.items()} | {
+    "dozen": 12.0,
+    "twice": 2.0,
+    "thrice": 3.0,
 }
+_ORDINAL_WORDS = """first second third fourth fifth sixth seventh eighth ninth tenth eleventh twelfth thirteenth
+    fourteenth fifteenth sixteenth seventeenth eighteenth nineteenth twentieth"""
+_ORDINALS = {word: float(n) for n, word in enumerate(_ORDINAL_WORDS.split(), 1)}
 _SCALES = {
     "hundred": 1e2, "thousand": 1e3, "million": 1e6, "millions": 1e6, "bn": 1e9, "billion": 1e9, "billions": 1e9,
     "trillion": 1e12, "mio": 1e6, "millionen": 1e6, "milliarden": 1e9,
@@ -208,61 +163,10 @@ def _missing_name(claim: str, known: str, elsewhere: str) -> str:
 
 
 _NAME_RUN = re.compile(r"[^\W\d_][\w'’\-]*(?:\.? [A-Z][\w'’\-]*)*")
-_ORDINARY = frozenset(
-    [
-        "the",
-        "a",
-        "an",
-        "he",
-        "she",
-        "it",
-        "they",
-        "his",
-        "her",
-        "its",
-        "their",
-        "this",
-        "that",
-        "these",
-        "those",
-        "mr",
-        "mrs",
-        "miss",
-        "ms",
-        "dr",
-        "sir",
-        "lady",
-        "lord",
-        "captain",
-        "january",
-        "february",
-        "march",
-        "april",
-        "may",
-        "june",
-        "july",
-        "august",
-        "september",
-        "october",
-        "november",
-        "december",
-        "monday",
-        "tuesday",
-        "wednesday",
-        "thursday",
-        "friday",
-        "saturday",
-        "sunday",
-        "der",
-        "die",
-        "das",
-        "ein",
-        "eine",
-        "er",
-        "sie",
-        "es",
-    ]
-)
+_ORDINARY_WORDS = """the a an he she it they his her its their this that these those mr mrs miss ms dr sir lady lord
+    captain january february march april may june july august september october november december monday tuesday
+    wednesday thursday friday saturday sunday der die das ein eine er sie es"""
+_ORDINARY = frozenset(_ORDINARY_WORDS.split())
 
 
 @lru_cache(maxsize=4_096)

@@ -61,10 +61,11 @@ _SHORT_SCALES = frozenset({"k", "m", "bn"})
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen
     seventeen eighteen nineteen"""
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_SMALL: Mapping[str, int] = {
+NUMBER_WORDS: Mapping[str, int] = {
     **{word: n for n, word in enumerate(_ONES.split())},
     **{word: 10 * n for n, word in enumerate(_TENS.split(), 2)},
 }
+"""Values of English number words up to ninety."""
 _MONTH_NAMES = """january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sept/sep
     october/oct november/nov december/dec"""
 _MONTHS: Mapping[str, int] = {
@@ -253,7 +254,7 @@ def _spelled(text: str) -> list[tuple[int, Quantity]]:
         word = match.group().casefold() if match else ""
         joined = bool(run) and match is not None and text[run[-1].end() : match.start()] in {" ", "-"}
         if match and (
-            word in _SMALL or (run and joined and word in {"hundred", "thousand", "million", "and"})
+            word in NUMBER_WORDS or (run and joined and word in {"hundred", "thousand", "million", "and"})
         ):
             if run and not joined:
                 found += _number(text, run, matches[i : i + 2])
@@ -273,8 +274,8 @@ def _number(text: str, run: list[re.Match[str]], after: list[re.Match[str]]) -> 
         return []
     total = part = 0.0
     for word in spelled:
-        if word in _SMALL:
-            part += _SMALL[word]
+        if word in NUMBER_WORDS:
+            part += NUMBER_WORDS[word]
         elif word == "hundred":
             part = (part or 1) * 100
         elif word != "and":

@@ -17,21 +17,12 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from kills import NAMES, PLACES
+
 from polygraph.store import database
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
 
-_PEOPLE = (
-    "Mara Quill",
-    "Old Tobin",
-    "Tobias Wren",
-    "Ada Marsh",
-    "Elias Crane",
-    "Ruth Fenn",
-    "Ezra Pike",
-    "Ida Vane",
-)
-_PLACES = ("the Skerry Light", "Sallow Bay", "the Grey Reef", "the Harbour Board", "the Halcyon")
 QUESTION = "Who met Ada Marsh of Parish 17 at Sallow Bay?"
 
 
@@ -40,8 +31,8 @@ def write_documents(folder: Path, n: int) -> None:
     folder.mkdir(parents=True)
     for i in range(n):
         lines = [
-            f"{_PEOPLE[(i + j) % 8]} of Parish {(i * 7 + j) % 97} met {_PEOPLE[(i * 3 + 5 * j + 1) % 8]} of Parish "
-            f"{(i + 11 * j) % 89} at {_PLACES[(i + j) % 5]} on day {i * 40 + j}."
+            f"{NAMES[(i + j) % 8]} of Parish {(i * 7 + j) % 97} met {NAMES[(i * 3 + 5 * j + 1) % 8]} of Parish "
+            f"{(i + 11 * j) % 89} at {PLACES[(i + j) % 5]} on day {i * 40 + j}."
             for j in range(24)
         ]
         (folder / f"{i:05}.txt").write_text(" ".join(lines), encoding="utf-8")

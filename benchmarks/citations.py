@@ -1,6 +1,6 @@
 """The check of citations on a labelled set: how many correct ones it keeps, and how many wrong ones it finds.
 
-    python benchmarks/citations.py [--part open|held-out|all] [--errors] [--reranker]
+    python benchmarks/citations.py [--part open|held-out|all] [--errors] [--reranker] [--replies DATA]
 
 `benchmarks/citations/cases.txt`: questions (``Q:``), their evidence in the order of its numbers (``E:``), and answers
 of one sentence: ``+`` with correct citations, ``-kind`` with a wrong one. The kinds are another piece's number
@@ -8,12 +8,16 @@ of one sentence: ``+`` with correct citations, ``-kind`` with a wrong one. The k
 `forged`.
 Every second question is held out; `--errors` shows no case of those. Intervals are 95% (Wilson).
 
+`--replies DATA`: instead, how many citations the check removes from the recorded answers of a strong model
+(`DATA/replies-sample-strong`), of which none is known to be wrong; it sees the evidence of the prompt alone.
+
 words       a fifth of the claim's content words in the evidence, the only rule before
 check       the check that answers go through
 reranker    the logit of the local cross-encoder (extra `local`) for claim and evidence is above zero
 """
 
 import argparse
+import json
 import math
 import re
 import time
@@ -23,6 +27,8 @@ from pathlib import Path
 
 from polygraph.prompts import neutralize
 from polygraph.retrieve.citations import judge_citations
+from polygraph.tasks.answer import NO_ANSWER
+from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced
 from polygraph.text.words import content_stems
 
 CASES = Path(__file__).parent / "citations" / "cases.txt"
@@ -46,7 +52,11 @@ def main() -> None:
     parser.add_argument("--part", choices=["open", "held-out", "all"], default="all")
     parser.add_argument("--errors", action="store_true", help="wrong verdicts of the check in open cases")
     parser.add_argument("--reranker", action="store_true", help="also the local cross-encoder")
+    parser.add_argument("--replies", type=Path, metavar="DATA", help="judge recorded answers instead")
     options = parser.parse_args()
+    if options.replies:
+        judge_replies(options.replies / "replies-sample-strong" / "replies.jsonl", errors=options.errors)
+        return
     cases = read_cases()
     held_out = cases[1::2]
     cases = {"open": cases[::2], "held-out": held_out, "all": cases}[options.part]
@@ -68,6 +78,23 @@ def main() -> None:
             for case, kind, text, verdict in verdicts:
                 if verdict != (kind == "+") and case not in held_out:
                     print(f"  {kind} {text}")
+
+
+def judge_replies(path: Path, *, errors: bool) -> None:
+    """Print how many citations of recorded answers the check removes."""
+    n_citations = n_removed = 0
+    for line in path.read_text(encoding="utf-8").splitlines():
+        row = json.loads(line)
+        if row["task"] != "answer" or NO_ANSWER in row["reply"]:
+            continue  # the citations of a refusal are not checked
+        evidence = [text for _, text in blocks(fenced(row["user"], "evidence"))]
+        for _, verdicts in judge_citations(row["reply"], evidence, question=asked(row["user"])):
+            n_citations += len(verdicts)
+            removed = [v for v in verdicts if v.removed_because]
+            n_removed += len(removed)
+            for v in removed if errors else ():
+                print(f"  [{v.n}] {v.removed_because}: {v.claim}")
+    print(f"{n_removed} of {n_citations} citations of recorded answers are removed")
 
 
 def read_cases() -> list[Case]:

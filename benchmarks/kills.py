@@ -49,7 +49,7 @@ TABLES = {
     "layers": "name, version, n_rows",
     "meta": "*",
 }
-_NAMES = (
+NAMES = (
     "Mara Quill",
     "Old Tobin",
     "Tobias Wren",
@@ -59,7 +59,7 @@ _NAMES = (
     "Ezra Pike",
     "Ida Vane",
 )
-_PLACES = ("the Skerry Light", "Sallow Bay", "the Grey Reef", "the Harbour Board", "the Halcyon")
+PLACES = ("the Skerry Light", "Sallow Bay", "the Grey Reef", "the Harbour Board", "the Halcyon")
 
 
 @dataclass(slots=True)
@@ -99,11 +99,11 @@ def corpus(folder: Path, n: int) -> Path:
     """Write `n` documents in which names recur."""
     folder.mkdir()
     for i in range(n):
-        a, b, c = (_NAMES[(i * step + step) % len(_NAMES)] for step in (1, 3, 5))
-        place = _PLACES[i % len(_PLACES)]
+        a, b, c = (NAMES[(i * step + step) % len(NAMES)] for step in (1, 3, 5))
+        place = PLACES[i % len(PLACES)]
         (folder / f"{i:03}.txt").write_text(
             f"Day {i}. {a} met {b} at {place}. Then {c} wrote to {a} about the oil, entry number {i} of the book. "
-            f"{b} sailed past {_PLACES[(i + 2) % len(_PLACES)]} with Captain Number{i}.",
+            f"{b} sailed past {PLACES[(i + 2) % len(PLACES)]} with Captain Number{i}.",
             encoding="utf-8",
         )
     return folder
@@ -306,8 +306,10 @@ def run(
                 killer.tally = remove_tally
                 before = len(server.log)
                 left = kills // 3 - remove_tally.kills
+                # `remove` takes little longer than its start, which varies with the load of the machine.
+                begins_s = min(start_s, 0.5 * remove_s)
                 killer.kill_until_done(
-                    target, start_s, remove_s, min(per_round, left), "remove", *gone, "--index", target
+                    target, begins_s, remove_s, min(per_round, left), "remove", *gone, "--index", target
                 )
                 remove_tally.calls += len(server.log) - before
                 compare("remove", target, removed, remove_tally)

@@ -1,6 +1,6 @@
 """The graph of a strong model beside the parser's: how much evidence each finds.
 
-    python benchmarks/replay.py DATA [--methods NAME,...] [--keep DIR] [--questions]
+    python benchmarks/replay.py DATA [--methods NAME,...] [--keep DIR] [--questions] [--tokens]
 
 `DATA/replies-sample-strong` has real replies of a strong model to extraction and report prompts about 27 files of the
 sample collection. Two indexes of these files are built: one with the parser, one with the replies, found by the text of
@@ -9,7 +9,8 @@ these files; they are read without a model on both sides, so only the graphs dif
 
 Prints one row for each method: chunk recall among the first ten and the share of questions with all evidence among
 them, parser and strong model, and the paired difference with its 95% interval. --questions lists each question that one
-graph answers better. --keep DIR keeps the indexes.
+graph answers better. --tokens adds calls and tokens of a question with a scripted model on the graph of the strong
+model, answer included: means over every sixth question and an overview. --keep DIR keeps the indexes.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from polygraph.workspace.index import Index
 
 METHODS = ("graphrag-local", "lightrag-mix", "hipporag", "fg-rag", "rograg")
 DEPTH = 10
+OVERVIEW = "In what ways do the sources in this collection prove unreliable?"
 MIN_SHARED = 0.9
 """Share of the words of a recorded prompt that another must have to be about the same text; prompts may add words."""
 
@@ -93,6 +95,7 @@ def main() -> None:
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--keep", type=Path, help="where the indexes are kept (default: a temporary folder)")
     parser.add_argument("--questions", action="store_true", help="list the questions whose figures differ")
+    parser.add_argument("--tokens", action="store_true", help="also calls and tokens of a question")
     options = parser.parse_args()
     source = options.data / "replies-sample-strong"
     methods = options.methods.split(",")
@@ -107,7 +110,9 @@ def main() -> None:
             print(f"replies replayed: {dict(chat.used)}")
         print(f"questions: {len(questions.read_text().splitlines())}")
         ranks = {name: measure(folder / f"{name}.index", questions, methods) for name in ("parser", "strong")}
+        spent = tokens(folder / "strong.index", questions, methods) if options.tokens else []
     print("\n".join(table(methods, ranks)))
+    print("\n".join(spent))
     if options.questions:
         print("\n".join(differing(methods, ranks)))
 
@@ -192,6 +197,22 @@ def differing(methods: Sequence[str], ranks: Mapping[str, Ranks]) -> list[str]:
         for question, row in sorted(ranks["parser"][method].items())
         if scores(row) != scores(ranks["strong"][method][question])
     ]
+
+
+def tokens(folder: Path, questions: Path, methods: Sequence[str]) -> list[str]:
+    """One row for each method: calls and tokens of prompts and replies, means over questions."""
+    lines = questions.read_text(encoding="utf-8").splitlines()[::6]
+    asked = [*(json.loads(line)["question"] for line in lines), OVERVIEW]
+    settings = load_settings({"offline": True, "concurrency": 1})
+    models = replace(open_models(settings, None, None), chat=scripted_chat())
+    rows = ["", "| method | calls | tokens |", "|---|---|---|"]
+    with Index.open(folder, settings=settings, models=models) as index:
+        for method in methods:
+            used = [index.ask(question, method).usage for question in asked]
+            calls = np.mean([u.calls + u.cached_calls for u in used])
+            spent = np.mean([u.prompt_tokens + u.completion_tokens + u.cached_tokens for u in used])
+            rows.append(f"| `{method}` | {calls:.1f} | {spent:,.0f} |")
+    return rows
 
 
 if __name__ == "__main__":

@@ -1,8 +1,9 @@
 """Measure how often intervals with a stated confidence of 95% contain the true mean.
 
-    python benchmarks/coverage.py [--samples 4000]
+    python benchmarks/coverage.py [--samples 4000] [--regressions]
 
-Samples of 6, 9, 30 and 130 questions are drawn from known distributions. About a minute.
+Samples of 6, 9, 30 and 130 questions are drawn from known distributions. About a minute. `--regressions` measures the
+effect of length, and strengths by the model of Bradley and Terry, instead; the former needs ten questions.
 """
 
 import argparse
@@ -10,7 +11,9 @@ import argparse
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.evaluate.statistics.bradley_terry import Duel, bradley_terry
 from polygraph.evaluate.statistics.intervals import paired_means, share_intervals
+from polygraph.evaluate.statistics.length_bias import STEP, length_effect
 
 Array = NDArray[np.float64]
 
@@ -68,12 +71,61 @@ def coverage_of_shares(name: str, n: int, samples: int, rng: np.random.Generator
     return float(np.mean([each.low - 1e-9 <= true <= each.high + 1e-9 for each in found]))
 
 
+def coverage_of_length_effect(n: int, samples: int, rng: np.random.Generator) -> tuple[float, float]:
+    """Return how often the intervals of slope and intercept contain the true ones.
+
+    A fifth of the questions are ties; each further word of the longer answer adds 0.004 to the expected result.
+    """
+    slopes = intercepts = 0
+    for _ in range(samples):
+        words = np.clip(rng.normal(10, 40, size=n), -90, 90)
+        chance = rng.random(n)
+        result = np.where(
+            chance < 0.4 + 0.002 * words, 1.0, np.where(chance < 0.6 + 0.002 * words, 0.0, -1.0)
+        )
+        found = length_effect(result.tolist(), words.tolist())
+        if found is None or found.per_25_words is None or found.at_equal_length is None:
+            raise ValueError("lengths do not vary")
+        slopes += found.per_25_words.low <= 0.004 * STEP <= found.per_25_words.high
+        intercepts += found.at_equal_length.low <= 0 <= found.at_equal_length.high
+    return slopes / samples, intercepts / samples
+
+
+def coverage_of_strengths(n: int, samples: int, rng: np.random.Generator) -> float:
+    """Return how often the interval of a strength contains the true one; three methods meet on each question."""
+    true = {"a": 0.5, "b": 0.0, "c": -0.5}
+    hits = 0
+    for _ in range(samples):
+        duels = [
+            Duel(str(q), a, b, float(rng.random() < 1 / (1 + np.exp(true[b] - true[a]))))
+            for q in range(n)
+            for a, b in (("a", "b"), ("a", "c"), ("b", "c"))
+        ]
+        hits += sum(s.low <= true[s.method] <= s.high for s in bradley_terry(duels, rng, draws=10))
+    return hits / (3 * samples)
+
+
+def print_regressions(samples: int, rng: np.random.Generator) -> None:
+    """Print the table of `--regressions`."""
+    print("| interval | n = 10 | n = 30 | n = 130 |\n|---|---|---|---|")
+    pairs = [coverage_of_length_effect(n, samples, rng) for n in (10, 30, 130)]
+    for name, column in (("effect of 25 words", 0), ("result at equal length", 1)):
+        print(f"| {name} | {' | '.join(f'{pair[column]:.3f}' for pair in pairs)} |")
+    few = max(1, samples // 20)
+    cells = (f"{coverage_of_strengths(n, few, rng):.3f}" for n in (10, 30, 130))
+    print(f"| strength, {few} samples | {' | '.join(cells)} |")
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--samples", type=int, default=4_000)
-    samples = parser.parse_args().samples
-    rng = np.random.default_rng(0)
+    parser.add_argument("--regressions", action="store_true", help="effect of length and strengths instead")
+    options = parser.parse_args()
+    samples, rng = options.samples, np.random.default_rng(0)
+    if options.regressions:
+        print_regressions(samples, rng)
+        return
     print(f"| values | {' | '.join(f'n = {n}' for n in SIZES)} |\n|---|{'---|' * len(SIZES)}")
     for names, measure in ((DIFFERENCES, coverage_of_differences), (SHARES, coverage_of_shares)):
         for name in names:

@@ -1,4 +1,4 @@
-"""What speaks against a claim in the text that it cites: names, numbers, units, negation and opposites.
+"""What contradicts a claim in the text that it cites: names, numbers, units, negation and opposites.
 
 The rules compare words; they know no grammar. They look only at what a text cannot leave out if it supports the claim.
 Numbers are read more liberally than by `quantities`, which calculates with them: ordinals, counts in words, decimal
@@ -93,7 +93,7 @@ class Number(NamedTuple):
 
 
 def contradiction(claim: str, shown: str, *, given: str = "", elsewhere: str = "") -> str:
-    """Return what speaks against a claim in the text that it cites; empty if nothing does.
+    """Return what contradicts a claim in the text that it cites; empty if nothing does.
 
     Args:
         claim: without citations.

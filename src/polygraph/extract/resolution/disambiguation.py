@@ -278,7 +278,7 @@ def _n_distinguishing(attributes: Attributes) -> int:
 
 
 def _evidence(mention: _Mention, cluster: _PartialCluster) -> int:
-    """Return how much speaks for a mention to be in a cluster."""
+    """Return the evidence that a mention belongs to a cluster."""
     ours, theirs = mention.attributes, cluster.attributes
     shared = (
         (ours.within & theirs.within, 2),

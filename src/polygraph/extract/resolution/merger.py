@@ -160,7 +160,7 @@ class Merger:
         return self.table.windows(self.clusters[n].rows)
 
     def evidence(self, a: int, b: int) -> tuple[float, str]:
-        """Return how much speaks for one entity, 0 if nothing does, and a text that says what it is."""
+        """Return the amount of evidence that two clusters are one entity, 0 for none, and a text that names it."""
         left, right = self.clusters[self.root(a)].attributes, self.clusters[self.root(b)].attributes
         listed = self.side_by_side(a, b)
         names = [] if listed else self.shared_context(a, b)

@@ -122,7 +122,7 @@ def _is_nested(long: str, fitting: set[str], longer: dict[str, set[str]]) -> boo
 def _merge_with_one(
     merger: Merger, n: int, candidates: Sequence[int], *, certain: bool, rule: Rule, near: str = ""
 ) -> None:
-    """Merge a cluster with the only candidate, or with that for which most speaks; else leave it undecided."""
+    """Merge a cluster with the only candidate, or with the one that has most evidence; else leave it undecided."""
     n = merger.root(n)
     possible = [m for m in candidates if merger.root(m) != n and not merger.conflict(n, m)[0]]
     if not possible:

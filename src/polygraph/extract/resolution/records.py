@@ -76,7 +76,7 @@ class PairDecision:
     names: tuple[str, str]
     """The normalised names that were compared, in the order of the ids."""
     decision: Decision
-    """`undecided` if nothing speaks for or against one entity: a user or a model may decide."""
+    """`undecided` if there is no evidence either way: a user or a model may decide."""
     rule: str
     """Why they are apart (``a man and a woman``), or the rule that suggested a merge."""
     score: float

@@ -1,4 +1,4 @@
-"""Short names across documents: a surname, a given name or an acronym goes to the nearest of those who bear it.
+"""Short names across documents: a surname, a given name or an acronym merges with the nearest longer name.
 
 Where several longer names fit, each document decides for itself, by names, offices, years and words that it shares with
 one of them; without such evidence the name stays an entity of its own.
@@ -20,11 +20,11 @@ from polygraph.extract.resolution.records import RULES, Rule
 
 _ALIAS = RULES.index("alias in document")
 _NEAR = 1.0
-"""Least evidence for one of several bearers of a name."""
-_MAX_BEARERS = 30
+"""Minimum evidence for assigning a short name to one of several longer names."""
+_MAX_CANDIDATES = 30
 """Longer names that a short one is compared with; cost grows with their number times that of the short ones."""
 _MAX_LISTED = 3
-"""Bearers of a short name for which the reasons against are listed."""
+"""Longer names for which the reasons against a merge are listed."""
 _MAX_LEFT = 20
 """Clusters of one short name that others of it are compared with."""
 
@@ -96,8 +96,8 @@ def merge_short_names(merger: Merger, long: LongNames) -> None:
 def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_given: bool = False) -> None:
     """Merge each cluster of a short name with the nearest longer name."""
     is_person, table = rule == "alias in document", merger.table
-    bearers = merger.roots(sorted(names))
-    if len(bearers) > _MAX_BEARERS:
+    candidates = merger.roots(sorted(names))
+    if len(candidates) > _MAX_CANDIDATES:
         return  # so common a name says nothing
     open_ = [
         n
@@ -109,18 +109,18 @@ def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_g
     refused = {
         (key_of[n], m)
         for n in open_
-        for m in bearers
+        for m in candidates
         if key_of[n] != base and m != n and merger.conflict(n, m)[0] == "statement"
     }
-    for n in open_ if len(bearers) <= _MAX_LISTED else ():
-        for m in bearers:
+    for n in open_ if len(candidates) <= _MAX_LISTED else ():
+        for m in candidates:
             if m != n:
                 merger.keep_apart(n, m)
     choices = []
     for n in open_:
         possible = [
             m
-            for m in bearers
+            for m in candidates
             if m != n and (key_of[n], m) not in refused and _may_bear(merger, n, m, is_person)
         ]
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
@@ -128,7 +128,7 @@ def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_g
             len(possible) == 1
             and not is_given
             and not (
-                is_person and _is_married(merger.clusters[n]) and _is_unsure(merger, bearers, possible[0])
+                is_person and _is_married(merger.clusters[n]) and _is_unsure(merger, candidates, possible[0])
             )
         )
         choices.append((n, certain, _ranked(merger, n, possible)))
@@ -136,19 +136,19 @@ def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_g
     left = [
         n for n, certain, ranked in choices if not _merge_nearest(merger, n, ranked, rule, certain=certain)
     ]
-    _merge_left(merger, left, least=_NEAR if len(bearers) > 1 else 0.0)
+    _merge_left(merger, left, least=_NEAR if len(candidates) > 1 else 0.0)
 
 
-def _ranked(merger: Merger, n: int, bearers: Sequence[int]) -> list[tuple[float, str, int]]:
-    """Return evidence for each bearer, most first."""
-    found = [(*merger.evidence(n, m), m) for m in bearers]
+def _ranked(merger: Merger, n: int, candidates: Sequence[int]) -> list[tuple[float, str, int]]:
+    """Return the evidence for each candidate, strongest first."""
+    found = [(*merger.evidence(n, m), m) for m in candidates]
     return sorted(found, key=lambda item: (-item[0], item[2]))
 
 
 def _merge_nearest(
     merger: Merger, n: int, ranked: Sequence[tuple[float, str, int]], rule: Rule, *, certain: bool
 ) -> bool:
-    """Merge a cluster with the only bearer, or with the one for which most speaks; return whether it was merged."""
+    """Merge a cluster with the only candidate, or with the one that has most evidence; return whether it was merged."""
     if not ranked:
         return False
     best, text, first = ranked[0]
@@ -185,7 +185,7 @@ def _merge_left(merger: Merger, left: Sequence[int], *, least: float) -> None:
 
 
 def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
-    """Return whether nothing speaks against a bearer of a short name."""
+    """Return whether nothing contradicts a candidate."""
     if merger.conflict(short, long)[0]:
         return False
     if not is_person:
@@ -200,9 +200,9 @@ def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
     return ours in ("", theirs) or not requires
 
 
-def _is_unsure(merger: Merger, bearers: Sequence[int], bearer: int) -> bool:
-    """Return whether a wife may be another than the only woman of the name: that of another bearer, or no woman."""
-    return len(bearers) > 1 or not _gender(merger.clusters[bearer], merger.table)
+def _is_unsure(merger: Merger, candidates: Sequence[int], candidate: int) -> bool:
+    """Return whether a wife may be another person than the only woman of that name."""
+    return len(candidates) > 1 or not _gender(merger.clusters[candidate], merger.table)
 
 
 def _is_married(cluster: Cluster) -> bool:

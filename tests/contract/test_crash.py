@@ -24,6 +24,7 @@ from polygraph.store.graph_tables import GraphTables
 from polygraph.store.layers import FILE_LAYERS
 from polygraph.store.lock import writing
 from polygraph.store.report_tables import ReportTables
+from polygraph.store.shared_file import LockedConnection
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import hashed_models, scripted_chat
 from polygraph.workspace.index import Index
@@ -426,12 +427,16 @@ def test_the_setting_durability_reaches_both_files(tmp_path, papers, monkeypatch
     asked = []
     real = sqlite3.connect
 
-    class Watched(sqlite3.Connection):
-        def execute(self, query, *args):
-            if "synchronous" in query:
-                asked.append(query.split()[-1])
-            return super().execute(query, *args)
+    def execute(self, query, *args):
+        if "synchronous" in query:
+            asked.append(query.split()[-1])
+        return sqlite3.Connection.execute(self, query, *args)
 
+    class Watched(sqlite3.Connection):
+        pass
+
+    Watched.execute = execute
+    monkeypatch.setattr(LockedConnection, "execute", execute, raising=False)
     monkeypatch.setattr(sqlite3, "connect", lambda *a, **k: real(*a, **{**k, "factory": Watched}))
     flags = {"embedder": "hash", "name_embedder": "hash", "reranker": "none", "durability": "full"}
     with Index.open(tmp_path / "index", **flags) as whole:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias, TypeVar
 
 from polygraph.errors import IndexUnreadable, StorageFailed
+from polygraph.store.shared_file import LockedConnection
 
 Row: TypeAlias = tuple[Any, ...]
 T = TypeVar("T")
@@ -35,7 +36,9 @@ _FULL_TEXT = re.compile(r"(?i)no space left|\bos error 28\b|^\d+ requested and \
 
 def connect(path: Path) -> sqlite3.Connection:
     """Open a file for writing; every statement is a transaction of its own unless one is begun."""
-    return sqlite3.connect(path, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_S)
+    return LockedConnection(
+        str(path), path=path, isolation_level=None, check_same_thread=False, timeout=BUSY_TIMEOUT_S
+    )
 
 
 def connect_to_read(path: Path) -> sqlite3.Connection:
@@ -45,8 +48,9 @@ def connect_to_read(path: Path) -> sqlite3.Connection:
     log = path.with_name(f"{path.name}-wal")
     # A log with content must be read too; without one nobody can be writing, and no lock is needed.
     how = "mode=ro" if log.is_file() and log.stat().st_size else "immutable=1"
-    return sqlite3.connect(
+    return LockedConnection(
         f"{path.resolve().as_uri()}?{how}",
+        path=path,
         uri=True,
         isolation_level=None,
         check_same_thread=False,

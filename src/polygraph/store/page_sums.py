@@ -19,6 +19,8 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
+from polygraph.store.shared_file import read_at, reading
+
 AGAIN_S = 24 * 3600.0
 """A file whose stamps have not changed is compared again after this time, since a disk may change bits silently."""
 RESOLUTION_S = 2.0
@@ -113,9 +115,8 @@ def drop_sums(path: Path) -> None:
 
 def write_sums(path: Path, schema: int) -> None:
     """Write the checksums of an SQLite file that nobody changes meanwhile."""
-    with path.open("rb") as file:
-        file.seek(16)
-        size = int.from_bytes(file.read(2), "big")
+    with reading(path) as file:
+        size = int.from_bytes(read_at(file, 16, 2), "big")
     page_size = 65_536 if size == 1 else size
     found = PageSums(page_size, schema, array("I", _page_sums(path, page_size)))
     target = sums_file(path)
@@ -167,10 +168,10 @@ def _page_sums(path: Path, page_size: int) -> Iterator[int]:
         with suppress(FileNotFoundError):
             log = stack.enter_context(path.with_name(f"{path.name}-wal").open("rb"))
         frames, n_pages = _frames(log, page_size) if log is not None else ({}, None)
-        file = stack.enter_context(path.open("rb"))
+        file = stack.enter_context(reading(path))
         n = 0
         while n_pages is None or n < n_pages:
-            block = memoryview(file.read(_BLOCK_PAGES * page_size))
+            block = memoryview(read_at(file, n * page_size, _BLOCK_PAGES * page_size))
             if not block and (n_pages is None or not frames or n >= max(frames)):
                 return
             n_read = -(-len(block) // page_size) if block else _BLOCK_PAGES

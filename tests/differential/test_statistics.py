@@ -6,6 +6,7 @@ import pytest
 from polygraph.evaluate.statistics.intervals import paired_means, share_intervals
 from polygraph.evaluate.statistics.multiple_testing import holm
 from polygraph.evaluate.statistics.randomisation import randomisation_test
+from polygraph.evaluate.statistics.score_interval import score, score_interval
 from polygraph.evaluate.statistics.student import t_quantile, t_two_sided
 
 stats = pytest.importorskip("scipy.stats")
@@ -43,6 +44,36 @@ def test_unanimous_outcomes_have_the_interval_and_p_of_the_exact_sign_test():
         # Wins less losses are twice the share of wins less 1.
         low = min(2 * low - 1, 0.0) if found.p >= 0.05 else 2 * low - 1
         assert found.interval().low == pytest.approx(low)
+
+
+def test_the_score_has_the_standard_error_under_the_most_likely_shares():
+    optimize = pytest.importorskip("scipy.optimize")
+    rng = np.random.default_rng(7)
+    for _ in range(40):
+        n = int(rng.integers(4, 60))
+        wins, losses, ties = rng.multinomial(n, rng.dirichlet([1, 1, 1])).tolist()
+        difference = float(rng.uniform(-0.9, 0.9))
+
+        def unlikelihood(losing, counts=(wins, losses, ties), difference=difference):
+            shares = np.clip([losing + difference, losing, 1 - 2 * losing - difference], 1e-15, 1)
+            return -float(np.array(counts) @ np.log(shares))
+
+        bounds = (max(0.0, -difference), (1 - difference) / 2)
+        losing = optimize.minimize_scalar(unlikelihood, bounds=bounds, options={"xatol": 1e-12}).x
+        error = np.sqrt(n * (2 * losing + difference - difference**2))
+        expected = (wins - losses - n * difference) / error
+        assert score(difference, wins, losses, n) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_the_ends_of_the_score_interval_are_where_the_score_reaches_the_quantile():
+    rng = np.random.default_rng(8)
+    for _ in range(100):
+        n = int(rng.integers(2, 300))
+        wins, losses, _ = rng.multinomial(n, rng.dirichlet([1, 1, 1])).tolist()
+        low, high = score_interval(wins, losses, n, 0.05)
+        assert -1 <= low <= (wins - losses) / n <= high <= 1
+        assert low == -1 or score(low, wins, losses, n) == pytest.approx(1.959964, abs=1e-4)
+        assert high == 1 or score(high, wins, losses, n) == pytest.approx(-1.959964, abs=1e-4)
 
 
 def test_no_p_value_is_below_that_of_the_exact_sign_test_of_wins_and_losses():

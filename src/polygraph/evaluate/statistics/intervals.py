@@ -10,14 +10,15 @@ from numpy.typing import NDArray
 
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
 from polygraph.evaluate.statistics.randomisation import FLIPS, randomisation_test
+from polygraph.evaluate.statistics.score_interval import score, score_interval
 from polygraph.evaluate.statistics.student import t_quantile, t_two_sided
 
 Array: TypeAlias = NDArray[np.float64]
 
 FEW_QUESTIONS = 30
 """Fewer questions give intervals whose coverage is uncertain if the values are skewed; every report warns of it."""
-_PSEUDO = 0.5
-"""Weight of each of two pseudo-observations; 1 would be that of Bonett and Price (2012)."""
+_PSEUDO = 0.2
+"""Weight of each of two pseudo-observations; 1 would be that of Bonett and Price (2012), for shares alone."""
 _MIN_SCALE = 0.25
 """Least distance of the pseudo-observations from 0, as a share of the bound."""
 
@@ -45,11 +46,12 @@ class Interval:
 class PairedMean:
     """The mean of paired differences, with a p value and intervals that never contradict it.
 
-    The interval is Student's with two corrections. Two pseudo-observations of opposite sign, at the largest difference
-    observed, keep its width above zero, after Bonett and Price (2012, doi:10.3102/1076998611411915). The skewness of
-    the differences shifts one of its ends outwards, after Johnson (1978, doi:10.1080/01621459.1978.10480051). If all
-    differences are equal, the interval covers what Clopper and Pearson (1934) allow for the share of others. The
-    interval extends to 0 if the exact randomisation test does not reject 0 at its level.
+    For wins, ties and losses the interval is Tango's (`score_interval`). For other differences it is Student's with two
+    corrections. Two pseudo-observations of opposite sign, at the largest difference observed, widen it if most
+    differences are 0, after Bonett and Price (2012, doi:10.3102/1076998611411915). The skewness of the differences
+    shifts one of its ends outwards, after Johnson (1978, doi:10.1080/01621459.1978.10480051). If all differences are
+    equal, the interval covers what Clopper and Pearson (1934) allow for the share of others. The interval extends to 0
+    if the exact randomisation test does not reject 0 at its level.
     """
 
     n: int
@@ -62,6 +64,8 @@ class PairedMean:
     scale: float
     """Standard error over ``sqrt`` of the number of observations; 0 if all differences are equal."""
     skewness: float
+    outcomes: tuple[int, int] | None = None
+    """Wins and losses, if every difference is 0 or the bound and they are not all equal."""
 
     def interval(self, alpha: float = ALPHA) -> Interval:
         """Return the interval that misses the true mean with a chance of `alpha`, in (0, 1)."""
@@ -70,6 +74,8 @@ class PairedMean:
         if not self.scale:
             same = (alpha / 2) ** (1 / self.n)
             low, high = (same * self.mean + sign * (1 - same) * self.bound for sign in (-1, 1))
+        elif self.outcomes:
+            low, high = (end * self.bound for end in score_interval(*self.outcomes, self.n, alpha))
         else:
             weight = self.n + 2 * _PSEUDO
             reach = t_quantile(alpha, self.n - 1) / sqrt(weight)
@@ -170,6 +176,19 @@ def _paired_mean(d: Array, p_randomisation: float, bound: float) -> PairedMean:
     ends = (largest - centre, -largest - centre)
     scale = sqrt((float((around**2).sum()) + _PSEUDO * sum(e**2 for e in ends)) / weight)
     skewness = (float((around**3).sum()) + _PSEUDO * sum(e**3 for e in ends)) / weight / scale**3
+    outcomes = _outcomes(d, bound)
+    if outcomes:
+        p = 2 * NormalDist().cdf(-abs(score(0.0, *outcomes, n)))
+        return PairedMean(
+            n=n,
+            mean=mean,
+            bound=bound,
+            p=max(p, p_randomisation),
+            centre=centre,
+            scale=scale,
+            skewness=skewness,
+            outcomes=outcomes,
+        )
     # The quantile at which the end of the interval that is nearer to 0 reaches 0.
     towards = max(0.0, -skewness if centre > 0 else skewness) / 6
     distance = abs(centre) / scale - towards / weight
@@ -184,6 +203,15 @@ def _paired_mean(d: Array, p_randomisation: float, bound: float) -> PairedMean:
         scale=scale,
         skewness=skewness,
     )
+
+
+def _outcomes(d: Array, bound: float) -> tuple[int, int] | None:
+    """Return the wins and losses if every difference is 0 or the bound, up to rounding."""
+    size = np.abs(d)
+    extreme = size > bound - 1e-9
+    if not (extreme | (size < 1e-9)).all():
+        return None
+    return int((extreme & (d > 0)).sum()), int((extreme & (d < 0)).sum())
 
 
 def _share_interval(x: Array, alpha: float) -> Interval:

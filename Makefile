@@ -40,7 +40,7 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	@echo "installing Polygraph and its tools into $(VENV) (about a minute, once) ..."
-	$(PIP) install -e ".[local,documents,parquet,eval,dev]"
+	$(PIP) install -e ".[local,documents,parquet,eval,server,dev]"
 	@touch $@ $(VENV)/.local
 
 clean:

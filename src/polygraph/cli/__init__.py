@@ -18,6 +18,7 @@ from polygraph.cli import (
     eval_study,
     index,
     reproduce,
+    serve,
     status,
 )
 from polygraph.cli.terminal import printable
@@ -32,7 +33,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (index, ask, status, entities, reproduce):
+for part in (index, ask, status, entities, serve, reproduce):
     app.add_typer(part.app)
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)

@@ -49,6 +49,7 @@ def ask(
 ) -> None:
     """Answer a question with citations, or refuse."""
     from polygraph.cli.render import answer as show
+    from polygraph.workspace import json_views
 
     with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
         options: dict[str, Any] = {"where": metadata_of(where), "max_tokens": max_tokens, "form": form}
@@ -58,7 +59,7 @@ def ask(
             found = opened.ask(question, method, **options)
         chains = opened.paths(found, where=options["where"]) if paths else None
     if as_json:
-        show.as_json(show.answer_json(found, chains))
+        show.as_json(json_views.answer_json(found, chains))
     else:
         show.show_answer(found, chains or (), streamed=stream)
 
@@ -119,12 +120,13 @@ def compare(
     """Answer one question with several methods, side by side."""
     from polygraph.cli.render import answer as show
     from polygraph.cli.render import comparison as side_by_side
+    from polygraph.workspace.json_views import compared_json
 
     names = methods_of(methods)
     with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
         found = opened.compare(question, names, where=metadata_of(where), max_tokens=max_tokens, form=form)
     if as_json:
-        show.as_json(side_by_side.compared_json(found))
+        show.as_json(compared_json(found))
     else:
         side_by_side.show_compared(found)
 
@@ -142,15 +144,14 @@ def explain(
     as_json: JsonOption = False,
 ) -> None:
     """Show why a method finds its evidence: seeds, scores, and what was truncated to fit the token budget."""
-    from dataclasses import asdict
-
     from polygraph.cli.render import answer as show
     from polygraph.cli.render import explanation as explained
+    from polygraph.workspace.json_views import retrieval_json
 
     with open_index(index, **caps(max_cost, max_spend_tokens, None, offline)) as opened:
         found = opened.retrieve(question, method, where=metadata_of(where), max_tokens=max_tokens)
     if as_json:
-        show.as_json(asdict(found))
+        show.as_json(retrieval_json(found))
     else:
         explained.show_retrieval(found)
 

@@ -96,6 +96,7 @@ def estimate(
     """Estimate the cost of indexing, and of a question, before anything is paid."""
     from polygraph.cli.render import answer as show
     from polygraph.ingest import find_files
+    from polygraph.workspace.json_views import estimate_json
 
     chosen = extractor_of(extractor)
     if paths:
@@ -105,7 +106,7 @@ def estimate(
     with open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
         found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot, like=like)
     if as_json:
-        show.as_json(found.as_dict())
+        show.as_json(estimate_json(found))
     else:
         _show_estimate(found, paths or [], opened.folder)
 
@@ -198,13 +199,12 @@ def _change(opened: "Index", change: "Callable[..., BuildReport]", as_json: bool
 
 
 def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
-    from dataclasses import asdict
-
     from polygraph.cli.render import answer as show
     from polygraph.text.prose import count_noun
+    from polygraph.workspace.json_views import build_report_json
 
     if as_json:
-        show.as_json(asdict(report) | {"index": str(opened.folder)})
+        show.as_json(build_report_json(report, opened.folder))
         return
     c = report.counts
     if report.source:

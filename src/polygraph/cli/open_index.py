@@ -44,6 +44,24 @@ def open_index(folder: Path | None, *, new: bool = False, **flags: Any) -> "Inde
     return opened
 
 
+def open_to_serve(folder: Path, threads: int, **flags: Any) -> "Index":
+    """Open an index for many questions at once; it need not exist yet.
+
+    Args:
+        folder: of the index.
+        threads: questions at once; as many calls of an endpoint, unless the settings name a number.
+        flags: settings by name.
+    """
+    from polygraph.config import load_settings
+    from polygraph.models.open import uses_endpoint
+    from polygraph.workspace.index import Index
+
+    settings = load_settings(flags)
+    if uses_endpoint(settings) and "concurrency" not in settings.model_fields_set:
+        settings = settings.model_copy(update={"concurrency": threads})
+    return Index.open(folder, settings=settings)
+
+
 def open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any) -> "Index":
     """Open an index, or one that does not exist yet without creating its folder."""
     from polygraph.config import load_settings

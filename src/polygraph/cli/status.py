@@ -26,6 +26,7 @@ def methods(
     from polygraph.cli.render import methods as catalogue
     from polygraph.config import load_settings
     from polygraph.workspace.index import CALLS_FILE
+    from polygraph.workspace.json_views import methods_json
 
     names = catalogue.selected(name)
     if index is not None and not index.is_dir():
@@ -34,7 +35,7 @@ def methods(
         )
     usage = catalogue.usage_by_method((index or load_settings({}).index) / CALLS_FILE)
     if as_json:
-        show.as_json(catalogue.methods_json(names, usage))
+        show.as_json(methods_json(names, usage))
     elif name is None and not full:
         catalogue.show_list(usage)
     else:

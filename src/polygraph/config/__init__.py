@@ -234,6 +234,11 @@ def load_settings(
         raise BadInput(f"{where}: {name}{given} is not valid: {first['msg']}") from error
 
 
+def server_tokens(environ: Mapping[str, str] | None = None) -> str:
+    """Return the tokens that ``POLYGRAPH_SERVER_TOKENS`` names, one a line; ``;`` separates them as well."""
+    return (os.environ if environ is None else environ).get("POLYGRAPH_SERVER_TOKENS", "").replace(";", "\n")
+
+
 def explain_settings(
     flags: Mapping[str, Any] | None = None,
     *,

@@ -5,7 +5,6 @@ import math
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -53,25 +52,6 @@ def setting(value: Any) -> Any:
     if isinstance(value, dict):
         return "; ".join(f"{name}: {each}" for name, each in value.items())
     return value
-
-
-def answer_json(found: Answer, paths: "Sequence[FactPath] | None" = None) -> dict[str, Any]:
-    """Return an answer as the JSON of the command, which scripts rely on; `paths` only if they were asked for."""
-    chains = {} if paths is None else {"paths": [{**asdict(path), "text": path.text} for path in paths]}
-    return {
-        "text": found.text,
-        "refused": found.refused,
-        "citations": [asdict(c) for c in found.citations],
-        "evidence": [
-            {"kind": e.kind, "id": e.id, "document": e.document, "score": e.score, "text": e.text}
-            for e in found.retrieval.evidence
-        ],
-        "method": found.method,
-        "usage": asdict(found.usage),
-        "extractive": found.extractive,
-        "notes": list(found.notes),
-        **chains,
-    }
 
 
 def show_answer(found: Answer, paths: "Sequence[FactPath]" = (), *, streamed: bool = False) -> None:

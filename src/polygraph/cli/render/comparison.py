@@ -2,13 +2,12 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
 from rich.text import Text
 
-from polygraph.cli.render.answer import answer_json, err, out, show_table
+from polygraph.cli.render.answer import err, out, show_table
 from polygraph.records import Answer
 from polygraph.retrieve.overlap import SharedPassage, overlap
 
@@ -17,19 +16,6 @@ _ROWS = 15
 """Maximum number of listed passages."""
 _SOURCES = 4
 """Maximum number of cited documents below an answer."""
-
-
-def compared_json(found: Sequence[Answer]) -> list[dict[str, Any]]:
-    """Return the answers as the JSON of `ask`, each with the passages that other methods share and those of its own."""
-    held = overlap([a.retrieval for a in found])
-    return [
-        answer_json(a)
-        | {
-            "shared": [h.chunk for h in held if h.positions[i] is not None and h.n > 1],
-            "only": [h.chunk for h in held if h.positions[i] is not None and h.n == 1],
-        }
-        for i, a in enumerate(found)
-    ]
 
 
 def show_compared(found: Sequence[Answer]) -> None:

@@ -3,7 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
 
 from rich.markup import escape
 from rich.table import Table
@@ -31,26 +30,6 @@ def usage_by_method(calls_file: Path) -> dict[str, QuestionUsage]:
         return store.questions()
     finally:
         store.close()
-
-
-def methods_json(names: Sequence[str], usage: Mapping[str, QuestionUsage]) -> list[dict[str, Any]]:
-    """Return methods as the JSON of the command, which scripts rely on."""
-    return [
-        {
-            "name": name,
-            "needs": sorted(m.needs),
-            "source": about.source,
-            "calls": m.calls,
-            "summary": about.summary,
-            "tokens": about.tokens,
-            "form": about.form,
-            "good": about.good,
-            "bad": about.bad,
-            "max_tokens": m.max_tokens,
-            "measured": _measured_json(usage.get(name)),
-        }
-        for name, m, about in ((name, METHODS[name], describe(name)) for name in names)
-    ]
 
 
 def selected(name: str | None) -> list[str]:
@@ -130,12 +109,6 @@ def _show_one(name: str, method: Method, presets: Sequence[str], usage: Mapping[
     out.print(Text(name, style="bold"))
     out.print(table)
     out.print()
-
-
-def _measured_json(found: QuestionUsage | None) -> dict[str, float] | None:
-    if found is None:
-        return None
-    return {"questions": found.n, "calls": found.calls / found.n, "tokens": found.tokens / found.n}
 
 
 def _average(found: QuestionUsage | None) -> str:

@@ -1,0 +1,152 @@
+"""The commands that serve indexes over HTTP and make tokens for it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, Optional
+
+import typer
+
+from polygraph.cli.open_index import open_to_serve
+from polygraph.cli.options import CostOption, OfflineOption, SpendOption, caps
+from polygraph.errors import BadInput, MissingExtra
+
+if TYPE_CHECKING:
+    from polygraph.server.access import Tokens
+    from polygraph.server.settings import ServerSettings
+
+app: typer.Typer = typer.Typer()
+_EVERYWHERE = {"", "0.0.0.0", "::", "*"}  # noqa: S104 - recognised in order to be refused or allowed
+
+
+@app.command()
+def serve(
+    index: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--index",
+            metavar="[NAME=]DIR",
+            help="Folder of an index, with a name for the API; may be repeated (default ./polygraph.index).",
+        ),
+    ] = None,
+    host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0: any that is free.")] = 8321,
+    allow_host: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--allow-host", metavar="NAME", help="Further name that the server is called by; may be repeated."
+        ),
+    ] = None,
+    tokens: Annotated[
+        Optional[Path],
+        typer.Option("--tokens", metavar="FILE", help="Accepted tokens, one a line (see: polygraph token)."),
+    ] = None,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Take questions only: no documents, no decisions.")
+    ] = False,
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page beside the API.")] = True,
+    studies: Annotated[
+        Optional[Path], typer.Option("--studies", metavar="DIR", help="Folder that holds folders of studies.")
+    ] = None,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+) -> None:
+    """Serve indexes to browsers and programs: page, HTTP API, OpenAI-compatible endpoints."""
+    try:
+        from polygraph.server import run
+        from polygraph.server.app import create_app
+    except ModuleNotFoundError as error:
+        raise MissingExtra("polygraph serve", "server") from error
+    from polygraph.server.settings import LOOPBACK, ServerSettings
+
+    settings = ServerSettings(
+        host=host,
+        port=port,
+        hosts=LOOPBACK | {name.lower() for name in allow_host or ()} | ({host.lower()} - _EVERYWHERE),
+        page=page,
+        write=not read_only,
+        studies=studies,
+    )
+    accepted, made = _tokens(tokens, settings)
+    opened = {
+        name: open_to_serve(folder, settings.threads, **caps(max_cost, max_spend_tokens, None, offline))
+        for name, folder in _named(index or []).items()
+    }
+    application = create_app(opened, accepted, settings)
+    run.serve(application, settings, lambda at: _show_start(settings, at, list(opened), made))
+
+
+@app.command()
+def token(
+    name: Annotated[str, typer.Argument(help="Whose token it is, in letters, digits, dots and dashes.")],
+    scope: Annotated[
+        Literal["read", "write", "admin"], typer.Option("--scope", help="What the token permits.")
+    ] = "read",
+) -> None:
+    """Make a token for `polygraph serve --tokens FILE`: the token, and the line for the file."""
+    from polygraph.server.access import new_token, parse_tokens, token_line
+
+    made = new_token()
+    line = token_line(name, scope, made)
+    parse_tokens(line, f"the name {name!r}")
+    typer.echo(f"token, shown only now: {made}", err=True)
+    print(line)
+
+
+def _named(given: list[str]) -> dict[str, Path]:
+    """Return folders by name; without a name, by the name of the folder."""
+    import re
+
+    from polygraph.config import load_settings
+
+    if not given:
+        given = [str(load_settings({}).index)]
+    found: dict[str, Path] = {}
+    for each in given:
+        before, sign, after = each.partition("=")
+        folder = Path(after if sign else each)
+        name = before if sign else folder.resolve().name.removesuffix(".index")
+        if not re.fullmatch(r"[\w.-]{1,64}", name) or name.startswith("."):
+            raise BadInput(
+                f"{name!r} cannot be the name of an index in addresses. Name it as in: --index papers={folder}"
+            )
+        if name in found:
+            raise BadInput(f"two indexes are named {name}. Name one as in: --index other={folder}")
+        found[name] = folder
+    return found
+
+
+def _tokens(file: Path | None, settings: "ServerSettings") -> "tuple[Tokens, str]":
+    """Return the accepted tokens, and the one that was made for this run if there is one.
+
+    Raises:
+        BadInput: if the server would listen elsewhere than on loopback without tokens of its own.
+    """
+    from polygraph.config import server_tokens
+    from polygraph.server.access import Principal, new_token, one_token, parse_tokens, read_tokens
+    from polygraph.server.settings import LOOPBACK
+
+    if file is not None:
+        return read_tokens(file), ""
+    given = server_tokens()
+    if given:
+        found = parse_tokens(given, "POLYGRAPH_SERVER_TOKENS")
+        if len(found):
+            return found, ""
+    if settings.host not in LOOPBACK:
+        raise BadInput(
+            f"--host {settings.host} lets other machines in, which needs tokens of your own. Make one with "
+            "polygraph token NAME >> tokens.txt, and serve with: --tokens tokens.txt"
+        )
+    made = new_token()
+    return one_token(made, Principal("local", "admin")), made
+
+
+def _show_start(settings: "ServerSettings", port: int, names: list[str], made: str) -> None:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    address = f"http://{host}:{port}"
+    print(f"serving {', '.join(names)} at {address}")
+    if made:
+        if settings.page:
+            print(f"open:    {address}/#token={made}")
+        print(f"programs: Authorization: Bearer {made}")
+    print("stop with Ctrl-C", flush=True)

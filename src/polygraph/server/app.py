@@ -1,0 +1,118 @@
+"""The application: routes, the gate around them, start and stop."""
+
+import asyncio
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.types import ASGIApp
+
+from polygraph import __version__
+from polygraph.errors import PolygraphError
+from polygraph.server.access import Tokens
+from polygraph.server.events import to_json
+from polygraph.server.gate import Gate
+from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
+from polygraph.server.routes import asking, health, indexes
+from polygraph.server.served_indexes import ServedIndexes
+from polygraph.server.settings import ServerSettings
+from polygraph.server.state import ServerState
+from polygraph.workspace.index import Index
+
+
+def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSettings) -> ASGIApp:
+    """Return the application.
+
+    Args:
+        opened: indexes by name; closed when the application stops.
+        tokens: that are accepted.
+        settings: of the server.
+    """
+    state = ServerState(settings, tokens, ServedIndexes(opened))
+    app = FastAPI(
+        title="Polygraph",
+        version=__version__,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=_lifespan,
+        default_response_class=_json_without(_secrets(opened)),
+    )
+    app.state.server = state
+    for error in (Problem, PolygraphError):
+        app.add_exception_handler(error, _show_problem)
+    app.add_exception_handler(RequestValidationError, _show_invalid)
+    app.add_exception_handler(HTTPException, _show_http)
+    for router in (
+        health.router,
+        indexes.router,
+        asking.router,
+    ):
+        app.include_router(router)
+    return Gate(app, state)
+
+
+@asynccontextmanager
+async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
+    state: ServerState = app.state.server
+    stopped = threading.Event()
+    watcher = threading.Thread(target=state.indexes.watch, args=(stopped,), daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        await state.stop()
+        await asyncio.to_thread(watcher.join, 5)
+
+
+def _secrets(opened: Mapping[str, Index]) -> list[str]:
+    """Return the keys of models, which no response may contain."""
+    return sorted({index.settings.api_key for index in opened.values() if len(index.settings.api_key) >= 8})
+
+
+def _json_without(secrets: list[str]) -> type[JSONResponse]:
+    """Return a class of JSON responses that never contain a secret: an endpoint's error may quote the key."""
+
+    class _Json(JSONResponse):
+        def render(self, content: Any) -> bytes:
+            text = to_json(content)
+            for secret in secrets:
+                text = text.replace(secret, "***")
+            return text.encode("utf-8", "backslashreplace")
+
+    return _Json
+
+
+def _problem_response(request: Request, problem: Problem) -> JSONResponse:
+    made: JSONResponse = request.app.router.default_response_class(
+        problem.as_dict(), problem.status, problem.headers, MEDIA_TYPE
+    )
+    return made
+
+
+async def _show_problem(request: Request, error: Exception) -> JSONResponse:
+    return _problem_response(request, problem_of(error))
+
+
+async def _show_invalid(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)  # noqa: S101 - registered for it
+    first = error.errors()[0]
+    place = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
+    problem = Problem(422, "bad-request", f"{place[:100]}: {first['msg']}. See: GET /openapi.json")
+    return _problem_response(request, problem)
+
+
+async def _show_http(request: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, HTTPException)  # noqa: S101 - registered for it
+    known = {
+        404: Problem(404, "unknown-path", "there is nothing at this address. See: GET /openapi.json"),
+        405: Problem(405, "unknown-method", "this address does not take that method. See: GET /openapi.json"),
+    }
+    problem = known.get(error.status_code, Problem(error.status_code, "bad-request", str(error.detail)[:200]))
+    problem.headers.update(error.headers or {})
+    return _problem_response(request, problem)

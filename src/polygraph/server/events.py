@@ -1,0 +1,128 @@
+"""The events of an answer in work: kept for a while, sent as server-sent events, resumable by id."""
+
+import asyncio
+import json
+import math
+import threading
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+MEDIA_TYPE = "text/event-stream"
+HEARTBEAT = b": still working\n\n"
+"""A comment, which readers ignore and proxies take as a sign of life."""
+
+
+def to_json(value: Any) -> str:
+    """Return JSON in one line; numbers that JSON does not have become null."""
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str)
+    except ValueError:
+        return json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=str)
+
+
+def encode_event(kind: str, data: str, id: str = "") -> bytes:
+    r"""Return one event in the form of `text/event-stream`.
+
+    Args:
+        kind: name of the event.
+        data: JSON in one line.
+        id: from which a reader resumes.
+
+    >>> encode_event("text", '{"text":"Mara"}', "a1:2")
+    b'id: a1:2\nevent: text\ndata: {"text":"Mara"}\n\n'
+    """
+    head = f"id: {id}\n" if id else ""
+    return f"{head}event: {kind}\ndata: {data}\n\n".encode("utf-8", "backslashreplace")
+
+
+class EventLog:
+    """The events of one answer. One thread of work appends, any number of readers follow in the event loop.
+
+    Args:
+        id: of the answer.
+        owner: name of the principal that may read.
+        index: name of the index that is asked.
+    """
+
+    def __init__(self, id: str, owner: str, index: str) -> None:
+        self.id, self.owner, self.index = id, owner, index
+        self.created = time.monotonic()
+        self.size = 0
+        """Bytes of all events."""
+        self.done = False
+        self.result: Any = None
+        """What the work came to, when it is done: a value, or the problem."""
+        self.abandoned = threading.Event()
+        """Set when nobody reads any more: the work should end."""
+        self.readers = 0
+        self._events: list[bytes] = []
+        self._loop = asyncio.get_running_loop()
+        self._changed = asyncio.Event()
+
+    def append(self, kind: str, data: Any) -> None:
+        """Add an event; from any thread."""
+        event = encode_event(kind, to_json(data), f"{self.id}:{len(self._events)}")
+        self.size += len(event)
+        self._events.append(event)
+        self._wake()
+
+    def close(self) -> None:
+        """End the log; from any thread."""
+        self.done = True
+        self._wake()
+
+    async def read(self, start: int, heartbeat_s: float, resume_s: float) -> AsyncIterator[bytes]:
+        """Yield the events from number `start`, as they come, and heartbeats in between.
+
+        Args:
+            start: number of the first event, from 0.
+            heartbeat_s: seconds without events after which a heartbeat is sent.
+            resume_s: seconds after the last reader has gone before the work is given up.
+        """
+        at = start
+        self.readers += 1
+        try:
+            while True:
+                # Before the look at the list, so that an event that comes in between is not slept over.
+                changed = self._changed
+                done = self.done
+                while at < len(self._events):
+                    yield self._events[at]
+                    at += 1
+                if done:
+                    return
+                try:
+                    await asyncio.wait_for(changed.wait(), heartbeat_s)
+                except TimeoutError:
+                    yield HEARTBEAT
+        finally:
+            self.readers -= 1
+            if not self.done:
+                self._loop.call_later(resume_s, self._abandon)
+
+    async def finished(self) -> None:
+        """Wait until the log is closed."""
+        while not self.done:
+            await self._changed.wait()
+
+    def _abandon(self) -> None:
+        if not self.readers:
+            self.abandoned.set()
+
+    def _wake(self) -> None:
+        self._loop.call_soon_threadsafe(self._notify)
+
+    def _notify(self) -> None:
+        waiting, self._changed = self._changed, asyncio.Event()
+        waiting.set()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value

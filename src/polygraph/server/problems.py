@@ -1,0 +1,89 @@
+"""Errors as `application/problem+json` (RFC 9457): the sentence and the fix of the command line, and no traceback."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from polygraph import errors
+
+MEDIA_TYPE = "application/problem+json"
+
+_STATUS: tuple[tuple[type[errors.PolygraphError], int], ...] = (
+    (errors.UnknownMethod, 400),
+    (errors.MissingLayer, 409),
+    (errors.IndexMismatch, 409),
+    (errors.IndexLocked, 409),
+    (errors.IndexUnreadable, 503),
+    (errors.MissingExtra, 501),
+    (errors.StorageFailed, 507),
+    (errors.ModelRefused, 502),
+    (errors.UnusableReply, 502),
+    (errors.NothingExtracted, 422),
+    (errors.ModelUnavailable, 503),
+    (errors.BudgetReached, 402),
+    (errors.RequestsWaiting, 503),
+    (errors.UserError, 400),
+)
+"""HTTP status of each error; the first that fits."""
+_AGAIN_S = 5
+"""Seconds after which a request that met a busy server or model may be sent again."""
+
+
+class Problem(Exception):
+    """A request that cannot be answered.
+
+    Args:
+        status: of HTTP.
+        kind: short name for programs, such as ``missing-layer``.
+        detail: one sentence for people, with the fix.
+        headers: further headers of the response.
+    """
+
+    def __init__(self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
+        self.status, self.kind, self.detail = status, kind, detail
+        self.headers = dict(headers or {})
+        super().__init__(detail)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the body."""
+        return {
+            "type": f"urn:polygraph:{self.kind}",
+            "title": self.kind.replace("-", " ").capitalize(),
+            "status": self.status,
+            "detail": self.detail,
+        }
+
+
+def problem_of(error: BaseException) -> Problem:
+    """Convert an error. Of an unexpected one only the type is told: its text may quote anything."""
+    if isinstance(error, Problem):
+        return error
+    if isinstance(error, errors.PolygraphError):
+        status = next((code for kind, code in _STATUS if isinstance(error, kind)), 500)
+        again = {"retry-after": str(_AGAIN_S)} if status == 503 else {}
+        return Problem(status, _kind(type(error).__name__), str(error), again)
+    return Problem(
+        500,
+        "unexpected-error",
+        f"the server failed with {type(error).__name__}. Its log has the details; please report them",
+    )
+
+
+def unknown(what: str, name: str, where: str) -> Problem:
+    """Return the problem of a name that nothing has.
+
+    Args:
+        what: kind of thing, such as ``index``.
+        name: as given.
+        where: request that lists the names that exist.
+    """
+    return Problem(404, f"unknown-{what}", f"there is no {what} {name[:200]!r}. List them with: GET {where}")
+
+
+def _kind(name: str) -> str:
+    """Return the name of a class as words.
+
+    >>> _kind("MissingLayer")
+    'missing-layer'
+    """
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()

@@ -1,0 +1,1 @@
+"""Routes of the API, one file for each kind of thing."""

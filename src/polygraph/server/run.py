@@ -1,0 +1,159 @@
+"""Run the application with uvicorn: bounded connections, no slow heads, a graceful stop."""
+
+import asyncio
+import contextlib
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import uvicorn
+from starlette.types import ASGIApp
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from polygraph.errors import BadInput
+from polygraph.server.settings import ServerSettings
+
+_IDLE_S = 30
+"""Seconds that a connection stays open between requests."""
+_MAX_HEAD = 32_768
+"""Largest head of a request, in bytes."""
+
+
+def serve(app: ASGIApp, settings: ServerSettings, on_start: Callable[[int], None]) -> None:
+    """Serve until SIGINT or SIGTERM; running requests are finished, up to a limit.
+
+    Args:
+        app: from `create_app`.
+        settings: of the server.
+        on_start: called with the port when connections are accepted.
+
+    Raises:
+        BadInput: if the address cannot be used.
+    """
+    listening = listen(settings.host, settings.port)
+    asyncio.run(make_server(app, settings, on_start).serve(sockets=[listening]))
+
+
+def make_server(app: ASGIApp, settings: ServerSettings, on_start: Callable[[int], None]) -> uvicorn.Server:
+    """Return a server for an application, to be run with `serve(sockets=[listen(...)])`."""
+    config = uvicorn.Config(
+        app,
+        http=_protocol(settings),
+        ws="none",
+        lifespan="on",
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_keep_alive=_IDLE_S,
+        timeout_graceful_shutdown=int(settings.stop_timeout_s),
+        h11_max_incomplete_event_size=_MAX_HEAD,
+        backlog=256,
+    )
+    return _Server(config, on_start)
+
+
+class _Server(uvicorn.Server):
+    """A server that says when it is ready, and for which a signal is a normal end."""
+
+    def __init__(self, config: uvicorn.Config, on_start: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._on_start = on_start
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Start and report it."""
+        await super().startup(sockets)
+        if self.started and sockets:
+            self._on_start(sockets[0].getsockname()[1])
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Stop at the first signal, at once at the second; do not raise it again at the end."""
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        signals = (signal.SIGINT, signal.SIGTERM)
+        earlier = {each: signal.signal(each, self.handle_exit) for each in signals}
+        try:
+            yield
+        finally:
+            for each, handler in earlier.items():
+                signal.signal(each, handler)
+
+
+def _protocol(settings: ServerSettings) -> type[H11Protocol]:
+    """Return a protocol that bounds connections and the time for the head of a request."""
+
+    class _Bounded(H11Protocol):
+        _waiting: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: Any) -> None:
+            if len(self.connections) >= settings.max_connections:
+                # Answering would cost more than the connection does.
+                transport.abort()
+                self._refused = True
+                return
+            super().connection_made(transport)
+            self._wait_for_head()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._stop_waiting()
+            if not self._refused:
+                super().connection_lost(exc)
+
+        def data_received(self, data: bytes) -> None:
+            if self._refused:
+                return
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._stop_waiting()
+            elif self._waiting is None:
+                self._wait_for_head()
+
+        def on_response_complete(self) -> None:
+            super().on_response_complete()
+            self._stop_waiting()
+
+        def eof_received(self) -> None:
+            return None if self._refused else super().eof_received()
+
+        _refused = False
+
+        def _wait_for_head(self) -> None:
+            self._waiting = self.loop.call_later(settings.header_timeout_s, self._too_slow)
+
+        def _stop_waiting(self) -> None:
+            if self._waiting is not None:
+                self._waiting.cancel()
+                self._waiting = None
+
+        def _too_slow(self) -> None:
+            self._waiting = None
+            if self.cycle is None or self.cycle.response_complete:
+                self.transport.abort()
+
+    return _Bounded
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """Open the socket of a server.
+
+    Raises:
+        BadInput: if the address cannot be used.
+    """
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if sys.platform != "win32":
+            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((host, port))
+    except OSError as error:
+        listening.close()
+        raise BadInput(
+            f"cannot listen on {host}:{port}: {error.strerror or error}. Choose another port with --port"
+        ) from error
+    listening.setblocking(False)
+    return listening

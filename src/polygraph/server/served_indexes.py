@@ -1,0 +1,163 @@
+"""The indexes of a server. Each request reads one snapshot of an index from its first to its last step."""
+
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from polygraph.errors import BadInput, PolygraphError
+from polygraph.server.problems import unknown
+from polygraph.store.snapshot import Snapshot
+from polygraph.workspace.index import Index
+
+
+class PinnedIndex(Index):
+    """An index on one snapshot, whatever writers do meanwhile."""
+
+    def __init__(self, base: Index, snapshot: Snapshot) -> None:
+        super().__init__(base.folder, base.settings, base.models)
+        self._pinned = snapshot
+
+    def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
+        """Return the snapshot of this request."""
+        return self._pinned.where(where) if where else self._pinned
+
+    def release(self) -> None:
+        """Keep the snapshot: it is shared with other requests."""
+
+
+@dataclass(slots=True)
+class _Shared:
+    """An open snapshot and how many requests read it."""
+
+    snapshot: Snapshot
+    stamp: tuple[int, int] | None
+    readers: int = 0
+    facts: Any = None
+    """What was worked out about this state, such as its counts."""
+
+
+class ServedIndex:
+    """An index under a name, with one open snapshot that requests share until the index changes.
+
+    Opening a snapshot costs more than most questions: its vectors and tables are loaded at first use.
+
+    Args:
+        name: in the API.
+        index: with open models; closed with this object.
+    """
+
+    def __init__(self, name: str, index: Index) -> None:
+        self.name = name
+        self.index = index
+        self._lock = threading.Lock()
+        self._current: _Shared | None = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the index."""
+        return self.index.folder
+
+    @contextmanager
+    def reading(self) -> Iterator[PinnedIndex]:
+        """Open the last finished state for one request.
+
+        Raises:
+            IndexUnreadable: if there is no index yet, or it is damaged.
+        """
+        shared = self._enter()
+        try:
+            yield PinnedIndex(self.index, shared.snapshot)
+        finally:
+            self._leave(shared)
+
+    def facts(self, work_out: Callable[[PinnedIndex], Any]) -> Any:
+        """Return a value that depends on the state of the index alone; it is worked out once for each state."""
+        shared = self._enter()
+        try:
+            if shared.facts is None:
+                shared.facts = work_out(PinnedIndex(self.index, shared.snapshot))
+            return shared.facts
+        finally:
+            self._leave(shared)
+
+    def release_outdated(self) -> None:
+        """Close the snapshot if the index has changed and nobody reads it: it keeps files of the earlier state."""
+        from polygraph.store.generations import finished_stamp
+
+        with self._lock:
+            current = self._current
+            if current and not current.readers and current.stamp != finished_stamp(self.folder):
+                self._current = None
+                current.snapshot.close()
+
+    def close(self) -> None:
+        """Release files and models."""
+        with self._lock:
+            if self._current is not None:
+                self._current.snapshot.close()
+                self._current = None
+        self.index.close()
+
+    def _enter(self) -> _Shared:
+        from polygraph.store.generations import finished_stamp
+
+        with self._lock:
+            # Taken before the state is opened, so that a change in between is noticed the next time.
+            now = finished_stamp(self.folder)
+            current = self._current
+            if current is None or current.stamp != now:
+                opened = _Shared(Snapshot(self.folder), now)
+                self._current = opened
+                if current is not None and not current.readers:
+                    current.snapshot.close()
+                current = opened
+            current.readers += 1
+            return current
+
+    def _leave(self, shared: _Shared) -> None:
+        with self._lock:
+            shared.readers -= 1
+            if not shared.readers and shared is not self._current:
+                shared.snapshot.close()
+
+
+class ServedIndexes:
+    """All indexes of a server by name."""
+
+    def __init__(self, indexes: Mapping[str, Index]) -> None:
+        if not indexes:
+            raise BadInput("there is no index to serve. Name one with --index")
+        self._served = {name: ServedIndex(name, index) for name, index in sorted(indexes.items())}
+
+    def names(self) -> list[str]:
+        """Return the names in alphabetical order."""
+        return list(self._served)
+
+    def all(self) -> list[ServedIndex]:
+        """Return the indexes by name."""
+        return list(self._served.values())
+
+    def __getitem__(self, name: str) -> ServedIndex:
+        """Return an index.
+
+        Raises:
+            Problem: 404 for an unknown name.
+        """
+        if name not in self._served:
+            raise unknown("index", name, "/api/v1/indexes")
+        return self._served[name]
+
+    def watch(self, stopped: threading.Event, every_s: float = 1.0) -> None:
+        """Close outdated snapshots until the server stops; runs in a thread of its own."""
+        while not stopped.wait(every_s):
+            for served in self.all():
+                with suppress(PolygraphError, OSError):
+                    served.release_outdated()
+
+    def close(self) -> None:
+        """Release files and models of all indexes."""
+        for served in self.all():
+            served.close()

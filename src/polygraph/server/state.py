@@ -1,0 +1,185 @@
+"""What all routes share: settings, tokens, indexes, the threads that work, and the answers of the last hour."""
+
+import asyncio
+import secrets
+import time
+from collections.abc import Callable, Coroutine
+from typing import Annotated, Any, TypeVar
+
+from anyio import CapacityLimiter, to_thread
+from fastapi import Depends, Request
+
+from polygraph.server.access import Principal, Scope, Tokens
+from polygraph.server.events import EventLog
+from polygraph.server.metrics import Metrics
+from polygraph.server.problems import Problem
+from polygraph.server.served_indexes import ServedIndexes
+from polygraph.server.settings import ServerSettings
+
+T = TypeVar("T")
+
+
+class WorkThreads:
+    """The threads that do the work of requests: so many at once, and so many that wait.
+
+    Args:
+        threads: at once.
+        waiting: that wait for a thread; further work is refused.
+    """
+
+    def __init__(self, threads: int, waiting: int) -> None:
+        self._threads, self._most = threads, threads + waiting
+        self._limiter: CapacityLimiter | None = None
+        self.admitted = 0
+        """Works that run or wait."""
+
+    async def run(self, work: Callable[[], T]) -> T:
+        """Run a function in a thread.
+
+        Raises:
+            Problem: 503 if too many wait already.
+        """
+        self.check()
+        # The limiter belongs to the event loop, which does not exist when the server is configured.
+        self._limiter = self._limiter or CapacityLimiter(self._threads)
+        self.admitted += 1
+        try:
+            return await to_thread.run_sync(work, limiter=self._limiter)
+        finally:
+            self.admitted -= 1
+
+    def check(self) -> None:
+        """Refuse work that would wait behind too many others.
+
+        Raises:
+            Problem: 503.
+        """
+        if self.admitted >= self._most:
+            raise Problem(
+                503, "busy", "too many questions are waiting. Ask again in some seconds", {"retry-after": "2"}
+            )
+
+
+class KeptAnswers:
+    """Answers of the last hour, for `explain` and for streams that resume; bounded in number, size and age."""
+
+    def __init__(self, settings: ServerSettings) -> None:
+        self._most, self._bytes, self._age_s = settings.kept_answers, settings.kept_bytes, settings.kept_s
+        self._logs: dict[str, EventLog] = {}
+        self._records: dict[str, dict[str, Any]] = {}
+
+    def begin(self, owner: str, index: str) -> EventLog:
+        """Return the log of a new answer."""
+        log = EventLog(secrets.token_hex(8), owner, index)
+        self._logs[log.id] = log
+        self._drop()
+        return log
+
+    def keep(self, id: str, record: dict[str, Any]) -> None:
+        """Keep the record of an answer for `explain`."""
+        if id in self._logs:
+            self._records[id] = record
+
+    def log(self, id: str, principal: Principal, index: str) -> EventLog:
+        """Return the log of an answer.
+
+        Raises:
+            Problem: 404 if there is none, or it is another's.
+        """
+        found = self._logs.get(id)
+        if found is None or found.index != index or found.owner != principal.name:
+            raise Problem(404, "unknown-answer", "this answer is not kept any more. Ask the question again")
+        return found
+
+    def record(self, id: str, principal: Principal, index: str) -> dict[str, Any]:
+        """Return the record of an answer; raises as `log`."""
+        self.log(id, principal, index)
+        if id not in self._records:
+            raise Problem(409, "unfinished-answer", "this answer is not finished. Ask for it when it is")
+        return self._records[id]
+
+    def _drop(self) -> None:
+        now = time.monotonic()
+        size = sum(log.size for log in self._logs.values())
+        for log in list(self._logs.values()):
+            too_old = now - log.created > self._age_s
+            if not too_old and len(self._logs) <= self._most and size <= self._bytes:
+                return
+            if not log.done:
+                continue
+            size -= log.size
+            del self._logs[log.id]
+            self._records.pop(log.id, None)
+
+
+class ServerState:
+    """Everything the routes share."""
+
+    def __init__(self, settings: ServerSettings, tokens: Tokens, indexes: ServedIndexes) -> None:
+        self.settings = settings
+        self.tokens = tokens
+        self.indexes = indexes
+        self.threads = WorkThreads(settings.threads, settings.waiting)
+        self.answers = KeptAnswers(settings)
+        self.metrics = Metrics()
+        self.stopping = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Run something beside the requests; the server waits for it when it stops."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def stop(self) -> None:
+        """Wait for running answers, up to the limit, and close the indexes."""
+        self.stopping = True
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=self.settings.stop_timeout_s)
+        self.indexes.close()
+
+
+def _state(request: Request) -> ServerState:
+    found: ServerState = request.app.state.server
+    return found
+
+
+def principal_of(request: Request) -> Principal:
+    """Return the caller of a request.
+
+    Raises:
+        Problem: 401 if the request has no valid token.
+    """
+    found: Principal | None = request.scope.get("principal")
+    if found is None:
+        raise Problem(
+            401,
+            "no-valid-token",
+            "send the token that was printed at start: Authorization: Bearer TOKEN",
+            {"www-authenticate": "Bearer"},
+        )
+    return found
+
+
+def _needs(scope: Scope) -> Callable[[Request], Principal]:
+    def check(request: Request) -> Principal:
+        principal = principal_of(request)
+        if not principal.may(scope):
+            raise Problem(
+                403,
+                "missing-scope",
+                f"this needs a token with the scope {scope}; yours has {principal.scope}",
+            )
+        return principal
+
+    return check
+
+
+State = Annotated[ServerState, Depends(_state)]
+"""The shared state, as a parameter of a route."""
+Reader = Annotated[Principal, Depends(_needs("read"))]
+"""The caller, who may read."""
+Writer = Annotated[Principal, Depends(_needs("write"))]
+"""The caller, who may change documents and entities."""
+Admin = Annotated[Principal, Depends(_needs("admin"))]
+"""The caller, who may do everything."""

@@ -76,7 +76,7 @@ def token_line(name: str, scope: Scope, token: str) -> str:
     """Return the line of a file of tokens for a new token.
 
     >>> token_line("ada", "read", "correct horse battery")
-    'ada read sha256:bdae33a3afa1acefbe8308e2047be3c97ff59ffafc74b14db86c61a1c8bb3c7b'
+    'ada read sha256:9028ea0d15decaa35b2da21c0290af3b1a5ba0a30a591906f89b5074e209ea72'
     """
     return f"{name} {scope} sha256:{_digest(token).hex()}"
 

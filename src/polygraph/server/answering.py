@@ -2,11 +2,13 @@
 
 import asyncio
 import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from fastapi import Request
 
-from polygraph.records import Answer
+from polygraph.records import Answer, AnswerForm, Retrieval
 from polygraph.server.access import Principal
 from polygraph.server.events import EventLog
 from polygraph.server.problems import Problem, problem_of
@@ -16,23 +18,42 @@ from polygraph.workspace.json_views import answer_json, retrieval_json
 
 _log = logging.getLogger("polygraph.server")
 _POLL_S = 0.5
+CLIENT_GONE = 499
+"""Status, in the log only, of an answer that nobody waits for."""
 
 
-def start(state: ServerState, served: ServedIndex, principal: Principal, asked: dict[str, Any]) -> EventLog:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A question with the options of `Index.ask`."""
+
+    question: str
+    method: str | None = None
+    where: dict[str, str] | None = None
+    max_tokens: int | None = None
+    form: AnswerForm | None = None
+    history: Sequence[tuple[str, str]] = ()
+    paths: bool = False
+    """Whether the facts that lead to each citation are wanted."""
+
+
+def start(
+    state: ServerState, served: ServedIndex, principal: Principal, asked: Asked, *, streams: bool
+) -> EventLog:
     """Begin to answer a question and return the log of its events.
 
     Args:
         state: of the server.
         served: the index to ask.
         principal: who asks.
-        asked: `question` and the options of `Index.ask`, and `paths`.
+        asked: the question.
+        streams: whether anybody reads events; else only `EventLog.result` is set.
 
     Raises:
         Problem: 503 if too many questions wait.
     """
     state.threads.check()
     log = state.answers.begin(principal.name, served.name)
-    state.spawn(_work(state, served, log, asked))
+    state.spawn(_work(state, served, log, asked, streams))
     return log
 
 
@@ -55,40 +76,61 @@ async def result(log: EventLog, request: Request) -> dict[str, Any]:
     return found
 
 
-async def _work(state: ServerState, served: ServedIndex, log: EventLog, asked: dict[str, Any]) -> None:
+async def _work(state: ServerState, served: ServedIndex, log: EventLog, asked: Asked, streams: bool) -> None:
     try:
-        await state.threads.run(lambda: _answer(state, served, log, asked))
+        await state.threads.run(lambda: _answer(state, served, log, asked, streams))
     except Exception as error:
         problem = problem_of(error)
         if problem.status == 500:
             _log.exception("answer %s failed", log.id, exc_info=error)
+        problem.detail = state.secrets.hide(problem.detail)
         log.result = problem
         log.append("error", problem.as_dict())
     finally:
         log.close()
 
 
-def _answer(state: ServerState, served: ServedIndex, log: EventLog, asked: dict[str, Any]) -> None:
+def _answer(state: ServerState, served: ServedIndex, log: EventLog, asked: Asked, streams: bool) -> None:
     """Answer in a thread, on one snapshot."""
-    options = dict(asked)
-    question, method, paths = options.pop("question"), options.pop("method"), options.pop("paths")
-    options["history"] = tuple(tuple(turn) for turn in options["history"])
+
+    def check() -> None:
+        if log.abandoned.is_set():
+            raise Problem(CLIENT_GONE, "client-gone", "nobody waits for this answer any more")
+
+    def on_retrieval(found: Retrieval) -> None:
+        check()
+        if streams:
+            log.append("retrieval", retrieval_json(found))
+
+    def on_text(text: str) -> None:
+        check()
+        if streams:
+            log.append("text", {"text": text})
+
+    check()
     with served.reading() as opened:
-        found: Answer | None = None
-        for event in opened.stream(question, method, **options):
-            if log.abandoned.is_set():
-                raise Problem(499, "client-gone", "nobody waits for this answer any more")
-            if event.retrieval is not None:
-                log.append("retrieval", retrieval_json(event.retrieval))
-            elif event.kind == "text":
-                log.append("text", {"text": event.text})
-            found = event.answer or found
-        assert found is not None  # noqa: S101 - the last event of a stream
-        chains = opened.paths(found, where=options["where"]) if paths else None
+        found = opened.answer_live(
+            asked.question,
+            asked.method,
+            where=asked.where,
+            max_tokens=asked.max_tokens,
+            form=asked.form,
+            history=asked.history,
+            on_retrieval=on_retrieval,
+            on_text=on_text,
+        )
+        chains = opened.paths(found, where=asked.where) if asked.paths else None
     whole = answer_json(found, chains) | {"id": log.id}
-    for citation in whole["citations"]:
-        log.append("citation", citation)
-    log.append("usage", whole["usage"])
-    state.answers.keep(log.id, retrieval_json(found.retrieval) | {"id": log.id, "text": found.text})
+    if streams:
+        for citation in whole["citations"]:
+            log.append("citation", citation)
+        log.append("usage", whole["usage"])
+        log.append("answer", whole)
     log.result = whole
-    log.append("answer", whole)
+    state.answers.keep(log.id, found)
+    state.metrics.answer(found.method, found.usage, refused=found.refused)
+
+
+def explained(found: Answer, id: str) -> dict[str, Any]:
+    """Return the evidence, trace and cuts of an answer."""
+    return retrieval_json(found.retrieval) | {"id": id, "text": found.text, "refused": found.refused}

@@ -14,10 +14,11 @@ from starlette.types import ASGIApp
 
 from polygraph import __version__
 from polygraph.errors import PolygraphError
+from polygraph.server import openai_api
 from polygraph.server.access import Tokens
 from polygraph.server.events import to_json
 from polygraph.server.gate import Gate
-from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
+from polygraph.server.problems import MEDIA_TYPE, Problem, Secrets, problem_of
 from polygraph.server.routes import asking, health, indexes
 from polygraph.server.served_indexes import ServedIndexes
 from polygraph.server.settings import ServerSettings
@@ -40,7 +41,7 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        default_response_class=_json_without(_secrets(opened)),
+        default_response_class=_json_without(state.secrets),
     )
     app.state.server = state
     for error in (Problem, PolygraphError):
@@ -51,6 +52,7 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         health.router,
         indexes.router,
         asking.router,
+        openai_api.router,
     ):
         app.include_router(router)
     return Gate(app, state)
@@ -70,29 +72,22 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
         await asyncio.to_thread(watcher.join, 5)
 
 
-def _secrets(opened: Mapping[str, Index]) -> list[str]:
-    """Return the keys of models, which no response may contain."""
-    return sorted({index.settings.api_key for index in opened.values() if len(index.settings.api_key) >= 8})
-
-
-def _json_without(secrets: list[str]) -> type[JSONResponse]:
-    """Return a class of JSON responses that never contain a secret: an endpoint's error may quote the key."""
+def _json_without(secrets: Secrets) -> type[JSONResponse]:
+    """Return a class of JSON responses that never contain a key of a model."""
 
     class _Json(JSONResponse):
         def render(self, content: Any) -> bytes:
-            text = to_json(content)
-            for secret in secrets:
-                text = text.replace(secret, "***")
-            return text.encode("utf-8", "backslashreplace")
+            return secrets.hide(to_json(content)).encode("utf-8", "backslashreplace")
 
     return _Json
 
 
 def _problem_response(request: Request, problem: Problem) -> JSONResponse:
-    made: JSONResponse = request.app.router.default_response_class(
-        problem.as_dict(), problem.status, problem.headers, MEDIA_TYPE
-    )
-    return made
+    state: ServerState = request.app.state.server
+    respond = _json_without(state.secrets)
+    path = request.url.path
+    media_type = "application/json" if path.startswith("/v1/") else MEDIA_TYPE
+    return respond(problem.body(path), problem.status, problem.headers, media_type)
 
 
 async def _show_problem(request: Request, error: Exception) -> JSONResponse:

@@ -3,12 +3,15 @@
 import asyncio
 import json
 import math
+import re
 import threading
 import time
 from collections.abc import AsyncIterator
 from typing import Any
 
 MEDIA_TYPE = "text/event-stream"
+_LINE_ENDS = re.compile("[\x85\u2028\u2029]")
+"""Characters that JSON leaves as they are and that many readers of lines take for the end of one."""
 HEARTBEAT = b": still working\n\n"
 """A comment, which readers ignore and proxies take as a sign of life."""
 
@@ -16,9 +19,10 @@ HEARTBEAT = b": still working\n\n"
 def to_json(value: Any) -> str:
     """Return JSON in one line; numbers that JSON does not have become null."""
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str)
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=str)
     except ValueError:
-        return json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=str)
+        text = json.dumps(_finite(value), ensure_ascii=False, separators=(",", ":"), default=str)
+    return _LINE_ENDS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def encode_event(kind: str, data: str, id: str = "") -> bytes:
@@ -49,22 +53,22 @@ class EventLog:
         self.id, self.owner, self.index = id, owner, index
         self.created = time.monotonic()
         self.size = 0
-        """Bytes of all events."""
+        """About the bytes of all events."""
         self.done = False
         self.result: Any = None
         """What the work came to, when it is done: a value, or the problem."""
         self.abandoned = threading.Event()
         """Set when nobody reads any more: the work should end."""
         self.readers = 0
-        self._events: list[bytes] = []
+        self._events: list[tuple[str, str]] = []
         self._loop = asyncio.get_running_loop()
         self._changed = asyncio.Event()
 
     def append(self, kind: str, data: Any) -> None:
         """Add an event; from any thread."""
-        event = encode_event(kind, to_json(data), f"{self.id}:{len(self._events)}")
-        self.size += len(event)
-        self._events.append(event)
+        text = to_json(data)
+        self.size += len(text)
+        self._events.append((kind, text))
         self._wake()
 
     def close(self) -> None:
@@ -73,11 +77,23 @@ class EventLog:
         self._wake()
 
     async def read(self, start: int, heartbeat_s: float, resume_s: float) -> AsyncIterator[bytes]:
-        """Yield the events from number `start`, as they come, and heartbeats in between.
+        """Yield the events from number `start` as server-sent events, and heartbeats; arguments as `follow`."""
+        n = start
+        async for event in self.follow(start, heartbeat_s, resume_s):
+            if event is None:
+                yield HEARTBEAT
+            else:
+                yield encode_event(*event, id=f"{self.id}:{n}")
+                n += 1
+
+    async def follow(
+        self, start: int, heartbeat_s: float, resume_s: float
+    ) -> AsyncIterator[tuple[str, str] | None]:
+        """Yield kind and JSON of the events from number `start`, as they come.
 
         Args:
             start: number of the first event, from 0.
-            heartbeat_s: seconds without events after which a heartbeat is sent.
+            heartbeat_s: seconds without events after which None is yielded.
             resume_s: seconds after the last reader has gone before the work is given up.
         """
         at = start
@@ -95,7 +111,7 @@ class EventLog:
                 try:
                     await asyncio.wait_for(changed.wait(), heartbeat_s)
                 except TimeoutError:
-                    yield HEARTBEAT
+                    yield None
         finally:
             self.readers -= 1
             if not self.done:

@@ -61,7 +61,7 @@ class Gate:
                 _log.exception("%s failed", answer.request_id, exc_info=error)
             if answer.status:
                 raise  # the connection is closed, so that the client sees that something is missing
-            await _send_problem(problem, answer)
+            await _send_problem(problem, scope["path"], answer)
         finally:
             self._state.metrics.request(scope, answer.status, time.perf_counter() - started)
 
@@ -115,8 +115,8 @@ class _Response:
         await self._send(message)
 
 
-async def _send_problem(problem: Problem, send: Any) -> None:
-    body = to_json(problem.as_dict()).encode("utf-8", "backslashreplace")
+async def _send_problem(problem: Problem, path: str, send: Any) -> None:
+    body = to_json(problem.body(path)).encode("utf-8", "backslashreplace")
     headers = [(name.encode(), value.encode()) for name, value in problem.headers.items()]
     headers += [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
     await send({"type": "http.response.start", "status": problem.status, "headers": headers})

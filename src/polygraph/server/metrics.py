@@ -1,29 +1,48 @@
 """Figures of the server in the text format of Prometheus."""
 
-from collections import Counter
+import threading
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
+
+from polygraph.records import Usage
 
 BUCKETS_S = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 120.0)
 """Upper bounds of the histogram of seconds."""
 
 
 class Metrics:
-    """Counts requests by route and status, and their seconds by route; used in the event loop only."""
+    """Counts requests by route and status, their seconds by route, and answers with what they cost."""
 
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._buckets: Counter[tuple[str, float]] = Counter()
-        self._seconds: Counter[str] = Counter()
+        self._seconds: defaultdict[str, float] = defaultdict(float)
+        self._answers: Counter[tuple[str, str]] = Counter()
+        self._paid: defaultdict[str, float] = defaultdict(float)
+        self._lock = threading.Lock()
 
     def request(self, scope: Mapping[str, Any], status: int, seconds: float) -> None:
-        """Count a request. Paths that no route has count as one, so that the number of series is bounded."""
+        """Count a request; in the event loop.
+
+        Paths that no route has count as one, so that the number of series is bounded.
+        """
         route = getattr(scope.get("route"), "path", "(none)")
         self._requests[route, str(scope["method"]), status] += 1
         for bound in BUCKETS_S:
             if seconds <= bound:
                 self._buckets[route, bound] += 1
-        self._seconds[route] += seconds  # type: ignore[assignment]  # Counter adds floats as well
+        self._seconds[route] += seconds
+
+    def answer(self, method: str, usage: Usage, *, refused: bool) -> None:
+        """Count an answer and what it cost; from any thread."""
+        with self._lock:
+            self._answers[method, "refused" if refused else "answered"] += 1
+            self._paid["calls"] += usage.calls
+            self._paid["cached_calls"] += usage.cached_calls
+            self._paid["prompt_tokens"] += usage.prompt_tokens
+            self._paid["completion_tokens"] += usage.completion_tokens
+            self._paid["cost_dollars"] += usage.cost or 0.0
 
     def text(self, gauges: Iterable[tuple[str, str, Mapping[str, str], float]]) -> str:
         """Return all figures.
@@ -47,6 +66,14 @@ class Metrics:
             lines.append(f"{name}_bucket{_labels({'route': route, 'le': '+Inf'})} {n}")
             lines.append(f"{name}_sum{_labels({'route': route})} {self._seconds[route]:.6f}")
             lines.append(f"{name}_count{_labels({'route': route})} {n}")
+        with self._lock:
+            answers, paid = sorted(self._answers.items()), sorted(self._paid.items())
+        lines += _head("polygraph_answers_total", "Answers by method and outcome.", "counter")
+        for (method, outcome), n in answers:
+            lines.append(f"polygraph_answers_total{_labels({'method': method, 'outcome': outcome})} {n}")
+        for what, amount in paid:
+            lines += _head(f"polygraph_model_{what}_total", "Paid to answer questions.", "counter")
+            lines.append(f"polygraph_model_{what}_total {amount:g}")
         last = ""
         for gauge, help, labels, value in gauges:
             if gauge != last:

@@ -1,7 +1,7 @@
 """Errors as `application/problem+json` (RFC 9457): the sentence and the fix of the command line, and no traceback."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from polygraph import errors
@@ -25,6 +25,8 @@ _STATUS: tuple[tuple[type[errors.PolygraphError], int], ...] = (
     (errors.UserError, 400),
 )
 """HTTP status of each error; the first that fits."""
+_MIN_KEY = 6
+"""Fewest characters of a key; local endpoints take any."""
 _AGAIN_S = 5
 """Seconds after which a request that met a busy server or model may be sent again."""
 
@@ -52,6 +54,33 @@ class Problem(Exception):
             "status": self.status,
             "detail": self.detail,
         }
+
+    def body(self, path: str) -> dict[str, Any]:
+        """Return the body for a path: clients of the OpenAI-compatible endpoints expect a form of their own."""
+        return as_openai_error(self.as_dict()) if path.startswith("/v1/") else self.as_dict()
+
+
+def as_openai_error(problem: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a problem as a client of OpenAI expects it."""
+    kind = problem["type"].rpartition(":")[2]
+    return {"error": {"message": problem["detail"], "type": kind, "param": None, "code": kind}}
+
+
+class Secrets:
+    """Keys of models, which no response may contain: an endpoint's error may quote one.
+
+    Args:
+        keys: empty and very short ones are ignored.
+    """
+
+    def __init__(self, keys: Iterable[str]) -> None:
+        self._keys = sorted({key for key in keys if len(key) >= _MIN_KEY})
+
+    def hide(self, text: str) -> str:
+        """Return the text without keys."""
+        for key in self._keys:
+            text = text.replace(key, "***")
+        return text
 
 
 def problem_of(error: BaseException) -> Problem:

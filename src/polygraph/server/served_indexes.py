@@ -1,15 +1,17 @@
 """The indexes of a server. Each request reads one snapshot of an index from its first to its last step."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from polygraph.errors import BadInput, PolygraphError
+from polygraph.records import Answer, AnswerForm, Retrieval
 from polygraph.server.problems import unknown
 from polygraph.store.snapshot import Snapshot
+from polygraph.tasks.answer import ChatTurn
 from polygraph.workspace.index import Index
 
 
@@ -23,6 +25,30 @@ class PinnedIndex(Index):
     def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
         """Return the snapshot of this request."""
         return self._pinned.where(where) if where else self._pinned
+
+    def answer_live(
+        self,
+        question: str,
+        method: str | None,
+        *,
+        where: Mapping[str, str] | None,
+        max_tokens: int | None,
+        form: AnswerForm | None,
+        history: Sequence[ChatTurn],
+        on_retrieval: Callable[[Retrieval], None],
+        on_text: Callable[[str], None],
+    ) -> Answer:
+        """Answer as `ask` does, in this thread; an exception of a callback ends the work and is raised."""
+        return self._answer(
+            question,
+            method,
+            where,
+            max_tokens,
+            history,
+            form=form,
+            on_retrieval=on_retrieval,
+            on_text=on_text,
+        )
 
     def release(self) -> None:
         """Keep the snapshot: it is shared with other requests."""

@@ -9,10 +9,11 @@ from typing import Annotated, Any, TypeVar
 from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request
 
+from polygraph.records import Answer
 from polygraph.server.access import Principal, Scope, Tokens
 from polygraph.server.events import EventLog
 from polygraph.server.metrics import Metrics
-from polygraph.server.problems import Problem
+from polygraph.server.problems import Problem, Secrets
 from polygraph.server.served_indexes import ServedIndexes
 from polygraph.server.settings import ServerSettings
 
@@ -66,7 +67,7 @@ class KeptAnswers:
     def __init__(self, settings: ServerSettings) -> None:
         self._most, self._bytes, self._age_s = settings.kept_answers, settings.kept_bytes, settings.kept_s
         self._logs: dict[str, EventLog] = {}
-        self._records: dict[str, dict[str, Any]] = {}
+        self._answers: dict[str, Answer] = {}
 
     def begin(self, owner: str, index: str) -> EventLog:
         """Return the log of a new answer."""
@@ -75,10 +76,13 @@ class KeptAnswers:
         self._drop()
         return log
 
-    def keep(self, id: str, record: dict[str, Any]) -> None:
-        """Keep the record of an answer for `explain`."""
-        if id in self._logs:
-            self._records[id] = record
+    def keep(self, id: str, answer: Answer) -> None:
+        """Keep an answer for `explain`; from any thread."""
+        log = self._logs.get(id)
+        if log is not None:
+            # Evidence and context hold the same texts.
+            log.size += 4 * len(answer.retrieval.context) + 2 * len(answer.text)
+            self._answers[id] = answer
 
     def log(self, id: str, principal: Principal, index: str) -> EventLog:
         """Return the log of an answer.
@@ -91,12 +95,12 @@ class KeptAnswers:
             raise Problem(404, "unknown-answer", "this answer is not kept any more. Ask the question again")
         return found
 
-    def record(self, id: str, principal: Principal, index: str) -> dict[str, Any]:
-        """Return the record of an answer; raises as `log`."""
+    def answer(self, id: str, principal: Principal, index: str) -> Answer:
+        """Return a finished answer; raises as `log`, and 409 for one in work."""
         self.log(id, principal, index)
-        if id not in self._records:
+        if id not in self._answers:
             raise Problem(409, "unfinished-answer", "this answer is not finished. Ask for it when it is")
-        return self._records[id]
+        return self._answers[id]
 
     def _drop(self) -> None:
         now = time.monotonic()
@@ -109,7 +113,7 @@ class KeptAnswers:
                 continue
             size -= log.size
             del self._logs[log.id]
-            self._records.pop(log.id, None)
+            self._answers.pop(log.id, None)
 
 
 class ServerState:
@@ -121,6 +125,7 @@ class ServerState:
         self.indexes = indexes
         self.threads = WorkThreads(settings.threads, settings.waiting)
         self.answers = KeptAnswers(settings)
+        self.secrets = Secrets(each.index.settings.api_key for each in indexes.all())
         self.metrics = Metrics()
         self.stopping = False
         self._tasks: set[asyncio.Task[None]] = set()

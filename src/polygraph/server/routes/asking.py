@@ -53,7 +53,8 @@ async def ask(index: str, body: Question, request: Request, state: State, princi
         return events(state, log, int(n) + 1 if n.isdecimal() else 0)
     if body.method:
         find_method(body.method)
-    log = answering.start(state, served, principal, body.model_dump())
+    asked = answering.Asked(**body.model_dump())
+    log = answering.start(state, served, principal, asked, streams=wants_events)
     if wants_events:
         return events(state, log)
     return await answering.result(log, request)
@@ -97,7 +98,7 @@ async def compare(index: str, body: Comparison, state: State, _: Reader) -> dict
 @router.get("/explain/{answer}")
 async def explain(index: str, answer: str, state: State, principal: Reader) -> dict[str, Any]:
     """Show why an answer of the last hour found its evidence: seeds, scores, what was truncated."""
-    return state.answers.record(answer, principal, index)
+    return answering.explained(state.answers.answer(answer, principal, index), answer)
 
 
 def events(state: ServerState, log: EventLog, start: int = 0) -> Response:

@@ -3,12 +3,15 @@
 - ``python`` runs in one namespace for each page.
 - ``console`` runs `$ polygraph ...` through the entry point; `$ export` sets the environment of the page. The lines
   below a command are its expected output: `...` matches anything, and white space does not count.
+- `$ polygraph serve` runs in the background until the end of the page, and `$ curl` asks it; the variable `TOKEN` is
+  the token that it printed.
 - ``toml`` is loaded as settings.
 
 A comment above a block changes this: `file: NAME` writes the block to a file, `prints` compares it with the output of
 the block before, `exit: N` expects an exit code, `same keys as: COMMAND` compares JSON, `not run: REASON` skips it.
 """
 
+import asyncio
 import contextlib
 import functools
 import importlib.util
@@ -18,7 +21,9 @@ import os
 import re
 import shlex
 import shutil
+import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -65,8 +70,32 @@ def server():
         yield running
 
 
+@pytest.fixture
+def background(monkeypatch):
+    """Start the servers of a page on any free port, in the background."""
+    from polygraph.server import run
+
+    running = []
+
+    def serve(app, settings, on_start):
+        started = threading.Event()
+        made = run.make_server(app, settings, lambda _: started.set())
+        socket = run.listen("127.0.0.1", 0)
+        thread = threading.Thread(target=lambda: asyncio.run(made.serve(sockets=[socket])), daemon=True)
+        running.append((made, socket.getsockname()[1], thread))
+        thread.start()
+        assert started.wait(30)
+        on_start(settings.port)
+
+    monkeypatch.setattr(run, "serve", serve)
+    yield running
+    for made, _, thread in running:
+        made.should_exit = True
+        thread.join(30)
+
+
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda p: str(p.relative_to(pages.ROOT)))
-def test_every_code_block_of_the_page_runs(page, built, server, tmp_path, monkeypatch):
+def test_every_code_block_of_the_page_runs(page, built, server, background, tmp_path, monkeypatch):
     if page.name in LOCAL_MODELS and not has_local():
         pytest.skip("the output shown is that of the local models, which are not installed")
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
@@ -85,7 +114,7 @@ def test_every_code_block_of_the_page_runs(page, built, server, tmp_path, monkey
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(block.text, encoding="utf-8")
         if block.language == "console":
-            printed = _console(block, monkeypatch, server)
+            printed = _console(block, monkeypatch, server, background)
         elif block.language == "python":
             printed = _python(block, namespace, server)
         elif block.language == "toml":
@@ -151,12 +180,18 @@ def _run_command(arguments, typed=""):
     return out.getvalue(), code
 
 
-def _console(block, patch, server):
+def _console(block, patch, server, background):
     printed = ""
     for command, expected in _commands(block.text):
         if command.startswith("export "):
             name, _, value = command.removeprefix("export ").partition("=")
+            if name == "TOKEN":
+                continue  # set when the server printed it
             patch.setenv(name, _LOCAL_URL.sub(server.base_url, value.strip("\"'")))
+            continue
+        if command.startswith("curl "):
+            printed = _curl(command, background[-1][1])
+            _check(block, command, expected, printed)
             continue
         words = shlex.split(_LOCAL_URL.sub(server.base_url, command), comments=True)
         assert words[0] == "polygraph", f"{block.name}: cannot run {command!r}; say why with `not run`"
@@ -164,12 +199,29 @@ def _console(block, patch, server):
         printed, code = _run_command(words[1:], typed)
         wanted = int(block.argument) if block.mark == "exit" else 0
         assert code == wanted, f"{block.name}: {command} ended with {code}:\n{printed}"
-        rest = "\n".join(line for line in expected if not line.startswith("> "))
-        if rest.strip():
-            assert _matches(rest, printed), (
-                f"{block.name}: {command} should print\n{rest}\nbut printed\n{printed}"
-            )
+        if token := re.search(r"Authorization: Bearer (\S+)", printed):
+            patch.setenv("TOKEN", token[1])
+        _check(block, command, [line for line in expected if not line.startswith("> ")], printed)
     return printed
+
+
+def _check(block, command, expected, printed):
+    """Check the output of a command, if the page shows any."""
+    rest = "\n".join(expected)
+    if rest.strip():
+        assert _matches(rest, printed), (
+            f"{block.name}: {command} should print\n{rest}\nbut printed\n{printed}"
+        )
+
+
+def _curl(command, port):
+    """Run curl against the server of the page."""
+    if shutil.which("curl") is None:
+        pytest.skip("curl is not installed")
+    here = command.replace("127.0.0.1:8321", f"127.0.0.1:{port}").replace("curl ", "curl -sS ", 1)
+    done = subprocess.run(["sh", "-c", here], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    return done.stdout
 
 
 def _commands(text):

@@ -39,6 +39,21 @@ def digest_of(parts: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """A table of a document: rows of cells below named columns."""
+
+    title: str
+    """Its caption, the name of its sheet, or the heading above it; empty if there is none."""
+    columns: tuple[str, ...]
+    """Distinct names; of a header of several rows, the names below each other joined by spaces."""
+    rows: tuple[tuple[str, ...], ...]
+    """Cells as written, as many as there are columns; empty ones are empty. A cell that spans several rows or columns
+    stands in each."""
+    spans: tuple[tuple[int, int], ...]
+    """Start and end of each row in the text of the document, where it reads ``column: value; column: value.``"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Document:
     """One text that was read: a file, or a record or row of a file."""
 
@@ -53,11 +68,14 @@ class Document:
     """Fields of the source (csv/json columns, ``path``, ``format``); page starts under ``pages``."""
     source: str = ""
     """Absolute path of the file that it was read from; empty if there is none."""
+    tables: tuple[Table, ...] = ()
+    """In the order of the text; tables beyond the bounds of `ingest.table_rows` are text only."""
 
     @property
     def hash(self) -> str:
-        """Hash of title, text and metadata; a document whose hash is unchanged is not indexed again."""
-        return digest(self.title, self.text, json.dumps(self.metadata, sort_keys=True, default=str))
+        """Hash of title, text, metadata and tables; a document whose hash is unchanged is not indexed again."""
+        tables = [json.dumps([t.title, t.columns, t.rows], ensure_ascii=False) for t in self.tables]
+        return digest(self.title, self.text, json.dumps(self.metadata, sort_keys=True, default=str), *tables)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ def chunk(
     Every character that is not white space is in exactly one chunk. Sentences are packed greedily; a
     chunk that is at least 40 % full ends before a heading; one that is full ends at its last paragraph end,
     if that leaves it at least 60 % full, else at its last sentence end. A heading stays with what follows
-    it. A document that fits is one chunk.
+    it, and so does a sentence that ends with a colon. A document that fits is one chunk.
 
     Args:
         document: its ``metadata["pages"]``, if present, are the offsets where pages start.
@@ -180,11 +180,11 @@ def _atoms(
     wrapped = is_hard_wrapped(text)
     atoms = []
     line = 0
-    after_heading = False
+    after_heading = after_lead_in = False
     for k, ((start, end), n_tokens) in enumerate(zip(spans, counts, strict=True)):
         following = spans[k + 1][0] if k + 1 < len(spans) else end
         breaks = text.count("\n", spans[k - 1][1], start) if k else 0
-        if after_heading:
+        if after_heading or after_lead_in:
             grade = _AFTER_HEADING
         elif start in heads:
             grade = _HEADING
@@ -194,6 +194,7 @@ def _atoms(
             grade = _PARAGRAPH if breaks > 1 or (breaks and not wrapped) else _SENTENCE
         weight = max(n_tokens, -(-(following - start) // _MAX_CHARS_PER_TOKEN))  # rounded up
         atoms.append(_Atom(start, end, weight, grade))
+        after_lead_in = text[end - 1] == ":"  # a list or a command follows
         while line < len(lines) and 0 <= lines[line][1] < end:
             line += 1
         after_heading = line < len(lines) and lines[line][0] <= start

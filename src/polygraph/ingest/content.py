@@ -10,6 +10,20 @@ _SENTENCE_ENDS = (".", "!", "?", "…", ":", "”", '"', "。", "！", "？")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedTable:
+    """A table of a text, in which each row is a line."""
+
+    columns: tuple[str, ...]
+    """Distinct names."""
+    rows: tuple[tuple[str, ...], ...]
+    """Cells, as many as there are columns."""
+    lines: tuple[str, ...]
+    """The line of each row in the text."""
+    title: str = ""
+    """Caption or name of the sheet; empty if there is none, so that the heading above it counts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedText:
     """A text of a file, without an id yet."""
 
@@ -21,6 +35,8 @@ class LoadedText:
     ordinal: int = 0
     """Line, row or position of the record in its file, from 1; 0 if the text is the whole file."""
     metadata: dict[str, Json] = field(default_factory=dict)
+    tables: tuple[LoadedTable, ...] = ()
+    """In the order of the text."""
 
 
 @dataclass(frozen=True, slots=True)

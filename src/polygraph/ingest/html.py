@@ -9,7 +9,9 @@ import re
 from collections.abc import Iterator
 from html import unescape
 
-from polygraph.ingest.content import FileContent, LoadedText
+from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
+from polygraph.ingest.html_tables import Cell, table_lines
+from polygraph.ingest.scripts import raised_or_lowered
 from polygraph.ingest.source_fields import page_field
 from polygraph.records import Json
 
@@ -53,14 +55,24 @@ _TITLE_CHARS = 1_000
 
 
 def read_html(source: str) -> FileContent:
-    """Read a page: headings as ``# ``, list items as ``- ``, table rows as ``a | b``, the rest as paragraphs.
+    """Read a page: its headings, lists, tables, code and paragraphs.
+
+    Headings become ``# ``, list items ``- ``, rows below a header ``column: value; column: value.``, other rows
+    ``a | b``, ``<pre>`` fenced code.
 
     Scripts, styles, navigation, page headers and footers, form controls and hidden parts are left out. A page of
     which nothing would remain is read with its navigation, header and footer.
     """
     page = _read(source, xml=False)
     return FileContent(
-        [LoadedText(text=page.text(), title=page.title or page.first_h1, metadata=page.fields)]
+        [
+            LoadedText(
+                text=page.text(),
+                title=page.title or page.first_h1,
+                metadata=page.fields,
+                tables=tuple(page.tables),
+            )
+        ]
     )
 
 
@@ -175,10 +187,18 @@ class _Page:
         self.left_out = False
         self.blocks: list[tuple[str, str]] = []
         """Kind (`block`, `item`, `row`) and text."""
+        self.tables: list[LoadedTable] = []
+        self._table_rows: dict[int, list[Cell]] = {}
+        """Cells of the rows among the blocks, by position."""
+        self._table_starts: list[tuple[int, bool]] = []
+        """First block of each open table, and whether its cells hold blocks, as in a table for layout."""
+        self._caption = ""
+        self._script: tuple[str, int] | None = None
         self._inline: list[str] = []
         self._prefix = ""
         self._kind = "block"
-        self._cells: list[str] | None = None
+        self._cells: list[Cell] | None = None
+        self._cell_tag: tuple[str, str] = ("td", "")
         self._in_cell = False
         self._lists = 0
         self._pre = 0
@@ -253,6 +273,9 @@ class _Page:
             elif self._in_cell or "".join(self._inline).strip():
                 self._end_cell()
             self._in_cell = True
+            self._cell_tag = (name, raw)
+        elif name in ("sup", "sub"):
+            self._script = (name, len(self._inline))
         elif name in _BLOCKS:
             self._in_head = False
             self._block(name)
@@ -262,12 +285,16 @@ class _Page:
         if self._cells is not None and name in ("p", "div", "center"):
             self._inline.append(" ")
             return
+        if self._cells is not None and name not in ("tr", "tbody", "thead", "tfoot") and self._table_starts:
+            self._table_starts[-1] = (self._table_starts[-1][0], True)
         if self._kind == "item" and name in ("p", "div") and not "".join(self._inline).strip():
             return  # the text of a list item, in a paragraph of its own
         self._flush_row()
         self._flush()
         self._prefix = _HEADINGS.get(name, "")
-        if name in ("ul", "ol", "menu", "dir"):
+        if name == "table":
+            self._table_starts.append((len(self.blocks), False))
+        elif name in ("ul", "ol", "menu", "dir"):
             self._lists += 1
         elif name == "li":
             self._prefix = "  " * min(max(self._lists - 1, 0), _MAX_INDENT) + "- "
@@ -292,17 +319,42 @@ class _Page:
         elif name in ("td", "th"):
             if self._in_cell:
                 self._end_cell()
+        elif name in ("sup", "sub"):
+            self._end_script(name)
         elif name in _BLOCKS:
             if self._cells is not None and name in ("p", "div", "center"):
                 self._inline.append(" ")
             else:
                 self._flush_row()
                 self._flush()
-            if name in ("ul", "ol", "menu", "dir"):
+            if name == "table":
+                self._end_table()
+            elif name == "caption" and self._table_starts and self.blocks:
+                self._table_starts[-1] = (len(self.blocks), self._table_starts[-1][1])
+                self._caption = self.blocks[-1][1]
+            elif name in ("ul", "ol", "menu", "dir"):
                 self._lists = max(0, self._lists - 1)
             elif name == "pre":
                 self._pre = max(0, self._pre - 1)
         self._content = max(0, self._content - (name in _CONTENT))
+
+    def _end_script(self, name: str) -> None:
+        """Write what stands above or below the line with the characters for it, if there are such."""
+        if self._script is not None and self._script[0] == name and self._script[1] <= len(self._inline):
+            at = self._script[1]
+            self._inline[at:] = [raised_or_lowered("".join(self._inline[at:]), raised=name == "sup")]
+        self._script = None
+
+    def _end_table(self) -> None:
+        """Join the rows since the start of a table, unless it is one for layout."""
+        start, is_layout = self._table_starts.pop() if self._table_starts else (len(self.blocks), True)
+        caption, self._caption = self._caption, ""
+        rows = [self._table_rows.pop(n) for n in range(start, len(self.blocks)) if n in self._table_rows]
+        if is_layout or not rows or len(rows) < len(self.blocks) - start:
+            return
+        lines, table = table_lines(rows, caption)
+        self.blocks[start:] = [("block", "\n".join(lines))] if lines else []
+        self.tables += [table] if table else []
 
     def _end_title(self) -> None:
         if self._in_title:
@@ -322,7 +374,8 @@ class _Page:
 
     def _end_cell(self) -> None:
         if self._cells is not None:
-            self._cells.append(" ".join("".join(self._inline).split()))
+            name, raw = self._cell_tag
+            self._cells.append(Cell.of(" ".join("".join(self._inline).split()), name, attributes(raw)))
         self._inline.clear()
         self._in_cell = False
 
@@ -334,16 +387,19 @@ class _Page:
         cells, self._cells = self._cells, None
         self._inline.clear()
         self._in_cell = False
-        while cells and not cells[-1]:
-            cells.pop()
-        if cells:
-            self.blocks.append(("row", " | ".join(cells)))
+        texts = [cell.text for cell in cells]
+        while texts and not texts[-1]:
+            texts.pop()
+        if texts:
+            self._table_rows[len(self.blocks)] = cells
+            self.blocks.append(("row", " | ".join(texts)))
 
     def _flush(self) -> None:
         text = "".join(self._inline)
         self._inline.clear()
         if self._pre:
             text = text.strip("\n").rstrip()
+            text = f"```\n{text}\n```" if "\n" in text and "```" not in text else text
         else:
             text = "\n".join(filter(None, (" ".join(line.split()) for line in text.split("\n"))))
         if text.strip():

@@ -1,5 +1,6 @@
 """Documents from files: one by one as they are asked for, or all at once."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -7,13 +8,14 @@ from pathlib import Path
 from typing import Protocol
 
 from polygraph.errors import BadInput, UserError
-from polygraph.ingest.content import LoadedText
+from polygraph.ingest.content import LoadedTable, LoadedText
 from polygraph.ingest.decode import clean
 from polygraph.ingest.discover import SourceFile, Unread, discover, path_text
 from polygraph.ingest.formats import BINARY_READERS, TABULAR, format_of, read_file
+from polygraph.ingest.headings import headings
 from polygraph.ingest.plain_text import file_title, first_line_title, short_title
 from polygraph.ingest.source_fields import date_of
-from polygraph.records import Document, Json
+from polygraph.records import Document, Json, Table
 
 _OWN_FIELDS = ("path", "format", "encoding", "pages")
 _REASONS_SHOWN = 3
@@ -211,7 +213,50 @@ def _document(file: SourceFile, loaded: LoadedText, encoding: str) -> Document:
         text=text,
         metadata=metadata | own,
         source=path_text(file.path),
+        tables=_located(loaded.tables, text),
     )
+
+
+def _located(tables: Sequence[LoadedTable], text: str) -> tuple[Table, ...]:
+    """Find the rows of tables in a text; a table of which a row is not found is left out."""
+    if not tables:
+        return ()
+    sections = headings(text)
+    starts = [start for start, _ in sections]
+    found: list[Table] = []
+    position = 0
+    for table in tables:
+        spans: list[tuple[int, int]] = []
+        at = position
+        for line in map(clean, table.lines):
+            start = _line_start(text, line, at)
+            if start < 0:
+                break
+            at = start + len(line)
+            spans.append((start, at))
+        if len(spans) < len(table.lines):
+            continue
+        position = at
+        above = bisect_right(starts, spans[0][0])
+        found.append(
+            Table(
+                title=table.title or (sections[above - 1][1] if above else ""),
+                columns=tuple(map(clean, table.columns)),
+                rows=tuple(tuple(map(clean, row)) for row in table.rows),
+                spans=tuple(spans),
+            )
+        )
+    return tuple(found)
+
+
+def _line_start(text: str, line: str, position: int) -> int:
+    """Return where a whole line stands in a text, at or after a position; -1 if it does not."""
+    while (start := text.find(line, position)) >= 0:
+        end = start + len(line)
+        if (start == 0 or text[start - 1] == "\n") and (end == len(text) or text[end] == "\n"):
+            return start
+        position = start + 1
+    return -1
 
 
 def _document_id(file: SourceFile, loaded: LoadedText) -> str:

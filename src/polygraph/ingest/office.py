@@ -1,17 +1,25 @@
 """Word, PowerPoint and Excel files; their libraries come with the extra `documents`."""
 
 import io
+import re
+import zipfile
+from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
-from polygraph.ingest.content import FileContent, LoadedText, join_pages
+from polygraph.ingest.content import FileContent, LoadedTable, LoadedText, join_pages
 from polygraph.ingest.decode import clean, open_zip
 from polygraph.ingest.library import import_library, without_warnings
 from polygraph.ingest.limits import ReadLimits
+from polygraph.ingest.scripts import raised_or_lowered
 from polygraph.ingest.source_fields import author_field
-from polygraph.ingest.tables import column_names, row_line
+from polygraph.ingest.table_rows import grid_lines, make_table, split_title
 
 MAX_CELLS = 5_000_000
 """Of a workbook."""
+_MAX_MERGED = 10_000
+"""Merged ranges of a sheet that are filled."""
+_MERGED = re.compile(rb'<mergeCell ref="([A-Z]{1,3})(\d{1,7}):([A-Z]{1,3})(\d{1,7})"')
 
 
 def read_docx(data: bytes, max_bytes: int) -> FileContent:
@@ -27,12 +35,13 @@ def read_docx(data: bytes, max_bytes: int) -> FileContent:
     document = docx.Document(io.BytesIO(data))
     title = str(document.core_properties.title or "").strip()
     blocks: list[tuple[str, str]] = []
+    tables: list[LoadedTable] = []
     for item in document.iter_inner_content():
         limits.count()
         if isinstance(item, table.Table):
-            blocks.append(("block", _docx_table(item, limits)))
+            blocks.append(("block", _docx_table(item, limits, tables)))
             continue
-        text = item.text.strip()
+        text = _docx_text(item).strip()
         style = str(getattr(item.style, "name", "") or "")
         level = style[8:].strip() if style.startswith("Heading ") else ""
         if not text:
@@ -46,7 +55,9 @@ def read_docx(data: bytes, max_bytes: int) -> FileContent:
         else:
             blocks.append(("block", text))
     fields = author_field(document.core_properties.author)
-    return FileContent([LoadedText(text=_join_blocks(blocks), title=title, metadata=fields)])
+    return FileContent(
+        [LoadedText(text=_join_blocks(blocks), title=title, metadata=fields, tables=tuple(tables))]
+    )
 
 
 def read_pptx(data: bytes, max_bytes: int) -> FileContent:
@@ -61,13 +72,14 @@ def read_pptx(data: bytes, max_bytes: int) -> FileContent:
     limits.count_tags(open_zip(data, max_bytes))
     show = pptx.Presentation(io.BytesIO(data))
     slides: list[str] = []
+    tables: list[LoadedTable] = []
     for slide in show.slides:
         head = slide.shapes.title
         blocks = []
         if head is not None and head.has_text_frame and head.text_frame.text.strip():
             blocks.append("# " + " ".join(head.text_frame.text.split()))
         others = (shape for shape in slide.shapes if head is None or shape.shape_id != head.shape_id)
-        blocks += _shape_texts(others, limits)
+        blocks += _shape_texts(others, limits, tables)
         if slide.has_notes_slide and slide.notes_slide.notes_text_frame is not None:
             notes = slide.notes_slide.notes_text_frame.text.strip()
             blocks += [f"Notes: {notes}"] if notes else []
@@ -78,44 +90,51 @@ def read_pptx(data: bytes, max_bytes: int) -> FileContent:
     # The template of python-pptx names the author of that library.
     author = "" if not title and show.core_properties.author == "Steve Canny" else show.core_properties.author
     fields = author_field(author) | {"pages": list(pages)}
-    return FileContent([LoadedText(text=text, title=title, metadata=fields)])
+    return FileContent([LoadedText(text=text, title=title, metadata=fields, tables=tuple(tables))])
 
 
 def read_xlsx(data: bytes, max_bytes: int) -> FileContent:
-    """Read an Excel file as one document: a heading for each sheet, a line for each row below its first one.
+    """Read an Excel file as one document: a heading for each sheet, a line for each row below its header.
 
-    Formulas count by their last computed values.
+    The header is the first row with several cells; what stands above it is the title of the table. Formulas count by
+    their last computed values. A merged cell stands in each cell that it covers.
 
     Raises:
         BadInput: if it is damaged, too large unpacked, has over five million cells, or takes too long.
         MissingExtra: without `openpyxl`.
     """
     openpyxl = import_library("openpyxl", "Excel")
-    ReadLimits().count_tags(open_zip(data, max_bytes), except_below="xl/worksheets/")
+    archive = open_zip(data, max_bytes)
+    ReadLimits().count_tags(archive, except_below="xl/worksheets/")
     limits = ReadLimits(max_elements=MAX_CELLS)
     with without_warnings("openpyxl"):
         book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
         parts: list[str] = []
+        tables: list[LoadedTable] = []
         for sheet in book.worksheets:
-            columns: list[str] = []
-            lines: list[str] = []
-            for row in sheet.iter_rows(values_only=True):
+            rows: list[list[str]] = []
+            merged = _merged_cells(archive, str(getattr(sheet, "_worksheet_path", "")))
+            for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
                 limits.count(len(row))
                 cells = [_cell(value) for value in row]
-                if not any(cells):
-                    continue
-                if columns:
-                    lines.append(row_line(columns, cells))
-                else:
-                    while cells and not cells[-1]:
-                        cells.pop()
-                    columns = column_names(cells)
-            if columns:
-                body = "\n".join(lines) or "; ".join(columns) + "."
-                parts.append(f"# {' '.join(str(sheet.title).split())}\n\n{body}")
+                rows.append(cells)
+                for column, (top, left) in merged.get(number, {}).items():
+                    if column < len(cells) and left < len(rows[top - 1]):
+                        cells[column] = rows[top - 1][left]
+            rows = [row for row in rows if any(row)]
+            titles, below = split_title(rows)
+            if not below:
+                continue
+            name = " ".join(str(sheet.title).split())
+            lines, table = make_table(below[0], below[1:], " ".join([name, *titles]))
+            tables += [table] if table else []
+            body = "\n".join(lines) or "; ".join(filter(None, below[0])) + "."
+            parts.append("\n\n".join([f"# {name}", *titles, body]))
     title = str(book.properties.title or "").strip()
     fields = author_field(book.properties.creator)
-    return FileContent([LoadedText(text="\n\n".join(parts), title=title, metadata=fields)])
+    return FileContent(
+        [LoadedText(text="\n\n".join(parts), title=title, metadata=fields, tables=tuple(tables))]
+    )
 
 
 def _join_blocks(blocks: list[tuple[str, str]]) -> str:
@@ -130,18 +149,43 @@ def _join_blocks(blocks: list[tuple[str, str]]) -> str:
     return "".join(parts)
 
 
-def _docx_table(table: Any, limits: ReadLimits) -> str:
-    lines = []
-    for row in table.rows:
+def _docx_text(paragraph: Any) -> str:
+    """Return the text of a paragraph with superscripts and subscripts; other paragraphs are read at once."""
+    if not paragraph._p.xpath(".//w:vertAlign"):
+        return str(paragraph.text)
+    parts = []
+    for run in paragraph.runs:
+        font = run.font
+        is_script = font.superscript or font.subscript
+        parts.append(raised_or_lowered(run.text, raised=bool(font.superscript)) if is_script else run.text)
+    return "".join(parts)
+
+
+def _docx_table(table: Any, limits: ReadLimits, tables: list[LoadedTable]) -> str:
+    """Return the lines of a table, and add it to the others."""
+    grid: list[list[str]] = []
+    n_header = 0
+    for n, row in enumerate(table.rows):
         cells: list[str] = []
-        seen = None
+        text, seen = "", None
         for cell in row.cells:  # a span of a thousand columns is a thousand cells
             limits.count()
             if cell._tc is not seen:  # a merged cell is handed out once for each column
-                cells.append(" ".join(cell.text.split()))
+                text = " ".join("\n".join(map(_docx_text, cell.paragraphs)).split())
+            elif not n:
+                n_header = 2  # names below a cell that spans several columns
+            cells.append(text)
             seen = cell._tc
-        if any(cells):
-            lines.append(" | ".join(cells))
+        grid.append(cells)
+    if grid and len(set(grid[0])) == 1:
+        n_header = 0  # a title
+    width = max(map(len, grid), default=0)
+    return _grid_text([[*row, *[""] * (width - len(row))] for row in grid], n_header, tables)
+
+
+def _grid_text(grid: Sequence[Sequence[str]], n_header: int, tables: list[LoadedTable]) -> str:
+    lines, table = grid_lines(grid, n_header if n_header < len(grid) else 0)
+    tables += [table] if table else []
     return "\n".join(lines)
 
 
@@ -150,19 +194,58 @@ def _is_numbered(paragraph: Any) -> bool:
     return properties is not None and properties.numPr is not None
 
 
-def _shape_texts(shapes: Any, limits: ReadLimits) -> list[str]:
+def _shape_texts(shapes: Any, limits: ReadLimits, tables: list[LoadedTable]) -> list[str]:
     texts = []
     for shape in shapes:
         limits.count()
         if hasattr(shape, "shapes"):
-            texts += _shape_texts(shape.shapes, limits)
+            texts += _shape_texts(shape.shapes, limits, tables)
         elif getattr(shape, "has_table", False):
-            rows = [" | ".join(" ".join(cell.text.split()) for cell in row.cells) for row in shape.table.rows]
-            texts.append("\n".join(rows))
+            texts.append(_grid_text(_pptx_grid(shape.table, limits), 0, tables))
         elif getattr(shape, "has_text_frame", False):
             lines = [line.text.strip() for line in shape.text_frame.paragraphs]
             texts.append("\n".join(line for line in lines if line))
     return [text for text in texts if text.strip()]
+
+
+def _pptx_grid(table: Any, limits: ReadLimits) -> list[list[str]]:
+    """Return the texts of a table; a merged cell stands in each cell that it covers."""
+    grid = [[" ".join(cell.text.split()) for cell in row.cells] for row in table.rows]
+    for r, row in enumerate(table.rows):
+        for c, cell in enumerate(row.cells):
+            limits.count()
+            if cell.is_merge_origin:
+                for down in range(r, min(r + cell.span_height, len(grid))):
+                    for right in range(c, min(c + cell.span_width, len(grid[down]))):
+                        limits.count()
+                        grid[down][right] = grid[r][c]
+    return grid
+
+
+def _merged_cells(archive: zipfile.ZipFile, path: str) -> dict[int, dict[int, tuple[int, int]]]:
+    """Return row and column of the first cell of each merged range, by row and column of the others; rows from 1."""
+    found: dict[int, dict[int, tuple[int, int]]] = {}
+    if path.lstrip("/") not in archive.namelist():
+        return found
+    n_cells = 0
+    for match in islice(_MERGED.finditer(archive.read(path.lstrip("/"))), _MAX_MERGED):
+        left, right = _column_number(match[1]), _column_number(match[3])
+        top, bottom = int(match[2]), int(match[4])
+        n_cells += max(0, bottom - top + 1) * max(0, right - left + 1)
+        if n_cells > _MAX_MERGED:
+            break
+        for row in range(top, bottom + 1):
+            for column in range(left, right + 1):
+                if (row, column) != (top, left):
+                    found.setdefault(row, {})[column] = (top, left)
+    return found
+
+
+def _column_number(letters: bytes) -> int:
+    number = 0
+    for letter in letters:
+        number = 26 * number + letter - 64
+    return number - 1
 
 
 def _cell(value: object) -> str:

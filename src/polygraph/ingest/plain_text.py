@@ -5,6 +5,7 @@ from pathlib import PurePosixPath
 
 from polygraph.ingest.content import FileContent, LoadedText
 from polygraph.ingest.source_fields import header_fields
+from polygraph.ingest.text_tables import pair_lines, pipe_tables
 from polygraph.records import Json
 from polygraph.text.sentences import atx_heading
 
@@ -19,8 +20,14 @@ _MARKUP = re.compile(r"!?\[([^\]\n]{0,300})\]\([^)\n]{0,600}\)|[*_`]{1,3}")
 
 
 def read_plain(text: str) -> FileContent:
-    """Read plain text; its title is the subject of a mail, or the first line if that looks like one."""
+    """Read plain text; its title is the subject of a mail, or the first line if that looks like one.
+
+    A file of lines ``name = value`` or ``name: value`` is read as one unit for each block of lines.
+    """
     fields = header_fields(text)
+    if not fields and (pairs := pair_lines(text)):
+        lines, table = pairs
+        return FileContent([LoadedText(text="\n".join(lines), tables=(table,) if table else ())])
     title = str(fields.pop("subject", "")) or first_line_title(text)
     return FileContent([LoadedText(text=text, title=title, metadata=fields)])
 
@@ -31,7 +38,9 @@ def read_rst(text: str) -> FileContent:
 
 
 def read_markdown(text: str) -> FileContent:
-    """Read Markdown, kept as written; its title is the first heading.
+    """Read Markdown, kept as written except for tables; its title is the first heading.
+
+    A row of a table reads ``column: value; column: value.``
 
     YAML front matter of simple lines (``key: value``, ``key: [a, b]`` or a list of ``- item``) becomes metadata and is
     removed from the text. If it holds anything else, it also stays in the text, so that nothing is lost.
@@ -49,7 +58,8 @@ def read_markdown(text: str) -> FileContent:
     title = metadata.get("title")
     if not isinstance(title, str) or not title:
         title = _first_heading(text) or first_line_title(text)
-    return FileContent([LoadedText(text=text, title=title, metadata=metadata)])
+    text, tables = pipe_tables(text)
+    return FileContent([LoadedText(text=text, title=title, metadata=metadata, tables=tuple(tables))])
 
 
 def first_line_title(text: str) -> str:

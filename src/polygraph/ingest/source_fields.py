@@ -9,10 +9,16 @@ from polygraph.text.quantities import located_dates
 
 _MAX_VALUE = 300
 """Characters of a value that are read."""
-_HEADERS = frozenset({"author", "bcc", "by", "cc", "date", "from", "sent", "subject", "to"})
-"""Names of lines at the head of a letter, memorandum or mail."""
+_HEADERS = {
+    **{name: name for name in ("author", "bcc", "cc", "date", "from", "subject", "to")},
+    "by": "author", "sent": "date",
+    "von": "from", "an": "to", "kopie": "cc", "datum": "date", "gesendet": "date", "betreff": "subject",
+    "de": "from", "à": "to", "copie": "cc", "envoyé": "date", "objet": "subject",
+    "para": "to", "fecha": "date", "enviado": "date", "asunto": "subject",
+}  # fmt: skip
+"""Field by the name of a line at the head of a letter, memorandum or mail: English, German, French, Spanish."""
 _MAX_HEADERS = 20
-_HEADER = re.compile(r"([A-Za-z][A-Za-z-]{0,30}):[ \t]+(\S.*)$")
+_HEADER = re.compile(r"([^\W\d_][^\W\d_-]{0,30}(?:-[^\W\d_-]{1,30}){0,4})[ \u00a0]?:[ \t\u00a0]+(\S.*)$")
 _FIRST_LINES = 12
 """Lines with text among which a date stands that dates the whole document."""
 _MAX_DATE_LINE = 60
@@ -68,6 +74,8 @@ def header_fields(text: str) -> dict[str, Json]:
 
     >>> header_fields("From: Corve\nTo: Ritson\nDate: 14 Nov 1881\nX-Id: 7\n\nSir,\n...")
     {'from': 'Corve', 'to': 'Ritson', 'date': '14 Nov 1881'}
+    >>> header_fields("Von: Tamm\nAn: Alle\nDatum: 17.05.2024\nBetreff: Kantine\n\nHallo")
+    {'from': 'Tamm', 'to': 'Alle', 'date': '17.05.2024', 'subject': 'Kantine'}
     >>> header_fields("To: do\nList: of things\n\nBuy oil.")
     {}
     """
@@ -80,8 +88,8 @@ def header_fields(text: str) -> dict[str, Json]:
         header = _HEADER.match(line.rstrip())
         if not header or n == _MAX_HEADERS:
             break
-        name = {"sent": "date", "by": "author"}.get(header[1].lower(), header[1].lower())
-        if header[1].lower() in _HEADERS and len(header[2]) <= _MAX_VALUE:
+        name = _HEADERS.get(header[1].lower(), "")
+        if name and len(header[2]) <= _MAX_VALUE:
             found.setdefault(name, header[2])
     known = len(found) > 1 and ("from" in found or "date" in found or "author" in found)
     return found if ended and known else {}

@@ -3,12 +3,14 @@
 import csv
 import io
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from polygraph.errors import BadInput
-from polygraph.ingest.content import BadRecord, FileContent, LoadedText
+from polygraph.ingest.content import BadRecord, FileContent, LoadedTable, LoadedText
 from polygraph.ingest.decode import clean
+from polygraph.ingest.table_rows import column_names, make_table, named_cells, row_line, split_title
 from polygraph.records import Json
 
 _TEXT_FIELDS = ("text", "content", "body", "description")
@@ -17,41 +19,56 @@ _ID_FIELDS = ("id", "_id", "doc_id", "document_id")
 _ID_CHARS = 200
 _DELIMITERS = (",", ";", "\t", "|")
 
+_DESCRIPTION_CHARS = 60
+_FIRST_LINES = 10
+"""Lines in which the delimiter is looked for."""
+
 _MAX_DEPTH = 12
 """Levels of nesting that are kept; what lies deeper becomes a string of JSON."""
 _PATH_KEYS = 4
 _KEY_CHARS = 80
+_UNIT_CHARS = 600
+"""An object of plain values is one line up to this length, and a line for each key beyond."""
 
 
 def read_csv(text: str, *, delimiter: str = "") -> FileContent:
     """Read a table whose first row names the columns.
 
-    With a column `text`, `content`, `body` or `description` (the first of these, upper or lower case) each
-    row is a document and the other columns are its metadata. Without, the table is one document of a line
-    for each row: ``Column: value; Column: value.``
+    With a column `text`, `content`, `body` or `description` (the first of these, upper or lower case) each row is a
+    document and the other columns are its metadata; descriptions only if half of them have 60 characters. Without, the
+    table is one document of a line for each row: ``Column: value; Column: value.`` Rows of a single cell above the
+    header are its title.
 
     Args:
         text: the file.
-        delimiter: between columns; if empty, the one of ``, ; tab |`` that is most frequent in the first line.
+        delimiter: between columns; if empty, the one of ``, ; tab |`` that is most frequent in one of the first lines.
 
     Raises:
         BadInput: if it has no row below the header.
     """
     # The library's limit (131,072 characters a field) holds for the whole process, and one page may exceed it.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
-    first = text.lstrip("\r\n").split("\n", 1)[0]
-    delimiter = delimiter or max(_DELIMITERS, key=first.count)
+    first = text.lstrip("\r\n").split("\n", _FIRST_LINES)[:_FIRST_LINES]
+    delimiter = delimiter or max(_DELIMITERS, key=lambda mark: max(line.count(mark) for line in first))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
     rows = [[clean(cell).strip() for cell in row] for row in reader]
     numbered = [(number, row) for number, row in enumerate(rows, 1) if any(row)]
     if len(numbered) < 2:
         raise BadInput("has no rows below its header line")
+    titles, below = split_title([row for _, row in numbered])
+    numbered = numbered[len(numbered) - len(below) :]
     columns = column_names(numbered[0][1])
     text_column = _field(columns, _TEXT_FIELDS)
+    if text_column.lower() == "description" and len(columns) > 2:
+        at = columns.index(text_column)
+        lengths = sorted(len(row[at]) for _, row in numbered[1:] if at < len(row))
+        # The names of things in a list of parts are no texts.
+        text_column = text_column if lengths and lengths[len(lengths) // 2] >= _DESCRIPTION_CHARS else ""
     if not text_column:
-        lines = [row_line(columns, row) for _, row in numbered[1:]]
-        return FileContent([LoadedText(text="\n".join(lines))])
-    return _content((number, dict(_cells(columns, row))) for number, row in numbered[1:])
+        lines, table = make_table(numbered[0][1], [row for _, row in numbered[1:]], " ".join(titles))
+        text = "\n".join([*titles, *([""] if titles else []), *lines])
+        return FileContent([LoadedText(text=text, tables=(table,) if table else ())])
+    return _content((number, dict(named_cells(columns, row))) for number, row in numbered[1:])
 
 
 def read_json(text: str) -> FileContent:
@@ -132,38 +149,6 @@ def _lines(text: str) -> Iterator[tuple[int, str]]:
         at = end + 1
         if line.strip():
             yield number, line
-
-
-def column_names(header: Sequence[str]) -> list[str]:
-    """Return distinct column names: empty ones become ``column 3``, repeated ones ``name 2``.
-
-    >>> column_names(["a", "", "a"])
-    ['a', 'column 2', 'a 2']
-    """
-    names: list[str] = []
-    seen: dict[str, int] = {}
-    for position, title in enumerate(header, 1):
-        name = " ".join(title.split()) or f"column {position}"
-        seen[name] = seen.get(name, 0) + 1
-        names.append(name if seen[name] == 1 else f"{name} {seen[name]}")
-    return names
-
-
-def row_line(columns: Sequence[str], row: Sequence[str]) -> str:
-    """Return a row as a line that reads like a sentence; empty cells are left out.
-
-    >>> row_line(["Ship", "Port"], ["Halcyon", "Wick"])
-    'Ship: Halcyon; Port: Wick.'
-    """
-    cells = [f"{name}: {' '.join(cell.split())}" for name, cell in _cells(columns, row) if cell]
-    line = "; ".join(cells)
-    # The full stop makes each row a sentence.
-    return line if not line or line.endswith((".", "!", "?")) else f"{line}."
-
-
-def _cells(columns: Sequence[str], row: Sequence[str]) -> list[tuple[str, str]]:
-    names = [*columns, *(f"column {n}" for n in range(len(columns) + 1, len(row) + 1))]
-    return list(zip(names, row, strict=False))
 
 
 def _parse(text: str) -> Json:
@@ -252,34 +237,107 @@ def _text_of(ordinal: int, record: Json) -> LoadedText | BadRecord:
 
 
 def _flattened(value: Json) -> FileContent:
-    """Return one text of ``key: value`` lines; objects of a list are paragraphs."""
-    lines: list[str] = []
-    _flatten(value, (), lines)
-    text = "\n".join(lines).strip("\n")
+    """Return one text of units: an object of plain values is one line, objects of one kind are a table."""
+    flat = _Flattened()
+    flat.add(value, ())
+    text = "\n".join(flat.lines).strip("\n")
     if not text.strip():
         raise BadInput("holds no text")
-    return FileContent([LoadedText(text=text)])
+    return FileContent([LoadedText(text=text, tables=tuple(flat.tables))])
 
 
-def _flatten(value: Json, path: tuple[str, ...], lines: list[str]) -> None:
-    if isinstance(value, dict):
-        for key, each in value.items():
-            _flatten(each, (*path, " ".join(key[:_KEY_CHARS].split()))[-_PATH_KEYS:], lines)
-    elif isinstance(value, list):
-        if not any(isinstance(each, dict | list) for each in value):
-            _line(path, ", ".join(filter(None, map(_scalar, value))), lines)
+class _Flattened:
+    """The lines and tables of a JSON value."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.tables: list[LoadedTable] = []
+
+    def add(self, value: Json, path: tuple[str, ...]) -> None:
+        if isinstance(value, dict):
+            self._object(value, path)
+        elif isinstance(value, list):
+            objects = [each for each in value if isinstance(each, dict)]
+            if len(objects) == len(value) and _same_kind(objects):
+                self._table(objects, path, path[-1:])
+            elif any(isinstance(each, dict | list) for each in value):
+                for each in value:
+                    self.add(each, path)
+            else:
+                self._line(path, ", ".join(filter(None, map(_scalar, value))))
+        else:
+            self._line(path, _scalar(value))
+
+    def _object(self, value: dict[str, Json], path: tuple[str, ...]) -> None:
+        objects = [each for each in value.values() if isinstance(each, dict)]
+        if len(objects) == len(value) and _same_kind(objects):
+            # Objects by name: the name is the first column.
+            column = path[-1] if path else "name"
+            column = column if not any(column in each for each in objects) else "name"
+            rows: list[dict[str, Json]] = [
+                {column: key, **each} for key, each in zip(value, objects, strict=True)
+            ]
+            self._table(rows, path, path[-1:])
             return
-        for each in value:
-            if isinstance(each, dict) and lines and lines[-1]:
-                lines.append("")
-            _flatten(each, path, lines)
-    else:
-        _line(path, _scalar(value), lines)
+        plain = {
+            key: text
+            for key, each in value.items()
+            if _is_plain(each) and (text := _scalar_text(each)).strip()
+        }
+        line = row_line(list(map(_key, plain)), list(plain.values()))
+        if len(plain) > 1 and len(line) <= _UNIT_CHARS:
+            self._gap()
+            self.lines.append(f"{' / '.join(path)}: {line}" if path else line)
+        else:
+            for key, text in plain.items():
+                self._line((*path, _key(key))[-_PATH_KEYS:], text)
+        for key, each in value.items():
+            if not _is_plain(each):
+                self._gap()
+                self.add(each, (*path, _key(key))[-_PATH_KEYS:])
+
+    def _table(
+        self, objects: Sequence[dict[str, Json]], path: tuple[str, ...], title: tuple[str, ...]
+    ) -> None:
+        keys = list(dict.fromkeys(key for each in objects for key in each))
+        rows = [[_scalar_text(each.get(key)) for key in keys] for each in objects]
+        lines, table = make_table(list(map(_key, keys)), rows, " ".join(title))
+        self._gap()
+        if path and lines:
+            self.lines += [f"# {' / '.join(path)}", ""]
+        self.lines += lines
+        self.tables += [table] if table else []
+
+    def _gap(self) -> None:
+        if self.lines and self.lines[-1]:
+            self.lines.append("")
+
+    def _line(self, path: tuple[str, ...], value: str) -> None:
+        if value.strip():
+            self.lines.append(f"{' / '.join(path)}: {value}" if path else value)
 
 
-def _line(path: tuple[str, ...], value: str, lines: list[str]) -> None:
-    if value.strip():
-        lines.append(f"{' / '.join(path)}: {value}" if path else value)
+def _key(key: str) -> str:
+    return " ".join(key[:_KEY_CHARS].split())
+
+
+def _is_plain(value: Json) -> bool:
+    """Return whether a value is a scalar or a list of scalars."""
+    each = value if isinstance(value, list) else [value]
+    return not any(isinstance(item, dict | list) for item in each)
+
+
+def _same_kind(objects: Sequence[dict[str, Json]]) -> bool:
+    """Return whether at least two objects of plain values share half of their keys."""
+    if len(objects) < 2 or not all(_is_plain(value) for each in objects for value in each.values()):
+        return False
+    counts = Counter(key for each in objects for key in each)
+    shared = sum(1 for count in counts.values() if 2 * count > len(objects))
+    return bool(counts) and 2 * shared >= len(counts)
+
+
+def _scalar_text(value: Json) -> str:
+    return ", ".join(filter(None, map(_scalar, value))) if isinstance(value, list) else _scalar(value)
 
 
 def _scalar(value: Json) -> str:

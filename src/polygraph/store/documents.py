@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Sequence
 
-from polygraph.records import Chunk, Document, Json, Window
+from polygraph.records import Chunk, Document, Json, Table, Window
 from polygraph.store.connection import Connection
 from polygraph.store.serialization import chunk_of, dump, load
 from polygraph.text.passage import Heading, with_heading
@@ -19,6 +19,9 @@ CREATE TABLE IF NOT EXISTS chunks (
   end INTEGER NOT NULL, text TEXT NOT NULL, n_tokens INTEGER NOT NULL, metadata TEXT NOT NULL);
 CREATE INDEX IF NOT EXISTS chunks_by_document ON chunks (document, ordinal);
 CREATE INDEX IF NOT EXISTS chunks_by_n ON chunks (n);
+CREATE TABLE IF NOT EXISTS tables (
+  document TEXT NOT NULL, ordinal INTEGER NOT NULL, title TEXT NOT NULL, columns TEXT NOT NULL, rows TEXT NOT NULL,
+  spans TEXT NOT NULL, PRIMARY KEY (document, ordinal)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS passage_lengths (chunk TEXT PRIMARY KEY, n_tokens INTEGER NOT NULL) WITHOUT ROWID;
 """
 
@@ -39,7 +42,31 @@ class DocumentTables:
         if not found:
             return None
         i, title, text, metadata, source = found[0]
-        return Document(id=i, title=title, text=text, metadata=load(metadata), source=source)
+        tables = self.tables_of([i]).get(i, ())
+        return Document(id=i, title=title, text=text, metadata=load(metadata), source=source, tables=tables)
+
+    def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
+        """Return the tables of some documents by document id; documents without any are left out.
+
+        Indexes of earlier versions have no tables.
+        """
+        if not self._has_table("tables"):
+            return {}
+        found: dict[str, list[Table]] = {}
+        for document in dict.fromkeys(documents):
+            query = "SELECT title, columns, rows, spans FROM tables WHERE document = ? ORDER BY ordinal"
+            for title, columns, rows, spans in self._db.rows(query, (document,)):
+                table = Table(
+                    title=title,
+                    columns=tuple(load(columns)),
+                    rows=tuple(tuple(row) for row in load(rows)),
+                    spans=tuple((start, end) for start, end in load(spans)),
+                )
+                found.setdefault(document, []).append(table)
+        return {document: tuple(tables) for document, tables in found.items()}
+
+    def _has_table(self, name: str) -> bool:
+        return bool(self._db.rows("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def headers(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         """Yield id, title and metadata of every document, by id."""
@@ -111,6 +138,13 @@ class DocumentTables:
                 for c in chunks
             ],
         )
+        self._db.execute_many(
+            "INSERT INTO tables VALUES (?, ?, ?, ?, ?, ?)",
+            [
+                (document.id, n, t.title, dump(list(t.columns)), dump(list(t.rows)), dump(list(t.spans)))
+                for n, t in enumerate(document.tables)
+            ],
+        )
         # Opening the tokenizer takes longer than most questions, so that counts are made once, here.
         heading = Heading.of(document.title, document.metadata)
         counts = count_many([with_heading(heading, chunk.text, chunk.metadata) for chunk in chunks])
@@ -136,7 +170,7 @@ class DocumentTables:
             "DELETE FROM passage_lengths WHERE chunk IN (SELECT id FROM chunks WHERE document = ?)",
             (document,),
         )
-        for table in ("windows", "chunks"):
+        for table in ("windows", "chunks", "tables"):
             self._db.execute(f"DELETE FROM {table} WHERE document = ?", (document,))  # noqa: S608
         self._db.execute("DELETE FROM documents WHERE id = ?", (document,))
 
@@ -189,7 +223,7 @@ class DocumentTables:
 
         Indexes of earlier versions have no counts.
         """
-        if not self._db.rows("SELECT 1 FROM sqlite_master WHERE name = 'passage_lengths'"):
+        if not self._has_table("passage_lengths"):
             return {}
         query = "SELECT chunk, n_tokens FROM passage_lengths WHERE chunk IN"
         return dict(self._db.by_key(query, ids, lambda row: row))

@@ -29,6 +29,7 @@ from polygraph.records import (
     Json,
     Relation,
     Report,
+    Table,
     Triple,
     Window,
     WindowState,
@@ -109,7 +110,10 @@ class DocumentReader(Protocol):
     """Documents and their chunks."""
 
     def get(self, document: str) -> Document | None:
-        """Return one document with its text; None if there is none of this id."""
+        """Return one document with its text and tables; None if there is none of this id."""
+
+    def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
+        """Return the tables of some documents, in the order of the text; documents without any are left out."""
 
     def headers(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         """Yield id, title and metadata of every document, by id."""

@@ -14,7 +14,7 @@ from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
 from polygraph.graph.title_graph import TitleGraph
 from polygraph.models.protocols import Vectors
-from polygraph.records import Chunk, Community, Entity, Relation, Report, Triple
+from polygraph.records import Chunk, Community, Entity, Relation, Report, Table, Triple
 from polygraph.store.atomic_files import damage
 from polygraph.store.document_filter import DocumentFilter
 from polygraph.store.generations import open_finished
@@ -147,6 +147,11 @@ class Snapshot:
     def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id, in the order asked for; unknown ids are left out."""
         return self.store.documents.chunks_by_id(ids)
+
+    def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
+        """Return the tables of some documents by id; documents without any, or outside the filter, are left out."""
+        allowed = self.documents_allowed
+        return self.store.documents.tables_of([d for d in documents if allowed is None or d in allowed])
 
     def passage_tokens(self, ids: Sequence[str]) -> dict[str, int]:
         """Tokens of chunks below the title of their document, by id; chunks without a stored count are left out."""

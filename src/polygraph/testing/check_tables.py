@@ -45,6 +45,11 @@ def check_documents(store: Store) -> None:
     expect(documents.get("d"), first, "a document comes back as it was put")
     expect(documents.get("none"), None, "a document that is not there is None")
     expect(
+        documents.tables_of(["e", "none"]),
+        {"e": second.tables},
+        "tables come back as they were put, by document",
+    )
+    expect(
         list(documents.headers()),
         [(d.id, d.title, dict(d.metadata)) for d in (first, second)],
         "headers come by document id",

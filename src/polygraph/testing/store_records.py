@@ -13,6 +13,7 @@ from polygraph.records import (
     RelationRow,
     Report,
     Span,
+    Table,
     Triple,
     Window,
 )
@@ -49,6 +50,14 @@ def put_document(store: Store, name: str, root: str = "/papers") -> tuple[Docume
         text=TEXT,
         metadata={"year": 1871, "tags": ["a", TRICKY], "none": None},
         source=f"/papers/{name}.txt",
+        tables=(
+            Table(
+                title=TRICKY,
+                columns=("a", TRICKY),
+                rows=(("1", ""), (TRICKY, "2")),
+                spans=((0, 18), (19, 31)),
+            ),
+        ),
     )
     chunks = (chunk(name, 0, 0, 18), chunk(name, 1, 19, 31), chunk(name, 2, 33, 46))
     window = Window(

@@ -11,6 +11,9 @@ _LABEL = re.compile(r"[ \t]*(?:\(?\d{1,3}[.)][ \t]|[^\W_a-z][^\n:：]{0,40}[:：
 # a paragraph, and `1.` alone as a sentence.
 _BULLET = re.compile("[•⁃⁌⁍■□▪▫▶▸►◆◇○●◦★☆➢➣➤]|(?<!\\w)\\(\\w{1,3}\\)(?=\\s)")
 _LONE_MARK = re.compile(r"(?:\(?(?:\d{1,3}|[ivxIVX]{1,4}|[A-Za-z])[.)]|[^\w\s]+)\s*")
+# A row of a table, as loaders write it: `column: value; column: value.`
+_ROW = re.compile(r"[^\s:;][^:;\n]{0,80}: [^\n]{0,400}?; [^\s:;][^:;\n]{0,80}: [^\n]*[.!?]$")
+_FENCE = re.compile(r"[ \t]{0,3}(```|~~~)")
 _FINISHED = tuple(".!?:;…\"'”’)]»。！？；：」』")
 # White space of more than one byte: the library (1.0.32) panics if it follows an initial.
 _WIDE_SPACE = re.compile("[\x85\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
@@ -33,8 +36,9 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
     r"""Split a text into sentences.
 
     No sentence crosses the end of a paragraph, heading, list item, table row or speaker's turn; inside them the library
-    `sentencex` decides. A single line break in a hard-wrapped paragraph is not a boundary; in a text with one
-    paragraph per line it is (see `is_hard_wrapped`). Cost is linear in the length of the text.
+    `sentencex` decides. Fenced code of up to 1,000 characters is one sentence. A single line break in a hard-wrapped
+    paragraph is not a boundary; in a text with one paragraph per line it is (see `is_hard_wrapped`). Cost is linear in
+    the length of the text.
 
     Args:
         text: any text.
@@ -52,6 +56,9 @@ def sentence_spans(text: str, *, language: str = "en") -> list[tuple[int, int]]:
     plain = _sanitize(text)
     spans: list[tuple[int, int]] = []
     for block, block_end in _blocks(text):
+        if end_of_row_or_code := _whole_block(text, block, block_end):
+            spans.append((block, end_of_row_or_code))
+            continue
         for begin, end in _pieces(text, block, block_end):
             first = begin
             for stop in _ends(plain[begin:end], language):
@@ -104,13 +111,51 @@ def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     return start, start + len(body.rstrip())
 
 
+def _whole_block(text: str, start: int, end: int) -> int:
+    """Return the end of a block that is one sentence: a row of a table or fenced code; 0 for others."""
+    if end - start > _LONG:
+        return 0
+    block = text[start:end].rstrip()
+    return start + len(block) if (_FENCE.match(block) and "\n" in block) or _ROW.fullmatch(block) else 0
+
+
+def _fences(text: str) -> dict[int, int]:
+    """Return the end of each fenced block of at most `_LONG` characters by its start."""
+    found: dict[int, int] = {}
+    if "```" not in text and "~~~" not in text:
+        return found
+    opening: tuple[int, str] | None = None
+    offset = 0
+    for line in text.split("\n"):
+        mark = _FENCE.match(line)
+        if mark and opening is None:
+            opening = (offset, mark[1])
+        elif mark and opening is not None and mark[1] == opening[1]:
+            if offset + len(line) - opening[0] <= _LONG:
+                found[opening[0]] = offset + len(line)
+            opening = None
+        offset += len(line) + 1
+    return found
+
+
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
     """Yield the blocks that no sentence crosses."""
     wrapped = is_hard_wrapped(text)
+    fences = _fences(text)
     paragraph: list[tuple[int, str]] = []
     offset = 0
+    fence_end = 0
     for line in text.split("\n"):
-        if line and not line.isspace():
+        if offset in fences:
+            if paragraph:
+                yield from _split_paragraph(paragraph)
+                paragraph = []
+            fence_end = fences[offset]
+            lead = len(line) - len(line.lstrip())
+            yield offset + lead, fence_end
+        elif offset < fence_end:
+            pass
+        elif line and not line.isspace():
             if wrapped:
                 paragraph.append((offset, line.rstrip()))
             else:
@@ -135,13 +180,14 @@ def _split_paragraph(lines: list[tuple[int, str]]) -> Iterator[tuple[int, int]]:
     marked = bool(_MARK.match(previous) or _LABEL.match(previous))
     for offset, line in lines[1:]:
         short = len(previous) < _SHORT_LINE * width
-        is_block = bool(_MARK.match(line) or _in_columns(line))
+        is_block = bool(_MARK.match(line) or _in_columns(line) or _ROW.fullmatch(line))
         label = not is_block and bool(_LABEL.match(line))
         if (
             is_block
             or (label and (marked or short or previous.endswith(_FINISHED)))
             or atx_heading(previous)
             or _in_columns(previous)
+            or _ROW.fullmatch(previous)
             or (short and not line.lstrip()[0].islower())
         ):
             yield begin, end

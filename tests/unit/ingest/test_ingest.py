@@ -438,7 +438,7 @@ def test_html_gives_its_visible_text_in_blocks(tmp_path: Path) -> None:
     assert document.text == (
         "# The Log\n\nFirst paragraph with bold text\nand a break.\n\nUnclosed <second>.\n\n"
         "- one\n- two\n  - deep\n\n"
-        "Ship |  | Port\nHalcyon | 1 | Wick\n\n  kept\n    as is\n\n## Next part\n\nLast."
+        "Ship: Halcyon; column 2: 1; Port: Wick.\n\n```\n  kept\n    as is\n```\n\n## Next part\n\nLast."
     )
 
 
@@ -631,7 +631,7 @@ def test_other_json_becomes_readable_lines(tmp_path: Path) -> None:
     document = read_one(tmp_path, "ship.json", json.dumps(value))
     assert (
         document.text
-        == "name: Halcyon\n\ncrew / name: A\ncrew / skills: rope, sail\n\ncrew / name: B\ncrew / age: 9"
+        == "name: Halcyon\n\ncrew: name: A; skills: rope, sail.\n\ncrew: name: B; age: 9."
     )
     assert (document.id, document.title) == ("ship.json", "ship")
 
@@ -774,7 +774,7 @@ def test_docx_keeps_headings_lists_and_tables_in_order(tmp_path: Path) -> None:
     [document] = load_documents([tmp_path]).documents
     assert (
         document.text
-        == "# The Log\n\nIt began.\n\n- one\n- two\n\nShip | Port\nHalcyon | Wick\n\n## Next\n\nIt ended."
+        == "# The Log\n\nIt began.\n\n- one\n- two\n\nShip: Halcyon; Port: Wick.\n\n## Next\n\nIt ended."
     )
     assert document.title == "The Log"
 

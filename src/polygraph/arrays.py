@@ -14,6 +14,9 @@ Array: TypeAlias = NDArray[Any]
 BATCH = 1 << 16
 """Rows that are worked on together where each needs Python objects or several temporary arrays."""
 
+_PARTS = 32
+"""Parts into which the groups of a long array are divided, about."""
+
 
 def offsets(counts: ArrayLike) -> Array:
     """Return where each of some groups begins and the last one ends, shape ``(n + 1,)``.
@@ -60,6 +63,27 @@ def members(ends: Array, groups: Array) -> tuple[Array, Array]:
     owner = np.repeat(np.arange(len(groups)), counts)
     begins -= np.cumsum(counts) - counts
     return np.arange(len(owner)) + begins[owner], owner
+
+
+def rows_of_groups(groups: Array, n: int) -> Iterator[Array]:
+    """Yield all rows in a few parts, each with the rows of consecutive groups, ascending.
+
+    A part is small against the whole unless one group is large, so that what is made of it takes little memory.
+
+    Args:
+        groups: group of each row, in ``[0, n)``.
+        n: number of groups.
+
+    >>> [part.tolist() for part in rows_of_groups(np.array([2, 0, 2]), 3)]
+    [[0, 1, 2]]
+    """
+    counts = np.zeros(n, dtype=np.int64)
+    for at in range(0, len(groups), BATCH):
+        # In parts, since counting converts the groups to 64 bits.
+        counts += np.bincount(groups[at : at + BATCH], minlength=n)
+    # Every part looks at all rows, so the number of parts is bounded.
+    for first, last in batches(offsets(counts), max(BATCH, len(groups) // _PARTS)):
+        yield np.flatnonzero((groups >= first) & (groups < last))
 
 
 def batches(ends: Array, size: int | None = None) -> Iterator[tuple[int, int]]:
@@ -170,8 +194,12 @@ class TableBuilder:
 
     def table(self) -> Table:
         """Return the table; nothing can be added afterwards."""
+        columns = {column: np.asarray(values) for column, values in self._values.items()}
+        for column, number in self._numbers.items():
+            if not number:  # one -1 that stands in every row takes no memory
+                columns[column] = np.broadcast_to(np.int32(-1), len(columns[column]))
         return Table(
             np.asarray(self._offsets),
-            {column: np.asarray(values) for column, values in self._values.items()},
+            columns,
             {column: list(number) for column, number in self._numbers.items()},
         )

@@ -120,6 +120,8 @@ def build(
                 rebuild=name in rebuild,
                 extract=extract,
             )
+            # The layer before used other models, or none.
+            task.release_models()
             started = time.perf_counter()
             n_rows = layer.build(task)
             seconds = time.perf_counter() - started

@@ -34,6 +34,7 @@ def build_graph(task: LayerTask) -> int:
     """
     store = task.store
     extract_pending(task)
+    task.release_models()
     trim_heap()
     cache = RowCache(store, store.extractions.decisions("split"), task.manifest.language)
     with collector_paused(), closing(cache):
@@ -42,6 +43,7 @@ def build_graph(task: LayerTask) -> int:
         resolved = _resolve(task, documents, features)
         # Resolution takes as much memory as merging; most of it can be released before.
         features = features.only("written")
+        task.release_models()
         trim_heap()
         n_entities = _write_graph(task, cache, documents, features, resolved)
     states = store.extractions.states()

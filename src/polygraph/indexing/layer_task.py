@@ -5,12 +5,17 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from polygraph.extract.nlp import dependency_trees
 from polygraph.indexing.progress import Progress
+from polygraph.memory import trim_heap
 from polygraph.models import Models
 from polygraph.store.atomic_files import damage
 from polygraph.store.layers import folder_of, versions
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
+
+LARGE = 50_000
+"""Chunks from which on a build holds no parser or local model in the steps that need none."""
 
 
 @dataclass(kw_only=True)
@@ -45,6 +50,16 @@ class LayerTask:
     def scratch(self) -> Path:
         """Folder for temporary files, on the disk of the index."""
         return self.store.folder / "derived"
+
+    def release_models(self) -> None:
+        """Free the parser and the local models of a large index; what is used again is loaded again.
+
+        Loading them takes a second, which a small index would notice; they hold 150 MB.
+        """
+        if self.store.count("chunks") >= LARGE:
+            dependency_trees.release()
+            self.models.release()
+            trim_heap(collect=True)
 
     def folder_of(self, layer: str) -> Path:
         """Return the folder of a layer that this one rests on."""

@@ -9,6 +9,7 @@ from polygraph.models.protocols import (
     ChatRequest,
     Embedder,
     Message,
+    Releasable,
     Reranker,
     TextKind,
     Vectors,
@@ -22,6 +23,7 @@ __all__ = [
     "Embedder",
     "Message",
     "Models",
+    "Releasable",
     "Reranker",
     "TextKind",
     "Vectors",
@@ -40,3 +42,9 @@ class Models:
     """For names of entities and relations, which are many and short; offline the static embedder."""
     reranker: Reranker | None
     calls: Calls
+
+    def release(self) -> None:
+        """Free the local models that can be loaded again."""
+        for model in (self.chat, self.embedder, self.name_embedder, self.reranker):
+            if isinstance(model, Releasable):
+                model.release()

@@ -90,3 +90,11 @@ class Reranker(Protocol):
 
     def score(self, question: str, texts: Sequence[str]) -> NDArray[np.float64]:
         """Return one score per text, shape ``(len(texts),)``; higher is better, 0 is undecided."""
+
+
+@runtime_checkable
+class Releasable(Protocol):
+    """A model that is loaded when it is first used and can be freed; its next use loads it again."""
+
+    def release(self) -> None:
+        """Free the memory of the model; calls of other threads are finished."""

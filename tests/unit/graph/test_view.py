@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from polygraph import arrays
 from polygraph.graph.merge.view import GraphView, merge
 from polygraph.records import Description, EntityRow, Extraction, RelationRow, Span
 
@@ -262,6 +263,16 @@ def test_the_order_of_the_windows_does_not_matter(made, random):
     expected = merge(rows, of, ORDER)
     random.shuffle(rows)
     assert merge(rows, of, ORDER) == expected
+
+
+@given(st.lists(extractions(), max_size=6))
+def test_rows_are_merged_in_parts_as_they_are_at_once(made):
+    rows = [Extraction(window=f"w@{i}", entities=e, relations=r) for i, (e, r) in enumerate(made)]
+    of = {(x.window, row.name): row.name.strip().lower() for x in rows for row in x.entities}
+    expected = merge(rows, of, ORDER)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(arrays, "BATCH", 1)
+        assert merge(rows, of, ORDER) == expected
 
 
 @given(st.lists(extractions(), max_size=6))

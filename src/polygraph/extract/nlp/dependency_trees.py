@@ -96,6 +96,12 @@ def load_pipeline() -> Any:
     return load_model_from_path(path, exclude=["senter"])
 
 
+def release() -> None:
+    """Free the model; the next text loads it again."""
+    load_pipeline.cache_clear()
+    _strings.clear()
+
+
 def parse(texts: Iterable[str], *, batch: int = 64) -> Iterator[list[Sentence]]:
     """Parse texts, each without line breaks, in order.
 

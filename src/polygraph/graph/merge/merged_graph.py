@@ -8,7 +8,16 @@ from math import fsum
 
 import numpy as np
 
-from polygraph.arrays import Array, Table, batches, distinct, group_order, members, offsets
+from polygraph.arrays import (
+    Array,
+    Table,
+    batches,
+    distinct,
+    group_order,
+    members,
+    offsets,
+    rows_of_groups,
+)
 from polygraph.graph.csr import Graph
 from polygraph.graph.merge.description_selection import DescriptionSelection, ReadTexts
 from polygraph.graph.merge.rows import RowKind, Rows
@@ -70,10 +79,8 @@ class MergedGraph:
         self._mentions = rows.table.only("type", "n", "start", "text")
         del rows
         trim_heap()
-        rows = load("links")
-        self._merge_links(rows.table, slots, entity, number)
-        self._link_chunks = _Chunks(rows, first_chunk)
-        self._links = rows.table.only("predicate", "keywords", "text")
+        # Nothing else holds the rows, so that columns can be freed as they are used up.
+        self._merge_links(load("links"), first_chunk, slots, entity, number)
 
     def _merge_mentions(self, mentions: Table, slots: Table, entity: Array, ids: Sequence[str]) -> Array:
         """Group mentions by entity; return the number of each position in `ids`, -1 for one without mentions."""
@@ -94,24 +101,36 @@ class MergedGraph:
         """Entity rows without a chunk or an entity."""
         return number
 
-    def _merge_links(self, links: Table, slots: Table, entity: Array, number: Array) -> None:
+    def _merge_links(
+        self, loaded: Rows, first_chunk: Array, slots: Table, entity: Array, number: Array
+    ) -> None:
         """Group links by relation and by triple."""
-        source, target = (entity[links.shifted(end, slots.offsets[:-1])] for end in ("source", "target"))
-        placed = (source >= 0) & (target >= 0) & (links["n_chunks"] > 0)
+        source, target = (
+            entity[loaded.table.shifted(end, slots.offsets[:-1])] for end in ("source", "target")
+        )
+        self._link_chunks = _Chunks(loaded, first_chunk)
+        has_chunk = loaded.table["n_chunks"] > 0
+        links = loaded.table.only("predicate", "keywords", "strength", "text")
+        self._links = links.only("predicate", "keywords", "text")
+        del loaded
+        trim_heap()
+        placed = (source >= 0) & (target >= 0) & has_chunk
         loops = placed & (source == target)
         self.loops = int(loops.sum())
         """Relation rows whose ends are one entity."""
         placed &= source != target
         source, target = number[source], number[target]
         placed &= (source >= 0) & (target >= 0)
-        rows = np.flatnonzero(placed).astype(np.int32)
         self._lost_rows = np.flatnonzero(~placed)
-        self._lost_reasons = np.where(loops, 0, np.where(links["n_chunks"] > 0, 1, 2))[self._lost_rows]
-        self._lost_entities = source[self._lost_rows]
+        lost = self._lost_rows
+        self._lost_reasons = np.where(loops[lost], 0, np.where(has_chunk[lost], 1, 2))
+        self._lost_entities = source[lost]
         self._documents = links.offsets
+        self._forward = source < target
+        rows = np.flatnonzero(placed).astype(np.int32)
         self.dropped = len(source) - self.loops - len(rows)
         """Relation rows without a chunk, or with an end that is no entity."""
-        self._forward = source < target
+        del placed, loops, has_chunk
         source, target = source[rows], target[rows]
         self._merge_relations(links, rows, source, target)
         self._merge_triples(links, rows, source, target)
@@ -120,24 +139,34 @@ class MergedGraph:
         n = len(self.ids)
         # An id of a relation begins with that of its lower entity, after which the separator comes.
         lower = np.array(sorted(range(n), key=[i + SEPARATOR for i in self.ids].__getitem__), dtype=np.int64)
-        rank = np.empty(n, dtype=np.int64)
+        rank = np.empty(n, dtype=np.int32)
         rank[lower] = np.arange(n)
-        key = rank[np.minimum(source, target)]
-        key *= n
-        key += np.maximum(source, target)
-        order = np.argsort(key, kind="stable")
-        key, rows = key[order], rows[order]
-        del order
-        first = np.flatnonzero(np.diff(key, prepend=-1))
-        self._relation_ends, self._relation_rows = np.append(first, len(key)), rows
-        self.sources, self.targets = lower[key[first] // max(n, 1)], key[first] % max(n, 1)
+        lowest = rank[np.minimum(source, target)]
+        self._relation_rows = np.empty_like(rows)
+        ends, keys, weights, at = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)], 0
+        # Keys and order of all rows at once would be as large as the rows.
+        for part in rows_of_groups(lowest, n):
+            key = lowest[part].astype(np.int64)
+            key *= n
+            key += np.maximum(source[part], target[part])
+            order = np.argsort(key, kind="stable")
+            key, ordered = key[order], rows[part[order]]
+            first = np.flatnonzero(np.diff(key, prepend=-1))
+            self._relation_rows[at : at + len(part)] = ordered
+            ends.append(first + at)
+            keys.append(key[first])
+            weights.append(_exact_sums(np.append(first, len(key)), links["strength"][ordered]))
+            at += len(part)
+        key = np.concatenate(keys)
+        self._relation_ends = np.append(np.concatenate(ends), at)
+        self.sources, self.targets = lower[key // max(n, 1)], key % max(n, 1)
         """Numbers of both entities of each relation; relations are in the order of their ids."""
+        self.weights = np.concatenate(weights)
+        """Sum of the strengths of each relation."""
         if any(SEPARATOR in i for i in self.ids):
             self._order_relations()
         self.degrees: Array = np.bincount(self.sources, minlength=n) + np.bincount(self.targets, minlength=n)
         """Number of neighbours of each entity."""
-        self.weights = _exact_sums(self._relation_ends, links["strength"][self._relation_rows])
-        """Sum of the strengths of each relation."""
 
     def _order_relations(self) -> None:
         """Put relations in the order of their ids where an id of an entity has a separator of its own."""
@@ -145,26 +174,34 @@ class MergedGraph:
         names = [f"{self.ids[a]}{SEPARATOR}{self.ids[b]}" for a, b in ends]
         order = np.array(sorted(range(len(names)), key=names.__getitem__), dtype=np.int64)
         self.sources, self.targets = self.sources[order], self.targets[order]
+        self.weights = self.weights[order]
         self._relation_rows = self._relation_rows[members(self._relation_ends, order)[0]]
         self._relation_ends = offsets(np.diff(self._relation_ends)[order])
 
     def _merge_triples(self, links: Table, rows: Array, source: Array, target: Array) -> None:
+        """Group links by triple; changes `source` and `target`."""
         predicate = self._stated_predicates(links, rows)
-        stated = np.flatnonzero(predicate >= 0)
-        rows, source, target, predicate = rows[stated], source[stated], target[stated], predicate[stated]
         # Without a predicate nothing says which end is the subject.
-        swapped = (links["predicate"][rows] < 0) & (source > target)
-        source, target = np.where(swapped, target, source), np.where(swapped, source, target)
-        order = np.lexsort((predicate, target, source))
-        keys = np.stack((source[order], target[order], predicate[order]), axis=1)
-        first = np.flatnonzero(np.append(True, (np.diff(keys, axis=0) != 0).any(axis=1))[: len(keys)])
-        self._triples = keys[first]
+        swapped = np.flatnonzero((source > target) & (links["predicate"][rows] < 0))
+        source[swapped], target[swapped] = target[swapped], source[swapped]
+        triples, ends, at = [np.zeros((0, 3), np.int32)], [np.zeros(0, np.int64)], 0
+        self._triple_rows = np.empty(int((predicate >= 0).sum()), dtype=np.int32)
+        for group in rows_of_groups(source, len(self.ids)):
+            part = group[predicate[group] >= 0]
+            order = np.lexsort((predicate[part], target[part], source[part]))
+            part = part[order]
+            keys = np.stack((source[part], target[part], predicate[part]), axis=1)
+            first = np.flatnonzero(np.append(True, (np.diff(keys, axis=0) != 0).any(axis=1))[: len(keys)])
+            triples.append(keys[first])
+            ends.append(first + at)
+            self._triple_rows[at : at + len(part)] = rows[part]
+            at += len(part)
+        self._triples = np.concatenate(triples)
         """Numbers of subject and object of each triple, in this order, and of its predicate."""
-        self._triple_ends, self._triple_rows = np.append(first, len(keys)), rows[order]
+        self._triple_ends = np.append(np.concatenate(ends), at)
 
     def _stated_predicates(self, links: Table, rows: Array) -> Array:
         """Return what each row states, as a position in `_predicates`; -1 if nothing."""
-        predicate, keywords = links["predicate"][rows], links["keywords"][rows]
         phrases = links.strings["predicate"]
         from_keywords = [", ".join(loads(some)[:_KEYWORDS]) for some in links.strings["keywords"]]
         self._predicates = sorted({*phrases, *from_keywords, RELATED_TO} - {""})
@@ -172,10 +209,15 @@ class MergedGraph:
         # The last one for none.
         of_predicate = np.array([*(number[text] for text in phrases), -1])
         of_keywords = np.array([*(number.get(text, -1) for text in from_keywords), -1])
-        found = np.where(predicate >= 0, of_predicate[predicate], of_keywords[keywords])
-        # Below this strength the two names only stand together.
-        found = np.where((found < 0) & (links["strength"][rows] >= 1), number[RELATED_TO], found)
-        return found.astype(np.int32)
+        stated = np.empty(len(rows), dtype=np.int32)
+        for at in range(0, len(rows), _BATCH):
+            some = rows[at : at + _BATCH]
+            predicate, keywords = links["predicate"][some], links["keywords"][some]
+            found = np.where(predicate >= 0, of_predicate[predicate], of_keywords[keywords])
+            # Below this strength the two names only stand together.
+            related = (found < 0) & (links["strength"][some] >= 1)
+            stated[at : at + _BATCH] = np.where(related, number[RELATED_TO], found)
+        return stated
 
     def lost_links(self) -> Iterator[tuple[int, int, str, str]]:
         """Yield the relation rows that are in no relation, as ``(document, row, reason, entity)``, in this order.
@@ -291,7 +333,7 @@ class MergedGraph:
 
     def text_keys(self) -> Array:
         """Return the hashes of the descriptions of all rows, ascending; 0 if one has none."""
-        return distinct(np.concatenate((self._mentions["text"], self._links["text"])))
+        return distinct(np.concatenate([distinct(rows["text"]) for rows in (self._mentions, self._links)]))
 
     def graph(self) -> Graph:
         """Return the relations as arrays; vertex `i` is ``ids[i]``."""

@@ -114,6 +114,11 @@ class _OnnxModel:
                 self._loaded = session, tokenizer, threads
             return self._loaded
 
+    def release(self) -> None:
+        """Free the model; the next text loads it again, and texts that are being read are finished."""
+        with self._lock:
+            self._loaded = None
+
     @property
     def tokenizer(self) -> Any:
         """The tokenizer of the model."""
@@ -174,6 +179,10 @@ class OnnxEmbedder:
         encode = self._model.tokenizer.encode
         return [len(encode(text, add_special_tokens=False).ids) for text in texts]
 
+    def release(self) -> None:
+        """Free the model (`models.protocols.Releasable`)."""
+        self._model.release()
+
     def _vector(self, text: str) -> NDArray[np.float32]:
         ids = _first_ids(self._model.tokenizer, text, self.max_tokens)
         first = np.asarray(self._model.run(ids, [0] * len(ids))[0, 0], dtype=np.float64)
@@ -227,3 +236,7 @@ class OnnxReranker:
             return float(self._model.run(pair.ids, pair.type_ids)[0, 0])
 
         return np.asarray(self._model.map(logit, texts), dtype=np.float64)
+
+    def release(self) -> None:
+        """Free the model (`models.protocols.Releasable`)."""
+        self._model.release()

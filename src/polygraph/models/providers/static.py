@@ -95,6 +95,11 @@ class WordLlamaEmbedder:
         """Return the tokens of each text."""
         return [len(ids) for ids in self._ids(texts)]
 
+    def release(self) -> None:
+        """Free the model (`models.protocols.Releasable`)."""
+        with self._lock:
+            self._loaded = None
+
     def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
         _, tokenizer = self._load()
         for at in range(0, len(texts), _BATCH):

@@ -19,7 +19,7 @@ from polygraph.server.access import Tokens
 from polygraph.server.events import to_json
 from polygraph.server.gate import Gate
 from polygraph.server.problems import MEDIA_TYPE, Problem, Secrets, problem_of
-from polygraph.server.routes import asking, health, indexes
+from polygraph.server.routes import asking, health, indexes, page
 from polygraph.server.served_indexes import ServedIndexes
 from polygraph.server.settings import ServerSettings
 from polygraph.server.state import ServerState
@@ -55,6 +55,8 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         openai_api.router,
     ):
         app.include_router(router)
+    if settings.page:
+        app.include_router(page.router)
     return Gate(app, state)
 
 

@@ -1,0 +1,116 @@
+/** Work in the background: what is done, what is left, and a way to cancel it. */
+
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, path, send, sentence } from "../lib/api";
+import { count, money, seconds } from "../lib/format";
+import type { Job } from "../lib/types";
+import { Menu } from "./menu";
+
+const RUNNING = new Set(["queued", "running"]);
+let jobs: Job[] = [];
+let timer = 0;
+const listeners = new Set<() => void>();
+
+async function refresh(): Promise<void> {
+  clearTimeout(timer);
+  try {
+    jobs = (await get<{ jobs: Job[] }>("/api/v1/jobs")).jobs ?? [];
+  } catch {
+    jobs = [];
+  }
+  for (const each of listeners) each();
+  if (jobs.some((job) => RUNNING.has(job.state))) timer = window.setTimeout(() => void refresh(), 1000);
+}
+
+/** Look at the jobs now, and follow them as long as one runs. */
+export function followJobs(): void {
+  void refresh();
+}
+
+export function useJobs(): Job[] {
+  const [, set] = useState(0);
+  useEffect(() => {
+    const listener = () => set((n) => n + 1);
+    listeners.add(listener);
+    return () => void listeners.delete(listener);
+  }, []);
+  return jobs;
+}
+
+export function JobTray({ onDone }: { onDone: () => void }) {
+  const all = useJobs();
+  const running = all.filter((job) => RUNNING.has(job.state));
+  const before = useRef(0);
+  useEffect(() => followJobs(), []);
+  useEffect(() => {
+    if (before.current > running.length) onDone();
+    before.current = running.length;
+  }, [running.length]);
+  if (!all.length) return <span class="tray" />;
+  return (
+    <div class="tray">
+      <Menu
+        align="right"
+        quiet
+        name={`Jobs: ${running.length} running`}
+        label={
+          <span class={running.length ? "busy" : ""}>
+            jobs <span class="number">{running.length || all.length}</span>
+          </span>
+        }
+      >
+        {() => (
+          <ul class="jobs">
+            {all.slice(0, 20).map((job) => (
+              <li key={job.id}>
+                <JobRow job={job} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </Menu>
+    </div>
+  );
+}
+
+const STATES = { queued: "waits", running: "running", done: "done", failed: "failed", cancelled: "cancelled" };
+
+export function JobRow({ job }: { job: Job }) {
+  const [problem, set] = useState("");
+  const active = RUNNING.has(job.state);
+  const share = job.total ? Math.min(1, (job.done ?? 0) / job.total) : null;
+  return (
+    <div class={`job ${job.state}`}>
+      <div class="job-head">
+        <b>{job.kind}</b>
+        <span class="soft">{job.index}</span>
+        <span class={`state ${job.state}`}>{STATES[job.state] ?? job.state}</span>
+        {active && (
+          <button
+            type="button"
+            class="quiet"
+            onClick={() => {
+              send("DELETE", path("jobs", job.id)).then(followJobs, (error: unknown) => set(sentence(error)));
+            }}
+          >
+            cancel
+          </button>
+        )}
+      </div>
+      {active && <progress aria-label={`Progress of ${job.kind}`} max={1} {...(share === null ? {} : { value: share })} />}
+      <p class="soft number">
+        {[
+          job.stage,
+          job.total ? `${count(job.done)} of ${count(job.total)}` : "",
+          job.seconds ? seconds(job.seconds) : "",
+          job.cost ? money(job.cost) : "",
+          active && job.cost_left ? `${money(job.cost_left)} left` : "",
+        ]
+          .filter(Boolean)
+          .join(" · ")}
+      </p>
+      {job.message && <p class={job.state === "failed" ? "problem" : "soft"}>{job.message}</p>}
+      {problem && <p class="problem" role="alert">{problem}</p>}
+    </div>
+  );
+}

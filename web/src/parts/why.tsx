@@ -1,0 +1,257 @@
+/** What stands behind an answer: trace, evidence, what was truncated, and chains of facts. */
+
+import { useState } from "preact/hooks";
+import { count, nouns, score } from "../lib/format";
+import { openDocument } from "../lib/route";
+import type { Answer, Citation, FactPath, Json, Retrieval, Span } from "../lib/types";
+
+type Places = Map<string, Span>;
+
+function places(retrieval: Retrieval): Places {
+  const found: Places = new Map();
+  for (const item of retrieval.evidence) for (const span of item.spans) if (!found.has(span.chunk)) found.set(span.chunk, span);
+  return found;
+}
+
+/** Ids of passages end in `:n`; those of the evidence are known with their places. */
+function Id({ id, known }: { id: string; known: Places }) {
+  const span = known.get(id);
+  if (!span) return <span class="id">{id}</span>;
+  return (
+    <button type="button" class="link id" onClick={() => openDocument(span.document, span.start, span.end)}>
+      {id}
+    </button>
+  );
+}
+
+export function Why({ retrieval }: { retrieval: Retrieval }) {
+  const known = places(retrieval);
+  return (
+    <div class="why">
+      <p class="soft">
+        {retrieval.method} found {nouns(retrieval.ranking.length, "passage")} and put{" "}
+        {nouns(retrieval.evidence.length, "piece")} of evidence into {count(retrieval.n_tokens)} tokens of context.
+      </p>
+      {retrieval.empty_because && <p class="problem">Nothing was found: {retrieval.empty_because}</p>}
+      <ol class="steps">
+        {retrieval.trace.map((step, i) => (
+          <li key={i}>
+            <h4>{step.name.replace(/[_-]/g, " ")}</h4>
+            <Value value={step.value} known={known} />
+          </li>
+        ))}
+        <li>
+          <h4>evidence</h4>
+          <table class="list">
+            <tbody>
+              {retrieval.evidence.map((item, i) => (
+                <tr key={i}>
+                  <td class="n">{i + 1}</td>
+                  <td>
+                    <Id id={item.spans[0] && item.kind === "chunk" ? item.spans[0].chunk : item.id} known={known} />
+                    <div class="soft">{item.why}</div>
+                  </td>
+                  <td class="n">{score(item.score)}</td>
+                </tr>
+              ))}
+            </tbody>
+          </table>
+        </li>
+      </ol>
+    </div>
+  );
+}
+
+const FIRST = 8;
+
+function Value({ value, known, depth = 0 }: { value: Json; known: Places; depth?: number }) {
+  const [all, show] = useState(false);
+  if (Array.isArray(value)) {
+    if (!value.length) return <span class="soft">none</span>;
+    const rows = all ? value : value.slice(0, FIRST);
+    return (
+      <>
+        <table class="list">
+          <tbody>
+            {rows.map((row, i) => (
+              <tr key={i}>
+                <td class="n soft">{i + 1}</td>
+                {Array.isArray(row) && row.every((each) => typeof each !== "object" || each === null) ? (
+                  row.map((each, j) => (
+                    <td key={j} class={typeof each === "number" ? "n" : ""}>
+                      <Scalar value={each} known={known} />
+                    </td>
+                  ))
+                ) : (
+                  <td>
+                    <Value value={row} known={known} depth={depth + 1} />
+                  </td>
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {value.length > FIRST && (
+          <button type="button" class="link" onClick={() => show(!all)}>
+            {all ? "fewer" : `${count(value.length - FIRST)} more`}
+          </button>
+        )}
+      </>
+    );
+  }
+  if (value && typeof value === "object") {
+    return (
+      <dl class="values">
+        {Object.entries(value).map(([key, each]) => (
+          <div key={key}>
+            <dt>{key.replace(/_/g, " ")}</dt>
+            <dd>{depth < 4 ? <Value value={each} known={known} depth={depth + 1} /> : <Scalar value={JSON.stringify(each)} known={known} />}</dd>
+          </div>
+        ))}
+      </dl>
+    );
+  }
+  return <Scalar value={value} known={known} />;
+}
+
+function Scalar({ value, known }: { value: Json; known: Places }) {
+  if (typeof value === "number") return <span class="number">{Number.isInteger(value) ? count(value) : score(value)}</span>;
+  if (typeof value === "boolean") return <>{value ? "yes" : "no"}</>;
+  if (value === null || value === "") return <span class="soft">–</span>;
+  const text = String(value);
+  return known.has(text) ? <Id id={text} known={known} /> : <span class="broken">{text}</span>;
+}
+
+export function EvidenceList({ retrieval, cited }: { retrieval: Retrieval; cited: Set<number> }) {
+  return (
+    <>
+      <p class="soft">
+        The context as the model sees it: {nouns(retrieval.evidence.length, "block")}, {count(retrieval.n_tokens)} tokens.
+      </p>
+      <ol class="evidence">
+        {retrieval.evidence.map((item, i) => {
+          const span = item.spans[0];
+          return (
+            <li key={i} class={cited.has(i + 1) ? "cited" : ""}>
+              <div class="evidence-head">
+                <span class="block-number">{i + 1}</span>
+                <span class="tag">{item.kind}</span>
+                {span ? (
+                  <button type="button" class="link id" onClick={() => openDocument(span.document, span.start, span.end)}>
+                    {item.kind === "chunk" ? span.document : item.id}
+                  </button>
+                ) : (
+                  <span class="id">{item.id}</span>
+                )}
+                {cited.has(i + 1) && <span class="tag on">cited</span>}
+                <span class="soft number">{score(item.score)}</span>
+              </div>
+              <Block text={item.text} />
+            </li>
+          );
+        })}
+      </ol>
+    </>
+  );
+}
+
+function Block({ text }: { text: string }) {
+  const [whole, show] = useState(false);
+  const long = text.length > 420;
+  return (
+    <>
+      <p class="block">{long && !whole ? `${text.slice(0, 360).trimEnd()} …` : text}</p>
+      {long && (
+        <button type="button" class="link" onClick={() => show(!whole)}>
+          {whole ? "less" : "all of it"}
+        </button>
+      )}
+    </>
+  );
+}
+
+export function Truncated({ retrieval }: { retrieval: Retrieval }) {
+  return (
+    <table class="list truncated">
+      <caption>Found, and left out of the context because its budget was spent</caption>
+      <thead>
+        <tr>
+          <th>kind</th>
+          <th class="n">pieces</th>
+          <th class="n">tokens</th>
+          <th class="n">budget of their block</th>
+        </tr>
+      </thead>
+      <tbody>
+        {retrieval.cuts.map((cut, i) => (
+          <tr key={i}>
+            <td>{cut.kind}</td>
+            <td class="n">{count(cut.n_items)}</td>
+            <td class="n">{count(cut.n_tokens)}</td>
+            <td class="n">{count(cut.budget)}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+export function Paths({ answer, retrieval }: { answer: Answer; retrieval: Retrieval | null }) {
+  const known = retrieval ? places(retrieval) : new Map<string, Span>();
+  const paths = answer.paths ?? [];
+  if (!paths.length) return <p class="soft">No chain of facts is known for this answer.</p>;
+  return (
+    <ol class="paths">
+      {paths.map((path, i) => (
+        <li key={i}>
+          <Chain path={path} known={known} citation={answer.citations.find((each) => each.chunk === path.chunk)} />
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function Chain({ path, known, citation }: { path: FactPath; known: Places; citation: Citation | undefined }) {
+  const to = (chunk: string) => {
+    const span = citation?.chunk === chunk ? citation : known.get(chunk);
+    if (span) openDocument(span.document, span.start, span.end);
+  };
+  const reachable = (chunk: string) => citation?.chunk === chunk || known.has(chunk);
+  return (
+    <div class="chain">
+      <span class="node question-node">question</span>
+      {path.start ? (
+        <>
+          <span class="edge">{path.named ? "names" : "is near"}</span>
+          <span class="node">{path.start}</span>
+          {path.facts.map((fact, i) => (
+            <span key={i} class="hop">
+              <span class="edge">
+                {reachable(fact.chunk) ? (
+                  <button type="button" class="link" onClick={() => to(fact.chunk)}>
+                    {fact.sentence}
+                  </button>
+                ) : (
+                  fact.sentence
+                )}
+              </span>
+              {(i < path.facts.length - 1 || path.end !== path.start) && (
+                <span class="node">{i === path.facts.length - 1 ? path.end : otherEnd(fact.relation)}</span>
+              )}
+            </span>
+          ))}
+          <span class="edge">{path.facts.length ? "stated in" : "mentioned in"}</span>
+        </>
+      ) : (
+        <span class="edge">{path.text}</span>
+      )}
+      <button type="button" class="node source" onClick={() => to(path.chunk)}>
+        <span class="block-number">{path.n}</span> {citation?.title || path.chunk}
+      </button>
+    </div>
+  );
+}
+
+function otherEnd(relation: string): string {
+  return relation.split(" | ").pop() ?? relation;
+}

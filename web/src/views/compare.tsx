@@ -1,0 +1,238 @@
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { path, send, sentence } from "../lib/api";
+import { count, money, nouns, seconds, tokens } from "../lib/format";
+import { change, DOCUMENT } from "../lib/route";
+import type { Answer, IndexSummary } from "../lib/types";
+import { Cite } from "../parts/cite";
+import { DocumentPane, spanOf } from "../parts/document";
+import { Icon } from "../parts/icons";
+import { Markdown } from "../parts/markdown";
+import { Menu } from "../parts/menu";
+import { byNeed } from "../parts/methods";
+import { Filters, More, optionParams, optionsOf } from "../parts/options";
+
+interface Compared {
+  key: string;
+  answers: Answer[];
+}
+
+const MOST = 4;
+const KEY = "polygraph.compared";
+
+/** The comparisons of this tab, so that going back or reloading does not pay again. */
+function remembered(key: string): Answer[] | null {
+  try {
+    return (JSON.parse(sessionStorage.getItem(KEY) ?? "[]") as Compared[]).find((each) => each.key === key)?.answers ?? null;
+  } catch {
+    return null;
+  }
+}
+
+function remember(key: string, answers: Answer[]): void {
+  try {
+    const old = (JSON.parse(sessionStorage.getItem(KEY) ?? "[]") as Compared[]).filter((each) => each.key !== key);
+    sessionStorage.setItem(KEY, JSON.stringify([...old.slice(-9), { key, answers }]));
+  } catch {
+    sessionStorage.removeItem(KEY);
+  }
+}
+
+export function Compare({ index, params }: { index: IndexSummary; params: URLSearchParams }) {
+  const [draft, setDraft] = useState(params.get("q") ?? "");
+  const [state, setState] = useState<{ busy: boolean; error: string; shown: Answer[] | null }>({ busy: false, error: "", shown: null });
+  const [stop, setStop] = useState<AbortController | null>(null);
+  const options = optionsOf(params);
+  const chosen = useMemo(() => {
+    const given = params.getAll("m").filter((name) => index.methods.some((each) => each.name === name));
+    if (given.length >= 2) return given.slice(0, MOST);
+    const ready = index.methods.filter((each) => each.ready);
+    const firsts = [index.default_method, ready.find((each) => each.need === "several steps")?.name, ready.find((each) => each.need === "overview" && each.name === "graft")?.name ?? ready.find((each) => each.need === "overview")?.name];
+    return [...new Set(firsts.filter((name): name is string => Boolean(name)))].slice(0, 3);
+  }, [params.getAll("m").join(), index.name]);
+  const q = params.get("q") ?? "";
+  const key = JSON.stringify([index.name, q, chosen, options]);
+  useEffect(() => {
+    setDraft(q);
+    setState({ busy: false, error: "", shown: q ? remembered(key) : null });
+  }, [key]);
+
+  const compare = async () => {
+    const question = draft.trim();
+    if (!question || chosen.length < 2) return;
+    const asked = JSON.stringify([index.name, question, chosen, options]);
+    const control = new AbortController();
+    setStop(control);
+    setState({ busy: true, error: "", shown: null });
+    try {
+      const found = await send<{ answers: Answer[] }>("POST", path("indexes", index.name, "compare"), {
+        question, methods: chosen,
+        ...(Object.keys(options.where).length ? { where: options.where } : {}),
+        ...(options.budget ? { max_tokens: options.budget } : {}),
+        ...(options.form ? { form: options.form } : {}),
+      }, control.signal); // prettier-ignore
+      remember(asked, found.answers);
+      change({ q: question, m: chosen, ...DOCUMENT });
+      setState({ busy: false, error: "", shown: found.answers });
+    } catch (error) {
+      setState({ busy: false, error: control.signal.aborted ? "" : sentence(error), shown: null });
+    }
+  };
+
+  const document = params.get("doc");
+  const shown = state.shown;
+  const citedBy = useMemo(() => {
+    const found = new Map<string, Set<string>>();
+    for (const answer of shown ?? [])
+      for (const each of answer.citations) found.set(each.chunk, (found.get(each.chunk) ?? new Set()).add(answer.method));
+    return found;
+  }, [shown]);
+  const marks = useMemo(() => (shown ?? []).flatMap((answer) => answer.citations), [shown]);
+  return (
+    <div class={`split${document ? " open" : ""}`}>
+      <div class="compare">
+        <h1 class="visually-hidden">Compare methods</h1>
+        <form
+          class="question-form top-form"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void compare();
+          }}
+        >
+          <div class="field">
+            <textarea
+              rows={1}
+              aria-label="Question"
+              placeholder="One question, two to four methods"
+              value={draft}
+              onInput={(event) => setDraft(event.currentTarget.value)}
+              onKeyDown={(event) => {
+                if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
+                  event.preventDefault();
+                  void compare();
+                }
+              }}
+            />
+            <div class="field-tools">
+              <ul class="chips" aria-label="Methods">
+                {chosen.map((name) => (
+                  <li class="chip" key={name}>
+                    {name}
+                    {chosen.length > 2 && (
+                      <button type="button" class="quiet" aria-label={`Remove ${name}`} onClick={() => change({ m: chosen.filter((each) => each !== name) }, true)}>
+                        <Icon name="close" />
+                      </button>
+                    )}
+                  </li>
+                ))}
+              </ul>
+              <Menu label="methods" name="Choose methods" quiet>
+                {() => (
+                  <fieldset class="methods">
+                    <legend>Two to four methods</legend>
+                    {byNeed(index.methods).map(([title, about, methods]) => (
+                      <div class="need" key={title}>
+                        <div class="need-title">{title} <span class="soft">{about}</span></div>
+                        {methods.map((each) => {
+                          const on = chosen.includes(each.name);
+                          return (
+                            <label key={each.name} class={each.ready ? "" : "off"}>
+                              <input
+                                type="checkbox"
+                                checked={on}
+                                disabled={!each.ready || (!on && chosen.length >= MOST) || (on && chosen.length <= 2)}
+                                onChange={() => change({ m: on ? chosen.filter((name) => name !== each.name) : [...chosen, each.name] }, true)}
+                              />
+                              <span><b>{each.name}</b> <span class="soft about">{each.summary}</span></span>
+                            </label>
+                          );
+                        })}
+                      </div>
+                    ))}
+                  </fieldset>
+                )}
+              </Menu>
+              <More index={index.name} options={options} onChange={(next) => change(optionParams(next), true)} />
+              <Filters options={options} onChange={(next) => change(optionParams(next), true)} />
+              {state.busy ? (
+                <button type="button" class="main" onClick={() => stop?.abort()}><Icon name="stop" /> Stop</button>
+              ) : (
+                <button type="submit" class="main" disabled={!draft.trim()}>Compare</button>
+              )}
+            </div>
+          </div>
+        </form>
+        <div aria-live="polite">
+          {state.error && <p class="problem" role="alert">{state.error}</p>}
+          {state.busy && <p class="soft waiting-line">{chosen.join(", ")} search …</p>}
+          {!state.busy && !shown && !state.error && (
+            <p class="soft hint">The answers stand side by side; a citation with a dashed frame is one that no other method gives.</p>
+          )}
+        </div>
+        {shown && (
+          <>
+            <div class={`columns n${shown.length}`}>
+              {shown.map((answer) => (
+                <article class="column" key={answer.method}>
+                  <h2>{answer.method}</h2>
+                  {answer.refused && <h3 class="refused-title">No answer</h3>}
+                  <div class="prose">
+                    <Markdown
+                      text={answer.text}
+                      cite={(n, at) => {
+                        const citations = answer.citations.filter((each) => each.n === n);
+                        const alone = citations.length > 0 && citations.every((each) => citedBy.get(each.chunk)?.size === 1);
+                        const span = spanOf(params.get("span"));
+                        const current = citations.some((each) => each.document === document && each.start === span?.[0]);
+                        return <Cite key={at} n={n} citations={citations} alone={alone} current={current} />;
+                      }}
+                    />
+                  </div>
+                  {answer.notes.map((note) => <p class="note" key={note}>{note}</p>)}
+                </article>
+              ))}
+            </div>
+            <p class="soft legend-line"><span class="cite alone">1</span> cited by this method only</p>
+            <div class="wide" tabIndex={0} role="region" aria-label="Evidence, tokens, time and cost">
+              <table class="measures">
+                <caption>What each answer rests on and what it took</caption>
+                <thead>
+                  <tr>
+                    <th scope="col">method</th>
+                    <th scope="col" class="n">evidence</th>
+                    <th scope="col" class="n">shared</th>
+                    <th scope="col" class="n">only here</th>
+                    <th scope="col" class="n">citations</th>
+                    <th scope="col" class="n">calls</th>
+                    <th scope="col" class="n">tokens</th>
+                    <th scope="col" class="n">time</th>
+                    <th scope="col" class="n">cost</th>
+                  </tr>
+                </thead>
+                <tbody>
+                  {shown.map((answer) => (
+                    <tr key={answer.method}>
+                      <th scope="row">{answer.method}</th>
+                      <td class="n">{count(answer.evidence.length)}</td>
+                      <td class="n">{count(answer.shared?.length)}</td>
+                      <td class="n">{count(answer.only?.length)}</td>
+                      <td class="n">{count(answer.citations.length)}</td>
+                      <td class="n">{count(answer.usage.calls)}</td>
+                      <td class="n">{count(tokens(answer.usage))}</td>
+                      <td class="n">{seconds(answer.usage.seconds)}</td>
+                      <td class="n">{money(answer.usage.cost)}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </div>
+            <p class="soft">
+              {nouns([...citedBy.values()].filter((each) => each.size > 1).length, "passage")} cited by more than one method,{" "}
+              {count([...citedBy.values()].filter((each) => each.size === 1).length)} by one.
+            </p>
+          </>
+        )}
+      </div>
+      {document && <DocumentPane index={index.name} document={document} span={spanOf(params.get("span"))} marks={marks} />}
+    </div>
+  );
+}

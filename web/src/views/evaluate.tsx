@@ -1,0 +1,4 @@
+import type { IndexSummary } from "../lib/types";
+export function Evaluate({ index }: { index: IndexSummary; params: URLSearchParams; onChanged?: () => void }) {
+  return <p>{index.name}</p>;
+}

@@ -1,8 +1,13 @@
 """A server on loopback over a small index, with a scripted chat model."""
 
 import asyncio
+import atexit
+import shutil
+import tempfile
 import threading
 from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
 
 import httpx
 import pytest
@@ -31,6 +36,7 @@ class Running:
     """A server in a thread of its own."""
 
     def __init__(self, app, settings):
+        self.app = app
         self.server = make_server(app, settings, self._started)
         self.socket = listen("127.0.0.1", 0)
         self.port = self.socket.getsockname()[1]
@@ -67,15 +73,23 @@ def serving(indexes, **settings):
 
 
 def build(folder, papers=PAPERS, chat=None, **settings):
-    """Make a small index and return it open."""
-    source = folder.with_name(f"{folder.name}-papers")
+    """Return a small index, open; the same papers are indexed once."""
+    shutil.copytree(_built(tuple(papers.items())), folder)
+    return Index.open(folder, settings=Settings(**settings), models=hashed_models(chat or scripted_chat()))
+
+
+@cache
+def _built(papers):
+    kept = tempfile.mkdtemp(prefix="polygraph-served-")
+    atexit.register(shutil.rmtree, kept, ignore_errors=True)
+    source = Path(kept) / "papers"
     source.mkdir()
-    for name, text in papers.items():
+    for name, text in papers:
         (source / name).write_text(text)
-    index = Index.open(folder, settings=Settings(**settings), models=hashed_models(chat or scripted_chat()))
+    index = Index.open(Path(kept) / "index", settings=Settings(), models=hashed_models(scripted_chat()))
     index.add(source)
     index.release()
-    return index
+    return index.folder
 
 
 @pytest.fixture(scope="module")

@@ -46,6 +46,9 @@ def serve(
     studies: Annotated[
         Optional[Path], typer.Option("--studies", metavar="DIR", help="Folder that holds folders of studies.")
     ] = None,
+    requests_per_minute: Annotated[
+        int, typer.Option("--requests-per-minute", min=1, help="Requests of one token, on average.")
+    ] = 1200,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     offline: OfflineOption = False,
@@ -65,6 +68,8 @@ def serve(
         page=page,
         write=not read_only,
         studies=studies,
+        requests_per_minute=requests_per_minute,
+        burst=max(1, requests_per_minute // 5),
     )
     accepted, made = _tokens(tokens, settings)
     opened = {

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from starlette.exceptions import HTTPException
+
 from polygraph import errors
 
 MEDIA_TYPE = "application/problem+json"
@@ -31,8 +33,10 @@ _AGAIN_S = 5
 """Seconds after which a request that met a busy server or model may be sent again."""
 
 
-class Problem(Exception):
+class Problem(HTTPException):
     """A request that cannot be answered.
+
+    It is an exception of HTTP so that the framework passes it on unchanged, also from the reading of a body.
 
     Args:
         status: of HTTP.
@@ -42,9 +46,9 @@ class Problem(Exception):
     """
 
     def __init__(self, status: int, kind: str, detail: str, headers: Mapping[str, str] | None = None) -> None:
-        self.status, self.kind, self.detail = status, kind, detail
-        self.headers = dict(headers or {})
-        super().__init__(detail)
+        super().__init__(status, detail)
+        self.status, self.kind = status, kind
+        self.headers: dict[str, str] = dict(headers or {})
 
     def as_dict(self) -> dict[str, Any]:
         """Return the body."""

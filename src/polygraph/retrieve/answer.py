@@ -72,11 +72,6 @@ def answer(
                 f"there is no form of answers {form!r}. Choose one of: {', '.join(get_args(AnswerForm))}"
             )
         retrieval = replace(retrieval, answer_form=form)
-    elif (
-        models.chat is not None and retrieval.method.startswith("lightrag-") and is_global_question(question)
-    ):
-        # LightRAG's own questions are of this kind (arXiv:2410.05779, section 4.1).
-        retrieval = replace(retrieval, answer_form="overview")
     with models.calls.meter() as meter:
         streamed = False
         if not retrieval.evidence:

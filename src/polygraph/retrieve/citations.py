@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.claims import contradiction, is_computed
+from polygraph.text.passage import Heading, with_heading
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
@@ -48,7 +49,8 @@ def check_citations(
     """
     chunks = chunks_of(evidence, index)
     titles = index.titles([c.document for c in chunks.values()])
-    shown = [_shown_text(item, chunks, titles) for item in evidence]
+    headings = index.headings([c.document for c in chunks.values()])
+    shown = [_shown_text(item, chunks, headings) for item in evidence]
     verdicts = judge_citations(text, shown, question=question)
     citations: list[Citation] = []
     seen: set[tuple[int, str, int]] = set()
@@ -134,13 +136,10 @@ def judge_citations(
     return judged
 
 
-def _shown_text(item: Evidence, chunks: Mapping[str, Chunk], titles: Mapping[str, str]) -> str:
-    """Return the text of a piece of evidence, the chunks behind it, and their titles and fields."""
+def _shown_text(item: Evidence, chunks: Mapping[str, Chunk], headings: Mapping[str, Heading]) -> str:
+    """Return the text of a piece of evidence, and the chunks behind it with title and fields."""
     found = [chunks[s.chunk] for s in item.spans if s.chunk in chunks]
-    fields = [str(value) for c in found for value in c.metadata.values()]
-    return "\n".join(
-        [item.text, *(titles.get(c.document, "") for c in found), *fields, *(c.text for c in found)]
-    )
+    return "\n".join([item.text, *(with_heading(headings[c.document], c.text, c.metadata) for c in found)])
 
 
 def chunks_of(evidence: Sequence[Evidence], index: Snapshot) -> dict[str, Chunk]:

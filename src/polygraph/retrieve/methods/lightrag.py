@@ -14,7 +14,7 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 from polygraph.models import Models
 from polygraph.models.protocols import Vectors
-from polygraph.records import Cut, Entity, Relation, Retrieval, Step
+from polygraph.records import AnswerForm, Cut, Entity, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.dual_level import (
     Level,
@@ -41,6 +41,7 @@ from polygraph.retrieve.steps import (
     sources_of,
 )
 from polygraph.store.snapshot import Snapshot
+from polygraph.tasks.offline.question_scope import is_global_question
 from polygraph.tasks.question import Keywords, question_keywords
 
 Mode: TypeAlias = Literal["local", "global", "hybrid", "mix"]
@@ -124,7 +125,9 @@ class LightRAG:
             *high.steps,
             *found.steps,
         )
-        return self._packed(question, name, found, index, trace)
+        # LightRAG's own questions are about whole collections (section 4.1). Without a model, sentences answer better.
+        broad = models.chat is not None and is_global_question(question)
+        return self._packed(question, name, found, index, trace, "overview" if broad else "cited")
 
     def _keywords(self, question: str, models: Models, name: str) -> Keywords:
         words = question_keywords(question, models, method=name)
@@ -262,7 +265,13 @@ class LightRAG:
     # --- the context --------------------------------------------------------------------------------
 
     def _packed(
-        self, question: str, name: str, found: _Selection, index: Snapshot, trace: tuple[Step, ...]
+        self,
+        question: str,
+        name: str,
+        found: _Selection,
+        index: Snapshot,
+        trace: tuple[Step, ...],
+        answer_form: AnswerForm,
     ) -> Retrieval:
         """Pack entities, relations, then passages, which get what the tables leave unused."""
         level = found.level
@@ -302,6 +311,7 @@ class LightRAG:
             cuts=(*found.cuts, *packed.cuts),
             trace=(*trace, Step(name="passages", value=[[c.id, whys[c.id]] for c in chunks])),
             max_tokens=self.max_tokens,
+            answer_form=answer_form,
         )
 
 

@@ -14,6 +14,8 @@ Array: TypeAlias = NDArray[Any]
 BATCH = 1 << 16
 """Rows that are worked on together where each needs Python objects or several temporary arrays."""
 
+_PART = 1 << 17
+"""Rows of a table that are collected in one array each column."""
 _PARTS = 32
 """Parts into which the groups of a long array are divided, about."""
 
@@ -180,7 +182,9 @@ class TableBuilder:
 
     def __init__(self, columns: Mapping[str, str]) -> None:
         self._numbers: dict[str, dict[str, int]] = {c: {} for c, code in columns.items() if code == "s"}
-        self._values = {c: array("i" if code == "s" else code) for c, code in columns.items()}
+        self._codes = {c: "i" if code == "s" else code for c, code in columns.items()}
+        self._values = {c: array(code) for c, code in self._codes.items()}
+        self._parts: dict[str, list[Array]] = {c: [] for c in columns}
         self._offsets = array("q", [0])
 
     def add(self, rows: Mapping[str, Sequence[Any]]) -> None:
@@ -190,14 +194,26 @@ class TableBuilder:
             if (number := self._numbers.get(column)) is not None:
                 added = [-1 if s is None else number.setdefault(s, len(number)) for s in added]
             values.extend(added)
-        self._offsets.append(len(values))
+        self._offsets.append(self._offsets[-1] + len(added))
+        if len(values) >= _PART:
+            self._end_part()
+
+    def _end_part(self) -> None:
+        """Begin new arrays: long ones that grow side by side are moved again and again and leave holes."""
+        for column, code in self._codes.items():
+            self._parts[column].append(np.array(self._values[column]))
+            self._values[column] = array(code)
 
     def table(self) -> Table:
         """Return the table; nothing can be added afterwards."""
-        columns = {column: np.asarray(values) for column, values in self._values.items()}
-        for column, number in self._numbers.items():
-            if not number:  # one -1 that stands in every row takes no memory
-                columns[column] = np.broadcast_to(np.int32(-1), len(columns[column]))
+        self._end_part()
+        columns: dict[str, Array] = {}
+        for column in self._codes:
+            parts = self._parts.pop(column)
+            if self._numbers.get(column) == {}:  # one -1 that stands in every row takes no memory
+                columns[column] = np.broadcast_to(np.int32(-1), self._offsets[-1])
+            else:
+                columns[column] = np.concatenate(parts)
         return Table(
             np.asarray(self._offsets),
             columns,

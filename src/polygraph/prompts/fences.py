@@ -262,8 +262,10 @@ def _rewritten(text: str, found: Sequence[re.Match[str]], keep_numbers: bool) ->
     """Replace the characters that make matches of the folded text structure."""
     if not found:
         return text
-    # A character folds to one character, none or several.
-    origin = [i for i, char in enumerate(text) for _ in _FOLDED[ord(char)]]
+    # A character folds to one character, none or several; in most texts all fold to one.
+    origin: Sequence[int] = range(len(text))
+    if any(len(_FOLDED[ord(char)]) != 1 for char in set(text)):
+        origin = [i for i, char in enumerate(text) for _ in _FOLDED[ord(char)]]
     letters = list(text)
     for match in found:
         if keep_numbers and match.re is _NUMBER and _KEPT.match(text, origin[match.start()]):

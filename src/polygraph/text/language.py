@@ -61,6 +61,10 @@ _FUNCTION = {
 }
 FUNCTION_WORDS = {code: frozenset(words.split()) for code, words in _FUNCTION.items()}
 """Function words of the languages in Latin script that can be detected."""
+_LANGUAGES_OF: dict[str, list[str]] = {}
+for _code, _known in FUNCTION_WORDS.items():
+    for _word in sorted(_known):
+        _LANGUAGES_OF.setdefault(_word, []).append(_code)
 
 
 def detect_language(text: str) -> str:
@@ -87,7 +91,11 @@ def detect_language(text: str) -> str:
     total = sum(words.values())
     if total == 0:
         return ""
-    scores = [(sum(words[w] for w in known), code) for code, known in FUNCTION_WORDS.items()]
+    found = dict.fromkeys(FUNCTION_WORDS, 0)
+    for word, n in words.items():
+        for code in _LANGUAGES_OF.get(word, ()):
+            found[code] += n
+    scores = [(n, code) for code, n in found.items()]
     count, best = max(scores, key=lambda pair: (pair[0], pair[1] == "en", pair[1]))
     english = scores[0][0]
     # Names and loan words can look like function words of some language, so a few are not evidence.

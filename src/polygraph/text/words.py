@@ -58,7 +58,13 @@ def content_stems(text: str) -> list[str]:
     >>> content_stems("What changes Scrooge's mind?")
     ['chang', 'scroog', 'mind']
     """
-    return list(dict.fromkeys(stem(word) for word in words(text) if word not in STOP_WORDS))
+    return list(_content_stems(text))
+
+
+# The same passages are looked at for many claims and many questions.
+@lru_cache(maxsize=1_024)
+def _content_stems(text: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(stem(word) for word in words(text) if word not in STOP_WORDS))
 
 
 def phrases(text: str) -> list[tuple[str, bool]]:

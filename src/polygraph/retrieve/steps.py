@@ -155,28 +155,41 @@ def ordered_chunks(chunks: Sequence[Chunk], whys: Mapping[str, str], index: Snap
     )
 
 
+def relations_per_chunk(relations: Sequence[Relation]) -> Counter[str]:
+    """Count how many of some relations each chunk states."""
+    return Counter(chunk for r in relations for chunk in r.chunks)
+
+
 def sources_of(
-    entities: Sequence[Entity], relations: Sequence[Relation], index: Snapshot, *, in_turns: bool = False
+    entities: Sequence[Entity], n_relations: Mapping[str, int], index: Snapshot, *, in_turns: bool = False
 ) -> tuple[Evidence, ...]:
     """Rank the chunks of ranked entities: by first entity, then number of relations, then id.
 
     The order of source texts in GraphRAG's local search and in LightRAG 1.0. With `in_turns`, entities take turns, each
     with its chunks in that order, so that the chunks of one hub do not come before all others (ours).
+
+    Args:
+        entities: best first.
+        n_relations: how many of the relations each chunk states; a chunk that is not named states none.
+        index: the snapshot they come from.
+        in_turns: whether entities take turns.
     """
-    n_relations = Counter(chunk for r in relations for chunk in r.chunks)
     first: dict[str, int] = {}
     for order, entity in enumerate(entities):
         for chunk in entity.chunks:
             first.setdefault(chunk, order)
-    ordered = sorted(first, key=lambda c: (first[c], -n_relations[c], c))
+    ordered = sorted(first, key=lambda c: (first[c], -n_relations.get(c, 0), c))
     if in_turns:
-        own = [sorted(entity.chunks, key=lambda c: (-n_relations[c], c)) for entity in entities]
+        own = [sorted(entity.chunks, key=lambda c: (-n_relations.get(c, 0), c)) for entity in entities]
         ordered = round_robin(own)
     chunks = index.chunks_by_id(ordered[:RANKED])
     return chunk_evidence(
         chunks,
         [float(len(entities) - first[c.id]) for c in chunks],
-        [f"mentions {entities[first[c.id]].name}; {n_relations[c.id]} of the relations" for c in chunks],
+        [
+            f"mentions {entities[first[c.id]].name}; {n_relations.get(c.id, 0)} of the relations"
+            for c in chunks
+        ],
         index.headings([c.document for c in chunks]),
     )
 

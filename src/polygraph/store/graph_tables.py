@@ -1,5 +1,6 @@
 """Entities, relations and triples: views that are computed from the extraction rows."""
 
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Literal
@@ -283,6 +284,13 @@ class GraphTables:
             for n, source, target, weight in self._db.where_in(query, entities):
                 found[n] = (n, source, target, weight)
         return [found[n] for n in sorted(found)]
+
+    def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:
+        """Count the relations among some rows that each chunk states, without reading their texts."""
+        counts: Counter[str] = Counter()
+        for (chunks,) in self._db.where_in("SELECT chunks FROM relations WHERE n IN", rows):
+            counts.update(load(chunks))
+        return counts
 
     def edges(self, table: Literal["relations", "triples"] = "relations") -> Iterator[tuple[int, int, float]]:
         """Yield every relation or triple as ``(source row, target row, weight)``, by row."""

@@ -329,6 +329,9 @@ class GraphReader(Protocol):
     def relations_at(self, entities: Sequence[int]) -> list[tuple[int, int, int, float]]:
         """Return the relations of some entities as ``(row, source row, target row, weight)``, by row."""
 
+    def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:
+        """Count the relations among some rows that each chunk states, without reading their texts."""
+
     def edges(self, table: Literal["relations", "triples"] = "relations") -> Iterator[tuple[int, int, float]]:
         """Yield every relation or triple as ``(source row, target row, weight)``, by row."""
 

@@ -314,6 +314,11 @@ class Snapshot:
         reduced = {n: self._filter.reduce_relation(r) for n, r in found.items()}
         return {n: r for n, r in reduced.items() if r is not None}
 
+    def relations_per_chunk(self, ns: Sequence[int]) -> dict[str, int]:
+        """Count the relations among some rows that each permitted chunk states; their texts are not read."""
+        counts = self.store.graph.relations_per_chunk(ns)
+        return {chunk: n for chunk, n in counts.items() if self._filter.permits([chunk])}
+
     def triples(self, ns: Sequence[int]) -> dict[int, Triple]:
         """Return triples by row, with the chunks that the filter permits; those without one are left out."""
         found = dict(zip(ns, self.store.graph.triples_by_row(ns), strict=True))

@@ -1,5 +1,6 @@
 """Checks of the tables of a store: what is put comes back, in the promised order, and what is removed is gone."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -338,6 +339,11 @@ def check_graph(store: Store) -> None:
         graph.relations_at([1, 2]),
         [(0, 0, 1, 1.5), (1, 1, 2, 0.25)],
         "relations at entities come once each, by row",
+    )
+    expect(
+        graph.relations_per_chunk([0, 1]),
+        dict(Counter(chunk for r in RELATIONS[:2] for chunk in r.chunks)),
+        "relations are counted by chunk",
     )
     expect(
         [[tuple(d) for d in said] for said in graph.relation_descriptions()],

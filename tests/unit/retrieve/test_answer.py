@@ -1,5 +1,6 @@
 """From evidence to a cited answer: what is checked, removed, noted and refused."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -166,6 +167,19 @@ def test_evidence_of_several_chunks_is_cited_from_the_chunk_with_the_claim(retri
     summary = Evidence(kind="summary", id="s", text="light and horn", score=1.0, spans=both)
     found = written("The honey was sold to the crew [1].", replace(retrieval, evidence=(summary,)), index)
     assert [c.document for c in found.citations] == ["c.txt"]
+
+
+def test_a_field_that_no_passage_shows_supports_no_citation(tmp_path):
+    log = {"id": "log", "text": "Boat blue and paid for.", "date": "1881-11-14", "size": 1799}
+    (tmp_path / "log.jsonl").write_text(json.dumps(log))
+    with Index.open(tmp_path / "index", models=hashed_models()) as opened:
+        opened.add(tmp_path / "log.jsonl", methods=["bm25"])
+    snapshot = Snapshot(tmp_path / "index")
+    found = BM25()("boat", snapshot, hashed_models())
+    kept = written("The boat was blue and paid for in 1881 [1].", found, snapshot)
+    removed = written("The boat was blue and paid for in 1799 [1].", found, snapshot)
+    snapshot.close()
+    assert (len(kept.citations), len(removed.citations)) == (1, 0)
 
 
 def test_the_prompt_contains_context_history_and_question(retrieval, index):

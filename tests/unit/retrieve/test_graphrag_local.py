@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from polygraph.models import Calls, Models
 from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
+from polygraph.store.snapshot import Snapshot
 from polygraph.testing import WordEmbedder, scripted_chat
 
 WORDS = WordEmbedder(("ada", "bela", "cyra", "dora", "ezra", "fern"))
@@ -24,4 +25,19 @@ def test_sources_are_ordered_by_all_relations_and_not_only_those_in_the_tables(t
     assert trace["relations"] == []
     # Of the chunks of the first entity, the one with three of its relations comes first.
     assert [chunk for chunk, _ in trace["sources"]][:2] == ["d2.txt:0", "d1.txt:0"]
+    assert "3 of the relations" in trace["sources"][0][1]
+
+
+def test_texts_of_relations_are_read_only_for_the_tables(tmp_path, index_of, monkeypatch):
+    models = Models(
+        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
+    )
+    read: list[int] = []
+    relations = Snapshot.relations
+    monkeypatch.setattr(Snapshot, "relations", lambda self, ns: read.extend(ns) or relations(self, ns))
+    method = GraphRAGLocal(relations_per_entity=1, k=1, oversample=1, seed_names=False)
+    with index_of(tmp_path, TEXTS, models) as index:
+        found = method("Ada?", index, replace(models, chat=None, calls=Calls(None)))
+    trace = {step.name: step.value for step in found.trace}
+    assert len(read) == len(trace["relations"]) == 1
     assert "3 of the relations" in trace["sources"][0][1]

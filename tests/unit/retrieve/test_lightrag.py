@@ -225,3 +225,12 @@ def test_passages_by_similarity_break_ties_by_row(index):
     assert [c for c, _ in found] == ["d1.txt:0", "d4.txt:0", "d2.txt:0"]
     assert found[0][1] == pytest.approx(3**-0.5, abs=1e-5)
     assert rank_by_similarity([], vector, index) == []
+
+
+def test_a_question_about_the_whole_collection_asks_a_model_for_an_overview(index):
+    def form(question, chat):
+        return LightRAG()(question, index, models(chat)).answer_form
+
+    broad = "Which funds recur throughout these papers?"
+    assert (form(broad, scripted_chat()), form(QUESTION, scripted_chat())) == ("overview", "cited")
+    assert form(broad, None) == "cited"

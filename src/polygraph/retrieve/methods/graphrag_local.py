@@ -78,8 +78,8 @@ class GraphRAGLocal:
         texts = RowTexts(index, question)
         shown, relations = self._tables(rows, entities, edges, whys, index, texts)
         # 4. Source texts by entity order, then by how many of their relations they hold, in the tables or not.
-        every = list(index.relations([e.n for e in edges]).values())
-        sources = sources_of(entities, every, index, in_turns=self.in_turns)
+        counts = index.relations_per_chunk([e.n for e in edges])
+        sources = sources_of(entities, counts, index, in_turns=self.in_turns)
         packed = pack(
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share),

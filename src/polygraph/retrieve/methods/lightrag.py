@@ -36,6 +36,7 @@ from polygraph.retrieve.steps import (
     RANKED,
     embed_question,
     ordered_chunks,
+    relations_per_chunk,
     retrieved,
     round_robin,
     sources_of,
@@ -199,7 +200,8 @@ class LightRAG:
         kept_low, cuts_low = self._truncate(low, texts, n_levels)
         of_relations = passages_of_relations(kept_high.relations)
         # The order of these counts truncated relations, too.
-        of_entities = [(e.id, e.why) for e in sources_of(kept_low.entities, low.relations, index)]
+        counts = relations_per_chunk(low.relations)
+        of_entities = [(e.id, e.why) for e in sources_of(kept_low.entities, counts, index)]
         ids = {**kept_high.whys, **kept_low.whys}
         level = Level(
             list({e.id: e for e in (*kept_high.entities, *kept_low.entities)}.values()),

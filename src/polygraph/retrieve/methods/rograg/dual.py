@@ -31,6 +31,7 @@ from polygraph.retrieve.steps import (
     embed_question,
     entities_in_question,
     ordered_chunks,
+    relations_per_chunk,
     retrieved,
     sources_of,
 )
@@ -136,7 +137,7 @@ class RogragDual:
         """Rank passages; return reasons by id."""
         whys = dict(passages_of_relations(high.relations))
         if self.order == "graph":
-            for item in sources_of(low.entities, low.relations, index):
+            for item in sources_of(low.entities, relations_per_chunk(low.relations), index):
                 whys.setdefault(item.id, item.why)
         else:
             for entity in entities:

@@ -17,6 +17,7 @@ from polygraph.cli import (
     eval_sheets,
     eval_study,
     index,
+    mcp,
     reproduce,
     serve,
     status,
@@ -33,7 +34,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (index, ask, status, entities, serve, reproduce):
+for part in (index, ask, status, entities, serve, mcp, reproduce):
     app.add_typer(part.app)
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)

@@ -74,7 +74,7 @@ def serve(
     accepted, made = _tokens(tokens, settings)
     opened = {
         name: open_to_serve(folder, settings.threads, **caps(max_cost, max_spend_tokens, None, offline))
-        for name, folder in _named(index or []).items()
+        for name, folder in named_folders(index or []).items()
     }
     application = create_app(opened, accepted, settings)
     run.serve(application, settings, lambda at: _show_start(settings, at, list(opened), made))
@@ -97,7 +97,7 @@ def token(
     print(line)
 
 
-def _named(given: list[str]) -> dict[str, Path]:
+def named_folders(given: list[str]) -> dict[str, Path]:
     """Return folders by name; without a name, by the name of the folder."""
     import re
 

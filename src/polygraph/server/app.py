@@ -4,21 +4,22 @@ import asyncio
 import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.routing import Route
 from starlette.types import ASGIApp
 
 from polygraph import __version__
 from polygraph.errors import PolygraphError
 from polygraph.server import openai_api
 from polygraph.server.access import Tokens
-from polygraph.server.events import to_json
 from polygraph.server.gate import Gate
-from polygraph.server.problems import MEDIA_TYPE, Problem, Secrets, problem_of
+from polygraph.server.mcp_server import PATH as MCP_PATH
+from polygraph.server.mcp_server import HttpEndpoint, McpServer
+from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
 from polygraph.server.routes import asking, health, indexes, page
 from polygraph.server.served_indexes import ServedIndexes
 from polygraph.server.settings import ServerSettings
@@ -41,7 +42,7 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         docs_url=None,
         redoc_url=None,
         lifespan=_lifespan,
-        default_response_class=_json_without(state.secrets),
+        default_response_class=state.json,
     )
     app.state.server = state
     for error in (Problem, PolygraphError):
@@ -55,6 +56,8 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         openai_api.router,
     ):
         app.include_router(router)
+    app.state.mcp = HttpEndpoint(McpServer(state, write=settings.write))
+    app.router.routes.append(Route(MCP_PATH, app.state.mcp, include_in_schema=False))
     if settings.page:
         app.include_router(page.router)
     return Gate(app, state)
@@ -67,29 +70,19 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     watcher = threading.Thread(target=state.indexes.watch, args=(stopped,), daemon=True)
     watcher.start()
     try:
-        yield
+        async with app.state.mcp.running():
+            yield
     finally:
         stopped.set()
         await state.stop()
         await asyncio.to_thread(watcher.join, 5)
 
 
-def _json_without(secrets: Secrets) -> type[JSONResponse]:
-    """Return a class of JSON responses that never contain a key of a model."""
-
-    class _Json(JSONResponse):
-        def render(self, content: Any) -> bytes:
-            return secrets.hide(to_json(content)).encode("utf-8", "backslashreplace")
-
-    return _Json
-
-
 def _problem_response(request: Request, problem: Problem) -> JSONResponse:
     state: ServerState = request.app.state.server
-    respond = _json_without(state.secrets)
     path = request.url.path
     media_type = "application/json" if path.startswith("/v1/") else MEDIA_TYPE
-    return respond(problem.body(path), problem.status, problem.headers, media_type)
+    return state.json(problem.body(path), problem.status, problem.headers, media_type)
 
 
 async def _show_problem(request: Request, error: Exception) -> JSONResponse:

@@ -8,10 +8,11 @@ from typing import Annotated, Any, TypeVar
 
 from anyio import CapacityLimiter, to_thread
 from fastapi import Depends, Request
+from fastapi.responses import JSONResponse
 
 from polygraph.records import Answer
 from polygraph.server.access import Principal, Scope, Tokens
-from polygraph.server.events import EventLog
+from polygraph.server.events import EventLog, to_json
 from polygraph.server.metrics import Metrics
 from polygraph.server.problems import Problem, Secrets
 from polygraph.server.served_indexes import ServedIndexes
@@ -126,6 +127,8 @@ class ServerState:
         self.threads = WorkThreads(settings.threads, settings.waiting)
         self.answers = KeptAnswers(settings)
         self.secrets = Secrets(each.index.settings.api_key for each in indexes.all())
+        self.json = _json_without(self.secrets)
+        """The class of JSON responses. A route that returns one avoids a walk of the framework through its content."""
         self.metrics = Metrics()
         self.stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
@@ -142,6 +145,16 @@ class ServerState:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.settings.stop_timeout_s)
         self.indexes.close()
+
+
+def _json_without(secrets: Secrets) -> type[JSONResponse]:
+    """Return a class of JSON responses that never contain a key of a model."""
+
+    class _Json(JSONResponse):
+        def render(self, content: Any) -> bytes:
+            return secrets.hide(to_json(content)).encode("utf-8", "backslashreplace")
+
+    return _Json
 
 
 def _state(request: Request) -> ServerState:

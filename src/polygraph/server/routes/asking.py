@@ -42,7 +42,7 @@ class Comparison(Asked):
 
 
 @router.post("/ask")
-async def ask(index: str, body: Question, request: Request, state: State, principal: Reader) -> Any:
+async def ask(index: str, body: Question, request: Request, state: State, principal: Reader) -> Response:
     """Answer a question with citations, or refuse; as events with `accept: text/event-stream`."""
     served = state.indexes[index]
     wants_events = MEDIA_TYPE in request.headers.get("accept", "")
@@ -50,14 +50,14 @@ async def ask(index: str, body: Question, request: Request, state: State, princi
     if wants_events and last:
         id, _, n = last.rpartition(":")
         log = state.answers.log(id, principal, index)
-        return events(state, log, int(n) + 1 if n.isdecimal() else 0)
+        return events(state, log, int(n[:9]) + 1 if n.isdecimal() else 0)
     if body.method:
         find_method(body.method)
     asked = answering.Asked(**body.model_dump())
     log = answering.start(state, served, principal, asked, streams=wants_events)
     if wants_events:
         return events(state, log)
-    return await answering.result(log, request)
+    return state.json(await answering.result(log, request))
 
 
 @router.post("/retrieve")

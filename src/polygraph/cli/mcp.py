@@ -1,0 +1,52 @@
+"""The command that serves indexes to one assistant over its standard input and output (MCP)."""
+
+from typing import Annotated, Optional
+
+import typer
+
+from polygraph.cli.open_index import open_to_serve
+from polygraph.cli.options import CostOption, OfflineOption, SpendOption, caps
+from polygraph.cli.serve import named_folders
+from polygraph.errors import MissingExtra
+
+app: typer.Typer = typer.Typer()
+
+
+@app.command()
+def mcp(
+    index: Annotated[
+        Optional[list[str]],
+        typer.Option(
+            "--index",
+            metavar="[NAME=]DIR",
+            help="Folder of an index, with a name for the tools; may be repeated (default ./polygraph.index).",
+        ),
+    ] = None,
+    write: Annotated[bool, typer.Option("--write", help="Also offer tools that change the index.")] = False,
+    max_cost: CostOption = None,
+    max_spend_tokens: SpendOption = None,
+    offline: OfflineOption = False,
+) -> None:
+    """Serve indexes to an assistant over standard input and output, as an MCP server."""
+    try:
+        import anyio
+
+        from polygraph.server.access import Principal, Tokens
+        from polygraph.server.mcp_server import McpServer
+        from polygraph.server.served_indexes import ServedIndexes
+        from polygraph.server.settings import ServerSettings
+        from polygraph.server.state import ServerState
+    except ModuleNotFoundError as error:
+        raise MissingExtra("polygraph mcp", "server") from error
+
+    settings = ServerSettings(write=write)
+    opened = {
+        name: open_to_serve(folder, settings.threads, **caps(max_cost, max_spend_tokens, None, offline))
+        for name, folder in named_folders(index or []).items()
+    }
+    state = ServerState(settings, Tokens([]), ServedIndexes(opened))
+    server = McpServer(state, write=write, local=Principal("local", "write" if write else "read"))
+    try:
+        anyio.run(server.run_stdio_async)
+    finally:
+        state.indexes.close()

@@ -193,6 +193,8 @@ export function Ask({ index, params }: Props) {
               maxLength={20000}
               onInput={(event) => setDraft(event.currentTarget.value)}
               onKeyDown={(event) => {
+                // The key that leads to the field, pressed once more.
+                if (event.key === "/" && !draft) event.preventDefault();
                 if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
                   event.preventDefault();
                   void ask(draft);

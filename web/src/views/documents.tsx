@@ -1,4 +1,317 @@
-import type { IndexSummary } from "../lib/types";
-export function Documents({ index }: { index: IndexSummary; params: URLSearchParams; onChanged?: () => void }) {
-  return <p>{index.name}</p>;
+import { useEffect, useRef, useState } from "preact/hooks";
+import { get, path, request, send, sentence } from "../lib/api";
+import { count, money, nouns, size } from "../lib/format";
+import { useLoad } from "../lib/load";
+import { change, openDocument } from "../lib/route";
+import type { DocumentRow, IndexSummary, Json } from "../lib/types";
+import { DocumentPane, spanOf } from "../parts/document";
+import { Icon } from "../parts/icons";
+import { followJobs, JobRow, useJobs } from "../parts/jobs";
+
+interface Page {
+  documents: DocumentRow[];
+  unread: { path: string; reason: string }[];
+  next: string | null;
+}
+
+interface Props {
+  index: IndexSummary;
+  params: URLSearchParams;
+  onChanged: () => void;
+}
+
+const LIMIT = 100;
+
+export function Documents({ index, params, onChanged }: Props) {
+  const q = params.get("q") ?? "";
+  const base = `${path("indexes", index.name, "documents")}?limit=${LIMIT}${q ? `&q=${encodeURIComponent(q)}` : ""}`;
+  const first = useLoad<Page>(base);
+  const [more, setMore] = useState<DocumentRow[]>([]);
+  const [next, setNext] = useState<string | null>(null);
+  const [problem, setProblem] = useState("");
+  const [removing, setRemoving] = useState<DocumentRow | null>(null);
+  const jobs = useJobs().filter((job) => job.index === index.name);
+  const done = jobs.filter((job) => job.state === "done").length;
+  useEffect(() => {
+    setMore([]);
+    setNext(first.data?.next ?? null);
+  }, [first.data]);
+  const before = useRef(done);
+  useEffect(() => {
+    if (done !== before.current) {
+      first.again();
+      onChanged();
+    }
+    before.current = done;
+  }, [done]);
+  const rows = [...(first.data?.documents ?? []), ...more];
+  const document = params.get("doc");
+  const active = jobs.filter((job) => job.state === "running" || job.state === "queued" || job.state === "failed").slice(0, 5);
+  const remove = async (row: DocumentRow, forget: boolean) => {
+    setRemoving(null);
+    try {
+      await send("DELETE", `${path("indexes", index.name, "documents", row.id)}?forget=${String(forget)}`);
+      followJobs();
+    } catch (error) {
+      setProblem(sentence(error));
+    }
+  };
+  return (
+    <div class={`split${document ? " open" : ""}`}>
+      <div class="sheet">
+        <header>
+          <h1>Documents</h1>
+          <span class="soft number">
+            {count(index.documents)} in {index.name}
+          </span>
+          <form class="search" role="search" onSubmit={(event) => event.preventDefault()}>
+            <input type="search" aria-label="Find a document" placeholder="Find a document" value={q} onInput={(event) => change({ q: event.currentTarget.value }, true)} />
+          </form>
+        </header>
+        {index.writable ? <Add index={index} onSent={followJobs} /> : <p class="soft">This index is served for reading only.</p>}
+        {active.length > 0 && (
+          <section aria-label="Work on this index" aria-live="polite">
+            {active.map((job) => <JobRow key={job.id} job={job} />)}
+          </section>
+        )}
+        {(problem || first.error) && <p class="problem" role="alert">{problem || first.error}</p>}
+        {removing && <Remove row={removing} onRemove={(forget) => void remove(removing, forget)} onKeep={() => setRemoving(null)} />}
+        {rows.length > 0 ? (
+          <section aria-label="Documents of the index">
+            <table class="documents-table">
+              <thead>
+                <tr>
+                  <th scope="col">document</th>
+                  <th scope="col" class="n optional">size</th>
+                  <th scope="col" class="n optional">passages</th>
+                  <th scope="col" class="n optional">entities</th>
+                  <th scope="col"><span class="visually-hidden">actions</span></th>
+                </tr>
+              </thead>
+              <tbody>
+                {rows.map((row) => (
+                  <tr key={row.id} class={row.id === document ? "on" : ""}>
+                    <td>
+                      <button type="button" class="link" onClick={() => openDocument(row.id)}>{row.title || row.id}</button>
+                      {row.title && row.title !== row.id && <span class="soft path">{row.id}</span>}
+                    </td>
+                    <td class="n optional">{size(row.size_bytes)}</td>
+                    <td class="n optional">{count(row.chunks)}</td>
+                    <td class="n optional">{count(row.entities)}</td>
+                    <td>
+                      {index.writable && (
+                        <button type="button" class="quiet" aria-label={`Remove ${row.title || row.id}`} onClick={() => setRemoving(row)}>remove</button>
+                      )}
+                    </td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+            {next && (
+              <p>
+                <button
+                  type="button"
+                  onClick={async () => {
+                    try {
+                      const page = await get<Page>(`${base}&cursor=${encodeURIComponent(next)}`);
+                      setMore([...more, ...page.documents]);
+                      setNext(page.next);
+                    } catch (error) {
+                      setProblem(sentence(error));
+                    }
+                  }}
+                >
+                  More documents
+                </button>
+              </p>
+            )}
+          </section>
+        ) : (
+          first.data && <p class="soft hint">{q ? `No document's name contains “${q}”.` : "There are no documents yet."}</p>
+        )}
+        {(first.data?.unread.length ?? 0) > 0 && (
+          <section>
+            <h2>Not read</h2>
+            <table class="list">
+              <tbody>
+                {first.data?.unread.map((each) => (
+                  <tr key={each.path}>
+                    <td class="broken">{each.path}</td>
+                    <td class="soft">{each.reason}</td>
+                  </tr>
+                ))}
+              </tbody>
+            </table>
+          </section>
+        )}
+      </div>
+      {document && <DocumentPane index={index.name} document={document} span={spanOf(params.get("span"))} marks={[]} />}
+    </div>
+  );
+}
+
+function Remove({ row, onRemove, onKeep }: { row: DocumentRow; onRemove: (forget: boolean) => void; onKeep: () => void }) {
+  const box = useRef<HTMLElement>(null);
+  useEffect(() => box.current?.focus(), [row.id]);
+  return (
+    <section
+      ref={box}
+      class="estimate"
+      tabIndex={-1}
+      role="alertdialog"
+      aria-label="Remove a document"
+      onKeyDown={(event) => event.key === "Escape" && onKeep()}
+    >
+      <p>
+        Remove <b>{row.title || row.id}</b> from the index? <i>Forget</i> also deletes recorded calls of models that saw it.
+      </p>
+      <p class="row">
+        <button type="button" class="main" onClick={() => onRemove(false)}>Remove</button>
+        <button type="button" onClick={() => onRemove(true)}>Remove and forget</button>
+        <button type="button" class="quiet" onClick={onKeep}>Keep it</button>
+      </p>
+    </section>
+  );
+}
+
+interface Range {
+  low: number;
+  high: number;
+}
+
+interface Estimate {
+  total?: { cost?: Range | number | null; calls?: Range | number; seconds?: Range | number | null };
+  [key: string]: Json | unknown;
+}
+
+type Adding = { files: File[]; text: null } | { files: null; text: { text: string; title: string } };
+
+/** Files or text to add. Work that costs money is estimated first and begun when that is confirmed. */
+function Add({ index, onSent }: { index: IndexSummary; onSent: () => void }) {
+  const [over, setOver] = useState(false);
+  const [pasting, setPasting] = useState(false);
+  const [waiting, setWaiting] = useState<Adding | null>(null);
+  const [estimate, setEstimate] = useState<Estimate | null>(null);
+  const [state, setState] = useState("");
+  const [problem, setProblem] = useState("");
+  const input = useRef<HTMLInputElement>(null);
+
+  const body = (adding: Adding): FormData | { text: string; title: string } => {
+    if (!adding.files) return adding.text;
+    const form = new FormData();
+    for (const file of adding.files) form.append("files", file, file.webkitRelativePath || file.name);
+    return form;
+  };
+  const begin = async (adding: Adding) => {
+    setWaiting(null);
+    setEstimate(null);
+    setState(adding.files ? `Sending ${nouns(adding.files.length, "file")} …` : "Sending the text …");
+    try {
+      await request(path("indexes", index.name, "documents"), optionsOf(body(adding)));
+      setState(adding.files ? `${nouns(adding.files.length, "file")} sent.` : "The text was sent.");
+      setPasting(false);
+      onSent();
+    } catch (error) {
+      setState("");
+      setProblem(sentence(error));
+    }
+  };
+  const add = async (adding: Adding) => {
+    setProblem("");
+    if (index.chat_model === null) return begin(adding);
+    setState("Estimating what it costs …");
+    try {
+      const found = await send<Estimate>("POST", path("indexes", index.name, "estimate"), body(adding));
+      setState("");
+      setEstimate(found);
+      setWaiting(adding);
+    } catch (error) {
+      // Without an estimate nothing is begun unasked.
+      setState("");
+      setEstimate(null);
+      setWaiting(adding);
+      setProblem(`The cost could not be estimated: ${sentence(error)}`);
+    }
+  };
+  return (
+    <>
+      <div
+        class={`drop${over ? " over" : ""}`}
+        onDragOver={(event) => {
+          event.preventDefault();
+          setOver(true);
+        }}
+        onDragLeave={() => setOver(false)}
+        onDrop={(event) => {
+          event.preventDefault();
+          setOver(false);
+          const files = [...(event.dataTransfer?.files ?? [])];
+          if (files.length) void add({ files, text: null });
+        }}
+      >
+        <Icon name="upload" />
+        <span>Drop files here</span>
+        <button type="button" onClick={() => input.current?.click()}>choose files</button>
+        <button type="button" aria-expanded={pasting} onClick={() => setPasting(!pasting)}>paste text</button>
+        <input
+          ref={input}
+          type="file"
+          multiple
+          class="visually-hidden"
+          tabIndex={-1}
+          aria-label="Files to add"
+          onChange={(event) => {
+            const files = [...(event.currentTarget.files ?? [])];
+            event.currentTarget.value = "";
+            if (files.length) void add({ files, text: null });
+          }}
+        />
+        <span class="soft" role="status">{state}</span>
+      </div>
+      {problem && <p class="problem" role="alert">{problem}</p>}
+      {pasting && (
+        <form
+          class="paste"
+          onSubmit={(event) => {
+            event.preventDefault();
+            const form = new FormData(event.currentTarget);
+            void add({ files: null, text: { text: String(form.get("text")), title: String(form.get("title")) } });
+          }}
+        >
+          <label for="paste-title">Title</label>
+          <input id="paste-title" name="title" required maxLength={200} />
+          <label for="paste-text">Text</label>
+          <textarea id="paste-text" name="text" required />
+          <p><button type="submit" class="main">Add the text</button></p>
+        </form>
+      )}
+      {waiting && (
+        <section class="estimate" aria-label="Estimate">
+          <h2>{estimate ? "What this costs" : "The cost is not known"}</h2>
+          {estimate && <p class="number">{described(estimate)}</p>}
+          <p class="row">
+            <button type="button" class="main" onClick={() => void begin(waiting)}>{estimate ? "Begin" : "Begin all the same"}</button>
+            <button type="button" class="quiet" onClick={() => { setWaiting(null); setEstimate(null); setProblem(""); }}>Do not</button>
+          </p>
+        </section>
+      )}
+    </>
+  );
+}
+
+function optionsOf(body: FormData | { text: string; title: string }): RequestInit {
+  return body instanceof FormData
+    ? { method: "POST", body }
+    : { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };
+}
+
+function described(estimate: Estimate): string {
+  const total = estimate.total ?? {};
+  const range = (value: Range | number | null | undefined, show: (n: number) => string): string => {
+    if (value === null || value === undefined) return "";
+    if (typeof value === "number") return show(value);
+    return value.low === value.high ? show(value.low) : `${show(value.low)} to ${show(value.high)}`;
+  };
+  const parts = [range(total.cost, money), range(total.calls, (n) => nouns(Math.round(n), "call"))].filter(Boolean);
+  return parts.length ? parts.join(", ") : "Price unknown";
 }

@@ -1,0 +1,294 @@
+/** A graph drawn with WebGL. Positions come from the index; nothing moves but the view. */
+
+import Graph from "graphology";
+import type { ComponentChildren } from "preact";
+import { useEffect, useRef, useState } from "preact/hooks";
+import Sigma from "sigma";
+import { svgOf, type Drawn } from "../lib/picture";
+
+export interface Node {
+  id: string;
+  label: string;
+  x: number;
+  y: number;
+  size: number;
+  color: string;
+  /** What the legend filters by. */
+  group: string;
+}
+
+export interface Picture {
+  key: string;
+  nodes: Node[];
+  /** Edges as numbers of nodes, and their weights in [0, 1]. */
+  edges: { source: number; target: number; weight: number }[];
+}
+
+export interface Box {
+  x: [number, number];
+  y: [number, number];
+}
+
+export interface View {
+  flyTo: (id: string) => boolean;
+  zoom: (factor: number) => void;
+  png: (legend: [string, string][]) => Promise<Blob | null>;
+  svg: (legend: [string, string][]) => Blob | null;
+}
+
+interface Props {
+  picture: Picture;
+  box: Box | null;
+  selected: string[];
+  /** Nodes that stand out; the others are faint. */
+  shown: Set<string> | null;
+  hidden: Set<string>;
+  label: string;
+  onClick: (id: string | null, more: boolean) => void;
+  onDouble: (id: string) => void;
+  onRatio: (ratio: number) => void;
+  view: { current: View | null };
+  children?: ComponentChildren;
+}
+
+const MANY_EDGES = 20_000;
+
+export function GraphCanvas(props: Props) {
+  const place = useRef<HTMLDivElement>(null);
+  const sigma = useRef<Sigma | null>(null);
+  const [failed, setFailed] = useState("");
+  const now = useRef(props);
+  now.current = props;
+
+  useEffect(() => {
+    if (!place.current) return;
+    const ink = () => getComputedStyle(document.documentElement);
+    let made: Sigma;
+    try {
+      made = new Sigma(new Graph(), place.current, {
+        allowInvalidContainer: true,
+        defaultEdgeType: "line",
+        labelFont: ink().getPropertyValue("--sans") || "sans-serif",
+        labelSize: 13,
+        labelWeight: "500",
+        labelDensity: 0.6,
+        labelGridCellSize: 120,
+        labelRenderedSizeThreshold: 5,
+        labelColor: { color: ink().getPropertyValue("--ink").trim() },
+        zIndex: true,
+        minCameraRatio: 0.002,
+        maxCameraRatio: 2,
+        stagePadding: 60,
+        defaultDrawNodeHover: drawHover,
+        nodeReducer: (id, data) => {
+          const { selected, shown, hidden } = now.current;
+          if (hidden.has(data.group as string)) return { ...data, hidden: true };
+          if (selected.includes(id)) return { ...data, highlighted: true, zIndex: 3, forceLabel: true };
+          if (!shown) return data;
+          if (shown.has(id)) return { ...data, zIndex: 2, forceLabel: shown.size <= 40 };
+          return { ...data, color: faint(), label: null, zIndex: 0 };
+        },
+        edgeReducer: (edge, data) => {
+          const { selected, shown } = now.current;
+          if (!shown && !selected.length) return data;
+          const graph = made.getGraph();
+          const [a, b] = graph.extremities(edge);
+          const own = selected.includes(a) || selected.includes(b);
+          const inside = shown !== null && shown.has(a) && shown.has(b);
+          if (own || inside) return { ...data, color: strong(), size: Math.max(1.2, data.size as number), zIndex: 2 };
+          return shown ? { ...data, hidden: graph.size > MANY_EDGES, color: lineColor() } : data;
+        },
+      });
+    } catch {
+      setFailed("This browser cannot draw the graph: it has no WebGL. The lists beside it hold the same.");
+      return;
+    }
+    sigma.current = made;
+    const slow: { timer: number } = { timer: 0 };
+    made.on("clickNode", ({ node, event }) => now.current.onClick(node, event.original.shiftKey));
+    made.on("clickStage", () => now.current.onClick(null, false));
+    made.on("doubleClickNode", (event) => {
+      event.preventSigmaDefault();
+      now.current.onDouble(event.node);
+    });
+    made.on("enterNode", () => place.current?.classList.add("pointing"));
+    made.on("leaveNode", () => place.current?.classList.remove("pointing"));
+    made.getCamera().on("updated", ({ ratio }) => {
+      clearTimeout(slow.timer);
+      slow.timer = window.setTimeout(() => now.current.onRatio(ratio), 120);
+    });
+    const scheme = matchMedia("(prefers-color-scheme: dark)");
+    const recolour = () => {
+      made.setSetting("labelColor", { color: ink().getPropertyValue("--ink").trim() });
+      made.getGraph().updateEachEdgeAttributes((_, data) => ({ ...data, color: lineColor() }));
+    };
+    scheme.addEventListener("change", recolour);
+    props.view.current = {
+      flyTo: (id) => {
+        const data = made.getNodeDisplayData(id);
+        if (!data) return false;
+        const ratio = Math.min(made.getCamera().ratio, 0.25);
+        const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
+        void made.getCamera().animate({ x: data.x, y: data.y, ratio }, { duration: still ? 1 : 350 });
+        return true;
+      },
+      zoom: (factor) => void made.getCamera().animate({ ratio: made.getCamera().ratio * factor }, { duration: 150 }),
+      png: (legend) => png(made, legend),
+      svg: (legend) => new Blob([svgOf(drawn(made), legend, colorsNow())], { type: "image/svg+xml" }),
+    };
+    // For measurements: how the picture is drawn is told by the element itself.
+    (place.current as HTMLElement & { sigma?: Sigma }).sigma = made;
+    return () => {
+      clearTimeout(slow.timer);
+      scheme.removeEventListener("change", recolour);
+      props.view.current = null;
+      sigma.current = null;
+      made.kill();
+    };
+  }, []);
+
+  useEffect(() => {
+    const made = sigma.current;
+    if (!made) return;
+    const { nodes, edges } = props.picture;
+    const graph = new Graph({ type: "undirected", multi: true, allowSelfLoops: true });
+    for (const node of nodes) {
+      graph.addNode(node.id, { x: node.x, y: node.y, size: node.size, color: node.color, label: node.label, group: node.group });
+    }
+    const color = lineColor();
+    for (const edge of edges) {
+      const source = nodes[edge.source];
+      const target = nodes[edge.target];
+      if (source && target) graph.addEdge(source.id, target.id, { size: 0.4 + 2.2 * edge.weight, color });
+    }
+    made.setSetting("hideEdgesOnMove", edges.length > MANY_EDGES);
+    made.setSetting("hideLabelsOnMove", nodes.length > 20_000);
+    made.setSetting("labelRenderedSizeThreshold", nodes.length > 3000 ? 7 : nodes.length > 300 ? 5 : 0);
+    made.setCustomBBox(props.box);
+    made.setGraph(graph);
+    place.current?.setAttribute("data-nodes", String(nodes.length));
+  }, [props.picture.key, props.box]);
+
+  useEffect(() => {
+    sigma.current?.refresh({ skipIndexation: false });
+  }, [props.selected.join("\n"), props.shown, props.hidden]);
+
+  return (
+    <div class="canvas-place">
+      {failed && <p class="problem">{failed}</p>}
+      <div
+        ref={place}
+        class="canvas"
+        tabIndex={0}
+        role="application"
+        aria-label={`${props.label}. Arrow keys move the view, plus and minus zoom; the list beside it holds the same.`}
+        onKeyDown={(event) => {
+          const camera = sigma.current?.getCamera();
+          if (!camera) return;
+          const step = 0.12 * camera.ratio;
+          const moves: Record<string, [number, number]> = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+          const move = moves[event.key];
+          if (move) camera.setState({ x: camera.x + move[0], y: camera.y + move[1] });
+          else if (event.key === "+" || event.key === "=") camera.setState({ ratio: camera.ratio / 1.4 });
+          else if (event.key === "-") camera.setState({ ratio: camera.ratio * 1.4 });
+          else return;
+          event.preventDefault();
+        }}
+      />
+      {props.children}
+    </div>
+  );
+}
+
+function css(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+}
+
+const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
+const lineColor = () => (dark() ? "#3a3f46" : "#d9d6cf");
+const faint = () => (dark() ? "#33373d" : "#e3e0da");
+const strong = () => (dark() ? "#8fa5a3" : "#6f8583");
+
+function colorsNow() {
+  return { paper: css("--raised"), ink: css("--ink") };
+}
+
+/** Draw the label of the node under the pointer on a plate in the colours of the page. */
+function drawHover(context: CanvasRenderingContext2D, data: { x: number; y: number; size: number; label?: string | null; color: string }, settings: { labelFont: string; labelSize: number }): void {
+  context.font = `600 ${settings.labelSize}px ${settings.labelFont}`;
+  const label = data.label ?? "";
+  context.beginPath();
+  if (label) {
+    const width = context.measureText(label).width + 14;
+    context.fillStyle = css("--raised");
+    context.strokeStyle = css("--strong-line");
+    context.roundRect(data.x + data.size + 2, data.y - 12, width, 24, 5);
+    context.fill();
+    context.stroke();
+    context.fillStyle = css("--ink");
+    context.fillText(label, data.x + data.size + 9, data.y + 4.5);
+  }
+  context.beginPath();
+  context.arc(data.x, data.y, data.size + 2, 0, 2 * Math.PI);
+  context.strokeStyle = css("--accent");
+  context.lineWidth = 2;
+  context.stroke();
+}
+
+/** What lies within the view, in its pixels. */
+function drawn(sigma: Sigma): Drawn {
+  const { width, height } = sigma.getDimensions();
+  const graph = sigma.getGraph();
+  const at = new Map<string, { x: number; y: number }>();
+  const nodes: Drawn["nodes"] = [];
+  const labelled = new Set(sigma.getNodeDisplayedLabels());
+  graph.forEachNode((id, attributes) => {
+    const data = sigma.getNodeDisplayData(id);
+    if (!data || data.hidden) return;
+    const point = sigma.graphToViewport(attributes as { x: number; y: number });
+    at.set(id, point);
+    if (point.x < -50 || point.y < -50 || point.x > width + 50 || point.y > height + 50) return;
+    nodes.push({ ...point, size: sigma.scaleSize(data.size), color: data.color, label: labelled.has(id) ? (data.label ?? "") : "" });
+  });
+  const edges: Drawn["edges"] = [];
+  graph.forEachEdge((edge, _, a, b) => {
+    const data = sigma.getEdgeDisplayData(edge);
+    const from = at.get(a);
+    const to = at.get(b);
+    const inside = (p: { x: number; y: number }) => p.x > 0 && p.y > 0 && p.x < width && p.y < height;
+    if (data && !data.hidden && from && to && (inside(from) || inside(to))) edges.push({ from, to, color: data.color, size: data.size });
+  });
+  return { width, height, nodes, edges };
+}
+
+async function png(sigma: Sigma, legend: [string, string][]): Promise<Blob | null> {
+  const { width, height } = sigma.getDimensions();
+  const ratio = window.devicePixelRatio || 1;
+  const colors = colorsNow();
+  const out = document.createElement("canvas");
+  out.width = width * ratio;
+  out.height = height * ratio;
+  const context = out.getContext("2d");
+  if (!context) return null;
+  context.fillStyle = colors.paper;
+  context.fillRect(0, 0, out.width, out.height);
+  // The layers can be read only in the task that drew them.
+  sigma.refresh({ skipIndexation: true, schedule: false });
+  const layers = sigma.getCanvases();
+  for (const name of ["edges", "nodes", "labels", "hovers", "hoverNodes"]) {
+    const layer = layers[name];
+    if (layer) context.drawImage(layer, 0, 0, out.width, out.height);
+  }
+  context.scale(ratio, ratio);
+  context.font = "13px sans-serif";
+  legend.forEach(([text, color], i) => {
+    const y = height - 16 - 20 * (legend.length - 1 - i);
+    context.fillStyle = color;
+    context.beginPath();
+    context.arc(18, y, 5, 0, 2 * Math.PI);
+    context.fill();
+    context.fillStyle = colors.ink;
+    context.fillText(text, 30, y + 4);
+  });
+  return new Promise((done) => out.toBlob(done, "image/png"));
+}

@@ -1,0 +1,314 @@
+/** What stands beside the graph: a community, an entity, two entities, or the list of communities. */
+
+import { useState } from "preact/hooks";
+import { path } from "../lib/api";
+import { clip, count, nouns } from "../lib/format";
+import { useLoad } from "../lib/load";
+import { change, openDocument } from "../lib/route";
+import type { Community, IndexSummary } from "../lib/types";
+import { Icon } from "./icons";
+import { Markdown } from "./markdown";
+
+interface Place {
+  document: string;
+  start: number;
+  end: number;
+  text?: string;
+  quote?: string;
+}
+
+export interface EntityRecord {
+  id: string;
+  name: string;
+  names?: string[];
+  type?: string;
+  mentions?: number;
+  description?: string;
+  descriptions?: { document?: string; title?: string; text: string; start?: number; end?: number }[];
+  relations?: {
+    id: string;
+    source: string;
+    target: string;
+    sentence: string;
+    other?: string;
+    evidence?: Place[];
+    sentences?: Place[];
+  }[];
+  documents?: (string | { id: string; title?: string; mentions?: number })[];
+  reports?: (string | { id: string; title?: string })[];
+  reason?: string;
+}
+
+const FIRST = 12;
+
+function Close() {
+  return (
+    <button type="button" class="quiet" aria-label="Close the panel" onClick={() => change({ e: null, community: null })}>
+      <Icon name="close" />
+    </button>
+  );
+}
+
+export function Overview({ index, communities, color, answer }: {
+  index: IndexSummary;
+  communities: Community[];
+  color: (id: string) => string;
+  answer: { question: string; entities: string[] } | "missing" | null;
+}) {
+  const sorted = [...communities].sort((a, b) => b.size - a.size || (a.id < b.id ? -1 : 1));
+  if (answer) {
+    return (
+      <>
+        <h2>Behind an answer</h2>
+        {answer === "missing" ? (
+          <p class="soft">This answer is no longer kept. Ask the question again to see its graph.</p>
+        ) : answer.entities.length ? (
+          <>
+            <p>{answer.question}</p>
+            <h3>Entities that the answer used</h3>
+            <ul class="plain-list">
+              {answer.entities.slice(0, 60).map((each) => (
+                <li key={each}>
+                  <button type="button" class="link" onClick={() => change({ e: each })}>{each}</button>
+                </li>
+              ))}
+            </ul>
+          </>
+        ) : (
+          <p class="soft">This answer rests on passages alone: its method used no entities.</p>
+        )}
+      </>
+    );
+  }
+  return (
+    <>
+      <h2>What {index.name} is about</h2>
+      <p class="soft">
+        {nouns(index.entities, "entity", "entities")} in {nouns(communities.length, "community", "communities")} that hang together. Choose one, or find an entity.
+      </p>
+      <h3>Communities, the largest first</h3>
+      <ul class="plain-list">
+        {sorted.slice(0, 60).map((each) => (
+          <li key={each.id}>
+            <button type="button" class="community-button" onClick={() => change({ community: each.id, e: null })}>
+              <svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><circle cx="5" cy="5" r="5" fill={color(each.id)} /></svg>
+              <span>{each.title}</span>
+              <span class="soft number">{count(each.size)}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}
+
+interface ReportRecord {
+  id: string;
+  title?: string;
+  summary?: string;
+  text?: string;
+  findings?: { summary?: string; explanation?: string; text?: string }[];
+  members?: (string | { id: string; name: string })[];
+  entities?: (string | { id: string; name: string })[];
+}
+
+export function CommunityPanel({ index, community, children_ }: { index: IndexSummary; community: Community; children_: Community[] }) {
+  const report = useLoad<ReportRecord>(path("indexes", index.name, "reports", community.id));
+  const members = report.data?.members ?? report.data?.entities ?? [];
+  const text = report.data?.text ?? report.data?.summary ?? "";
+  return (
+    <div class="report">
+      <div class="head">
+        <h2>{community.title}</h2>
+        <Close />
+      </div>
+      <p class="soft">{nouns(community.size, "entity", "entities")}</p>
+      {report.loading && <p class="soft">Opening …</p>}
+      {text ? (
+        <>
+          <h3>Report</h3>
+          <div class="prose"><Markdown text={text} top={4} /></div>
+        </>
+      ) : (
+        report.error && <p class="soft">No report was written about this community.</p>
+      )}
+      {children_.length > 0 && (
+        <>
+          <h3>Parts</h3>
+          <ul class="plain-list">
+            {children_.map((each) => (
+              <li key={each.id}>
+                <button type="button" class="link" onClick={() => change({ level: each.level, community: each.id })}>{each.title}</button>{" "}
+                <span class="soft number">{count(each.size)}</span>
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {members.length > 0 && (
+        <>
+          <h3>Entities</h3>
+          <ul class="plain-list">
+            {members.slice(0, 40).map((each) => {
+              const [id, name] = typeof each === "string" ? [each, each] : [each.id, each.name];
+              return (
+                <li key={id}>
+                  <button type="button" class="link" onClick={() => change({ e: id, g: id, community: null, level: null })}>{name}</button>
+                </li>
+              );
+            })}
+          </ul>
+        </>
+      )}
+    </div>
+  );
+}
+
+export function EntityPanel({ index, id, grown, onGrow }: { index: IndexSummary; id: string; grown: boolean; onGrow: () => void }) {
+  const found = useLoad<EntityRecord>(path("indexes", index.name, "entities", id));
+  const [all, setAll] = useState(false);
+  const entity = found.data?.id === id ? found.data : null;
+  if (found.error) {
+    return (
+      <>
+        <div class="head"><h2>{id}</h2><Close /></div>
+        <p class="problem" role="alert">{found.error}</p>
+      </>
+    );
+  }
+  if (!entity) return <p class="soft">Opening …</p>;
+  const names = (entity.names ?? []).filter((each) => each !== entity.name);
+  const relations = entity.relations ?? [];
+  return (
+    <>
+      <div class="head">
+        <h2>{entity.name}</h2>
+        <Close />
+      </div>
+      <p class="soft">
+        {entity.type}
+        {entity.mentions ? `${entity.type ? ", " : ""}${nouns(entity.mentions, "mention")}` : ""}
+      </p>
+      {names.length > 0 && <p class="soft">also: {names.slice(0, 12).join(", ")}</p>}
+      <p class="row">
+        {!grown && <button type="button" onClick={onGrow}><Icon name="graph" /> neighbourhood</button>}
+        <span class="soft">Shift and click on another: the same?</span>
+      </p>
+      {entity.description && !entity.descriptions?.length && <p>{entity.description}</p>}
+      {(entity.descriptions?.length ?? 0) > 0 && (
+        <>
+          <h3>Descriptions, by document</h3>
+          <ul class="plain-list">
+            {entity.descriptions?.slice(0, 20).map((each, i) => (
+              <li key={i}>
+                {each.text}{" "}
+                {each.document && (
+                  <button type="button" class="link id" onClick={() => openDocument(each.document ?? "", each.start, each.end)}>
+                    {each.title || each.document}
+                  </button>
+                )}
+              </li>
+            ))}
+          </ul>
+        </>
+      )}
+      {relations.length > 0 && (
+        <>
+          <h3>Relations</h3>
+          <ul class="plain-list">
+            {(all ? relations : relations.slice(0, FIRST)).map((each) => (
+              <li key={each.id}>
+                <Relation relation={each} own={id} />
+              </li>
+            ))}
+          </ul>
+          {relations.length > FIRST && (
+            <button type="button" class="link" onClick={() => setAll(!all)}>{all ? "fewer" : `${count(relations.length - FIRST)} more`}</button>
+          )}
+        </>
+      )}
+      {(entity.documents?.length ?? 0) > 0 && (
+        <>
+          <h3>Documents</h3>
+          <ul class="plain-list">
+            {entity.documents?.slice(0, 30).map((each) => {
+              const document = typeof each === "string" ? { id: each } : each;
+              return (
+                <li key={document.id}>
+                  <button type="button" class="link" onClick={() => openDocument(document.id)}>{("title" in document && document.title) || document.id}</button>
+                </li>
+              );
+            })}
+          </ul>
+        </>
+      )}
+      {(entity.reports?.length ?? 0) > 0 && (
+        <>
+          <h3>Communities</h3>
+          <ul class="plain-list">
+            {entity.reports?.map((each) => {
+              const report = typeof each === "string" ? { id: each, title: each } : each;
+              return (
+                <li key={report.id}>
+                  <button type="button" class="link" onClick={() => change({ community: report.id, e: null })}>{report.title || report.id}</button>
+                </li>
+              );
+            })}
+          </ul>
+        </>
+      )}
+    </>
+  );
+}
+
+function Relation({ relation, own }: { relation: NonNullable<EntityRecord["relations"]>[number]; own: string }) {
+  const other = relation.source === own ? relation.target : relation.source;
+  const places = relation.evidence ?? relation.sentences ?? [];
+  return (
+    <>
+      <span>{relation.sentence}</span>{" "}
+      <button type="button" class="link" onClick={() => change({ e: other })}>{relation.other ?? other}</button>
+      {places.slice(0, 3).map((place, i) => (
+        <div key={i} class="soft">
+          <button type="button" class="link" onClick={() => openDocument(place.document, place.start, place.end)}>
+            {clip(place.quote ?? place.text ?? place.document, 140)}
+          </button>
+        </div>
+      ))}
+    </>
+  );
+}
+
+export function PairPanel({ index, first, second, onDecide }: { index: IndexSummary; first: string; second: string; onDecide: (action: "merge" | "split") => Promise<void> }) {
+  const one = useLoad<EntityRecord>(path("indexes", index.name, "entities", first));
+  const two = useLoad<EntityRecord>(path("indexes", index.name, "entities", second));
+  const [busy, setBusy] = useState(false);
+  const decide = (action: "merge" | "split") => {
+    setBusy(true);
+    void onDecide(action).finally(() => setBusy(false));
+  };
+  return (
+    <>
+      <div class="head">
+        <h2>The same?</h2>
+        <Close />
+      </div>
+      {[one.data, two.data].map((each, i) => (
+        <div key={i}>
+          <h3>{i ? "Second" : "First"}</h3>
+          <p><b>{each?.name ?? (i ? second : first)}</b> <span class="soft">{each?.type}</span></p>
+          <p>{clip(each?.description ?? each?.descriptions?.[0]?.text ?? "", 300)}</p>
+          {each?.reason && <p class="soft">{each.reason}</p>}
+        </div>
+      ))}
+      {index.writable ? (
+        <p class="row">
+          <button type="button" class="main" disabled={busy} onClick={() => decide("merge")}>Same thing</button>
+          <button type="button" disabled={busy} onClick={() => decide("split")}>Not the same</button>
+        </p>
+      ) : (
+        <p class="soft">This index is served for reading only, so nothing can be decided here.</p>
+      )}
+    </>
+  );
+}

@@ -8,7 +8,7 @@ The constants stand apart from that code so that an index can be opened without 
 TITLES = "titles-capitals-1"
 """Of `extract.titles`: which names a document has, and which titles it mentions."""
 
-RESOLUTION = "2"
+RESOLUTION = "3"
 """Of `extract.resolution`: which names are one entity."""
 
 EMBEDDING_TEXTS = "3"

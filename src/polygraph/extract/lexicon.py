@@ -29,6 +29,21 @@ FEMALE_TITLES = frozenset(f"{_FEMALE} {_FEMALE_MORE} {_FEMALE_ELSEWHERE}".split(
 TITLES = MALE_TITLES | FEMALE_TITLES | frozenset((_OFFICES + _OFFICES_ELSEWHERE).split())
 """Titles before a person's name, without the full stop."""
 
+_TITLES_OF_PEOPLE = """
+count nurse chef coach agent comrade sheikh sultan emir mullah marquise vicomte comte comtesse baronne maître me
+soeur sœur frère président présidente ministre commissaire juge colonel général commandant sergent richter richterin
+präsident präsidentin minister ministerin kommissar kommissarin hofrat geheimrat oberst leutnant hauptmann baronin
+prinz prinzessin fürst fürstin schwester bruder pater ärztin meister juez jueza presidente presidenta ministro
+ministra comisario coronel sargento padre fray sor conde condesa príncipe princesa licenciado ingeniero giudice
+conte contessa principe principessa suor fra avvocato ingegnere dronning konge kong statsminister statsråd prins
+prinsesse д-р судья граф графиня князь княгиня княжна царь царица император королева король генерал полковник майор
+академик министр президент поручик отец κ κα κος δρ κύριος κυρία καθηγητής καθηγήτρια υπουργός πρωθυπουργός δικαστής
+στρατηγός bay bayan sayın doktor profesör başkan hakim paşa sultan şeyh الدكتور الدكتورة دكتور السيد السيدة الشيخ
+الأمير الأميرة الملك الملكة الرئيس الوزير القاضي الأستاذ الشيف الحاج
+"""
+TITLES_OF_PEOPLE = TITLES | frozenset(_TITLES_OF_PEOPLE.split())
+"""Also titles that are ordinary words or names elsewhere, so that they count only before the name of a person."""
+
 _ABBREVIATIONS = (
     "mr mrs ms dr prof capt lieut lt sgt col maj gen adm cmdr rev st jr sr mme mlle hon messrs mt ft no"
 )
@@ -114,25 +129,43 @@ writer zoologist
 OCCUPATIONS = frozenset(_OCCUPATIONS.split())
 """Nouns of occupation, which distinguish people who share a name."""
 
+_MORE_OCCUPATIONS = """
+goalkeeper striker midfielder defender boxer golfer skater runner sprinter wrestler gymnast rower cricketer jockey skier
+trainer astronaut cosmonaut aviator driver stationmaster chef confectioner restaurateur winemaker vintner beekeeper
+winegrower rancher paediatrician pediatrician cardiologist psychiatrist pathologist radiologist neurologist virologist
+epidemiologist astrophysicist neuroscientist geneticist ecologist entomologist sociologist philologist developer
+hacker prosecutor notary advocate forger thief burglar murderer pirate robber swindler spy poacher nun monk missionary
+diplomat ambassador comedian puppeteer magician clown columnist violist cellist trumpeter hairdresser glazier
+cinematographer illustrator engraver etcher
+"""
+MORE_OCCUPATIONS = frozenset(_MORE_OCCUPATIONS.split())
+"""Nouns of occupation that count only in a description that a model wrote."""
+
 _FIELDS = {
-    "medicine": "doctor physician surgeon nurse dentist midwife pharmacist veterinarian",
-    "law": "lawyer attorney barrister solicitor judge magistrate",
+    "medicine": "doctor physician surgeon nurse dentist midwife pharmacist veterinarian paediatrician pediatrician "
+    "cardiologist psychiatrist pathologist radiologist neurologist virologist epidemiologist",
+    "law": "lawyer attorney barrister solicitor judge magistrate prosecutor notary advocate",
     "letters": "author novelist writer poet playwright essayist screenwriter critic journalist reporter editor "
     "translator",
     "music": "musician composer singer pianist violinist guitarist conductor organist bassist drummer harpist "
     "songwriter "
-    "rapper",
+    "rapper violist cellist trumpeter",
     "art": "artist painter sculptor illustrator designer photographer",
     "stage": "actor actress director filmmaker producer dancer screenwriter playwright model",
     "science": "psychologist scientist physicist chemist mathematician astronomer biologist geologist botanist "
-    "zoologist statistician naturalist meteorologist anthropologist archaeologist inventor engineer",
+    "zoologist statistician naturalist meteorologist anthropologist archaeologist inventor engineer "
+    "astrophysicist neuroscientist geneticist ecologist entomologist virologist epidemiologist",
     "humanities": "historian linguist philosopher theologian economist scholar",
     "church": "priest vicar clergyman bishop preacher curate chaplain rector theologian pastor",
     "sea": "captain sailor seaman mariner navigator pilot fisherman fisher coxswain steward whaler harpooner",
     "teaching": "teacher schoolteacher schoolmaster schoolmistress lecturer governess professor",
     "army": "soldier officer lieutenant sergeant gunner captain",
-    "sport": "athlete footballer cyclist swimmer coach referee",
-    "politics": "politician statesman senator minister mayor councillor",
+    "sport": "athlete footballer cyclist swimmer coach referee goalkeeper striker midfielder defender "
+    "boxer golfer skater runner sprinter wrestler gymnast rower cricketer jockey skier trainer",
+    "food": "cook chef baker confectioner restaurateur winemaker vintner brewer winegrower",
+    "crime": "forger thief burglar murderer pirate robber swindler smuggler spy poacher",
+    "computing": "programmer developer hacker engineer",
+    "politics": "politician statesman senator minister mayor councillor diplomat ambassador",
     "trade": "merchant trader shopkeeper salesman grocer broker banker draper",
 }
 FIELD_OF_OCCUPATION = {word: field for field, words in reversed(_FIELDS.items()) for word in words.split()}
@@ -168,6 +201,41 @@ _FOREIGN = {
 }
 ENGLISH_OCCUPATION = {word: english for english, words in _FOREIGN.items() for word in words.split()}
 """English words for occupations in other languages."""
+
+_IN_CLAUSES = {
+    "mayor": "市长 市長",
+    "cook": "厨师 廚師 料理人 طباخ",
+    "teacher": "老师 老師 教师 教師 معلم öğretmen δάσκαλος",
+    "professor": "教授 أستاذ καθηγητής",
+    "physician": "医生 醫生 医師 طبيب γιατρός hekim",
+    "lawyer": "律师 律師 弁護士 محام avukat δικηγόρος",
+    "writer": "作家 كاتب yazar συγγραφέας",
+    "poet": "诗人 詩人 شاعر şair ποιητής",
+    "painter": "画家 رسام ressam ζωγράφος",
+    "singer": "歌手 مطرب مغن şarkıcı τραγουδιστ",
+    "actor": "演员 俳優 ممثل oyuncu ηθοποιός",
+    "engineer": "工程师 技師 مهندس mühendis μηχανικός",
+    "fisherman": "渔夫 漁師 漁民 صياد balıkçı ψαράς",
+    "farmer": "农民 農民 農家 فلاح çiftçi αγρότης",
+    "baker": "面包师 パン職人 خباز fırıncı φούρναρης",
+    "composer": "作曲家 ملحن besteci συνθέτης",
+    "chemist": "化学家 化学者 kimyager χημικός",
+    "physicist": "物理学家 物理学者 fizikçi φυσικός",
+    "historian": "历史学家 歴史家 مؤرخ tarihçi ιστορικός",
+    "philosopher": "哲学家 哲学者 فيلسوف filozof φιλόσοφος",
+    "journalist": "记者 記者 صحفي gazeteci δημοσιογράφος",
+    "merchant": "商人 تاجر tüccar έμπορος",
+    "soldier": "士兵 兵士 جندي asker στρατιώτης",
+    "priest": "神父 司祭 كاهن ιερέας",
+    "barber": "理发师 理髪師 حلاق berber κουρέας",
+    "footballer": "足球运动员 サッカー選手 لاعب كرة futbolcu ποδοσφαιριστής",
+    "judge": "法官 裁判官 قاض hakim δικαστής",
+    "nurse": "护士 看護師 ممرض hemşire νοσοκόμα",
+    "minister": "部长 大臣 وزير bakan υπουργός",
+    "politician": "政治家 سياسي politikacı πολιτικός",
+}
+OCCUPATION_IN_CLAUSE = {word: english for english, words in _IN_CLAUSES.items() for word in words.split()}
+"""English words for occupations in languages that write words together or inflect them."""
 
 _OFFICE_NOUNS = """
 chairman chairwoman director president mayor councillor alderman secretary treasurer magistrate coroner minister
@@ -221,7 +289,8 @@ _NICKNAMES = {
     "friedrich": "fritz", "gabriel": "gabe", "giuseppe": "beppe", "harold": "harry", "henry": "harry hank",
     "isabella": "bella", "jacob": "jake", "james": "jim jimmy jamie", "jennifer": "jen jenny", "jeremy": "jerry",
     "johannes": "hans", "john": "jack johnny jon", "jonathan": "jon jonny", "joseph": "joe joey", "josé": "pepe",
-    "jose": "pepe", "judith": "judy", "kenneth": "ken kenny", "lawrence": "larry", "leonard": "len leo",
+    "jose": "pepe", "judith": "judy", "kenneth": "ken kenny", "lawrence": "larry", "lillian": "lil lily lilly",
+    "lilian": "lil lily lilly", "leonard": "len leo",
     "margaret": "maggie meg peggy greta", "martha": "patty", "mary": "polly molly", "matthew": "matt",
     "michael": "mike mick", "mikhail": "misha", "nicholas": "nick", "nikolai": "kolya", "patricia": "pat patty tricia",
     "patrick": "pat paddy", "peter": "pete", "philip": "phil", "rebecca": "becky", "richard": "dick rick richie",
@@ -245,9 +314,18 @@ TITLE_FAMILY = {title: family for family, titles in _FAMILIES.items() for title 
 """Titles by profession; one person rarely has titles of two professions."""
 
 _COMPANY = "inc ltd limited corp corporation co llc plc gmbh ag sa bv oy ab as"
+_COMPANY_ELSEWHERE = (
+    "incorporated llp pty pte bhd kg kgaa ohg ug ev sarl sas sasu eurl snc srl sapa slu vof ltda eireli aps oyj kk gk "
+    "sro kft zrt nyrt doo eood ood ооо оао пао зао ао αε επε şti aş"
+)
+_COMPANY_DOTTED = "spa sl slne nv cv se sca eg asa lp dd cf fc oe lda"
 _GROUPS = "messrs aldermen captains misses councillors brothers sisters"
 GROUP_TITLES = frozenset(_GROUPS.split())
 """Words before the names of several people."""
 
 COMPANY_FORMS = frozenset(_COMPANY.split())
 """Legal forms at the end of a company name."""
+ALL_COMPANY_FORMS = COMPANY_FORMS | frozenset(_COMPANY_ELSEWHERE.split())
+"""Also those of other countries; without full stops."""
+DOTTED_COMPANY_FORMS = frozenset(_COMPANY_DOTTED.split())
+"""Legal forms and forms of clubs that are words without their full stops (``S.p.A.``, ``C. F.``)."""

@@ -209,7 +209,7 @@ def test_a_ship_is_not_the_woman_it_is_named_after():
             mention("Anna Vane", "c.md", "Nobody saw Anna Vane."),
         ]
     )
-    assert ids(found)["b.md@0", "Anna Vane"] == "anna vane (ship)"
+    assert ids(found)["b.md@0", "Anna Vane"] == "anna vane (schooner)"
     assert same(found, ("a.md", "Anna Vane"), ("c.md", "Anna Vane")) or same(
         found, ("b.md", "Anna Vane"), ("c.md", "Anna Vane")
     )

@@ -6,13 +6,21 @@ from json import dumps, loads
 from typing import Any
 
 from polygraph.extract.lexicon import FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES, OFFICES, TITLE_FAMILY
-from polygraph.extract.resolution.kinds import kinds_conflict
+from polygraph.extract.resolution.kinds import classes_conflict, kinds_conflict
 from polygraph.extract.resolution.regions import regions_apart
+from polygraph.extract.resolution.romanize import is_other_script
 
 _LIFETIME = 110
 """Years between two deeds that one person cannot have done."""
 _AFTERLIFE = 60
 """Years after a death in which texts still tell something new of a person: books and honours."""
+TITLE_IN_FULL = {
+    "dr": "doctor",
+    "prof": "professor",
+    "capt": "captain",
+    "rev": "reverend",
+    "lieut": "lieutenant",
+}
 STEM = 6
 """Letters of a stem."""
 _MAX_WORDS = 400
@@ -116,7 +124,9 @@ class Attributes:
 
     def _lives_apart(self, other: "Attributes") -> str:
         """Return why this life and a later one are two, or an empty string."""
-        for event, ours, theirs in (("born", self.born, other.born), ("died", self.died, other.died)):
+        is_thing = (self.kind or other.kind) not in ("person", "")
+        events = ("begun", "ended") if is_thing else ("born", "died")
+        for event, ours, theirs in zip(events, (self.born, self.died), (other.born, other.died), strict=True):
             if ours and theirs and abs(ours - theirs) > 1:
                 return f"{event} {min(ours, theirs)} and {max(ours, theirs)}"
         if self.died and other.born and other.born > self.died:
@@ -136,19 +146,21 @@ class Attributes:
 
     def _unrelated_conflict(self, other: "Attributes") -> str:
         """Return why entities without common context differ, or an empty string."""
-        pairs = (
-            (self.within, other.within, "part of"),
-            (self.creators, other.creators, "made by"),
-            (self.classes, other.classes, "a"),
-        )
+        pairs = ((self.within, other.within, "part of"),)
         if apart := regions_apart(self.within | self.regions, other.within | other.regions):
             return f"beside {apart[0].title()} and beside {apart[1].title()}"
+        if self.creators and other.creators and not _share_a_name(self.creators, other.creators):
+            return f"made by {min(self.creators)} and by {min(other.creators)}, in different contexts"
         for ours, theirs, label in pairs:
             if ours and theirs and not ours & theirs:
                 first, second = sorted((min(ours), min(theirs)))
                 return f"{label} {first} and {label} {second}, in different contexts"
+        if classes_conflict(self.classes, other.classes):
+            first, second = sorted((min(self.classes), min(other.classes)))
+            return f"{_with_article(first)} and {_with_article(second)}, in different contexts"
         distance = min((abs(x - y) for x in self.years for y in other.years), default=0)
-        if self.kind == other.kind == "work" and distance > 1:
+        dated = self.kind == other.kind == "work" or "occurrence" in self.classes & other.classes
+        if dated and distance > 1:
             return f"of {min(self.years)} and of {min(other.years)}"
         return self.occupation_conflict(other, with_offices=False)
 
@@ -164,6 +176,25 @@ class Attributes:
             first, second = sorted((min(ours), min(theirs)))
             return f"{first} and {second}, in different contexts"
         return ""
+
+    def title_conflict(self, other: "Attributes") -> str:
+        """Return the titles of two surnames that have nothing in common, or an empty string.
+
+        >>> doctor, mister = Attributes(titles=frozenset({"dr"})), Attributes(titles=frozenset({"mr"}))
+        >>> doctor.title_conflict(mister), doctor.title_conflict(doctor)
+        ('dr and mr, in different contexts', '')
+        """
+        ours, theirs = (frozenset(TITLE_IN_FULL.get(t, t) for t in x.titles) for x in (self, other))
+        if (
+            not ours
+            or not theirs
+            or ours & theirs
+            or self.words & other.words
+            or self.occupations & other.occupations
+        ):
+            return ""
+        first, second = sorted((min(self.titles), min(other.titles)))
+        return f"{first} and {second}, in different contexts"
 
     def _occupations(self, with_offices: bool) -> frozenset[str]:
         if not with_offices:
@@ -206,6 +237,13 @@ class Attributes:
         known = loads(text)
         values: dict[str, Any] = {f: frozenset(v) if isinstance(v, list) else v for f, v in known.items()}
         return cls(**values)
+
+
+def _share_a_name(ours: frozenset[str], theirs: frozenset[str]) -> bool:
+    """Return whether makers have a name in common (``strauss``, ``johann strauss``), or cannot be compared."""
+    first, second = ({word for name in names for word in name.split()} for names in (ours, theirs))
+    other_script = any(map(is_other_script, ours)) != any(map(is_other_script, theirs))
+    return other_script or not first.isdisjoint(second)
 
 
 def _fields(occupations: Iterable[str]) -> frozenset[str]:

@@ -4,14 +4,14 @@ import re
 import unicodedata
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import combinations, pairwise
 
 import numpy as np
 
 from polygraph.arrays import Array
-from polygraph.extract.lexicon import COMPANY_FORMS, MEN, WOMEN
+from polygraph.extract.lexicon import ALL_COMPANY_FORMS, DOTTED_COMPANY_FORMS, MEN, WOMEN
 
 MAX_BLOCK = 30
 """Names per block; larger blocks share something too common to be informative and are skipped."""
@@ -25,11 +25,12 @@ hyper hypo pre post pro anti intra inter national international direct indirect 
 spring summer autumn winter january february march april may june july august september october november december
 monday tuesday wednesday thursday friday saturday sunday morning evening first last
 """
-_DISTINGUISHING = frozenset((_CONTRASTS + _ORDINALS).split()) | MEN | WOMEN
+_OPPOSITES = frozenset((_CONTRASTS + _ORDINALS).split())
+_DISTINGUISHING = _OPPOSITES | MEN | WOMEN
 _PREFIXES = ("un", "in", "im", "non", "anti", "hyper", "hypo", "pre", "post", "inter", "intra", "dis")
 _ABBREVIATIONS = {"st": "saint", "mt": "mount", "ft": "fort"}
 _CONJUNCTIONS = {"und": "and", "et": "and", "y": "and", "og": "and", "och": "and"}
-_ROMAN_NUMERALS = "ii 2 iii 3 iv 4 vi 6 vii 7 viii 8 ix 9 xi 11 xii 12 xiii 13 xiv 14 xv 15 xvi 16"
+_ROMAN_NUMERALS = "v 5 x 10 ii 2 iii 3 iv 4 vi 6 vii 7 viii 8 ix 9 xi 11 xii 12 xiii 13 xiv 14 xv 15 xvi 16"
 _ROMAN = _ROMAN_NUMERALS.split()
 _ROMAN_VALUES = dict(zip(_ROMAN[::2], _ROMAN[1::2], strict=True))
 _ORDINAL_VALUES = {word: str(n) for n, word in enumerate(_ORDINALS.split(), 1)}
@@ -45,6 +46,13 @@ _AMERICAN = {
 }
 _BRITISH = re.compile("|".join(_AMERICAN))
 _CLUB_FORMS = frozenset(["fc", "cf", "afc", "sc", "fk", "ff", "bk"])
+_FORMS = ALL_COMPANY_FORMS | _CLUB_FORMS
+_JOINTS = frozenset(["&", "and", "und", "et", "y", "e", "og", "och"])
+_ATTACHED_FORM = re.compile(
+    r"^(?:株式会社|有限会社|合同会社|\(?株\)?(?= )|주식회사)|(?:株式会社|有限会社|合同会社|股份有限公司|有限责任公司"
+    r"|有限責任公司|有限公司|公司|주식회사)$"
+)
+"""Legal forms that stand before or after a name without a space."""
 _SHIP_PREFIXES_WORDS = """
 rms ss hms mv uss s.s h.m.s m.v r.m.s u.s.s
 """
@@ -90,10 +98,22 @@ def without_legal_form(key: str) -> str:
 
     >>> without_legal_form("acme ltd"), without_legal_form("ltd")
     ('acme', 'ltd')
+    >>> [without_legal_form(name) for name in ("ohlsen gmbh & co kg", "brasas s l", "ソニー株式会社")]
+    ['ohlsen', 'brasas', 'ソニー']
     """
+    if not key.isascii():
+        key = _ATTACHED_FORM.sub("", key).strip() or key
     words = key.split()
-    while len(words) > 1 and words[-1] in COMPANY_FORMS | _CLUB_FORMS:
-        words.pop()
+    while len(words) > 1:
+        last = words[-1].replace(".", "")
+        if last in _FORMS or ("." in words[-1] and last in DOTTED_COMPANY_FORMS):
+            words.pop()
+        elif n := next((n for n in (2, 3) if _is_spaced_form(words[-n:]) and n < len(words)), 0):
+            del words[-n:]  # ``C. F.``
+        elif last in _JOINTS and len(words) < len(key.split()):
+            words.pop()  # ``& Co. KG``
+        else:
+            break
     if len(words) > 1 and words[0] in _CLUB_FORMS:
         del words[0]
     if len(words) > 2 and words[0] == "messrs":
@@ -101,6 +121,10 @@ def without_legal_form(key: str) -> str:
     if len(words) > 1 and words[0] in _SHIP_PREFIXES:
         del words[0]
     return " ".join(words)
+
+
+def _is_spaced_form(letters: Sequence[str]) -> bool:
+    return all(len(letter) == 1 for letter in letters) and "".join(letters) in _FORMS | DOTTED_COMPANY_FORMS
 
 
 def disease_form(key: str) -> str:
@@ -132,11 +156,16 @@ def plain_form(key: str) -> str:
     return _BRITISH.sub(lambda match: _AMERICAN[match.group()], " ".join(found))
 
 
-def names_conflict(a: str, b: str) -> bool:
+def names_conflict(a: str, b: str, *, of_people: bool = True) -> bool:
     """Return whether two names differ in a word that is never a spelling variant.
 
     Such words are numbers, years, Roman numerals, ordinals, opposites (``north``, ``south``), given names and
     words with a negating prefix.
+
+    Args:
+        a: a normalised name.
+        b: another one.
+        of_people: whether given names distinguish.
 
     >>> names_conflict("henry iv", "henry v"), names_conflict("gale of 1871", "gale of 1872")
     (True, True)
@@ -147,8 +176,11 @@ def names_conflict(a: str, b: str) -> bool:
         return True
     left, right = set(a.split()), set(b.split())
     only_left, only_right = left - right, right - left
-    if only_left & _DISTINGUISHING or only_right & _DISTINGUISHING:
+    distinguishing = _DISTINGUISHING if of_people else _OPPOSITES
+    if only_left & distinguishing or only_right & distinguishing:
         return True
+    if any(len(x) == 1 for x in only_left) and any(len(y) == 1 for y in only_right):
+        return True  # ``hepatitis A`` and ``hepatitis B``
     return any(
         x == prefix + y or y == prefix + x
         for x in sorted(only_left)

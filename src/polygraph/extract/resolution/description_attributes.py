@@ -7,10 +7,19 @@ Only the noun phrase at its beginning says what the entity is; names and trades 
 import re
 from collections.abc import Iterator
 
-from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, MALE_TITLES, TITLES
+from polygraph.extract.lexicon import (
+    ENGLISH_OCCUPATION,
+    FEMALE_TITLES,
+    MALE_TITLES,
+    MORE_OCCUPATIONS,
+    OCCUPATION_IN_CLAUSE,
+    OCCUPATIONS,
+    TITLES,
+    TITLES_OF_PEOPLE,
+)
 from polygraph.extract.resolution.attributes import STEM, Attributes
 from polygraph.extract.resolution.kinds import CLASS_OF_NOUN, kind_of_class, kind_of_type, kinds_conflict
-from polygraph.extract.resolution.name_parts import SUFFIXES, NameParts, fold, gender_of
+from polygraph.extract.resolution.name_parts import SUFFIX_OF_NUMBER, SUFFIXES, NameParts, fold, gender_of
 from polygraph.extract.resolution.regions import COUNTRY_OF_ADJECTIVE
 from polygraph.extract.resolution.sentence_attributes import extract_attributes, occupation
 from polygraph.text.language import FUNCTION_WORDS
@@ -83,6 +92,23 @@ _DIED = re.compile(
     r"[^.;)\d]{0,30}(\d{4})\b",
     re.I,
 )
+_BEGUN = re.compile(
+    r"(?:^|[,;] |\b(?:was|were|is|wurde|fut|fue) )(?:founded|established|launched|built|opened|incorporated|completed"
+    r"|inaugurated|gegründet|erbaut|eröffnet|fondée?|construite?|inaugurée?|fundad[oa]|construid[oa]|inaugurad[oa])"
+    r" (?:in|im jahre?|en|em|nel) (\d{4})\b",
+    re.I,
+)
+_ENDED = re.compile(
+    r"\b(?:sunk|wrecked|torpedoed|scuttled|scrapped|demolished|dissolved|versenkt|abgerissen|aufgelöst|coulée?|démolie?"
+    r"|dissoute?|hundid[oa]|demolid[oa]|disuelt[oa])\b[^.;\d]{0,30}\b(\d{4})\b",
+    re.I,
+)
+_OF_OTHERS = re.compile(
+    r"\b(?:sister|brother|wife|widow|husband|son|daughter|father|mother|aunt|uncle|niece|nephew|cousin|friend|servant"
+    r"|assistant|secretary|housekeeper|maid|clerk|successor|predecessor|rival|enemy) (?:of|to) (?:the |an? )?"
+    r"([^\W\d_]+)|\b([^\W\d_]+)[’']s\b",
+    re.I,
+)
 _GENERAL_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 _MAX_CHARS = 600
 _STEMS = 10
@@ -126,9 +152,14 @@ def describe(name: NameParts, written: str, type_: str, description: str) -> Att
 def _describe_person(found: Attributes, name: NameParts, head: list[str], text: str, *, sure: bool) -> None:
     found.titles |= name.titles
     found.suffix = name.suffix or found.suffix
+    if not found.suffix and len(name.words) > 2:
+        found.suffix = SUFFIX_OF_NUMBER.get(name.words[-1], "")
     found.gender = gender_of(name) or found.gender
     folded = [word.casefold() for word in head]
-    trades = {occupation(ENGLISH_OCCUPATION.get(word, word)) for word in folded} - {""}
+    trades = {_trade(ENGLISH_OCCUPATION.get(word, word)) for word in folded} - {""}
+    if not text.isascii():
+        clause = re.split(r"[。,,、.;]", text, maxsplit=1)[0]
+        trades |= {trade for word, trade in OCCUPATION_IN_CLAUSE.items() if word in clause}
     women, men = _WOMEN.intersection(folded), _MEN.intersection(folded)
     if not sure and not (trades or women or men or name.titles):
         return
@@ -152,6 +183,11 @@ def _describe_person(found: Attributes, name: NameParts, head: list[str], text: 
     found.kind, found.kind_is_stated = "person", stated or bool(name.titles & (MALE_TITLES | FEMALE_TITLES))
 
 
+def _trade(word: str) -> str:
+    """Return an English word if it names an occupation, else an empty string."""
+    return word if word in MORE_OCCUPATIONS else occupation(word)
+
+
 def _describe_thing(found: Attributes, type_: str, head: list[str], text: str) -> None:
     nouns = [word.casefold() for word in [*type_.replace("_", " ").split(), *head]]
     classes = {CLASS_OF_NOUN[noun] for noun in nouns if noun in CLASS_OF_NOUN}
@@ -167,7 +203,7 @@ def _describe_thing(found: Attributes, type_: str, head: list[str], text: str) -
     nationality = {
         COUNTRY_OF_ADJECTIVE[word.casefold()] for word in head if word.casefold() in COUNTRY_OF_ADJECTIVE
     }
-    where = set(_places_in_head(text)) if classes else set()
+    where = {*_places_in_head(text), *_place_before_noun(text)} if classes else set()
     found.within = frozenset(nationality | where)
 
 
@@ -205,6 +241,14 @@ def _places_in_head(text: str) -> Iterator[str]:
                 yield fold(" ".join(name).casefold())
 
 
+def _place_before_noun(text: str) -> Iterator[str]:
+    """Yield the capitalised words that begin a description before common nouns: ``Manchester station with ...``."""
+    words = re.split(r"[.,;:(]", text, maxsplit=1)[0].split()
+    n = next((n for n, word in enumerate(words) if not word[0].isupper()), len(words))
+    if 0 < n < min(len(words), 4) and words[0].casefold() not in {*CLASS_OF_NOUN, *_ARTICLES}:
+        yield fold(" ".join(words[:n]).casefold())
+
+
 def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
     years = {int(year) for year in _YEAR.findall(text)}
     if is_person and (life := _LIFE.search(text)):
@@ -216,14 +260,20 @@ def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
             if match := pattern.search(text):
                 setattr(found, event, getattr(found, event) or int(match.group(1)))
                 years.discard(int(match.group(1)))
+    else:
+        for event, pattern in (("born", _BEGUN), ("died", _ENDED)):
+            if match := pattern.search(text):
+                setattr(found, event, int(match.group(1)))
     found.years = frozenset(sorted(years)[:4])
 
 
 def _stems(text: str, name: NameParts) -> Iterator[str]:
     """Yield the stems of the longer words of a description, without those of the name."""
+    of_others = {word.casefold() for match in _OF_OTHERS.findall(text) for word in match}
+    of_others &= TITLES_OF_PEOPLE | OCCUPATIONS  # ``Sister of the inspector`` is none
     kept = dict.fromkeys(
         fold(word)[:STEM]
         for word in re.findall(r"[^\W\d_]{4,}", text.casefold())
-        if word not in _GENERAL_WORDS and word not in name.words
+        if word not in _GENERAL_WORDS and word not in name.words and word not in of_others
     )
     yield from list(kept)[:_STEMS]

@@ -138,7 +138,12 @@ def _split_group(
     attribute_ids = table.attribute_ids[group] if with_attributes else np.full(len(group), -1)
     if (
         not (table.constraints or is_linked)
-        and (attributes := _merged_attributes(attribute_ids, table)) is not None
+        and (
+            attributes := _merged_attributes(
+                attribute_ids, table, is_surname=table.by_model and " " not in base
+            )
+        )
+        is not None
     ):
         # Mentions with attributes come first, as in `_assign`.
         group[:] = np.concatenate((group[attribute_ids >= 0], group[attribute_ids < 0]))
@@ -182,7 +187,7 @@ def _drop_lone_kinds(mentions: Sequence[_Mention]) -> None:
             mention.attributes = replace(mention.attributes, kind="", classes=frozenset())
 
 
-def _merged_attributes(attribute_ids: Array, table: MentionTable) -> Attributes | None:
+def _merged_attributes(attribute_ids: Array, table: MentionTable, *, is_surname: bool) -> Attributes | None:
     """Return the merged attributes of all mentions, or None if any two conflict by the strictest rules."""
     known, first = np.unique(attribute_ids[attribute_ids >= 0], return_index=True)
     if len(known) > _MAX_PAIRWISE:
@@ -190,6 +195,8 @@ def _merged_attributes(attribute_ids: Array, table: MentionTable) -> Attributes 
     distinct = [table.attributes(int(number)) for number in known[np.argsort(first)]]
     for one, other in combinations(distinct, 2):
         if one.conflict(other, unrelated=True) or one.occupation_conflict(other, with_offices=True):
+            return None
+        if is_surname and one.title_conflict(other):
             return None
     merged = Attributes()
     for one in distinct:
@@ -300,6 +307,8 @@ def _conflict(mention: _Mention, cluster: _PartialCluster, table: MentionTable, 
     if not mention.apart.isdisjoint(cluster.rows):
         return _STATED
     conflict = mention.attributes.conflict(cluster.attributes, unrelated=unrelated)
+    if not conflict and unrelated and table.by_model and len(mention.name.words) == 1:
+        conflict = mention.attributes.title_conflict(cluster.attributes)
     if not conflict and with_offices and unrelated:
         conflict = mention.attributes.occupation_conflict(cluster.attributes, with_offices=True)
     if not conflict and table.constraints.forbid(mention.constraint_keys, cluster.constraint_keys):

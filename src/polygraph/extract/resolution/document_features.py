@@ -15,7 +15,7 @@ from polygraph.extract.resolution.constraints import Constraints
 from polygraph.extract.resolution.description_attributes import describe
 from polygraph.extract.resolution.name_parts import fold, split_typed_name
 from polygraph.extract.resolution.records import RULES, Mention, NameRelation
-from polygraph.extract.resolution.regions import region
+from polygraph.extract.resolution.regions import place_in_english, region
 from polygraph.extract.resolution.sentence_attributes import extract_attributes, mentions_namesake
 from polygraph.extract.resolution.statements import Statements, WindowName, read_statements
 
@@ -85,7 +85,9 @@ def extract_features(
         if base and by_model:
             found = describe(item.parts, mention.name, mention.type, mention.description)
             found.within = frozenset(
-                place for place in found.within if place in known or region(place) or item.parts.apposition
+                place_in_english(place)
+                for place in found.within
+                if place in known or region(place) or item.parts.apposition
             )
             statements.add_to(found, n)
             if len(regions[mention.window]) == 1 and not found.within and found.kind == "place":

@@ -35,7 +35,13 @@ _KINDS = {
     "substance": "substance drug medication medicine chemical compound element material protein gene hormone "
     "medikament "
     "médicament medicamento farmaco вещество лекарство 药物 薬",
-    "creature": "animal species bird fish plant tree tier animale djur dyr dier животное 动物 動物",
+    "creature": "animal species bird fish plant tree organism bacterium virus microbe fungus insect "
+    "tier animale djur dyr dier животное 动物 動物",
+    "food": "food dish drink beverage ingredient cheese wine beer fruit vegetable meal recipe "
+    "lebensmittel speise getränk aliment boisson comida bebida cibo bevanda "
+    "alimento mat mad еда 食品 食物 料理 طعام φαγητό yemek",
+    "law": "law act statute regulation treaty directive case lawsuit constitution gesetz verordnung loi "
+    "décret ley legge lei lov lag закон 法律 قانون νόμος kanun yasa",
     "game": "game sport spiel jeu juego gioco jogo",
 }
 _KIND_OF_TYPE = {word: kind for kind, words in reversed(_KINDS.items()) for word in words.split()}
@@ -58,6 +64,12 @@ _COMPATIBLE = frozenset(
         "object disease",
         "object creature",
         "substance creature",
+        "disease creature",  # a virus and its infection
+        "food object",
+        "food substance",
+        "food creature",
+        "law work",
+        "law object",
         "software work",
         "game work",
         "game software",
@@ -65,6 +77,10 @@ _COMPATIBLE = frozenset(
     )
 )
 
+_SHIPS = (
+    "schooner brig barque brigantine sloop ketch cutter lugger clipper frigate destroyer submarine cruiser battleship "
+    "corvette minesweeper yacht tanker trawler lifeboat tug"
+)
 _CLASSES = {
     "city": "city town village capital port municipality suburb hamlet settlement metropolis resort stadt dorf ort "
     "hauptstadt hafenstadt ville village ciudad pueblo città cidade stad by byen landsby город",
@@ -78,12 +94,28 @@ _CLASSES = {
     "church": "church cathedral chapel monastery abbey kirche église iglesia chiesa kirke",
     "school": "school university college academy schule école escuela",
     "club": "club team squad verein klub",
-    "company": "company firm maker manufacturer bank startup retailer insurer brewery airline carrier supplier "
-    "producer "
-    "fund investor firma unternehmen hersteller entreprise empresa",
+    "company": "company firm maker manufacturer startup supplier producer firma "
+    "unternehmen hersteller entreprise empresa",
+    "bank": "bank banque banco lender sparkasse",
+    "fund": "fund investor",
+    "retailer": "retailer supermarket grocer",
+    "insurer": "insurer",
+    "brewery": "brewery brewer distillery winery brauerei brasserie weingut",
+    "airline": "airline carrier fluggesellschaft",
+    "publisher": "publisher",
+    "shipyard": "shipyard shipbuilder werft",
+    "railway": "railway railroad eisenbahn",
+    "broadcaster": "broadcaster",
     "band": "band orchestra choir quartet trio",
     "newspaper": "newspaper magazine journal periodical daily weekly",
     "museum": "museum gallery",
+    "station": "station terminus bahnhof gare estación stazione",
+    "bridge": "bridge brücke pont puente ponte",
+    "airport": "airport airfield flughafen aéroport aeropuerto",
+    "venue": "hall theatre theater arena stadium cinema",
+    "hospital": "hospital clinic sanatorium krankenhaus klinikum hôpital ospedale",
+    "island": "island isle insel île isla isola",
+    "ruin": "ruin site temple sanctuary",
     "film": "film movie documentary",
     "novel": "novel book novella memoir textbook treatise roman",
     "poem": "poem epic sonnet ballad gedicht",
@@ -92,8 +124,9 @@ _CLASSES = {
     "opera": "opera operetta musical",
     "painting": "painting portrait fresco",
     "series": "series sitcom programme",
-    "ship": "ship schooner steamer steamship brig barque liner frigate destroyer submarine yacht tanker ferry trawler "
-    "lifeboat brigg schiff",
+    "ship": "ship vessel boat warship sailing-ship schiff navire barco",
+    "steamer": "steamer steamship liner ferry dampfer vapeur vapor",
+    **{noun: noun for noun in _SHIPS.split()},
     "rocket": "rocket spacecraft satellite probe missile",
     "aircraft": "aircraft airliner aeroplane airplane helicopter",
     "car": "car automobile motorcycle truck",
@@ -112,7 +145,15 @@ _CLASSES = {
     "game": "game puzzle",
     "goddess": "god goddess deity",
     "statue": "statue monument",
+    "occurrence": "battle war siege election referendum earthquake fire flood storm hurricane strike riot "
+    "wreck accident congress conference treaty match final regatta schlacht wahl bataille élection batalla elección",
 }
+_BUSINESSES = "bank fund retailer insurer brewery airline publisher shipyard railway broadcaster"
+GENERAL_CLASSES = {
+    **dict.fromkeys(_BUSINESSES.split(), "company"),
+    **dict.fromkeys([*_SHIPS.split(), "steamer"], "ship"),
+}
+"""Classes that include finer ones, by the finer one."""
 CLASS_OF_NOUN = {noun: kind for kind, nouns in _CLASSES.items() for noun in nouns.split()}
 """Classes of common nouns that say what a thing is."""
 
@@ -131,13 +172,21 @@ _KIND_OF_CLASS = {
             "school",
             "club",
             "company",
+            *_BUSINESSES.split(),
             "band",
             "museum",
+            "station",
+            "bridge",
+            "airport",
+            "venue",
+            "hospital",
+            "island",
+            "ruin",
         ],
         "place",
     ),
     **dict.fromkeys(["film", "novel", "poem", "play", "music", "opera", "painting", "series"], "work"),
-    **dict.fromkeys(["ship", "rocket", "aircraft", "car"], "ship"),
+    **dict.fromkeys(["ship", "steamer", *_SHIPS.split(), "rocket", "aircraft", "car"], "ship"),
     **dict.fromkeys(
         ["framework", "programming-language", "database", "editor", "machine-learning"], "software"
     ),
@@ -168,6 +217,21 @@ def kind_of_type(type_: str) -> str:
 def kind_of_class(noun_class: str) -> str:
     """Return the kind of a class of `CLASS_OF_NOUN`, or an empty string."""
     return _KIND_OF_CLASS.get(noun_class, "")
+
+
+def classes_conflict(a: frozenset[str], b: frozenset[str]) -> bool:
+    """Return whether two sets of classes say different things, and none is only more general.
+
+    >>> classes_conflict(frozenset({"bank"}), frozenset({"company"}))
+    False
+    >>> classes_conflict(frozenset({"bank"}), frozenset({"airline"}))
+    True
+    """
+    wider = [some | {GENERAL_CLASSES[c] for c in some if c in GENERAL_CLASSES} for some in (a, b)]
+    finest = [
+        frozenset(c for c in some if c not in {GENERAL_CLASSES.get(d) for d in some}) for some in (a, b)
+    ]
+    return bool(a and b) and not (wider[0] & finest[1] or wider[1] & finest[0])
 
 
 def kinds_conflict(a: str, b: str) -> bool:

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from polygraph.arrays import Array
 from polygraph.extract.lexicon import ENGLISH_OCCUPATION, FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES
-from polygraph.extract.resolution.attributes import STEM, Attributes
+from polygraph.extract.resolution.attributes import STEM, TITLE_IN_FULL, Attributes
 from polygraph.extract.resolution.cluster import Cluster
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.mention_table import MentionTable
@@ -19,13 +19,6 @@ from polygraph.extract.resolution.records import Decision, Rule
 CONSTRAINT = "constraint of the user"
 STATED = "related as two in one text"
 TYPES = "types"
-_ABBREVIATED = {
-    "dr": "doctor",
-    "prof": "professor",
-    "capt": "captain",
-    "rev": "reverend",
-    "lieut": "lieutenant",
-}
 _UNMARRIED = frozenset(
     ["miss", "fräulein", "señorita", "signorina", "mademoiselle", "mlle", "frøken", "fröken"]
 )
@@ -51,10 +44,17 @@ class Merger:
     Args:
         clusters: in order; changed in place.
         table: the table of their rows.
+        reasons: why base names were split, by base name: their clusters stay apart.
     """
 
-    def __init__(self, clusters: list[Cluster], table: MentionTable) -> None:
+    def __init__(
+        self, clusters: list[Cluster], table: MentionTable, reasons: Mapping[str, str] | None = None
+    ) -> None:
         self.clusters, self.table = clusters, table
+        self._reasons = reasons or {}
+        self._split: dict[int, set[str]] = {
+            n: {cluster.base} for n, cluster in enumerate(clusters) if cluster.base in self._reasons
+        }
         self.comparisons: list[Comparison] = []
         self._parent = list(range(len(clusters)))
         self._cluster_of_row = np.zeros(len(table), dtype=np.int32)
@@ -68,6 +68,9 @@ class Merger:
             by_base[cluster.base].append(n)
         self.numbers = by_base
         """The clusters of each base name before any merge."""
+        self._same_as = np.arange(len(table.bases), dtype=np.int32)
+        """For each base name, a name of the same entity: equal for names that were merged."""
+        self._named_alike: dict[int, list[int]] = {}
 
     def root(self, n: int) -> int:
         """Return the cluster that a cluster was merged into, or itself."""
@@ -92,6 +95,8 @@ class Merger:
             return "user", CONSTRAINT
         if any(self.cluster_of_row(row) == b for row in self._apart.get(a, ())):
             return "statement", STATED
+        if both := self._split.get(a, set()) & self._split.get(b, set()):
+            return "attributes", self._reasons[min(both)]
         types = {left.majority_type(), right.majority_type()}
         kinds_known = self.table.by_model and left.attributes.kind and right.attributes.kind
         if len(types) > 1 and types & _STRICT_TYPES and "" not in types and not kinds_known:
@@ -129,10 +134,23 @@ class Merger:
             self.clusters[smaller].rows, rule, round(score, 4), evidence=evidence, at_most=True
         )
         self._parent[smaller] = larger
+        self._record_same_name(self.clusters[smaller].base, self.clusters[larger].base)
         self.clusters[larger].merge(self.clusters[smaller])
+        if smaller in self._split:
+            self._split[larger] = self._split.get(larger, set()) | self._split.pop(smaller)
         if smaller in self._apart:
             self._apart[larger] |= self._apart.pop(smaller)
         return True
+
+    def _record_same_name(self, base: str, other: str) -> None:
+        """Let two base names count as one context name if each has one cluster only."""
+        if base == other or len(self.numbers[base]) > 1 or len(self.numbers[other]) > 1:
+            return
+        first, second = (int(self._same_as[bisect_left(self.table.bases, name)]) for name in (base, other))
+        if first != second:
+            moved = self._named_alike.pop(first, [first])
+            self._same_as[moved] = second
+            self._named_alike.setdefault(second, [second]).extend(moved)
 
     def keep_apart(self, a: int, b: int) -> None:
         """Record why two clusters that a rule compared are not one entity, if anything conflicts."""
@@ -147,9 +165,9 @@ class Merger:
     def shared_context(self, a: int, b: int) -> list[str]:
         """Return the names that co-occur with both clusters, ascending, without their own."""
         left, right = self.clusters[self.root(a)], self.clusters[self.root(b)]
-        shared = np.intersect1d(left.context_ids(), right.context_ids(), assume_unique=True)
-        names = [self.table.bases[n] for n in shared.tolist()]
-        return [name for name in names if name not in (left.base, right.base)]
+        shared = np.intersect1d(self._same_as[left.context_ids()], self._same_as[right.context_ids()])
+        own = {int(self._same_as[bisect_left(self.table.bases, cluster.base)]) for cluster in (left, right)}
+        return sorted(self.table.bases[n] for n in shared.tolist() if n not in own)
 
     def side_by_side(self, a: int, b: int) -> bool:
         """Return whether one window names both clusters."""
@@ -169,7 +187,7 @@ class Merger:
         n_common = sum(is_common.values())
         polite = MALE_TITLES | FEMALE_TITLES
         offices = (_offices(left) & _offices(right)) - polite
-        places = left.within & right.within
+        places = (left.within | left.regions) & (right.within | right.regions)
         years = left.years & right.years
         near = (
             bool(left.years and right.years) and min(abs(x - y) for x in left.years for y in right.years) <= 2
@@ -240,7 +258,7 @@ def _fields(attributes: Attributes) -> frozenset[str]:
 def _offices(attributes: Attributes) -> frozenset[str]:
     """Return titles and occupations in English."""
     words = attributes.titles | attributes.occupations
-    return frozenset(_ABBREVIATED.get(word, ENGLISH_OCCUPATION.get(word, word)) for word in words)
+    return frozenset(TITLE_IN_FULL.get(word, ENGLISH_OCCUPATION.get(word, word)) for word in words)
 
 
 def merge_equated(merger: Merger) -> None:

@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Set
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -12,6 +13,7 @@ from polygraph.extract.lexicon import (
     MEN,
     OCCUPATIONS,
     TITLES,
+    TITLES_OF_PEOPLE,
     TYPE_OF_NOUN,
     WOMEN,
 )
@@ -24,6 +26,8 @@ _YOUNGER_PHRASES = "the younger,der jüngere,le jeune,el joven,il giovane,den yn
 _ELDER_PHRASES = "the elder,der ältere,el viejo,il vecchio,den eldre,den ældre,den äldre,d ä"
 SUFFIXES = {**dict.fromkeys(_YOUNGER, "younger"), **dict.fromkeys(_ELDER, "elder")}
 """Generational suffixes, each with ``elder`` or ``younger``."""
+SUFFIX_OF_NUMBER = {"i": "elder", "ii": "younger"}
+"""What the first two numbers after a name mean beside a suffix: ``Johann Strauss II`` is the younger."""
 _PHRASES = {tuple(phrase.split()): "younger" for phrase in _YOUNGER_PHRASES.split(",")} | {
     tuple(phrase.split()): "elder" for phrase in _ELDER_PHRASES.split(",") if " " in phrase
 }
@@ -112,8 +116,12 @@ def split_apposition(name: str, kind: str) -> tuple[str, str]:
     return name, ""
 
 
-def split_name(name: str) -> NameParts:
+def split_name(name: str, known: Set[str] = TITLES) -> NameParts:
     """Split a name into titles, base name and suffix.
+
+    Args:
+        name: as written.
+        known: titles.
 
     >>> n = split_name("Captain Thomas Quill, Jr.")
     >>> n.base, sorted(n.titles), n.suffix
@@ -128,7 +136,7 @@ def split_name(name: str) -> NameParts:
     while (
         capital
         and first < last - 1
-        and words[first] in TITLES
+        and words[first] in known
         and words[first + 1] not in ("of", "the", "and")
     ):
         first += 1
@@ -153,11 +161,19 @@ def split_typed_name(name: str, type_: str) -> NameParts:
     """
     kind = kind_of_type(type_)
     plain, apposition = split_apposition(name, kind)
-    parts = split_name(plain)
+    parts = split_name(plain, TITLES_OF_PEOPLE if kind == "person" else TITLES)
     if apposition:
         parts = replace(parts, key=normalize_name(name), apposition=apposition)
     elif kind == "person" and len(parts.words) > 2 and parts.words[0] in _YOUNG and not parts.suffix:
         parts = replace(parts, base=" ".join(parts.words[1:]), words=parts.words[1:], suffix="younger")
+    elif (
+        kind == "person"
+        and len(parts.words) > 1
+        and parts.words[0] in ("elder", "younger")
+        and not parts.suffix
+    ):
+        rest = parts.words[1:]
+        parts = replace(parts, base=" ".join(rest), words=rest, suffix=parts.words[0])
     if type_ not in _TITLED_TYPES and kind not in ("person", "") and parts.titles:
         # ``Captain`` before the name of a ship or place is part of the name.
         return NameParts(parts.key, parts.key, tuple(parts.key.split()), frozenset(), "", parts.is_lower_case)

@@ -21,7 +21,8 @@ _AUXILIARIES = frozenset(_AUXILIARIES_WORDS.split())
 
 _EQUATING = (
     # English
-    r"same(?: \w+)? as|identical (?:to|with)|(?:known|called|referred to)(?: \w+)? as|aka|a\.k\.a|alias(?: of| for)?"
+    r"same(?: \w+)? as|identical (?:to|with)|(?:known|called|referred to|abbreviated)(?: (?!for\b|as\b)\w+){0,3} as"
+    r"|aka|a\.k\.a|alias(?: of| for)?"
     r"|(?:another|other|former|old|new|maiden|married|real|true|birth|pen|stage|full|short|german|french|english"
     r"|latin|local) name(?: of| for| is)?|pseudonym(?: of)?|pen-name(?: of)?|nickname(?:d|s)?(?: of| for)?"
     r"|former(?:ly)?(?: known as| called| named| of)?|previously(?: known as| called| named)?"
@@ -60,6 +61,7 @@ _EQUATES = re.compile(
     rf"(?:{_EQUATING})(?: (?:in|im|en|as|als|como|come|til|to|auf|på|zu|of|for)\b(?: \w+){{0,2}}|"
     r" \d{4}|(?: \w+)? (?:name|namen|nom|nombre|nome|navn))?"
 )
+_BECOMES = re.compile(r"(?:sold|marketed|traded|branded)(?: (?!for\b|as\b)\w+){0,3} as")
 _EQUATES_ANYWHERE = re.compile(
     "又名|又称|又稱|亦称|亦稱|原名|本名|别名|別名|改名|更名|改称|改稱|也叫|简称|簡稱|曾用名|旧称|舊稱|旧名|旧姓|笔名|筆名|同一人|"
     "通称|略称|と呼ばれ|라고도|본명|개명|옛 이름|별명|약칭|"
@@ -73,12 +75,16 @@ _NEGATIONS = frozenset(_NEGATIONS_WORDS.split())
 _NEGATED_ANYWHERE = re.compile("不是|并非|並非|没有|沒有|ではない|でない|ない$|아니|ليس|ليست|لم ")
 _CONTRACTED = re.compile(r"n[’']t\b")
 _WITHIN = re.compile(
+    r"(?:part of )?(?:the )?(?:government|administration|authorities) of|(?:an? )?"
     r"(?:part|capital|district|suburb|quarter|county|province|state|region|city|town|village|municipality|member|branch"
-    r"|division|department|committee|chapter|article|section|subsidiary|unit|organ|body|seat) of"
+    r"|division|department|committee|chapter|article|section|subsidiary|unit|organ|body|seat"
+    r"|agency|ministry|court|tribunal|parliament) of"
     r"|(?:(?:located|situated|based|lies|stands|headquartered|set) )?(?:in|within)|belongs to|contained in"
-    r"|(?:teil|hauptstadt|stadtteil|abteilung|ausschuss|mitglied) (?:von|der|des)|liegt in|gehört zu|befindet sich in"
-    r"|(?:partie|capitale|commune|ville|quartier) (?:de|du)|(?:situé|située|se trouve|basé|basée) (?:à|en|dans|au)"
-    r"|(?:parte|capital|ciudad|barrio|cidade|capitale|città) (?:de|do|da|di|del|della)"
+    r"|(?:teil|hauptstadt|stadtteil|abteilung|ausschuss|mitglied|behörde|ministerium|gericht) (?:von|der|des)"
+    r"|liegt in|gehört zu|befindet sich in"
+    r"|(?:partie|capitale|commune|ville|quartier|ministère|tribunal|organe) (?:de|du)"
+    r"|(?:situé|située|se trouve|basé|basée) (?:à|en|dans|au)"
+    r"|(?:parte|capital|ciudad|barrio|cidade|capitale|città|tribunal|ministerio|órgano) (?:de|do|da|di|del|della)"
     r"|(?:está|fica|si trova|situad[oa]|ubicad[oa]) (?:en|em|in|a)|ligger i|del av|hovedstad i|находится в"
     r"|часть|столица"
     r"|位于|位於|属于|屬於|にある|の一部|.*首都"
@@ -127,7 +133,17 @@ def kind_of_predicate(predicate: str) -> PredicateKind:
         )
     if _EQUATES.fullmatch(phrase) or (phrase.startswith(("called", "named in")) and passive):
         return "equates"
-    if phrase in ("became", "becomes", "wurde zu", "devint", "devient", "diventa", "divenne", "blev", "ble"):
+    if _BECOMES.fullmatch(phrase) or phrase in (
+        "became",
+        "becomes",
+        "wurde zu",
+        "devint",
+        "devient",
+        "diventa",
+        "divenne",
+        "blev",
+        "ble",
+    ):
         return "becomes"
     if _WITHIN.fullmatch(phrase) or _WITHIN.fullmatch(text):
         return "within"

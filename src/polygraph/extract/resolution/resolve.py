@@ -9,10 +9,12 @@ The result is a pure function of the set of mentions. Stages, from certain to un
 3. *Disambiguation* (`attributes`, `disambiguation`). A cluster is split where attributes conflict: gender, elder and
    younger, years of birth, officer and clergyman, person and ship, occupations in different contexts. Without
    a conflict it stays one entity.
-4. *Spelling variants* (`blocking`, `spelling_variants`). Names that differ in hyphens, accents or plural merge; names
+4. *Forms of one name* (`transliteration`, `name_variants`, `qualified_names`, `short_names`), on rows of a model. Other
+   scripts, initials, names without their place or noun, surnames: the form proposes, what both have in common decides.
+5. *Spelling variants* (`blocking`, `spelling_variants`). Names that differ in hyphens, accents or plural merge; names
    one edit apart merge if they share context names; with `embed`, similar names with similar vectors merge. Names that
    differ in a number, a given name or an opposite never do.
-5. *Constraints* (`constraints`, `must_link`). Cannot-link and must-link decisions of the user override all other rules.
+6. *Constraints* (`constraints`, `must_link`). Cannot-link and must-link decisions of the user override all other rules.
 """
 
 from collections import Counter, defaultdict
@@ -30,6 +32,7 @@ from polygraph.extract.resolution.mention_table import MentionTable
 from polygraph.extract.resolution.merger import Comparison, Merger, merge_equated
 from polygraph.extract.resolution.must_link import merge_must_links
 from polygraph.extract.resolution.name_variants import merge_name_variants
+from polygraph.extract.resolution.qualified_names import merge_qualified_names
 from polygraph.extract.resolution.records import (
     RULES,
     Mention,
@@ -42,6 +45,7 @@ from polygraph.extract.resolution.records import (
 )
 from polygraph.extract.resolution.short_names import LongNames, merge_short_names
 from polygraph.extract.resolution.spelling_variants import merge_spelling_variants
+from polygraph.extract.resolution.transliteration import merge_transliterations
 from polygraph.models.protocols import Vectors
 from polygraph.text.normalize import normalize_name
 
@@ -140,10 +144,15 @@ def resolve_rows(
     table = MentionTable(documents, features, Constraints(cannot_link), by_model=by_model)
     long_names = LongNames(table)
     clusters, reasons = cluster_by_name(table, long_names.ambiguous())
-    merger = Merger(clusters, table)
+    merger = Merger(clusters, table, reasons if by_model else None)
     merge_equated(merger)
+    merge_transliterations(merger)
     merge_name_variants(merger)
+    merge_qualified_names(merger)
     merge_short_names(merger, long_names)
+    # Names that came together meanwhile are evidence for others.
+    merge_name_variants(merger)
+    merge_qualified_names(merger)
     merge_spelling_variants(merger, embed)
     clusters = merger.remaining()
     ids = _assign_ids(clusters, table)

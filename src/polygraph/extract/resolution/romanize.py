@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from anyascii import anyascii
 
-_GROUPS = re.compile("tsch|tch|sch|sh|ch|kh|zh|ts|tz|ph|th|ck|qu|ou|oy|oe|ue|ae|[a-z]")
+_GROUPS = re.compile("tsch|tch|sch|sh|ch|kh|zh|ts|tz|ph|th|dh|gh|ck|qu|ou|oy|oe|ue|ae|[a-z]")
 _SOUNDS = {
     **dict.fromkeys(("tsch", "tch", "ch"), "C"),
     **dict.fromkeys(("sch", "sh"), "s"),
@@ -15,6 +15,8 @@ _SOUNDS = {
     "zh": "z",
     "ph": "f",
     "th": "t",
+    "dh": "d",
+    "gh": "k",
     "oe": "o",
     "ue": "u",
     "ae": "a",
@@ -23,6 +25,8 @@ _SOUNDS = {
     "j": "i",
     "x": "ks",
 }
+_ABJAD = re.compile("[\u0590-\u05ff\u0600-\u06ff\u0750-\u077f]")
+_ARTICLE = re.compile(r"\bال(?=..)|\b[ae][lrsdntz](?:sh)?-(?=\w)|\b(?:al|el) (?=\w)")
 _LATIN = re.compile("[a-z\u00df-\u024f\u1e00-\u1eff]")
 
 
@@ -33,6 +37,15 @@ def is_other_script(name: str) -> bool:
     (True, False, False)
     """
     return not name.isascii() and any(map(str.isalpha, name)) and not _LATIN.search(name)
+
+
+def is_abjad(name: str) -> bool:
+    """Return whether a name is in a script that leaves vowels out.
+
+    >>> is_abjad("محمد"), is_abjad("сергей")
+    (True, False)
+    """
+    return _ABJAD.search(name) is not None
 
 
 @lru_cache(maxsize=4_096)
@@ -46,10 +59,27 @@ def sounds(name: str) -> str:
     return "".join(_SOUNDS.get(group, group) for group in _GROUPS.findall(text))
 
 
-def consonants(name: str) -> str:
+def consonants(name: str, *, abjad: bool = False) -> str:
     """Return the consonants of `sounds`, none twice in a row.
+
+    Args:
+        name: in lower case.
+        abjad: also leave out what scripts without vowels write for long vowels, and Arabic articles.
 
     >>> consonants("сергей бубка") == consonants("serhij bubka"), consonants("محمد") == consonants("muhammad")
     (True, True)
+    >>> consonants("الرياض", abjad=True) == consonants("riyadh", abjad=True)
+    True
     """
-    return re.sub(r"(.)\1+", r"\1", re.sub("[aeiou]", "", sounds(name)))
+    found = sounds(_ARTICLE.sub("", name)) if abjad else sounds(name)
+    silent = "[aeiouv]" if abjad else "[aeiou]"
+    return re.sub(r"(.)\1+", r"\1", re.sub(silent, "", found))
+
+
+def heard(name: str) -> str:
+    """Return `sounds` without repeated letters.
+
+    >>> heard("вронский") == heard("vronsky")
+    True
+    """
+    return re.sub(r"(.)\1+", r"\1", sounds(name))

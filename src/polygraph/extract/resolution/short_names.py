@@ -10,13 +10,15 @@ from itertools import pairwise
 
 import numpy as np
 
+from polygraph.extract.lexicon import FEMALE_TITLES, MALE_TITLES
 from polygraph.extract.resolution.aliases import acronym_letters, initials, is_acronym, is_full_name
 from polygraph.extract.resolution.cluster import Cluster
 from polygraph.extract.resolution.kinds import kind_of_type
 from polygraph.extract.resolution.mention_table import MentionTable
 from polygraph.extract.resolution.merger import Merger
-from polygraph.extract.resolution.name_parts import fold, gender_of
+from polygraph.extract.resolution.name_parts import SUFFIX_OF_NUMBER, fold, gender_of
 from polygraph.extract.resolution.records import RULES, Rule
+from polygraph.extract.resolution.romanize import heard, is_other_script
 
 _ALIAS = RULES.index("alias in document")
 _NEAR = 1.0
@@ -40,6 +42,8 @@ class LongNames:
         self._by_model = table.by_model
         self.surnames: dict[str, list[str]] = defaultdict(list)
         """Base names of people by their folded surname."""
+        self.sounding: dict[str, list[str]] = defaultdict(list)
+        """Base names of people by what is heard of their surname."""
         self.given: dict[str, list[str]] = defaultdict(list)
         """Base names of people by their folded first name."""
         self.acronyms: dict[str, list[str]] = defaultdict(list)
@@ -50,9 +54,13 @@ class LongNames:
         self.single: set[str] = set()
         for base, (begin, end) in zip(table.bases, pairwise(table.ends.tolist()), strict=False):
             words = base.split()
+            if len(words) > 2 and words[-1] in SUFFIX_OF_NUMBER:
+                del words[-1]
             is_person = bool(person[table.type[begin:end]].any())
             if is_person and len(words) > 1 and is_full_name(words):
                 self.surnames[fold(words[-1])].append(base)
+                if table.by_model:
+                    self.sounding[heard(words[-1])].append(base)
                 if table.by_model:
                     self.given[fold(words[0])].append(base)
             elif is_person and len(words) == 1:
@@ -72,11 +80,17 @@ class LongNames:
             if base not in self.acronyms and len(letters) > 2 and by_initials.get(letters):
                 self.acronyms[base] = by_initials[letters]
 
+    def with_surname(self, base: str) -> list[str]:
+        """Return the base names of people with a surname, also in another script."""
+        found, other = self.surnames.get(fold(base), []), is_other_script(base)
+        alike = [name for name in self.sounding.get(heard(base), ()) if is_other_script(name) != other]
+        return found + alike if len(base) > 3 else found
+
     def ambiguous(self) -> set[str]:
         """Return the short base names that several longer ones fit."""
         # A name that one person bears may still be that of two, if the clusters of his name are two.
         least = 1 if self._by_model else 2
-        people = {base for base in self.single if len(self.surnames.get(fold(base), ())) >= least}
+        people = {base for base in self.single if len(self.with_surname(base)) >= least}
         people |= {base for base in self.single if fold(base) in self.given}
         return people | {base for base, long in self.acronyms.items() if len(long) > 1}
 
@@ -87,7 +101,7 @@ def merge_short_names(merger: Merger, long: LongNames) -> None:
     for base in bases:
         _assign(merger, base, long.acronyms[base], "acronym")
     for base in sorted(base for base in merger.numbers if base in long.single):
-        if surnames := long.surnames.get(fold(base)):
+        if surnames := long.with_surname(base):
             _assign(merger, base, surnames, "alias in document")
         elif given := long.given.get(fold(base)):
             _assign(merger, base, given, "alias in document", is_given=True)
@@ -124,18 +138,27 @@ def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_g
             if m != n and (key_of[n], m) not in refused and _may_bear(merger, n, m, is_person)
         ]
         # Where several people have the surname, ``Mrs.`` may be the wife of any of them.
+        ranked = _ranked(merger, n, possible)
         certain = (
             len(possible) == 1
             and not is_given
+            and not (is_person and table.by_model and _is_other_office(merger, n, ranked[0]))
             and not (
                 is_person and _is_married(merger.clusters[n]) and _is_unsure(merger, candidates, possible[0])
             )
         )
-        choices.append((n, certain, _ranked(merger, n, possible)))
+        choices.append((n, certain, ranked))
     # All choose before any merges, so that none is drawn by what another brought along.
-    left = [
-        n for n, certain, ranked in choices if not _merge_nearest(merger, n, ranked, rule, certain=certain)
-    ]
+    unsure = [n for n, certain, ranked in choices if not certain and (not ranked or ranked[0][0] < _NEAR)]
+    unsure = unsure[:_MAX_LEFT] if is_person and table.by_model else []
+    left = []
+    for n, certain, ranked in choices:
+        # ``Wray`` is rather the Inspector Wray of another text than the only other person of that name.
+        rather = any(m != n and _hold_one_office(merger, n, m) for m in unsure)
+        if (rather and ranked and ranked[0][0] < _NEAR) or not _merge_nearest(
+            merger, n, ranked, rule, certain=certain
+        ):
+            left.append(n)
     _merge_left(merger, left, least=_NEAR if len(candidates) > 1 else 0.0)
 
 
@@ -173,15 +196,16 @@ def _merge_left(merger: Merger, left: Sequence[int], *, least: float) -> None:
         left: clusters of one base name.
         least: evidence that is needed.
     """
-    first_with: dict[str, list[int]] = defaultdict(list)
+    first_with: list[tuple[str, int]] = []
     for n in left:
         key = merger.table.name(int(merger.clusters[n].rows[0])).key
-        for m in first_with[key][:_MAX_LEFT]:
+        for other, m in first_with[:_MAX_LEFT]:
             score, text = merger.evidence(n, m)
-            if score >= least and merger.merge(m, n, "same name", 0.8, text, unrelated=score <= 0):
+            needed = least if key == other else max(least, _NEAR)
+            if score >= needed and merger.merge(m, n, "same name", 0.8, text, unrelated=score <= 0):
                 break
         else:
-            first_with[key].append(n)
+            first_with.append((key, n))
 
 
 def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
@@ -203,6 +227,22 @@ def _may_bear(merger: Merger, short: int, long: int, is_person: bool) -> bool:
 def _is_unsure(merger: Merger, candidates: Sequence[int], candidate: int) -> bool:
     """Return whether a wife may be another person than the only woman of that name."""
     return len(candidates) > 1 or not _gender(merger.clusters[candidate], merger.table)
+
+
+def _is_other_office(merger: Merger, n: int, ranked: tuple[float, str, int]) -> bool:
+    """Return whether a title such as ``Captain`` is the only thing known of a surname, and nothing links it to a name.
+
+    Many people share a surname; ``Mr.`` may be any of them, but an office is usually told of its holder.
+    """
+    strength = ranked[0]
+    return bool(merger.clusters[n].attributes.titles - MALE_TITLES - FEMALE_TITLES) and strength <= 0
+
+
+def _hold_one_office(merger: Merger, n: int, m: int) -> bool:
+    """Return whether a title of one surname is a title or an occupation of another."""
+    first, second = (merger.clusters[x].attributes for x in (n, m))
+    shared = (first.titles | first.occupations) & (second.titles | second.occupations)
+    return bool(shared - MALE_TITLES - FEMALE_TITLES)
 
 
 def _is_married(cluster: Cluster) -> bool:

@@ -10,7 +10,9 @@ from polygraph.extract.resolution.blocking import (
     shared_word_pairs,
     similarity,
     skeleton,
+    without_legal_form,
 )
+from polygraph.extract.resolution.candidates import ENOUGH
 from polygraph.extract.resolution.merger import Merger
 from polygraph.models.protocols import Vectors
 
@@ -38,7 +40,8 @@ def merge_spelling_variants(merger: Merger, embed: Callable[[Sequence[str]], Vec
     phrases = {base: is_lower and not base[0].isdigit() for base, is_lower in lower.items()}
     for a, b in same_form_pairs(phrases):
         pair = _only_pair(merger, a, b)
-        if pair is None or names_conflict(plain_form(a), plain_form(b)):
+        forms = [plain_form(without_legal_form(name)) for name in (a, b)]
+        if pair is None or names_conflict(*forms):
             continue
         x, y = pair
         if skeleton(a) == skeleton(b):
@@ -82,7 +85,10 @@ def _only_pair(merger: Merger, a: str, b: str) -> tuple[int, int] | None:
         for y in theirs[:_MAX_NAMESAKES]
         if x != y and merger.same_kind(x, y) and not merger.conflict(x, y)[0]
     ]
-    return pairs[0] if len(pairs) == 1 else None
+    if len(pairs) < 2:
+        return pairs[0] if pairs else None
+    ranked = sorted((-merger.evidence(*pair)[0], pair) for pair in pairs)
+    return ranked[0][1] if ranked[0][0] < min(ranked[1][0], -ENOUGH + 1e-9) else None
 
 
 def _single_clusters(merger: Merger) -> dict[str, int]:

@@ -15,6 +15,7 @@ from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict
 from polygraph.extract.resolution.name_parts import NameParts, fold
 from polygraph.extract.resolution.predicates import kind_of_predicate
 from polygraph.extract.resolution.records import Mention, NameRelation, Rule
+from polygraph.extract.resolution.regions import place_in_english
 from polygraph.text.normalize import normalize_name
 
 EQUATES, APART = "equates", "apart"
@@ -85,7 +86,7 @@ def read_statements(names: Sequence[WindowName], relations: Iterable[NameRelatio
         source, target = names[i], names[j]
         kind = kind_of_predicate(relation.predicate)
         if kind == "within":
-            found.within[i].add(fold(target.parts.base))
+            found.within[i].add(place_in_english(fold(target.parts.base)))
         elif kind == "creates" and kind_of_type(target.mention.type) in ("work", "software"):
             found.creators[j].add(fold(source.parts.base))
         equates = kind == "equates" or (kind == "becomes" and _are_names(source, target))

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
+from polygraph import notebook
+
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 Metadata: TypeAlias = Mapping[str, Json]
 
@@ -353,6 +355,9 @@ class Report:
         lines += [f"- {f.summary} {f.explanation}".rstrip() for f in self.findings]
         return "\n".join(line for line in lines if line)
 
+    def _repr_html_(self) -> str:
+        return notebook.report_html(self)
+
 
 # --- answers --------------------------------------------------------------------------------------
 
@@ -459,6 +464,9 @@ class Retrieval:
     answer_form: AnswerForm = "cited"
     """The form of answer that the method is meant for; without a model, `short` and `cited` are sentences."""
 
+    def _repr_html_(self) -> str:
+        return notebook.retrieval_html(self)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Citation:
@@ -492,3 +500,6 @@ class Answer:
     """True if no language model wrote it: the text consists of sentences of the documents."""
     notes: tuple[str, ...] = ()
     """Remarks for readers, such as citations that were removed because they did not resolve."""
+
+    def _repr_html_(self) -> str:
+        return notebook.answer_html(self)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from polygraph import notebook
 from polygraph.records import Usage
 
 
@@ -41,3 +42,8 @@ class BuildReport:
     """For an imported graph: what its files held, and the rows that were made from it."""
     forgotten: bool = False
     """Whether what had to be forgotten is deleted from every file of the index."""
+
+    def _repr_html_(self) -> str:
+        done = {name: getattr(self, name) for name in ("added", "changed", "unchanged", "removed")}
+        unread = [f"not read: {path}: {reason}" for path, reason in self.unread]
+        return notebook.facts_html("Build", done | self.counts, [*self.notes, *unread])

@@ -6,18 +6,19 @@ Each verb imports what it needs, so that asking a question loads nothing that bu
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from contextlib import aclosing, closing, contextmanager
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polygraph.errors import BadInput, IndexUnreadable
 from polygraph.indexing.progress import no_progress
-from polygraph.retrieve.stream import Event, stream_answer
+from polygraph.retrieve.stream import Event, stream_answer, stream_answer_async
 
 if TYPE_CHECKING:
     from polygraph.config import Settings
+    from polygraph.config.setting_values import SettingValues
     from polygraph.evaluate.questions.file import Question
     from polygraph.evaluate.reports.retrieval_report import RetrievalReport
     from polygraph.evaluate.runs.experiment import Experiment
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from polygraph.records import Answer, AnswerForm, Retrieval
     from polygraph.retrieve.base import Method
     from polygraph.retrieve.fact_paths import FactPath
+    from polygraph.retrieve.method_names import MethodName
+    from polygraph.retrieve.stream import Answering
     from polygraph.store.snapshot import Snapshot
     from polygraph.tasks.answer import ChatTurn
     from polygraph.workspace.entities import Entities
@@ -62,7 +65,7 @@ class Index:
         *,
         settings: Settings | None = None,
         models: Models | None = None,
-        **flags: Any,
+        **flags: Unpack[SettingValues],
     ) -> Self:
         """Open an index, or name the folder of one to be made by `add`.
 
@@ -320,7 +323,7 @@ class Index:
     def ask(
         self,
         question: str,
-        method: str | Method | None = None,
+        method: MethodName | str | Method | None = None,
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
@@ -347,7 +350,7 @@ class Index:
     def stream(
         self,
         question: str,
-        method: str | Method | None = None,
+        method: MethodName | str | Method | None = None,
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
@@ -358,6 +361,57 @@ class Index:
 
         The arguments are those of `ask`.
         """
+        return stream_answer(self._streamed(question, method, where, max_tokens, history, form))
+
+    async def aask(
+        self,
+        question: str,
+        method: MethodName | str | Method | None = None,
+        *,
+        where: Mapping[str, str] | None = None,
+        max_tokens: int | None = None,
+        form: AnswerForm | None = None,
+        history: Sequence[ChatTurn] = (),
+    ) -> Answer:
+        """Answer as `ask` does, in a thread, so that the event loop is not blocked.
+
+        A task that is cancelled stops the work after the step that it is at: the retrieval, or a piece of text.
+        """
+        events = self.astream(
+            question, method, where=where, max_tokens=max_tokens, form=form, history=history
+        )
+        async with aclosing(events):
+            async for event in events:
+                if event.answer is not None:
+                    return event.answer
+        raise AssertionError("a stream ends with an answer or an error")
+
+    async def astream(
+        self,
+        question: str,
+        method: MethodName | str | Method | None = None,
+        *,
+        where: Mapping[str, str] | None = None,
+        max_tokens: int | None = None,
+        form: AnswerForm | None = None,
+        history: Sequence[ChatTurn] = (),
+    ) -> AsyncGenerator[Event, None]:
+        """Stream events as `stream` does, for ``async for``; leaving the loop stops the work as for `aask`."""
+        events = stream_answer_async(self._streamed(question, method, where, max_tokens, history, form))
+        async with aclosing(events):
+            async for event in events:
+                yield event
+
+    def _streamed(
+        self,
+        question: str,
+        method: str | Method | None,
+        where: Mapping[str, str] | None,
+        max_tokens: int | None,
+        history: Sequence[ChatTurn],
+        form: AnswerForm | None,
+    ) -> Answering:
+        """Return a function that answers and passes on the retrieval and each piece of text."""
 
         def answer(*, on_retrieval: Callable[[Retrieval], None], on_text: Callable[[str], None]) -> Answer:
             return self._answer(
@@ -371,12 +425,12 @@ class Index:
                 on_text=on_text,
             )
 
-        return stream_answer(answer)
+        return answer
 
     def retrieve(
         self,
         question: str,
-        method: str | Method | None = None,
+        method: MethodName | str | Method | None = None,
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
@@ -402,7 +456,7 @@ class Index:
     def compare(
         self,
         question: str,
-        methods: Sequence[str],
+        methods: Sequence[MethodName | str],
         *,
         where: Mapping[str, str] | None = None,
         max_tokens: int | None = None,
@@ -538,6 +592,18 @@ class Index:
 
         with closing(SqliteStore(self.folder, mode="read")) as store:
             return describe_index(store, self.models.calls)
+
+    def _repr_html_(self) -> str:
+        from polygraph import notebook
+
+        try:
+            store = self.snapshot().store
+        except IndexUnreadable as error:
+            return notebook.facts_html(f"Index {self.folder.name}", {}, [str(error)])
+        counts = {name: store.count(name) for name in ("documents", "chunks", "entities", "relations")}
+        return notebook.facts_html(
+            f"Index {self.folder.name}", counts | {"default method": self.settings.method}
+        )
 
     # --- parts --------------------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polygraph import notebook
 from polygraph.errors import WorkFailed
 from polygraph.evaluate.metrics.oracle import Confusion, Oracle, confusions, oracle
 from polygraph.evaluate.metrics.retrieval import (
@@ -146,6 +147,15 @@ class RetrievalReport:
             },
             "notes": list(self.notes),
         }
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (m.name, f"{found.mean:.3f}", f"[{found.low:.3f}, {found.high:.3f}]", f"{m.ms_per_question:.0f}")
+            for m in self.methods
+            if (found := m.scores.metrics.get(self.metric)) is not None
+        ]
+        columns = ("method", self.metric, "95 % interval", "ms")
+        return notebook.table_html("Retrieval", columns, rows, self.notes)
 
 
 def summarise_retrieval(

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from polygraph import notebook
 from polygraph.evaluate.judging.judge_agreement import JudgeAgreement
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.metrics.answer_scores import AnswerScores
@@ -63,6 +64,10 @@ class StudyReport:
         """All conclusions."""
         controls = (p.sentence for p in self.findings.controls)
         return (*self.findings.conclusions, *controls, *self.further_conclusions)
+
+    def _repr_html_(self) -> str:
+        counts = {name: len(getattr(self, name)) for name in ("questions", "answers", "judgements")}
+        return notebook.facts_html(self.title, counts, self.conclusions)
 
 
 def embed_answers(answers: Sequence[StudyAnswer], embedder: Embedder) -> Vectors:

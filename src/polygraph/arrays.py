@@ -9,6 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from polygraph.memory import trim_heap
+
 Array: TypeAlias = NDArray[Any]
 
 BATCH = 1 << 16
@@ -214,6 +216,9 @@ class TableBuilder:
                 columns[column] = np.broadcast_to(np.int32(-1), self._offsets[-1])
             else:
                 columns[column] = np.concatenate(parts)
+            del parts
+            if self._offsets[-1] > _PART:
+                trim_heap()
         return Table(
             np.asarray(self._offsets),
             columns,

@@ -132,7 +132,9 @@ class MergedGraph:
         """Relation rows without a chunk, or with an end that is no entity."""
         del placed, loops, has_chunk
         source, target = source[rows], target[rows]
+        trim_heap()
         self._merge_relations(links, rows, source, target)
+        trim_heap()
         self._merge_triples(links, rows, source, target)
 
     def _merge_relations(self, links: Table, rows: Array, source: Array, target: Array) -> None:

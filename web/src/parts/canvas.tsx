@@ -22,6 +22,8 @@ export interface Picture {
   nodes: Node[];
   /** Edges as numbers of nodes, and their weights in [0, 1]. */
   edges: { source: number; target: number; weight: number }[];
+  /** Edges that there are besides. */
+  left?: number;
 }
 
 export interface Box {
@@ -31,6 +33,8 @@ export interface Box {
 
 export interface View {
   flyTo: (id: string) => boolean;
+  /** Show every node; a view that does so already stays. */
+  fit: () => void;
   zoom: (factor: number) => void;
   png: (legend: [string, string][]) => Promise<Blob | null>;
   svg: (legend: [string, string][]) => Blob | null;
@@ -51,7 +55,7 @@ interface Props {
   children?: ComponentChildren;
 }
 
-const MANY_EDGES = 20_000;
+const MANY_EDGES = 5_000;
 
 export function GraphCanvas(props: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -95,8 +99,8 @@ export function GraphCanvas(props: Props) {
           const [a, b] = graph.extremities(edge);
           const own = selected.includes(a) || selected.includes(b);
           const inside = shown !== null && shown.has(a) && shown.has(b);
-          if (own || inside) return { ...data, color: strong(), size: Math.max(1.2, data.size as number), zIndex: 2 };
-          return shown ? { ...data, hidden: graph.size > MANY_EDGES, color: lineColor() } : data;
+          if (own || inside) return { ...data, color: strong(), size: Math.max(1, data.size as number), zIndex: 2 };
+          return shown ? { ...data, hidden: graph.size > MANY_EDGES } : data;
         },
       });
     } catch {
@@ -120,17 +124,36 @@ export function GraphCanvas(props: Props) {
     const scheme = matchMedia("(prefers-color-scheme: dark)");
     const recolour = () => {
       made.setSetting("labelColor", { color: ink().getPropertyValue("--ink").trim() });
-      made.getGraph().updateEachEdgeAttributes((_, data) => ({ ...data, color: lineColor() }));
+      made.getGraph().updateEachEdgeAttributes((_, data) => ({ ...data, color: lineColor(made.getGraph().size) }));
     };
     scheme.addEventListener("change", recolour);
     props.view.current = {
       flyTo: (id) => {
         const data = made.getNodeDisplayData(id);
         if (!data) return false;
-        const ratio = Math.min(made.getCamera().ratio, 0.25);
-        const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
-        void made.getCamera().animate({ x: data.x, y: data.y, ratio }, { duration: still ? 1 : 350 });
+        const ratio = Math.min(made.getCamera().ratio, made.getGraph().order > 500 ? 0.25 : 1);
+        void made.getCamera().animate({ x: data.x, y: data.y, ratio }, { duration: still() ? 1 : 350 });
         return true;
+      },
+      fit: () => {
+        const graph = made.getGraph();
+        if (!graph.order) return;
+        let [left, right, bottom, top] = [Infinity, -Infinity, Infinity, -Infinity];
+        graph.forEachNode((id) => {
+          const data = made.getNodeDisplayData(id);
+          if (!data) return;
+          left = Math.min(left, data.x);
+          right = Math.max(right, data.x);
+          bottom = Math.min(bottom, data.y);
+          top = Math.max(top, data.y);
+        });
+        const { width, height } = made.getDimensions();
+        const least = Math.min(width, height);
+        const ratio = Math.min(2, Math.max(0.003, 1.25 * Math.max((right - left) * (least / width), (top - bottom) * (least / height))));
+        const camera = made.getCamera();
+        const place = { x: (left + right) / 2, y: (bottom + top) / 2, ratio, angle: 0 };
+        const same = Math.abs(camera.x - place.x) + Math.abs(camera.y - place.y) < 0.02 && Math.abs(camera.ratio - ratio) < 0.02;
+        if (!same) void camera.animate(place, { duration: still() ? 1 : 300 });
       },
       zoom: (factor) => void made.getCamera().animate({ ratio: made.getCamera().ratio * factor }, { duration: 150 }),
       png: (legend) => png(made, legend),
@@ -155,11 +178,12 @@ export function GraphCanvas(props: Props) {
     for (const node of nodes) {
       graph.addNode(node.id, { x: node.x, y: node.y, size: node.size, color: node.color, label: node.label, group: node.group });
     }
-    const color = lineColor();
+    const color = lineColor(edges.length);
+    const width = nodes.length > 200 ? 0.6 : 1.6;
     for (const edge of edges) {
       const source = nodes[edge.source];
       const target = nodes[edge.target];
-      if (source && target) graph.addEdge(source.id, target.id, { size: 0.4 + 2.2 * edge.weight, color });
+      if (source && target) graph.addEdge(source.id, target.id, { size: 0.4 + width * edge.weight, color });
     }
     made.setSetting("hideEdgesOnMove", edges.length > MANY_EDGES);
     made.setSetting("hideLabelsOnMove", nodes.length > 20_000);
@@ -204,8 +228,10 @@ function css(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+const still = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 const dark = () => matchMedia("(prefers-color-scheme: dark)").matches;
-const lineColor = () => (dark() ? "#3a3f46" : "#d9d6cf");
+/** The more edges, the fainter: many together are dense enough. */
+const lineColor = (n: number) => (n > 1500 ? (dark() ? "#262a2f" : "#eceae5") : dark() ? "#3d434b" : "#d3d0c9");
 const faint = () => (dark() ? "#33373d" : "#e3e0da");
 const strong = () => (dark() ? "#8fa5a3" : "#6f8583");
 

@@ -2,7 +2,7 @@
 
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { path } from "../lib/api";
-import { count, size } from "../lib/format";
+import { nouns } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { change, DOCUMENT, openDocument } from "../lib/route";
 import type { DocumentText, Span } from "../lib/types";
@@ -100,8 +100,8 @@ export function DocumentPane({ index, document: id, span, marks }: Props) {
         )}
         {text && !marks.length && (
           <span class="soft number">
-            {size(text.length ?? text.text.length).replace(/ k?M?B$/, "") && `${count(text.length ?? text.text.length)} characters`}
-            {text.passages?.length ? `, ${count(text.passages.length)} passages` : ""}
+            {nouns(text.length ?? text.text.length, "character")}
+            {text.passages?.length ? `, ${nouns(text.passages.length, "passage")}` : ""}
           </span>
         )}
       </footer>

@@ -119,10 +119,10 @@ export function CommunityPanel({ index, community, children_ }: { index: IndexSu
   return (
     <div class="report">
       <div class="head">
-        <h2>{community.title}</h2>
+        <h2>{report.data?.title || community.title}</h2>
         <Close />
       </div>
-      <p class="soft">{nouns(community.size, "entity", "entities")}</p>
+      {community.size > 0 && <p class="soft">{nouns(community.size, "entity", "entities")}</p>}
       {report.loading && <p class="soft">Opening …</p>}
       {text ? (
         <>

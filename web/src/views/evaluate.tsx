@@ -5,6 +5,7 @@ import { useLoad } from "../lib/load";
 import { colour } from "../lib/palette";
 import { address, change, go } from "../lib/route";
 import type { IndexSummary, Json, Study } from "../lib/types";
+import { Markdown } from "../parts/markdown";
 import { NEEDS } from "../parts/methods";
 import { Swatch } from "./graph";
 
@@ -100,8 +101,8 @@ function Methods({ index }: { index: IndexSummary }) {
                       </button>
                     </th>
                     <td class="number">{String(each.calls)}</td>
-                    <td>{each.good}</td>
-                    <td class="soft">{each.bad}</td>
+                    <td><Markdown text={each.good} /></td>
+                    <td class="soft"><Markdown text={each.bad} /></td>
                   </tr>
                 ))}
               </tbody>

@@ -33,6 +33,8 @@ export interface Columns {
 const ALL = "entities";
 const LIMIT = 100_000;
 const AROUND = 60;
+/** Of more edges than these, the heaviest are drawn: more are a grey plane. */
+const MOST_EDGES = 25_000;
 
 interface Props {
   index: IndexSummary;
@@ -49,6 +51,7 @@ export function Graph({ index, params }: Props) {
   const [hidden, setHidden] = useState<Set<string>>(new Set());
   const [problem, setProblem] = useState("");
   const view = useRef<View | null>(null);
+  const wasAround = useRef(false);
   const at = (...parts: string[]) => path("indexes", index.name, ...parts);
 
   const first = useLoad<Communities>(at("graph", "communities"));
@@ -70,14 +73,19 @@ export function Graph({ index, params }: Props) {
   }, [level, around, entities.data, near, communities.data, colourBy]);
   const last = useRef<Picture | null>(null);
   if (picture) last.current = picture;
-  const box = useMemo(() => (first.data && !around ? boxOf(first.data.communities) : null), [first.data, around]);
+  // One frame for all pictures, so that everything keeps its place from one to the next.
+  const box = useMemo(() => (first.data ? boxOf(first.data.communities) : null), [first.data]);
   const groups = useMemo(() => legendOf(last.current), [picture]);
   const shown = useMemo(() => (around && answer?.entities.length ? new Set(answer.entities) : null), [around, answer]);
 
   useEffect(() => setHidden(new Set()), [level, around, colourBy]);
   useEffect(() => {
-    if (focus[0]) view.current?.flyTo(focus[0]);
-  }, [focus[0], picture?.key]);
+    if (!picture) return;
+    if (around) view.current?.fit();
+    else if (focus[0] && level === ALL) view.current?.flyTo(focus[0]);
+    else if (wasAround.current) view.current?.fit();
+    wasAround.current = around;
+  }, [focus[0], picture?.key, around, box]);
 
   const open = (id: string) => change({ e: id, g: grown.includes(id) ? grown : [...grown, id], level: null, community: null, ...DOCUMENT });
   const onClick = (id: string | null, more: boolean) => {
@@ -89,7 +97,9 @@ export function Graph({ index, params }: Props) {
   const document = params.get("doc");
   const legend = (): [string, string][] => groups.filter(([name]) => !hidden.has(name)).map(([name, color]) => [name, color]);
   const busy = !picture && (first.loading || entities.loading || communities.loading || (around && !near));
-  const community = communities.data?.communities.find((each) => each.id === params.get("community"));
+  const chosen = params.get("community");
+  const community = chosen ? ([...(communities.data?.communities ?? []), ...(first.data?.communities ?? [])].find((each) => each.id === chosen) ?? { ...UNKNOWN, id: chosen, title: chosen }) : undefined;
+  const tints = useMemo(() => (communities.data ? tintsOf(communities.data.communities) : new Map<string, string>()), [communities.data]);
 
   if (index.entities === 0) {
     return (
@@ -167,6 +177,7 @@ export function Graph({ index, params }: Props) {
               <span class="soft number">
                 {nouns(last.current?.nodes.length ?? 0, around || level === ALL ? "entity" : "community", around || level === ALL ? "entities" : "communities")},{" "}
                 {nouns(last.current?.edges.length ?? 0, "edge")}
+                {last.current?.left ? ` (the strongest; ${count(last.current.left)} weaker ones are not drawn)` : ""}
               </span>
               {(around || level === ALL) && (
                 <ul class="legend" aria-label="Legend: choose what is shown">
@@ -216,7 +227,7 @@ export function Graph({ index, params }: Props) {
           <Overview
             index={index}
             communities={communities.data?.communities ?? first.data?.communities ?? []}
-            color={(id) => last.current?.nodes.find((node) => node.id === `community ${id}`)?.color ?? OTHER}
+            color={(id) => tints.get(id) ?? OTHER}
             answer={answerId ? (answer ?? "missing") : null}
           />
         )}
@@ -234,14 +245,19 @@ export function Swatch({ color }: { color: string }) {
   );
 }
 
+const UNKNOWN: Community = { id: "", level: 0, title: "", size: 0, x: 0, y: 0, parent: null, rank: 0 };
+
+/** Colours of communities; those with one parent have one colour. */
+function tintsOf(communities: Community[]): Map<string, string> {
+  const sizes = new Map<string, number>();
+  for (const each of communities) sizes.set(each.parent ?? each.id, (sizes.get(each.parent ?? each.id) ?? 0) + each.size);
+  const color = colours(sizes);
+  return new Map(communities.map((each) => [each.id, color.get(each.parent ?? each.id) ?? OTHER]));
+}
+
 function ofCommunities(found: Communities, index: string): Picture {
   const number = new Map(found.communities.map((each, i) => [each.id, i]));
-  const sizes = new Map<string, number>();
-  for (const each of found.communities) {
-    const group = each.parent ?? each.id;
-    sizes.set(group, (sizes.get(group) ?? 0) + each.size);
-  }
-  const color = colours(sizes);
+  const color = tintsOf(found.communities);
   const largest = Math.max(1, ...found.communities.map((each) => each.size));
   const heaviest = Math.max(1e-9, ...found.edges.map((each) => each.weight));
   return {
@@ -252,7 +268,7 @@ function ofCommunities(found: Communities, index: string): Picture {
       x: each.x,
       y: each.y,
       size: 3 + 27 * Math.sqrt(each.size / largest),
-      color: color.get(each.parent ?? each.id) ?? OTHER,
+      color: color.get(each.id) ?? OTHER,
       group: each.parent ?? each.id,
     })),
     edges: found.edges.flatMap((each) => {
@@ -283,8 +299,17 @@ function ofColumns(found: Columns, by: "type" | "community", key: string): Pictu
       color: kept.has(groups[i] ?? "") ? (color.get(groups[i] ?? "") ?? OTHER) : OTHER,
       group: kept.has(groups[i] ?? "") ? (groups[i] ?? "") : "others",
     })),
-    edges: found.edges.source.map((source, i) => ({ source, target: found.edges.target[i] ?? 0, weight: (found.edges.weight[i] ?? 0) / heaviest })),
+    edges: heaviestEdges(found.edges.weight).map((i) => ({
+      source: found.edges.source[i] ?? 0, target: found.edges.target[i] ?? 0, weight: (found.edges.weight[i] ?? 0) / heaviest,
+    })), // prettier-ignore
+    left: Math.max(0, found.edges.weight.length - MOST_EDGES),
   };
+}
+
+function heaviestEdges(weights: number[]): number[] {
+  const all = weights.map((_, i) => i);
+  if (all.length <= MOST_EDGES) return all;
+  return all.sort((a, b) => (weights[b] ?? 0) - (weights[a] ?? 0) || a - b).slice(0, MOST_EDGES);
 }
 
 function legendOf(picture: Picture | null): [string, string, number][] {

@@ -11,6 +11,7 @@ from polygraph.models.protocols import ChatModel
 from polygraph.records import Answer, AnswerForm, Citation, Evidence, Retrieval
 from polygraph.retrieve.citations import check_citations, chunks_of, cite, supporting_sentence
 from polygraph.retrieve.evidence import passages_of
+from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import NO_ANSWER, ChatTurn, write_answer
 from polygraph.tasks.offline.answer import answer_with_sentences
@@ -51,7 +52,7 @@ def answer(
 
     With a chat model: one call, or the draft of a method that has written one. Each citation is resolved to a sentence
     of a document; a citation whose evidence does not support the claim is removed and noted. Without a chat
-    model: sentences of the documents.
+    model: what a table of the documents answers by rule, else sentences of the documents.
 
     Args:
         question: as asked.
@@ -76,6 +77,9 @@ def answer(
         streamed = False
         if not retrieval.evidence:
             draft = _refusal(retrieval.empty_because or "nothing was found")
+        elif models.chat is None and (tabular := answer_from_index(question, retrieval, index)) is not None:
+            draft = _AnswerDraft(text=tabular.text, citations=tabular.citations)
+            retrieval = tabular.retrieval
         elif models.chat is None:
             draft = _extract(question, retrieval, index, models)
         elif retrieval.draft:

@@ -1,0 +1,82 @@
+"""The words of questions that a table answers: operators, and words that say nothing about its content."""
+
+import re
+from collections.abc import Mapping
+
+
+def _word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+OPERATORS: Mapping[str, str] = {
+    phrase: name
+    for name, phrases in {
+        "count": "how many|number of|count of|count",
+        "sum": "total of|sum of|sum|total|in total|altogether|combined",
+        "mean": "average of|mean of|average|mean|on average",
+        "max": "highest|largest|biggest|greatest|maximum|most|longest|tallest|heaviest|most expensive|latest|newest|"
+        "most recent|fastest|loudest|oldest|warmest|hottest|strongest|deepest",
+        "min": "lowest|smallest|least|minimum|fewest|shortest|lightest|cheapest|least expensive|earliest|slowest|"
+        "quietest|youngest|coldest|weakest",
+    }.items()
+    for phrase in phrases.split("|")
+}
+"""Operator by the phrase that asks for it."""
+
+ADJECTIVES: Mapping[str, str] = {
+    word: column
+    for column, words in {
+        "weight mass": "heavy heavier heaviest light lighter lightest weigh weighs",
+        "length duration time": "long longer longest short shorter shortest",
+        "height": "tall taller tallest high",
+        "price cost amount": "expensive cheap cheaper cheapest cost costs",
+        "speed": "fast faster fastest slow slower slowest",
+        "noise sound": "loud louder loudest quiet quieter quietest",
+        "temperature": "hot hotter hottest warm warmer warmest cold colder coldest",
+        "age": "old older oldest young younger youngest",
+        "power": "strong stronger strongest powerful weak weaker weakest",
+        "depth": "deep deeper deepest",
+        "date": "late later latest early earlier earliest new newer newest recent",
+    }.items()
+    for word in words.split()
+}
+"""Words of the columns that an adjective is about."""
+
+LESS = _word_set(
+    "less fewer lower smaller shorter lighter cheaper earlier slower quieter colder younger weaker"
+)
+MORE = _word_set(
+    "more higher larger bigger greater longer heavier later newer faster louder taller hotter warmer stronger deeper "
+    "expensive powerful"
+)
+"""Comparatives, beside `LESS`."""
+
+LIGHT = _word_set("""
+    a about an and are as at be been being belong belongs by can contain contains did do does exactly
+    exist exists find for from get give gives given had has have having hold holds how i in into is it its list listed
+    made make makes many me much name named of on one or our out place placed please record recorded
+    records row rows say shown show shows stand stands table tables tell that the their them there these they this
+    those to use used uses value values was we were what what's when where which who whom whose will with work works
+    entry entries s than run runs currently now altogether overall
+    """)
+"""Words that need not stand in the table."""
+
+SYNONYMS: Mapping[str, str] = {
+    "max": "maximum", "min": "minimum", "avg": "average", "qty": "quantity", "temp": "temperature", "nr": "number",
+    "amt": "amount", "dept": "department", "tel": "telephone",
+}  # fmt: skip
+"""Abbreviations in names of columns, with the words of questions."""
+
+UNIT_WORDS = _word_set("eur usd gbp chf kg g km m cm mm gb mb tb pct percent h s min kw mw hz db")
+"""Last words of the name of a column that give its unit, as in ``price_eur``."""
+
+BOUND_WORDS = _word_set(
+    "over above exceed exceeds exceeding below under up before after since until during between than"
+)
+"""Words of conditions."""
+
+TOTALS = _word_set("total totals sum subtotal gesamt summe gesamtsumme somme suma overall")
+"""First words of a row that sums up the others."""
+
+YES_NO = re.compile(r"\W*(?:is|are|was|were|do|does|did|has|have|had|can)\b", re.IGNORECASE)
+TOKEN = re.compile(r"[^\W_]+(?:[-'’./][^\W_]+)*", re.UNICODE)

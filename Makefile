@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test check lint types slow clean
+.PHONY: demo test check lint types slow web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
@@ -42,6 +42,13 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	@echo "installing Polygraph and its tools into $(VENV) (about a minute, once) ..."
 	$(PIP) install -e ".[local,documents,parquet,eval,server,dev]"
 	@touch $@ $(VENV)/.local
+
+# The page, into src/polygraph/server/page; needs Node.js 20 or newer. A released wheel contains it.
+web: web/node_modules/.package-lock.json
+	npm --prefix web run build
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	npm --prefix web ci --no-audit --no-fund
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis polygraph-demo.index

@@ -39,7 +39,7 @@ def test_a_completion_is_the_answer_with_its_citations(client):
     for annotation in message.annotations:
         cited = annotation.url_citation
         assert message.content[cited.start_index : cited.end_index].startswith("[")
-    assert "/documents/light.txt?span=" in message.annotations[0].url_citation.url
+    assert "/#/papers/documents?doc=light.txt&span=" in message.annotations[0].url_citation.url
     assert found.citations[0]["document"] == "light.txt"
     assert found.polygraph["method"] == "bm25"
 

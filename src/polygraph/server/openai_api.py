@@ -118,7 +118,7 @@ async def complete(
     question, history = _conversation(body.messages)
     asked = answering.Asked(question=question, method=method, history=history)
     log = answering.start(state, served, principal, asked, streams=body.stream)
-    form = _Form(body.model, served, str(request.base_url), log)
+    form = _Form(body.model, served, str(request.base_url), log, page=state.settings.page)
     if not body.stream:
         return form.whole(await answering.result(log, request))
     wants_usage = body.stream_options is not None and body.stream_options.include_usage
@@ -159,8 +159,8 @@ async def embed(body: EmbeddingRequest, state: State, _: Reader) -> dict[str, An
 class _Form:
     """An answer in the form of a chat completion."""
 
-    def __init__(self, model: str, served: ServedIndex, base_url: str, log: EventLog) -> None:
-        self._served, self._base_url, self._log = served, base_url.rstrip("/"), log
+    def __init__(self, model: str, served: ServedIndex, base_url: str, log: EventLog, *, page: bool) -> None:
+        self._served, self._base_url, self._log, self._page = served, base_url.rstrip("/"), log, page
         self._head = {"id": f"chatcmpl-{log.id}", "created": int(time.time()), "model": model}
 
     def whole(self, answer: dict[str, Any]) -> dict[str, Any]:
@@ -233,9 +233,12 @@ class _Form:
         ]
 
     def _address(self, citation: dict[str, Any]) -> str:
-        document = quote(citation["document"], safe="")
+        """Return where a reader finds the sentence: the page, or the text of the document where there is none."""
+        index, document = (quote(each, safe="") for each in (self._served.name, citation["document"]))
         span = f"{citation['start']}-{citation['end']}"
-        return f"{self._base_url}/api/v1/indexes/{quote(self._served.name)}/documents/{document}?span={span}"
+        if self._page:
+            return f"{self._base_url}/#/{index}/documents?doc={document}&span={span}"
+        return f"{self._base_url}/api/v1/indexes/{index}/documents/{document}?span={span}"
 
 
 def _find(state: ServerState, model: str) -> tuple[ServedIndex, str | None]:

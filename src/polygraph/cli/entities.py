@@ -192,18 +192,15 @@ def _reader(index: Any) -> "Index":
 
 def _change(index: Any, change: Callable[["Index", dict[str, Any]], "EntityChange"], as_json: bool) -> None:
     """Make a decision with progress bars, and print what it changed."""
-    from dataclasses import asdict
-
     from polygraph.cli.progress import Bars
     from polygraph.cli.render import answer as show
+    from polygraph.workspace.json_views import entity_change_json
 
     # Not offline: parts of the graph may have to be embedded again, perhaps by an endpoint.
     with open_index(index) as opened, Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
         found = change(opened, {"progress": bars})
     if as_json:
-        values = asdict(found) | {"entities": _plain(found.entities)}
-        values["lost_relations"] = values.pop("report")["counts"].get("lost relations", 0)
-        show.as_json(values)
+        show.as_json(entity_change_json(found))
         return
     for decision in found.decisions:
         show.out.print(f"decision {decision.number}: {_phrase(decision)}", markup=False)

@@ -20,7 +20,7 @@ from polygraph.server.gate import Gate
 from polygraph.server.mcp_server import PATH as MCP_PATH
 from polygraph.server.mcp_server import HttpEndpoint, McpServer
 from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
-from polygraph.server.routes import asking, health, indexes, page
+from polygraph.server.routes import asking, documents, health, indexes, jobs, page
 from polygraph.server.served_indexes import ServedIndexes
 from polygraph.server.settings import ServerSettings
 from polygraph.server.state import ServerState
@@ -53,6 +53,8 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         health.router,
         indexes.router,
         asking.router,
+        documents.router,
+        jobs.router,
         openai_api.router,
     ):
         app.include_router(router)
@@ -69,6 +71,8 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[None]:
     stopped = threading.Event()
     watcher = threading.Thread(target=state.indexes.watch, args=(stopped,), daemon=True)
     watcher.start()
+    if state.jobs is not None:
+        await asyncio.to_thread(state.jobs.start)
     try:
         async with app.state.mcp.running():
             yield

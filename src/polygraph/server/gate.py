@@ -15,7 +15,7 @@ from polygraph.server.state import ServerState
 
 PROTECTED = ("/api/", "/v1/", "/mcp", "/metrics", "/openapi.json")
 """Beginnings of paths that need a token. The others are the page, which holds no data, and the health checks."""
-_UPLOADS = "/documents"
+_UPLOADS = ("/documents", "/estimate")
 _HEADERS = (
     (b"cache-control", b"no-store"),
     (

@@ -26,6 +26,14 @@ class ServerSettings:
     max_body_bytes: int = 1_000_000
     max_upload_bytes: int = 200_000_000
     """Largest body of an upload of documents, all files together."""
+    max_file_bytes: int = 100_000_000
+    """Largest file of an upload."""
+    max_files: int = 200
+    """Files of one upload."""
+    jobs: Path | None = None
+    """File of the queue of jobs; None: ``jobs.sqlite`` in the folder of the first index."""
+    open_index: str = "polygraph.server.jobs.worker:open_index"
+    """``MODULE:FUNCTION`` with which the process that works on jobs opens an index from folder and settings."""
     threads: int = 32
     """Questions worked on at once."""
     waiting: int = 128

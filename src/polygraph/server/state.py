@@ -13,6 +13,7 @@ from fastapi.responses import JSONResponse
 from polygraph.records import Answer
 from polygraph.server.access import Principal, Scope, Tokens
 from polygraph.server.events import EventLog, to_json
+from polygraph.server.jobs.supervisor import Jobs
 from polygraph.server.metrics import Metrics
 from polygraph.server.problems import Problem, Secrets
 from polygraph.server.served_indexes import ServedIndexes
@@ -130,6 +131,12 @@ class ServerState:
         self.json = _json_without(self.secrets)
         """The class of JSON responses. A route that returns one avoids a walk of the framework through its content."""
         self.metrics = Metrics()
+        self.jobs: Jobs | None = None
+        """Long work; None if nothing may be changed."""
+        if settings.write:
+            served = {each.name: each.index for each in indexes.all()}
+            first = next(iter(served.values())).folder
+            self.jobs = Jobs(settings.jobs or first / "jobs.sqlite", served, settings.open_index)
         self.stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -144,6 +151,8 @@ class ServerState:
         self.stopping = True
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=self.settings.stop_timeout_s)
+        if self.jobs is not None:
+            await asyncio.to_thread(self.jobs.stop)
         self.indexes.close()
 
 

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from polygraph.models.cache import QuestionUsage
     from polygraph.records import Answer, Retrieval
     from polygraph.retrieve.fact_paths import FactPath
+    from polygraph.store.protocol import EntityOverview
+    from polygraph.workspace.entities import EntityChange
 
 _NEEDS = {
     "Passages": "one fact",
@@ -70,6 +72,18 @@ def retrieval_json(found: Retrieval) -> dict[str, Any]:
 def build_report_json(report: BuildReport, folder: Path) -> dict[str, Any]:
     """Return what a build did as the JSON of `index`, `remove` and the like."""
     return asdict(report) | {"index": str(folder)}
+
+
+def entity_change_json(found: EntityChange) -> dict[str, Any]:
+    """Return what a decision changed as the JSON of `entities merge` and the like."""
+    values = asdict(found) | {"entities": [entity_overview_json(each) for each in found.entities]}
+    values["lost_relations"] = values.pop("report")["counts"].get("lost relations", 0)
+    return values
+
+
+def entity_overview_json(found: EntityOverview) -> dict[str, Any]:
+    """Return an entity of a list as the JSON of `entities list`."""
+    return {name: value for name, value in found._asdict().items() if name != "row"}
 
 
 def estimate_json(found: Estimate) -> dict[str, Any]:

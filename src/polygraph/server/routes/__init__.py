@@ -1,1 +1,26 @@
 """Routes of the API, one file for each kind of thing."""
+
+from typing import Any
+
+from polygraph.server.jobs.queue import Job
+from polygraph.server.jobs.supervisor import Jobs
+from polygraph.server.problems import Problem
+from polygraph.server.state import ServerState
+
+
+def jobs_of(state: ServerState) -> Jobs:
+    """Return the jobs of the server.
+
+    Raises:
+        Problem: 403 if it only reads.
+    """
+    if state.jobs is None:
+        raise Problem(
+            403, "read-only", "this server does not change its indexes. Start it without --read-only"
+        )
+    return state.jobs
+
+
+def accepted_job(job: Job, **more: Any) -> dict[str, Any]:
+    """Return the response to a request that became a job: its id in `job`."""
+    return {"job": job.id, **more}

@@ -44,6 +44,15 @@ prinsesse д-р судья граф графиня князь княгиня к�
 TITLES_OF_PEOPLE = TITLES | frozenset(_TITLES_OF_PEOPLE.split())
 """Also titles that are ordinary words or names elsewhere, so that they count only before the name of a person."""
 
+_BEFORE_GIVEN_NAMES = """
+sir dame king queen prince princess pope saint emperor empress tsar tsarina sultan brother sister uncle aunt don doña
+dom fray sor suor könig königin prinz prinzessin schwester bruder reine roi frère sœur reina rey príncipe princesa
+regina dronning kong царь царица принц принцесса король королева князь княгиня kraliçe sultan الملك الملكة
+الأمير الأميرة الشيخ
+"""
+TITLES_BEFORE_GIVEN_NAMES = frozenset(_BEFORE_GIVEN_NAMES.split())
+"""Titles that stand before a given name as well (``Sir Elton``)."""
+
 _ABBREVIATIONS = (
     "mr mrs ms dr prof capt lieut lt sgt col maj gen adm cmdr rev st jr sr mme mlle hon messrs mt ft no"
 )

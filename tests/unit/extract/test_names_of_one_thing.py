@@ -72,6 +72,7 @@ def test_forms_that_leave_no_doubt_merge_without_a_common_name(first, second, ty
         ("Khalid Darwish", "Khaled Darwish", "person"),
         ("Jakob Aebersold", "James Aebersold", "person"),
         ("Wil Tarrant", "Wilbur Tarrant", "person"),
+        ("Rolf Maier", "Rolf Mayer", "person"),
     ],
 )
 def test_forms_that_leave_doubt_merge_with_a_common_name_only(first, second, type_):
@@ -102,6 +103,9 @@ def test_names_that_only_look_like_forms_of_one_do_not_merge(first, second, type
 @pytest.mark.parametrize(
     ("name", "type_", "first", "second"),
     [
+        ("Rangers", "organization", "Football club.", "Ice hockey team."),
+        ("Nightfall", "work", "Song of four minutes.", "Album with nine tracks."),
+        ("Ceres", "", "", ""),
         ("HMS Petrel", "ship", "Sloop sunk off Crete in 1941.", "Warship sunk in the Channel in 1917."),
         ("Petrel", "ship", "Schooner from Deal.", "Submarine with a crew of forty."),
         ("Union Works", "organization", "Founded in 1871.", "Founded in 1960."),
@@ -118,6 +122,8 @@ def test_descriptions_part_namesakes_of_different_contexts(name, type_, first, s
     rows = [("a", name, type_, first), ("b", name, type_, second)]
     if name == "Ash":
         rows = [("a", "Dr. Ash", type_, "Examined the body."), ("b", "Mr. Ash", type_, "Took room nine.")]
+    if name == "Ceres":
+        rows = [("a", name, "planet", "Small."), ("b", name, "language", "Spoken by few.")]
     if name == "Ministry of Health":
         rows += [("a", "Fiji", "place", "Islands."), ("b", "Kenya", "place", "A country.")]
     found = resolved(rows)
@@ -141,6 +147,37 @@ def test_an_office_alone_does_not_make_a_surname_that_of_a_stranger():
     found = resolved(rows)
     assert not same(found, ("a", "Captain Cook"), ("b", "Tim Cook"))
     assert same(found, ("c", "Cook"), ("b", "Tim Cook"))
+
+
+def test_a_place_and_the_region_that_holds_it_do_not_part():
+    rows = [("a", "Kelsby", "place", "Town in Bavaria."), ("b", "Kelsby", "place", "Town in Germany.")]
+    assert same(resolved(rows), ("a", "Kelsby"), ("b", "Kelsby"))
+
+
+@pytest.mark.parametrize(
+    ("short", "long", "other"),
+    [
+        ("Sir Rollo", "Rollo Hart", "Edna Rollo"),
+        ("Princess Ida", "Ida Hart", "Tom Ida"),
+        ("Robledo", "Inés Robledo Cano", "Ana Cano"),
+        ("王先生", "王建国", "李建国"),
+    ],
+)
+def test_a_single_name_is_a_given_name_or_a_surname_as_its_form_says(short, long, other):
+    rows = [
+        ("a", long, "person", "Lived in Kelsby."),
+        ("b", short, "person", "Left Kelsby."),
+        ("c", other, "person", "Was elsewhere."),
+        *((d, "Kelsby", "place", "A town.") for d in "ab"),
+    ]
+    found = resolved(rows)
+    assert same(found, ("b", short), ("a", long))
+    assert not same(found, ("b", short), ("c", other))
+
+
+def test_a_second_surname_may_be_left_out_where_both_have_something_in_common():
+    assert are_one("Inés Robledo", "Inés Robledo Cano", "person", shared="Kelsby")
+    assert not are_one("Inés Robledo", "Inés Robledo Cano", "person")
 
 
 def test_the_sister_of_an_inspector_is_not_the_inspector():

@@ -11,6 +11,7 @@ from polygraph.extract.lexicon import (
     OCCUPATIONS,
     OFFICES,
     TITLES,
+    TITLES_BEFORE_GIVEN_NAMES,
     TYPE_OF_NOUN,
 )
 from polygraph.extract.resolution.kinds import kind_of_type, kinds_conflict, may_be_person
@@ -181,7 +182,10 @@ def _single_name_alias(
     ):
         return None
     candidates = people.by_end.get(name.words[0], set())
-    if name.titles or any(base.split()[-1] == name.words[0] for base in candidates):
+    by_given = people.by_model and not TITLES_BEFORE_GIVEN_NAMES.isdisjoint(name.titles)
+    if by_given and any(base.split()[0] == name.words[0] for base in candidates):
+        candidates = {base for base in candidates if base.split()[0] == name.words[0]}
+    elif name.titles or any(base.split()[-1] == name.words[0] for base in candidates):
         # A title goes with the surname. A word that is somebody's surname is not read as a given name.
         candidates = {base for base in candidates if base.split()[-1] == name.words[0]}
     else:

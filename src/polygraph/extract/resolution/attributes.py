@@ -7,10 +7,10 @@ from typing import Any
 
 from polygraph.extract.lexicon import FEMALE_TITLES, FIELD_OF_OCCUPATION, MALE_TITLES, OFFICES, TITLE_FAMILY
 from polygraph.extract.resolution.kinds import classes_conflict, kinds_conflict
-from polygraph.extract.resolution.regions import regions_apart
+from polygraph.extract.resolution.regions import one_may_lie_in_other, regions_apart
 from polygraph.extract.resolution.romanize import is_other_script
 
-_LIFETIME = 110
+_LIFETIME = 90
 """Years between two deeds that one person cannot have done."""
 _AFTERLIFE = 60
 """Years after a death in which texts still tell something new of a person: books and honours."""
@@ -146,15 +146,13 @@ class Attributes:
 
     def _unrelated_conflict(self, other: "Attributes") -> str:
         """Return why entities without common context differ, or an empty string."""
-        pairs = ((self.within, other.within, "part of"),)
         if apart := regions_apart(self.within | self.regions, other.within | other.regions):
             return f"beside {apart[0].title()} and beside {apart[1].title()}"
         if self.creators and other.creators and not _share_a_name(self.creators, other.creators):
             return f"made by {min(self.creators)} and by {min(other.creators)}, in different contexts"
-        for ours, theirs, label in pairs:
-            if ours and theirs and not ours & theirs:
-                first, second = sorted((min(ours), min(theirs)))
-                return f"{label} {first} and {label} {second}, in different contexts"
+        if self.within and other.within and not one_may_lie_in_other(self.within, other.within):
+            first, second = sorted((min(self.within), min(other.within)))
+            return f"part of {first} and part of {second}, in different contexts"
         if classes_conflict(self.classes, other.classes):
             first, second = sorted((min(self.classes), min(other.classes)))
             return f"{_with_article(first)} and {_with_article(second)}, in different contexts"

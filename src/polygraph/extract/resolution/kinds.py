@@ -11,12 +11,18 @@ _KINDS = {
     "person": "person people human man woman character figure individual persona personne personaje personnage "
     "pessoa persoon menneske människa henkilö osoba człowiek человек лицо персонаж personaggio mensch figur "
     "人物 人 人名 شخص 사람 인물 άτομο πρόσωπο kişi",
-    "place": "place location city town village country state region river lake mountain island building hotel street "
+    "celestial": "planet star moon galaxy constellation comet asteroid",
+    "language": "language dialect sprache langue idioma lingua språk язык 语言 語言 言語 لغة γλώσσα dil",
+    "place": "place location hospital church museum airport bridge station port harbour harbor park castle district "
+    "province municipality continent ocean sea desert forest valley cave volcano square venue stadium theatre theater "
+    "restaurant pub territory landmark monument "
+    "city town village country state region river lake mountain island building hotel street "
     "area ort stadt land gebäude lieu ville pays endroit lugar ciudad país luogo città paese cidade plaats stad "
     "sted by plats paikka miejsce место город страна 地点 地點 場所 地名 城市 都市 国 مكان مدينة 장소 도시 "
     "τόπος πόλη yer şehir facility gpe",
     "organization": "organization organisation company firm institution agency club team band party union government "
-    "university school team corporation firma unternehmen verein behörde entreprise société association empresa "
+    "university school team corporation newspaper regiment family dynasty clan tribe ministry department court "
+    "firma unternehmen verein behörde entreprise société association empresa "
     "compañía organización organização organizzazione azienda società organisatie bedrijf organisasjon selskap "
     "företag organisaatio yritys organizacja организация компания 组织 組織 会社 公司 機関 منظمة شركة 조직 회사 "
     "οργανισμός οργάνωση kurum şirket",
@@ -26,7 +32,8 @@ _KINDS = {
     "work": "work book film movie novel poem play song album painting opera series show artwork publication werk buch "
     "roman gedicht œuvre oeuvre livre obra libro película opera libro boek bok verk elokuva dzieło произведение книга "
     "фильм 作品 書籍 书 电影 映画 عمل كتاب فيلم 책 영화 έργο βιβλίο eser kitap",
-    "object": "object thing artifact item tool device instrument machine gegenstand objekt objet objeto oggetto "
+    "object": "object product brand award prize medal currency thing "
+    "artifact item tool device instrument machine gegenstand objekt objet objeto oggetto "
     "voorwerp gjenstand föremål esine przedmiot предмет объект 物品 物体 物 شيء 물건 αντικείμενο nesne",
     "software": "software program programme application library framework language model database protocol "
     "operating_system algorithm website platform api logiciel programma ПО программа 软件 ソフトウェア",
@@ -70,6 +77,8 @@ _COMPATIBLE = frozenset(
         "food creature",
         "law work",
         "law object",
+        "celestial object",
+        "language software",
         "software work",
         "game work",
         "game software",
@@ -81,6 +90,7 @@ _SHIPS = (
     "schooner brig barque brigantine sloop ketch cutter lugger clipper frigate destroyer submarine cruiser battleship "
     "corvette minesweeper yacht tanker trawler lifeboat tug"
 )
+_SPORTS = "baseball basketball cricket rugby handball volleyball rowing hockey"
 _CLASSES = {
     "city": "city town village capital port municipality suburb hamlet settlement metropolis resort stadt dorf ort "
     "hauptstadt hafenstadt ville village ciudad pueblo città cidade stad by byen landsby город",
@@ -94,18 +104,28 @@ _CLASSES = {
     "church": "church cathedral chapel monastery abbey kirche église iglesia chiesa kirke",
     "school": "school university college academy schule école escuela",
     "club": "club team squad verein klub",
+    "football": "football soccer fußballverein fußballklub",
+    **{sport: sport for sport in _SPORTS.split()},
     "company": "company firm maker manufacturer startup supplier producer firma "
     "unternehmen hersteller entreprise empresa",
     "bank": "bank banque banco lender sparkasse",
     "fund": "fund investor",
     "retailer": "retailer supermarket grocer",
-    "insurer": "insurer",
+    "insurer": "insurer insurance",
     "brewery": "brewery brewer distillery winery brauerei brasserie weingut",
     "airline": "airline carrier fluggesellschaft",
     "publisher": "publisher",
     "shipyard": "shipyard shipbuilder werft",
     "railway": "railway railroad eisenbahn",
     "broadcaster": "broadcaster",
+    "mining": "mining",
+    "oil": "oil petroleum",
+    "shipping": "shipping reederei",
+    "pharmaceutical": "pharmaceutical drugmaker pharma",
+    "construction": "construction builder",
+    "textile": "textile clothing",
+    "steel": "steel steelmaker",
+    "furniture": "furniture",
     "band": "band orchestra choir quartet trio",
     "newspaper": "newspaper magazine journal periodical daily weekly",
     "museum": "museum gallery",
@@ -120,7 +140,9 @@ _CLASSES = {
     "novel": "novel book novella memoir textbook treatise roman",
     "poem": "poem epic sonnet ballad gedicht",
     "play": "play tragedy comedy drama",
-    "music": "song single album symphony sonata track",
+    "song": "song single track hymn ballad lied chanson canción",
+    "album": "album",
+    "music": "symphony sonata concerto sinfonie symphonie",
     "opera": "opera operetta musical",
     "painting": "painting portrait fresco",
     "series": "series sitcom programme",
@@ -148,10 +170,14 @@ _CLASSES = {
     "occurrence": "battle war siege election referendum earthquake fire flood storm hurricane strike riot "
     "wreck accident congress conference treaty match final regatta schlacht wahl bataille élection batalla elección",
 }
-_BUSINESSES = "bank fund retailer insurer brewery airline publisher shipyard railway broadcaster"
+_BUSINESSES = (
+    "bank fund retailer insurer brewery airline publisher shipyard railway broadcaster mining oil shipping "
+    "pharmaceutical construction textile steel furniture"
+)
 GENERAL_CLASSES = {
     **dict.fromkeys(_BUSINESSES.split(), "company"),
     **dict.fromkeys([*_SHIPS.split(), "steamer"], "ship"),
+    **dict.fromkeys([*_SPORTS.split(), "football"], "club"),
 }
 """Classes that include finer ones, by the finer one."""
 CLASS_OF_NOUN = {noun: kind for kind, nouns in _CLASSES.items() for noun in nouns.split()}
@@ -171,6 +197,8 @@ _KIND_OF_CLASS = {
             "church",
             "school",
             "club",
+            *_SPORTS.split(),
+            "football",
             "company",
             *_BUSINESSES.split(),
             "band",
@@ -185,7 +213,9 @@ _KIND_OF_CLASS = {
         ],
         "place",
     ),
-    **dict.fromkeys(["film", "novel", "poem", "play", "music", "opera", "painting", "series"], "work"),
+    **dict.fromkeys(
+        ["film", "novel", "poem", "play", "music", "song", "album", "opera", "painting", "series"], "work"
+    ),
     **dict.fromkeys(["ship", "steamer", *_SHIPS.split(), "rocket", "aircraft", "car"], "ship"),
     **dict.fromkeys(
         ["framework", "programming-language", "database", "editor", "machine-learning"], "software"

@@ -38,6 +38,11 @@ _APPOSED = (
     | frozenset(["nephew", "niece", "uncle", "aunt", "son", "daughter", "father", "mother"])
 )
 _BRACKETS = re.compile(r"(.*?\S)\s*\(([^()]*[^\W\d_]{3}[^()]*|\d{4}\s*[-–—]\s*\d{4})\)")
+_HONORIFIC = re.compile(
+    r"([\u3040-\u30ff\u4e00-\u9fff]{1,4})(先生|女士|小姐|夫人|さん|様|氏|教授|博士|社長|部長|首相|大統領|总统|主席|总理|市长|市長|将军|将軍"
+    r"|医生|医師|老师|大臣|监督|監督|선생|씨)"
+)
+"""Chinese and Japanese titles stand after the name."""
 _TITLED_TYPES = frozenset(["person", "", "organization", "group"])
 
 
@@ -161,7 +166,12 @@ def split_typed_name(name: str, type_: str) -> NameParts:
     """
     kind = kind_of_type(type_)
     plain, apposition = split_apposition(name, kind)
+    honorific = _HONORIFIC.fullmatch(plain) if kind == "person" and not plain.isascii() else None
+    if honorific:
+        plain = honorific.group(1)
     parts = split_name(plain, TITLES_OF_PEOPLE if kind == "person" else TITLES)
+    if honorific:
+        parts = replace(parts, key=normalize_name(name), titles=frozenset([honorific.group(2)]))
     if apposition:
         parts = replace(parts, key=normalize_name(name), apposition=apposition)
     elif kind == "person" and len(parts.words) > 2 and parts.words[0] in _YOUNG and not parts.suffix:

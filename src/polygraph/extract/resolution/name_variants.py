@@ -67,6 +67,7 @@ def _blocks(people: Iterable[str]) -> Iterator[list[str]]:
         for letter in sorted({word[0] for word in (words[0], *FULL_NAMES.get(words[0], ()))}):
             blocks[words[-1], letter].append(base)
         blocks[words[-2], words[-1], ""].append(base)
+        blocks[words[0], words[1], "first"].append(base)
         if len(words) == 2:
             blocks[*sorted(words), "reversed"].append(base)
     return (block for block in blocks.values() if 1 < len(block) <= _MAX_BLOCK)
@@ -77,6 +78,8 @@ def _may_be_short_for(short: str, long: str) -> bool:
     a, b = fold(short).split(), fold(long).split()
     if len(a) == 2 and a == b[::-1] and a < b:
         return True  # the surname first
+    if len(a) > 1 and len(b) == len(a) + 1 and b[:-1] == a and len(b[-1]) > 2:
+        return True  # without the second surname
     if a == b or len(" ".join(a)) > len(" ".join(b)) + 3 or a[-1] != b[-1]:
         return False
     if 1 < len(a) < len(b) and b[-len(a) :] == a:
@@ -107,6 +110,8 @@ def _is_shorter(word: str, full: str) -> bool:
 def _is_certain(short: str, long: str) -> bool:
     """Return whether the form leaves no doubt: two initials or more and none missing, or several last names."""
     a, b = fold(short).split(), fold(long).split()
+    if b[:-1] == a:
+        return False
     if b[-len(a) :] == a or a == b[::-1]:
         return len(a) > 1
     return len(a) == len(b) and len(a) > 2

@@ -242,3 +242,13 @@ def _lies_in(part: str, whole: str) -> bool:
         if part == whole:
             return True
     return False
+
+
+def one_may_lie_in_other(a: Iterable[str], b: Iterable[str]) -> bool:
+    """Return whether two lists of places share one, or a known region of one list holds one of the other.
+
+    >>> one_may_lie_in_other(["bavaria"], ["germany"]), one_may_lie_in_other(["kelsby"], ["orrin"])
+    (True, False)
+    """
+    first, second = set(map(place_in_english, a)), set(map(place_in_english, b))
+    return any(x == y or _lies_in(x, y) or _lies_in(y, x) for x in first for y in second)

@@ -4,13 +4,14 @@ Where several longer names fit, each document decides for itself, by names, offi
 one of them; without such evidence the name stays an entity of its own.
 """
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 import numpy as np
 
-from polygraph.extract.lexicon import FEMALE_TITLES, MALE_TITLES
+from polygraph.extract.lexicon import FEMALE_TITLES, MALE_TITLES, MEN, TITLES_BEFORE_GIVEN_NAMES, WOMEN
 from polygraph.extract.resolution.aliases import acronym_letters, initials, is_acronym, is_full_name
 from polygraph.extract.resolution.cluster import Cluster
 from polygraph.extract.resolution.kinds import kind_of_type
@@ -20,6 +21,7 @@ from polygraph.extract.resolution.name_parts import SUFFIX_OF_NUMBER, fold, gend
 from polygraph.extract.resolution.records import RULES, Rule
 from polygraph.extract.resolution.romanize import heard, is_other_script
 
+_HAN = re.compile("[\u4e00-\u9fff]+")
 _ALIAS = RULES.index("alias in document")
 _NEAR = 1.0
 """Minimum evidence for assigning a short name to one of several longer names."""
@@ -46,6 +48,10 @@ class LongNames:
         """Base names of people by what is heard of their surname."""
         self.given: dict[str, list[str]] = defaultdict(list)
         """Base names of people by their folded first name."""
+        self.middle: dict[str, list[str]] = defaultdict(list)
+        """Base names of people by their folded last name but one, which is a surname in Spanish and Portuguese."""
+        self.beginning: dict[str, list[str]] = defaultdict(list)
+        """Base names of people in Chinese characters by their first one or two, which are the surname."""
         self.acronyms: dict[str, list[str]] = defaultdict(list)
         """Base names that a document abbreviates, by the base name of the acronym; else those with its initials."""
         person = np.array([kind_of_type(type_) == "person" for type_ in table.types], dtype=np.bool_)
@@ -63,8 +69,13 @@ class LongNames:
                     self.sounding[heard(words[-1])].append(base)
                 if table.by_model:
                     self.given[fold(words[0])].append(base)
+                    if len(words) > 2 and words[-2] not in MEN | WOMEN and len(words[-2]) > 2:
+                        self.middle[fold(words[-2])].append(base)
             elif is_person and len(words) == 1:
                 self.single.add(base)
+                if table.by_model and 2 < len(base) < 5 and _HAN.fullmatch(base):
+                    for n in (1, 2):
+                        self.beginning[base[:n]].append(base)
             if not is_person and 1 < len(words) < 10 and not words[0][0].isdigit():
                 for letters in sorted(initials(words)):
                     by_initials[letters].append(base)
@@ -80,18 +91,22 @@ class LongNames:
             if base not in self.acronyms and len(letters) > 2 and by_initials.get(letters):
                 self.acronyms[base] = by_initials[letters]
 
+    def uncertain(self, base: str) -> list[str]:
+        """Return the base names that a single name may stand for by other than the surname."""
+        return self.given.get(fold(base), []) + self.middle.get(fold(base), [])
+
     def with_surname(self, base: str) -> list[str]:
         """Return the base names of people with a surname, also in another script."""
         found, other = self.surnames.get(fold(base), []), is_other_script(base)
         alike = [name for name in self.sounding.get(heard(base), ()) if is_other_script(name) != other]
-        return found + alike if len(base) > 3 else found
+        return found + self.beginning.get(base, []) + (alike if len(base) > 3 else [])
 
     def ambiguous(self) -> set[str]:
         """Return the short base names that several longer ones fit."""
         # A name that one person bears may still be that of two, if the clusters of his name are two.
         least = 1 if self._by_model else 2
         people = {base for base in self.single if len(self.with_surname(base)) >= least}
-        people |= {base for base in self.single if fold(base) in self.given}
+        people |= {base for base in self.single if self.uncertain(base)}
         return people | {base for base, long in self.acronyms.items() if len(long) > 1}
 
 
@@ -101,14 +116,34 @@ def merge_short_names(merger: Merger, long: LongNames) -> None:
     for base in bases:
         _assign(merger, base, long.acronyms[base], "acronym")
     for base in sorted(base for base in merger.numbers if base in long.single):
-        if surnames := long.with_surname(base):
+        surnames, others = long.with_surname(base), long.uncertain(base)
+        if surnames and others and merger.table.by_model:
+            _assign(merger, base, others, "alias in document", is_given=True, of_given=True)
+        if surnames:
             _assign(merger, base, surnames, "alias in document")
-        elif given := long.given.get(fold(base)):
-            _assign(merger, base, given, "alias in document", is_given=True)
+        elif others:
+            _assign(merger, base, others, "alias in document", is_given=True)
 
 
-def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_given: bool = False) -> None:
-    """Merge each cluster of a short name with the nearest longer name."""
+def _assign(
+    merger: Merger,
+    base: str,
+    names: Iterable[str],
+    rule: Rule,
+    *,
+    is_given: bool = False,
+    of_given: bool = False,
+) -> None:
+    """Merge each cluster of a short name with the nearest longer name.
+
+    Args:
+        merger: of the clusters.
+        base: the short name.
+        names: base names of the longer ones.
+        rule: of the merges.
+        is_given: whether it is not their surname, so that the only one needs evidence.
+        of_given: only clusters with a title that stands before given names (``Sir Elton``).
+    """
     is_person, table = rule == "alias in document", merger.table
     candidates = merger.roots(sorted(names))
     if len(candidates) > _MAX_CANDIDATES:
@@ -118,6 +153,8 @@ def _assign(merger: Merger, base: str, names: Iterable[str], rule: Rule, *, is_g
         for n in merger.numbers[base]
         if merger.root(n) == n and (not is_person or _is_surname(merger.clusters[n], table))
     ]
+    if of_given:
+        open_ = [n for n in open_ if merger.clusters[n].attributes.titles & TITLES_BEFORE_GIVEN_NAMES]
     # What a text says of ``Alderman Threave`` holds for that name in other texts.
     key_of = {n: table.name(int(merger.clusters[n].rows[0])).key for n in open_}
     refused = {

@@ -18,6 +18,10 @@ from polygraph.models.protocols import Vectors
 
 _MAX_NAMESAKES = 8
 """Entities of one name that are compared with those of another spelling."""
+_SHORT = 5
+"""Letters of the shortest word that may differ in a name of several words."""
+_STRONG = 2.0
+"""Evidence that such names need."""
 MIN_COSINE = 0.92
 """Smallest cosine of two names for the rule `embedding`; small models put all names above 0.5."""
 
@@ -55,11 +59,17 @@ def merge_spelling_variants(merger: Merger, embed: Callable[[Sequence[str]], Vec
         and not is_phrase
         and clusters[single[base]].majority_type() not in ("date", "quantity")
     ]
-    for a, b in one_edit_pairs(names):
+    several = [base for base in names if merger.table.by_model and " " in base]
+    # Short words are alike by chance, so names of several words need more in common.
+    pairs = [(pair, 0.0) for pair in one_edit_pairs(names)]
+    pairs += [(pair, _STRONG) for pair in one_edit_pairs(several, min_length=_SHORT)]
+    for (a, b), least in pairs:
         is_plural = a + "s" == b or b + "s" == a  # a family is not one of its members
         if is_plural or names_conflict(a, b) or _listed(merger, single[a], single[b]):
             continue
         if not merger.same_kind(single[a], single[b]):
+            continue
+        if least and merger.evidence(single[a], single[b])[0] < least:
             continue
         if shared := merger.shared_context(single[a], single[b]):
             merger.merge(single[a], single[b], "spelling", similarity(a, b), f"both with {shared[0]}")

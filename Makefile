@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test check lint types slow web clean
+.PHONY: adapters demo test check lint types slow web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
@@ -19,6 +19,12 @@ slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "slow and not network and not gpu"
 
 check: lint types test
+
+# The packages that the adapters are for bring many others: an environment of their own.
+adapters: $(VENV)/.python
+	$(PYTHON) -m venv $(VENV)/adapters
+	$(VENV)/adapters/bin/python -m pip --disable-pip-version-check -q install -e ".[server,langchain,llama-index,haystack]" pytest
+	HAYSTACK_TELEMETRY_ENABLED=False $(VENV)/adapters/bin/python -m pytest tests/adapters "tests/docs/test_pages_run.py::test_every_code_block_of_the_page_runs[docs/adapters.md]"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

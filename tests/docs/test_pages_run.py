@@ -44,6 +44,8 @@ def _pages():
 pages = _pages()
 LOCAL_MODELS = {"tutorial.md"}
 """Pages that show the output of the local models; the others use hashed vectors, which are faster."""
+PACKAGES = {"adapters.md": ("haystack", "langchain_core", "llama_index")}
+"""Packages that the code of a page needs; `make adapters` runs it with them."""
 LANGUAGES = {"python", "console", "toml", "json", "text", "markdown", "html"}
 MOST_NOT_RUN = 6
 _LOCAL_URL = re.compile(r"http://localhost:\d+/v1")
@@ -98,6 +100,9 @@ def background(monkeypatch):
 def test_every_code_block_of_the_page_runs(page, built, server, background, tmp_path, monkeypatch):
     if page.name in LOCAL_MODELS and not has_local():
         pytest.skip("the output shown is that of the local models, which are not installed")
+    missing = [name for name in PACKAGES.get(page.name, ()) if not importlib.util.find_spec(name)]
+    if missing:
+        pytest.skip(f"needs {', '.join(missing)}")
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     _clean(monkeypatch, tmp_path)
     if page.name in LOCAL_MODELS:

@@ -4,6 +4,7 @@ import Graph from "graphology";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import Sigma from "sigma";
+import { EdgeLineProgram, NodeCircleProgram, NodePointProgram } from "sigma/rendering";
 import { svgOf, type Drawn } from "../lib/picture";
 
 export interface Node {
@@ -56,6 +57,7 @@ interface Props {
 }
 
 const MANY_EDGES = 5_000;
+const MANY_NODES = 3_000;
 
 export function GraphCanvas(props: Props) {
   const place = useRef<HTMLDivElement>(null);
@@ -72,6 +74,8 @@ export function GraphCanvas(props: Props) {
       made = new Sigma(new Graph(), place.current, {
         allowInvalidContainer: true,
         defaultEdgeType: "line",
+        edgeProgramClasses: { line: EdgeLineProgram },
+        nodeProgramClasses: { circle: NodeCircleProgram, point: NodePointProgram },
         labelFont: ink().getPropertyValue("--sans") || "sans-serif",
         labelSize: 13,
         labelWeight: "500",
@@ -176,7 +180,7 @@ export function GraphCanvas(props: Props) {
     const { nodes, edges } = props.picture;
     const graph = new Graph({ type: "undirected", multi: true, allowSelfLoops: true });
     for (const node of nodes) {
-      graph.addNode(node.id, { x: node.x, y: node.y, size: node.size, color: node.color, label: node.label, group: node.group });
+      graph.addNode(node.id, { x: node.x, y: node.y, size: node.size, color: node.color, label: node.label, group: node.group, type: nodes.length > MANY_NODES ? "point" : "circle" });
     }
     const color = lineColor(edges.length);
     const width = nodes.length > 200 ? 0.6 : 1.6;
@@ -186,7 +190,7 @@ export function GraphCanvas(props: Props) {
       if (source && target) graph.addEdge(source.id, target.id, { size: 0.4 + width * edge.weight, color });
     }
     made.setSetting("hideEdgesOnMove", edges.length > MANY_EDGES);
-    made.setSetting("hideLabelsOnMove", nodes.length > 20_000);
+    made.setSetting("hideLabelsOnMove", nodes.length > MANY_NODES);
     made.setSetting("labelRenderedSizeThreshold", nodes.length > 3000 ? 7 : nodes.length > 300 ? 5 : 0);
     made.setCustomBBox(props.box);
     made.setGraph(graph);

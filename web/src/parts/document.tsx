@@ -22,17 +22,18 @@ export function spanOf(text: string | null): [number, number] | null {
 }
 
 export function DocumentPane({ index, document: id, span, marks }: Props) {
-  const [window, setWindow] = useState<[number, number] | null>(null);
-  const asked = window ?? span;
+  // Long documents come in windows: the one around the span, or from a character on.
+  const [from, setFrom] = useState<number | null>(null);
+  const query = from !== null ? `?start=${from}` : span ? `?span=${span[0]}-${span[1]}` : "";
   const found = useLoad<DocumentText>(
-    path("indexes", index, "documents", id) + (asked ? `?span=${asked[0]}-${asked[1]}` : ""),
+    path("indexes", index, "documents", id) + query,
   );
   const pane = useRef<HTMLElement>(null);
   const body = useRef<HTMLDivElement>(null);
   const text = found.data?.id === id ? found.data : null;
   const place = marks.findIndex((mark) => mark.document === id && mark.start === span?.[0] && mark.end === span?.[1]);
 
-  useEffect(() => setWindow(null), [id, span?.[0], span?.[1]]);
+  useEffect(() => setFrom(null), [id, span?.[0], span?.[1]]);
   useEffect(() => {
     const mark = body.current?.querySelector("mark.current");
     if (mark && body.current) {
@@ -84,7 +85,7 @@ export function DocumentPane({ index, document: id, span, marks }: Props) {
       <div class="document-text" ref={body} tabIndex={0} role="region" aria-label="Text of the document">
         {found.error && <p class="problem" role="alert">{found.error}</p>}
         {!text && found.loading && <p class="soft">Opening …</p>}
-        {text && <Text text={text} span={span} marks={marks} onWindow={setWindow} />}
+        {text && <Text text={text} span={span} marks={marks} onWindow={setFrom} />}
       </div>
       <footer>
         {marks.length > 0 && (
@@ -109,11 +110,14 @@ export function DocumentPane({ index, document: id, span, marks }: Props) {
   );
 }
 
+/** Characters that one step back goes. */
+const WINDOW = 150_000;
+
 interface TextProps {
   text: DocumentText;
   span: [number, number] | null;
   marks: Span[];
-  onWindow: (window: [number, number]) => void;
+  onWindow: (from: number) => void;
 }
 
 function Text({ text, span, marks, onWindow }: TextProps) {
@@ -147,7 +151,7 @@ function Text({ text, span, marks, onWindow }: TextProps) {
   return (
     <>
       {start > 0 && (
-        <button type="button" class="quiet" onClick={() => onWindow([Math.max(0, start - 1), start])}>
+        <button type="button" class="quiet" onClick={() => onWindow(Math.max(0, start - WINDOW))}>
           Earlier text
         </button>
       )}
@@ -160,7 +164,7 @@ function Text({ text, span, marks, onWindow }: TextProps) {
         ))}
       </div>
       {end < length && (
-        <button type="button" class="quiet" onClick={() => onWindow([end, Math.min(length, end + 1)])}>
+        <button type="button" class="quiet" onClick={() => onWindow(end)}>
           Later text
         </button>
       )}

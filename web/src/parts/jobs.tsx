@@ -14,7 +14,9 @@ const listeners = new Set<() => void>();
 async function refresh(): Promise<void> {
   clearTimeout(timer);
   try {
-    jobs = (await get<{ jobs: Job[] }>("/api/v1/jobs")).jobs ?? [];
+    const found = (await get<{ jobs: Job[] }>("/api/v1/jobs")).jobs ?? [];
+    // An estimate is shown where it was asked for.
+    jobs = found.filter((job) => job.kind !== "estimate" || RUNNING.has(job.state));
   } catch {
     jobs = [];
   }

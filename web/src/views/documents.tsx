@@ -176,6 +176,7 @@ function Remove({ row, onRemove, onKeep }: { row: DocumentRow; onRemove: (forget
 
 interface Range {
   low: number;
+  mid?: number;
   high: number;
 }
 

@@ -198,8 +198,9 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
         citations.append(
             cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
         )
+    text = " ".join(f"{s.text} [{s.evidence}]" for s in selection.sentences)
     return _AnswerDraft(
-        text=" ".join(f"{s.text} [{s.evidence}]" for s in selection.sentences), citations=tuple(citations)
+        text=f"{selection.verdict}: {text}" if selection.verdict else text, citations=tuple(citations)
     )
 
 

@@ -113,7 +113,7 @@ def question_names(question: str) -> list[str]:
     for match in _NAME.finditer(question):
         quoted, number, word = match.groups()
         starts_sentence = (
-            not question[: match.start()].rstrip(" \"'“‘(").strip()
+            not question[: match.start()].rstrip(" \"'“‘(¿¡«„").strip()
             or question[: match.start()].rstrip()[-1:] in ".?!:"
         )
         if quoted or number:

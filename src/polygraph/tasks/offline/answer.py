@@ -1,7 +1,8 @@
 """An extractive answer: the sentences of the passages that answer a question, or a refusal.
 
 The sentences are those that a cross-encoder scores highest; without a cross-encoder, those that share most of the
-question's rare words and are near it in meaning. The answer is refused if a name in the question does not occur in
+question's rare words and are near it in meaning. Yes or no, and which of two, are decided by rule where one sentence
+is clear. The answer is refused if a name in the question does not occur in
 the passages, or if no sentence comes close to answering (thresholds: docs/design/extractive-answers.md).
 """
 
@@ -25,6 +26,7 @@ from polygraph.tasks.offline.sentences import (
     similarities,
     term_weights,
 )
+from polygraph.tasks.offline.verdicts import asks_for_verdict, find_verdict
 from polygraph.text.prose import join_list
 from polygraph.text.words import STOP_WORDS, content_stems, question_names, stem, words
 
@@ -35,7 +37,8 @@ REFUSE_COVERAGE = 0.34
 """Without a cross-encoder, an answer is refused if no passage holds this share of the question's weighted words."""
 _MAX_SENTENCES = 3
 _MIN_NEW_WORDS = 2
-"""Content words of an answering sentence that the question does not hold."""
+"""Content words of an answering sentence that the question does not hold; none need be new where the question asks for
+yes or no, or which of two."""
 _SPELLING_RATIO = 0.84
 """Two words this similar (difflib ratio) count as spellings of one name."""
 _LOGIT_MARGIN = 2.5
@@ -55,6 +58,8 @@ class ExtractiveAnswer:
     """The sentences of an answer, or the reason for a refusal."""
 
     sentences: tuple[QuotedSentence, ...]
+    verdict: str = ""
+    """``Yes``, ``No`` or which of two, if a rule decides it; see `verdicts`."""
     refused_because: str = ""
     logit: float | None = None
     """The cross-encoder's logit for the best sentence, which decides on a refusal; None without a cross-encoder."""
@@ -81,11 +86,14 @@ def answer_with_sentences(
         listed = join_list([f"“{name}”" for name in missing])
         return _refused(f"the passages found say nothing of {listed}")
     asked = frozenset(wanted)
-    candidates = [
-        c
-        for c in candidate_sentences(passages)
-        if len(set(content_stems(c.quoted.text)) - asked) >= _MIN_NEW_WORDS
-    ]
+    candidates = candidate_sentences(passages)
+    if asks_for_verdict(question):
+        if decided := find_verdict(question, candidates):
+            return ExtractiveAnswer(sentences=decided.sentences, verdict=decided.text)
+    else:
+        candidates = [
+            c for c in candidates if len(set(content_stems(c.quoted.text)) - asked) >= _MIN_NEW_WORDS
+        ]
     if not candidates:
         return _refused("the passages found hold no sentence that could answer")
     weights = term_weights(wanted, [c.terms for c in candidates])

@@ -27,6 +27,8 @@ _DEPENDENT = re.compile(
     re.IGNORECASE,
 )
 """Beginnings of a sentence that is not understood without the one before it."""
+_LISTED = re.compile(r"(?:[-*+•‣◦]|\(?\d{1,2}[.)])\s|```|~~~")
+"""Beginning of a list item or of fenced code."""
 _WORD_WEIGHT, _COSINE_WEIGHT = 0.6, 0.4
 
 
@@ -65,14 +67,15 @@ class Candidate:
 def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     """Return every distinct sentence once, in the order of the passages.
 
-    A sentence that depends on the one before it ("He refused.") is joined to it.
+    A sentence that depends on the one before it ("He refused.") is joined to it, and a list or code to the sentence
+    with a colon above it, if they are short enough together.
     """
     found: list[Candidate] = []
     seen: set[str] = set()
     for passage in passages:
         chunk = passage.chunk
         before, before_start = "", 0
-        for start, stop in sentence_spans(chunk.text):
+        for start, stop in _with_lists(chunk.text, sentence_spans(chunk.text)):
             end = min(stop, start + _MAX_CHARACTERS)
             text = " ".join(chunk.text[start:end].split())
             is_joined = (
@@ -101,6 +104,25 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 )
             before, before_start = text, start
     return found
+
+
+def _with_lists(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join a sentence that ends with a colon to the list items or the code below it."""
+    joined: list[tuple[int, int]] = []
+    n = 0
+    while n < len(spans):
+        start, end = spans[n]
+        last = n
+        if text[end - 1] == ":":
+            while last + 1 < len(spans) and _LISTED.match(text, *spans[last + 1]):
+                last += 1
+                if text.startswith(("```", "~~~"), spans[last][0]):
+                    break
+            if spans[last][1] - start > _MAX_CHARACTERS:
+                last = n
+        joined.append((start, spans[last][1]))
+        n = last + 1
+    return joined
 
 
 def term_weights(question_terms: Sequence[str], texts: Sequence[frozenset[str]]) -> dict[str, float]:

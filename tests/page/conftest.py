@@ -1,0 +1,135 @@
+"""The page in a real Chromium, in front of a real server over the sample collection."""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="needs the extra `server`")
+playwright = pytest.importorskip("playwright.sync_api", reason="needs Playwright for Python")
+
+ROOT = Path(__file__).parent.parent.parent
+BUILT = ROOT / "src/polygraph/server/page/index.html"
+TOKEN = "page-tests-token-of-enough-length"
+AXE = ROOT / "web/node_modules/axe-core/axe.min.js"
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+# Background requests of the browser itself would fail and be counted as those of the page.
+FLAGS = [
+    "--no-sandbox", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update",
+    "--disable-sync", "--enable-unsafe-swiftshader", "--use-angle=swiftshader",
+]  # fmt: skip
+NOTES = {
+    "light.txt": "Mara Quill built the Skerry Light in 1869. She paid for the lamp with her own money.",
+    "ship.txt": "The barque Halcyon struck Grey Reef in 1874. Captain Tobin saw the Skerry Light too late.",
+    "attack.md": "# Slate <img src=x onerror=window.attacked=1>\n\n"
+    "Ines Corve wrote <script>window.attacked=1</script> on a slate.",
+}
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory):
+    """The address of a server over the index `town`, with documents, and `new`, without."""
+    if not BUILT.is_file():
+        pytest.skip("the page is not built; build it with: make web")
+    folder = tmp_path_factory.mktemp("page")
+    source = folder / "notes"
+    source.mkdir()
+    for name, text in NOTES.items():
+        (source / name).write_text(text)
+    command = [sys.executable, "-m", "polygraph"]
+    subprocess.run(
+        [*command, "index", str(source), "--index", str(folder / "town.index"), "--offline"],
+        check=True, capture_output=True, timeout=240,
+    )  # fmt: skip
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    process = subprocess.Popen(
+        [*command, "serve", "--port", str(port), "--offline", "--index", f"town={folder / 'town.index'}",
+         "--index", f"new={folder / 'new.index'}"],
+        env=os.environ | {"POLYGRAPH_SERVER_TOKENS": f"tester admin {TOKEN}"},
+        stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+    address = f"http://127.0.0.1:{port}"
+    try:
+        _wait_for(f"{address}/healthz", process)
+        yield address
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    if CHROMIUM is None:
+        pytest.skip("there is no Chromium on this machine")
+    with playwright.sync_playwright() as started:
+        opened = started.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        yield opened
+        opened.close()
+
+
+@pytest.fixture
+def open_page(server, browser):
+    """Return a function that opens the page at an address; afterwards, no request may have left the server."""
+    contexts, requests, errors = [], [], []
+
+    def open_at(place="", *, width=1280, dark=False, token=TOKEN, page=None):
+        if page is None:
+            context = browser.new_context(
+                viewport={"width": width, "height": 800},
+                color_scheme="dark" if dark else "light",
+                accept_downloads=True,
+            )
+            context.set_default_timeout(30_000)
+            contexts.append(context)
+            page = context.new_page()
+            page.on("request", lambda request: requests.append(request.url))
+            page.on("pageerror", lambda error: errors.append(str(error)))
+            page.goto(f"{server}/#token={token}" if token else server)
+            page.wait_for_selector("header.top nav, .token")
+        if place:
+            page.goto(f"{server}/{place}")
+        return page
+
+    yield open_at
+    foreign = [each for each in requests if not each.startswith((server, "blob:", "about:"))]
+    for context in contexts:
+        context.close()
+    assert not foreign
+    assert not errors
+
+
+@pytest.fixture
+def serious_findings():
+    """Return a function that names what axe-core calls serious or critical."""
+    if not AXE.is_file():
+        pytest.skip("axe-core is not installed; install it with: npm --prefix web ci")
+    return _serious_findings
+
+
+def _serious_findings(page):
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    return [
+        f"{each['id']}: {[node['target'] for node in each['nodes'][:3]]} {each['nodes'][0]['failureSummary'][:200]}"
+        for each in found["violations"]
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+def _wait_for(address, process):
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            urllib.request.urlopen(address, timeout=2).close()
+            return
+        except OSError:
+            assert process.poll() is None, "the server has stopped"
+            assert time.monotonic() < deadline, "the server does not start"
+            time.sleep(0.1)

@@ -1,0 +1,181 @@
+"""The page: from an upload to a cited answer, every state with an address, nothing of a document runs."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+pytestmark = pytest.mark.slow
+WIDTHS = pytest.mark.parametrize("width", [1280, 400])
+
+
+def ask(page, question):
+    page.get_by_label("Question").fill(question)
+    page.keyboard.press("Enter")
+    page.wait_for_selector(".under")
+
+
+def test_a_newcomer_uploads_asks_reads_the_source_and_compares(open_page, tmp_path):
+    page = open_page("#/new/documents")
+    note = tmp_path / "bell.txt"
+    note.write_text("The bell of Grey Reef was cast by Ines Corve in 1882. Captain Tobin hung it himself.")
+    page.get_by_label("Files to add").set_input_files(str(note))
+    page.wait_for_selector(".documents-table", timeout=120_000)
+    page.get_by_role("link", name="Ask").click()
+    ask(page, "Who cast the bell of Grey Reef?")
+    assert "Ines Corve" in page.locator(".answer").inner_text()
+    page.locator("button.cite").first.click()
+    expect(page.locator("mark.current")).to_contain_text("cast by Ines Corve")
+    page.get_by_role("button", name="compare").click()
+    page.get_by_role("button", name="Compare", exact=True).click()
+    expect(page.locator(".measures tbody tr")).not_to_have_count(0)
+
+
+@WIDTHS
+def test_a_citation_opens_the_document_at_the_marked_sentence_and_back_returns(open_page, width):
+    page = open_page("#/town/ask", width=width)
+    ask(page, "Who built the Skerry Light?")
+    asked = page.url
+    page.locator("button.cite").first.click()
+    expect(page.locator("mark.current")).to_contain_text("Mara Quill built the Skerry Light")
+    assert "doc=" in page.url
+    assert "span=" in page.url
+    page.reload()
+    expect(page.locator("mark.current")).to_be_visible()
+    page.go_back()
+    expect(page.locator("aside.document")).to_have_count(0)
+    assert page.url == asked
+    assert "Mara Quill" in page.locator(".answer").inner_text()
+
+
+@WIDTHS
+def test_no_view_is_wider_than_the_window(open_page, width):
+    page = open_page("#/town/ask", width=width)
+    ask(page, "Who built the Skerry Light?")
+    for view in ("ask", "compare", "documents", "evaluate", "graph"):
+        page.get_by_role("link", name=view.title()).click()
+        page.wait_for_timeout(400)
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, view
+
+
+def test_why_evidence_and_path_stand_behind_an_answer(open_page):
+    page = open_page("#/town/ask")
+    ask(page, "Who built the Skerry Light?")
+    for name in ("why", "evidence", "path"):
+        page.locator(".tools").get_by_role("button", name=re.compile(f"^{name}")).click()
+        expect(page.get_by_role("region", name=name)).to_be_visible()
+        assert f"show={name}" in page.url
+    expect(page.locator(".cost")).to_contain_text("hybrid")
+
+
+def test_the_token_leaves_the_address(open_page):
+    page = open_page()
+    expect(page.locator(".index-name")).to_have_text("new")  # the first by name
+    assert "token" not in page.url
+
+
+def test_without_a_token_the_page_asks_for_it(open_page):
+    page = open_page(token="")
+    expect(page.get_by_label("Token")).to_be_visible()
+    page.get_by_label("Token").fill("page-tests-token-of-enough-length")
+    page.keyboard.press("Enter")
+    expect(page.locator("nav")).to_be_visible()
+
+
+def test_a_refusal_offers_other_methods(open_page):
+    page = open_page("#/town/ask?m=bm25")
+    ask(page, "zzyzx qwxv?")
+    expect(page.locator(".refused")).to_be_visible()
+    expect(page.locator(".help button").first).to_be_visible()
+
+
+def test_nothing_of_a_document_or_a_reply_runs(open_page):
+    page = open_page("#/town/ask")
+    ask(page, "What did Ines Corve write on a slate?")
+    page.locator(".tools").get_by_role("button", name=re.compile("^evidence")).click()
+    page.locator("button.cite").first.click()
+    expect(page.locator("aside.document")).to_contain_text("<script>")
+    page.goto(page.url.split("#")[0] + "#/town/documents?doc=attack.md")
+    expect(page.locator("aside.document .prose")).to_contain_text("onerror")
+    assert page.evaluate("window.attacked") is None
+    assert page.locator("aside.document img, aside.document script, .documents-table img").count() == 0
+
+
+def test_a_model_that_writes_html_is_shown_as_text(open_page):
+    page = open_page("#/town/compare")
+    text = (
+        "Said <img src=x onerror='window.attacked=1'> [1] [here](javascript:window.attacked=1) "
+        "![p](http://x.example/p.png) **bold**"
+    )
+    usage = {
+        "calls": 1,
+        "prompt_tokens": 1,
+        "completion_tokens": 1,
+        "cached_calls": 0,
+        "cached_tokens": 0,
+        "seconds": 1,
+        "cost": 0.1,
+    }
+    cited = {
+        "n": 1,
+        "document": "light.txt",
+        "chunk": "light.txt:0",
+        "start": 0,
+        "end": 9,
+        "quote": "Mara",
+        "title": "<b>t</b>",
+    }
+    answer = {"text": text, "refused": False, "citations": [cited], "evidence": [], "method": "hybrid", "usage": usage,
+              "extractive": False, "notes": ["<i>n</i>"], "shared": [], "only": []}  # fmt: skip
+    page.route(
+        "**/compare",
+        lambda route: route.fulfill(json={"answers": [answer, answer | {"method": "bm25"}], "shared": {}}),
+    )
+    page.get_by_label("Question").fill("x")
+    page.keyboard.press("Enter")
+    expect(page.locator(".column")).to_have_count(2)
+    assert page.locator(".column img, .column a, .column i, .column b").count() == 0
+    assert page.locator(".column strong").count() == 2
+    assert page.evaluate("window.attacked") is None
+
+
+def test_the_page_says_when_the_server_is_gone_and_when_it_is_back(open_page):
+    page = open_page("#/town/ask")
+    page.wait_for_selector(".welcome")
+    page.route("**/*", lambda route: route.abort())
+    page.get_by_role("link", name="Documents").click()
+    expect(page.get_by_text("The server does not answer").first).to_be_visible()
+    page.unroute_all()
+    expect(page.locator(".banner[role=alert]")).to_have_count(0, timeout=15_000)
+
+
+def test_answers_are_saved_as_markdown(open_page):
+    page = open_page("#/town/ask")
+    ask(page, "Who built the Skerry Light?")
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="export").click()
+    content = saved.value.path().read_text()
+    assert "## Who built the Skerry Light?" in content
+    assert "light.txt" in content
+
+
+def test_scripts_from_elsewhere_and_inline_are_forbidden(open_page, server):
+    page = open_page()
+    headers = page.request.get(server).headers
+    policy = headers["content-security-policy"]
+    assert "script-src 'self'" in policy
+    assert "unsafe" not in policy
+    assert "trusted-types" in policy
+    asset = re.search(r'src="(/assets/[^"]+\.js)"', page.request.get(server).text())[1]
+    found = page.request.get(server + asset)
+    assert found.headers["content-type"].startswith("text/javascript")
+    assert "immutable" in found.headers["cache-control"]
+    assert page.request.get(server + "/assets/..%2f..%2fapp.py").status == 404
+
+
+def test_the_first_paint_takes_less_than_a_second(open_page):
+    page = open_page()
+    page.reload()
+    page.wait_for_selector(".welcome")
+    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
+    assert painted < 3000  # below 400 ms on an idle machine

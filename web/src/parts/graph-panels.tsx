@@ -5,7 +5,7 @@ import { path } from "../lib/api";
 import { clip, count, nouns } from "../lib/format";
 import { useLoad } from "../lib/load";
 import { change, openDocument } from "../lib/route";
-import type { Community, IndexSummary } from "../lib/types";
+import type { Community, IndexSummary, Json } from "../lib/types";
 import { Icon } from "./icons";
 import { Markdown } from "./markdown";
 
@@ -30,13 +30,12 @@ export interface EntityRecord {
     source: string;
     target: string;
     sentence: string;
-    other?: string;
+    other_name?: string;
     evidence?: Place[];
     sentences?: Place[];
   }[];
   documents?: (string | { id: string; title?: string; mentions?: number })[];
   reports?: (string | { id: string; title?: string })[];
-  reason?: string;
 }
 
 const FIRST = 12;
@@ -107,7 +106,8 @@ interface ReportRecord {
   title?: string;
   summary?: string;
   text?: string;
-  findings?: { summary?: string; explanation?: string; text?: string }[];
+  findings?: { summary: string; explanation: string; evidence?: { document: string; start: number; end: number }[] }[];
+  documents?: { id: string; title: string }[];
   members?: (string | { id: string; name: string })[];
   entities?: (string | { id: string; name: string })[];
 }
@@ -128,9 +128,20 @@ export function CommunityPanel({ index, community, children_ }: { index: IndexSu
         <>
           <h3>Report</h3>
           <div class="prose"><Markdown text={text} top={4} /></div>
+          <ul class="plain-list">
+            {(report.data?.findings ?? []).map((each, i) => (
+              <li key={i}>
+                <b>{each.summary}</b>
+                {each.explanation && each.explanation !== each.summary && <div class="prose"><Markdown text={each.explanation} top={5} /></div>}
+                {(each.evidence ?? []).map((place, j) => (
+                  <button key={j} type="button" class="link id" onClick={() => openDocument(place.document, place.start, place.end)}>{place.document} </button>
+                ))}
+              </li>
+            ))}
+          </ul>
         </>
       ) : (
-        report.error && <p class="soft">No report was written about this community.</p>
+        !report.loading && <p class="soft">No report was written about this community.</p>
       )}
       {children_.length > 0 && (
         <>
@@ -164,7 +175,13 @@ export function CommunityPanel({ index, community, children_ }: { index: IndexSu
   );
 }
 
-export function EntityPanel({ index, id, grown, onGrow }: { index: IndexSummary; id: string; grown: boolean; onGrow: () => void }) {
+export function EntityPanel({ index, id, grown, onGrow, onSplit }: {
+  index: IndexSummary;
+  id: string;
+  grown: boolean;
+  onGrow: () => void;
+  onSplit: (other: string) => void;
+}) {
   const found = useLoad<EntityRecord>(path("indexes", index.name, "entities", id));
   const [all, setAll] = useState(false);
   const entity = found.data?.id === id ? found.data : null;
@@ -189,7 +206,20 @@ export function EntityPanel({ index, id, grown, onGrow }: { index: IndexSummary;
         {entity.type}
         {entity.mentions ? `${entity.type ? ", " : ""}${nouns(entity.mentions, "mention")}` : ""}
       </p>
-      {names.length > 0 && <p class="soft">also: {names.slice(0, 12).join(", ")}</p>}
+      {names.length > 0 && (
+        <ul class="chips" aria-label="Other names">
+          {names.slice(0, 12).map((each) => (
+            <li class="chip" key={each}>
+              {each}
+              {index.writable && (
+                <button type="button" class="quiet" aria-label={`${each} is somebody or something else`} title="not the same" onClick={() => onSplit(each)}>
+                  <Icon name="close" />
+                </button>
+              )}
+            </li>
+          ))}
+        </ul>
+      )}
       <p class="row">
         {!grown && <button type="button" onClick={onGrow}><Icon name="graph" /> neighbourhood</button>}
         <span class="soft">Shift and click on another: the same?</span>
@@ -267,7 +297,7 @@ function Relation({ relation, own }: { relation: NonNullable<EntityRecord["relat
   return (
     <>
       <span>{relation.sentence}</span>{" "}
-      <button type="button" class="link" onClick={() => change({ e: other })}>{relation.other ?? other}</button>
+      <button type="button" class="link" onClick={() => change({ e: other })}>{relation.other_name ?? other}</button>
       {places.slice(0, 3).map((place, i) => (
         <div key={i} class="soft">
           <button type="button" class="link" onClick={() => openDocument(place.document, place.start, place.end)}>
@@ -279,14 +309,18 @@ function Relation({ relation, own }: { relation: NonNullable<EntityRecord["relat
   );
 }
 
-export function PairPanel({ index, first, second, onDecide }: { index: IndexSummary; first: string; second: string; onDecide: (action: "merge" | "split") => Promise<void> }) {
+export function PairPanel({ index, first, second, onDecide }: { index: IndexSummary; first: string; second: string; onDecide: () => Promise<void> }) {
   const one = useLoad<EntityRecord>(path("indexes", index.name, "entities", first));
   const two = useLoad<EntityRecord>(path("indexes", index.name, "entities", second));
+  const why = useLoad<{ pair: Record<string, Json> }>(
+    path("indexes", index.name, "entities", "why") + `?a=${encodeURIComponent(first)}&b=${encodeURIComponent(second)}`,
+  );
   const [busy, setBusy] = useState(false);
-  const decide = (action: "merge" | "split") => {
+  const decide = () => {
     setBusy(true);
-    void onDecide(action).finally(() => setBusy(false));
+    void onDecide().finally(() => setBusy(false));
   };
+  const reasons = Object.entries(why.data?.pair ?? {}).filter(([, value]) => value !== null && value !== "" && typeof value !== "object");
   return (
     <>
       <div class="head">
@@ -298,13 +332,22 @@ export function PairPanel({ index, first, second, onDecide }: { index: IndexSumm
           <h3>{i ? "Second" : "First"}</h3>
           <p><b>{each?.name ?? (i ? second : first)}</b> <span class="soft">{each?.type}</span></p>
           <p>{clip(each?.description ?? each?.descriptions?.[0]?.text ?? "", 300)}</p>
-          {each?.reason && <p class="soft">{each.reason}</p>}
         </div>
       ))}
+      {reasons.length > 0 && (
+        <>
+          <h3>What entity resolution compared</h3>
+          <dl class="values">
+            {reasons.map(([key, value]) => (
+              <div key={key}><dt>{key.replace(/_/g, " ")}</dt><dd>{typeof value === "boolean" ? (value ? "yes" : "no") : String(value)}</dd></div>
+            ))}
+          </dl>
+        </>
+      )}
       {index.writable ? (
         <p class="row">
-          <button type="button" class="main" disabled={busy} onClick={() => decide("merge")}>Same thing</button>
-          <button type="button" disabled={busy} onClick={() => decide("split")}>Not the same</button>
+          <button type="button" class="main" disabled={busy} onClick={decide}>Same thing</button>
+          <button type="button" disabled={busy} onClick={() => change({ e: first })}>Not the same</button>
         </p>
       ) : (
         <p class="soft">This index is served for reading only, so nothing can be decided here.</p>

@@ -9,6 +9,7 @@ import type { Answer, Community, EntityHit, IndexSummary, Retrieval } from "../l
 import { GraphCanvas, type Box, type Picture, type View } from "../parts/canvas";
 import { DocumentPane, spanOf } from "../parts/document";
 import { CommunityPanel, EntityPanel, Overview, PairPanel } from "../parts/graph-panels";
+import { followJobs } from "../parts/jobs";
 import { Finder } from "../parts/finder";
 import { Menu } from "../parts/menu";
 
@@ -60,7 +61,10 @@ export function Graph({ index, params }: Props) {
   const auto = levels.length ? (levels[Math.min(levels.length - 1, Math.max(0, Math.floor(Math.log2(1 / ratio) / 1.3)))] ?? levels[0]) : undefined;
   const around = level !== ALL && (grown.length > 0 || Boolean(answerId));
   const shownLevel = level !== null && level !== ALL ? Number(level) : auto;
-  const communities = useLoad<Communities>(first.data ? at("graph", "communities") + `?level=${shownLevel ?? 0}` : null);
+  // The first response has the edges of the coarsest level alone.
+  const coarse = useMemo(() => (first.data ? { ...first.data, communities: first.data.communities.filter((each) => each.level === levels[0]) } : null), [first.data]);
+  const finer = useLoad<Communities>(first.data && shownLevel !== levels[0] ? at("graph", "communities") + `?level=${shownLevel ?? 0}` : null);
+  const communities = shownLevel === levels[0] ? { data: coarse, loading: first.loading } : finer;
   const entities = useLoad<Columns>(level === ALL ? at("graph", "entities") + `?limit=${LIMIT}` : null);
   const answer = useAnswer(index.name, answerId);
   const centre = useMemo(() => [...new Set([...grown, ...(answer?.entities ?? [])])].slice(0, 24), [grown.join("\n"), answer]);
@@ -93,6 +97,17 @@ export function Graph({ index, params }: Props) {
     if (id.startsWith("community ")) return change({ community: id.slice(10), e: null });
     if (more && focus[0] && focus[0] !== id) return change({ e: [focus[0], id] });
     change({ e: id, community: null, ...DOCUMENT });
+  };
+  const decide = async (decision: Record<string, string>): Promise<boolean> => {
+    try {
+      await send("POST", at("entities", "decisions"), decision);
+      setProblem("");
+      followJobs();
+      return true;
+    } catch (error) {
+      setProblem(sentence(error));
+      return false;
+    }
   };
   const document = params.get("doc");
   const legend = (): [string, string][] => groups.filter(([name]) => !hidden.has(name)).map(([name, color]) => [name, color]);
@@ -209,18 +224,12 @@ export function Graph({ index, params }: Props) {
             index={index}
             first={focus[0]}
             second={focus[1]}
-            onDecide={async (action) => {
-              try {
-                await send("POST", at("entities", "decisions"), { action, entities: focus.slice(0, 2) });
-                setProblem("");
-                change({ e: focus[0] ?? null });
-              } catch (error) {
-                setProblem(sentence(error));
-              }
+            onDecide={async () => {
+              if (await decide({ action: "merge", a: focus[0] ?? "", b: focus[1] ?? "" })) change({ e: focus[0] ?? null });
             }}
           />
         ) : focus[0] ? (
-          <EntityPanel index={index} id={focus[0]} grown={grown.includes(focus[0])} onGrow={() => open(focus[0] ?? "")} />
+          <EntityPanel index={index} id={focus[0]} grown={grown.includes(focus[0])} onGrow={() => open(focus[0] ?? "")} onSplit={(other) => void decide({ action: "split", a: focus[0] ?? "", other })} />
         ) : community ? (
           <CommunityPanel index={index} community={community} children_={first.data?.communities.filter((each) => each.parent === community.id) ?? []} />
         ) : (

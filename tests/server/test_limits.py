@@ -222,3 +222,19 @@ def test_small_responses_are_sent_at_once(server, client):
         client.get("/healthz")
         seconds.append(time.perf_counter() - started)
     assert min(seconds) < 0.03, "40 ms are the delay of small pieces that wait for each other"
+
+
+def test_routes_are_told_that_the_server_stops_while_answers_are_running(slow_model):
+    index, model = slow_model
+    with serving({"papers": index}) as running, running.client() as client:
+        asking = threading.Thread(target=lambda: client.post(ASK, json=QUESTION))
+        asking.start()
+        assert model.asked.acquire(timeout=10)
+        running.server.should_exit = True
+        deadline = time.monotonic() + 10
+        while not running.app._state.stopping and time.monotonic() < deadline:
+            time.sleep(0.01)
+        assert running.app._state.stopping
+        assert asking.is_alive(), "streams that never end can end now, and the answer goes on"
+        model.may_reply.set()
+        asking.join(30)

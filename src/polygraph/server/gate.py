@@ -65,6 +65,10 @@ class Gate:
         finally:
             self._state.metrics.request(scope, answer.status, time.perf_counter() - started)
 
+    def stop_soon(self) -> None:
+        """Let streams that have no end of their own know that the server stops."""
+        self._state.stopping = True
+
     def _check(self, scope: Scope, receive: Receive) -> Receive:
         headers = {key.decode("latin-1"): value.decode("latin-1") for key, value in scope["headers"]}
         reason = foreign_request(headers, self._state.settings.hosts)

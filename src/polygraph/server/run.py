@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from polygraph.errors import BadInput
+from polygraph.server.gate import Gate
 from polygraph.server.settings import ServerSettings
 
 _IDLE_S = 30
@@ -22,7 +22,7 @@ _MAX_HEAD = 32_768
 """Largest head of a request, in bytes."""
 
 
-def serve(app: ASGIApp, settings: ServerSettings, on_start: Callable[[int], None]) -> None:
+def serve(app: Gate, settings: ServerSettings, on_start: Callable[[int], None]) -> None:
     """Serve until SIGINT or SIGTERM; running requests are finished, up to a limit.
 
     Args:
@@ -37,7 +37,7 @@ def serve(app: ASGIApp, settings: ServerSettings, on_start: Callable[[int], None
     asyncio.run(make_server(app, settings, on_start).serve(sockets=[listening]))
 
 
-def make_server(app: ASGIApp, settings: ServerSettings, on_start: Callable[[int], None]) -> uvicorn.Server:
+def make_server(app: Gate, settings: ServerSettings, on_start: Callable[[int], None]) -> uvicorn.Server:
     """Return a server for an application, to be run with `serve(sockets=[listen(...)])`."""
     config = uvicorn.Config(
         app,
@@ -53,21 +53,28 @@ def make_server(app: ASGIApp, settings: ServerSettings, on_start: Callable[[int]
         h11_max_incomplete_event_size=_MAX_HEAD,
         backlog=256,
     )
-    return _Server(config, on_start)
+    return _Server(config, on_start, app.stop_soon)
 
 
 class _Server(uvicorn.Server):
     """A server that says when it is ready, and for which a signal is a normal end."""
 
-    def __init__(self, config: uvicorn.Config, on_start: Callable[[int], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, on_start: Callable[[int], None], on_stop: Callable[[], None]
+    ) -> None:
         super().__init__(config)
-        self._on_start = on_start
+        self._on_start, self._on_stop = on_start, on_stop
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Start and report it."""
         await super().startup(sockets)
         if self.started and sockets:
             self._on_start(sockets[0].getsockname()[1])
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop; streams that would go on for ever end first."""
+        self._on_stop()
+        await super().shutdown(sockets)
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:

@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from polygraph.ingest.headings import MAX_HEADING, UNDERLINE, headings
+from polygraph.ingest.headings import MAX_HEADING, UNDERLINE, heading_paths
 from polygraph.records import Chunk, Document, Json, Window
 from polygraph.text.passage import short_fields
 from polygraph.text.sentences import is_hard_wrapped, sentence_spans, trim_span
@@ -51,7 +51,8 @@ def chunk(
 
     Returns:
         Chunks in order, without white space at their ends; none for a text of white space. Their metadata
-        have `section`, the nearest heading above their middle, and `page`, where they start, from 1.
+        have `section`, the nearest heading above their middle, `sections`, those that hold it, and `page`, where they
+        start, from 1.
 
     Raises:
         ValueError: if `max_tokens` or `limit` is below 1.
@@ -68,7 +69,8 @@ def chunk(
     whole = trim_span(text, 0, len(text))
     if whole[0] == whole[1]:
         return []
-    titles = headings(text)
+    paths = heading_paths(text)
+    titles = [(start, path[-1]) for start, path in paths]
     spans = _whole(text, whole, count, cap) or _cut(text, titles, count, cap, language)
     starts = [start for start, _ in titles]
     pages = _page_starts(document)
@@ -78,7 +80,9 @@ def chunk(
         if pages:
             metadata["page"] = max(1, bisect_right(pages, start))
         if above := bisect_right(starts, (start + end) // 2):
-            metadata["section"] = titles[above - 1][1]
+            *outer, metadata["section"] = paths[above - 1][1]
+            if outer:
+                metadata["sections"] = [*outer]
         chunks.append(
             Chunk(
                 id=f"{document.id}:{ordinal}",

@@ -1,6 +1,7 @@
 """Headings of a text, in whatever format it is written."""
 
 import re
+from typing import NamedTuple
 
 from polygraph.text.sentences import atx_heading
 
@@ -18,6 +19,24 @@ _NUMBERED = re.compile(
 )
 
 
+_DIVISIONS = {
+    **dict.fromkeys(["part", "book", "volume", "teil", "buch", "livre"], 1),
+    **dict.fromkeys(["section", "scene", "article"], 3),
+}
+_NUMBER = re.compile(r"\d{1,3}(?:\.\d{1,3}){0,4}")
+_CHAPTER, _NUMERAL, _CAPITALS = 2, 8, 9
+"""Levels of chapters and the like, of a Roman numeral alone, and of a line in capitals."""
+MAX_OUTER = 5
+"""Headings above the nearest one that are kept, the outermost first."""
+
+
+class _Found(NamedTuple):
+    start: int
+    title: str
+    level: int
+    """Smaller for a heading that holds others; lines of different notations compare roughly."""
+
+
 def headings(text: str) -> list[tuple[int, str]]:
     r"""Find the headings of a text.
 
@@ -30,7 +49,36 @@ def headings(text: str) -> list[tuple[int, str]]:
     >>> headings("STAVE ONE\n\nMARLEY'S GHOST\n\nMarley was dead.\n\n## Notes ##\nA note.")
     [(0, 'STAVE ONE'), (11, "MARLEY'S GHOST"), (45, 'Notes')]
     """
-    found: list[tuple[int, str]] = []
+    return [(start, title) for start, title, _ in _find(text)]
+
+
+def heading_paths(text: str) -> list[tuple[int, tuple[str, ...]]]:
+    r"""Find the headings of a text, each with those that hold it.
+
+    A heading ends all earlier ones of its level and below. Levels come from the notation: the number of ``#``, the
+    order in which characters of underlines appear, the depth of a number (``2.1``), parts before chapters before
+    sections; a line in capitals is below all others.
+
+    Returns:
+        Offset of each, in order, and its path: the outermost heading first, at most `MAX_OUTER` and itself.
+
+    >>> heading_paths("# Manual\n\n## Safety\nStop.\n\n## Use\nGo.")
+    [(0, ('Manual',)), (10, ('Manual', 'Safety')), (27, ('Manual', 'Use'))]
+    """
+    above: list[_Found] = []
+    paths = []
+    for heading in _find(text):
+        while above and above[-1].level >= heading.level:
+            above.pop()
+        above.append(heading)
+        titles = tuple(one.title for one in above)
+        paths.append((heading.start, titles[:-1][:MAX_OUTER] + titles[-1:]))
+    return paths
+
+
+def _find(text: str) -> list[_Found]:
+    found: list[tuple[int, str, int]] = []
+    underlines: dict[str, int] = {}
     fenced = False
     offset = 0
     before_blank = True
@@ -40,7 +88,7 @@ def headings(text: str) -> list[tuple[int, str]]:
         stripped = line.strip()
         if not stripped:
             if pending:
-                found.append(pending)
+                found.append((*pending, _level(pending[1])))
             pending = previous = None
             before_blank = True
         else:
@@ -52,10 +100,10 @@ def headings(text: str) -> list[tuple[int, str]]:
             elif fenced:
                 previous = None
             elif stripped[0] == "#" and (title := atx_heading(stripped)):
-                found.append((here, title))
+                found.append((here, title, len(stripped) - len(stripped.lstrip("#"))))
                 previous = None
             elif previous and UNDERLINE.match(line) and len(stripped) >= min(3, len(previous[1])):
-                found.append(previous)
+                found.append((*previous, underlines.setdefault(stripped[0], len(underlines) + 1)))
                 previous = None
             else:
                 short = before_blank and len(stripped) <= MAX_HEADING
@@ -64,8 +112,20 @@ def headings(text: str) -> list[tuple[int, str]]:
             before_blank = False
         offset += len(line) + 1
     if pending:
-        found.append(pending)
-    return [(start, _short(title)) for start, title in found]
+        found.append((*pending, _level(pending[1])))
+    return [_Found(start, _short(title), level) for start, title, level in found]
+
+
+def _level(line: str) -> int:
+    """Return the level of a heading that only its words mark."""
+    if not _NUMBERED.match(line):
+        return _CAPITALS
+    if number := _NUMBER.match(line):
+        return _CHAPTER + 1 + number.group().count(".")
+    words = line.casefold().split()
+    return (
+        _NUMERAL if len(words) == 1 and words[0].strip(".ivxlc") == "" else _DIVISIONS.get(words[0], _CHAPTER)
+    )
 
 
 def _stands_out(line: str) -> bool:

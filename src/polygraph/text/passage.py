@@ -14,6 +14,8 @@ HIDDEN_FIELDS = frozenset(
 MAX_FIELDS = 8
 MAX_VALUE = 120
 """Characters of a value; longer ones are text, not a field."""
+MAX_PATH = 240
+"""Characters of the titles of a section and those that hold it."""
 MAX_DATE = 40
 """Characters of a date; a longer value is none."""
 MAX_CHARACTERS = 400
@@ -75,7 +77,8 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     Args:
         heading: of the document.
         text: the passage.
-        metadata: of the passage: its section, unless the title or the passage begins with it, and its page.
+        metadata: of the passage: its section and those that hold it, unless the title or the passage begins with
+            them, and its page.
 
     >>> with_heading(Heading("The Storm", "date: 1871-03-02"), "It rose at noon.")
     'The Storm\ndate: 1871-03-02\nIt rose at noon.'
@@ -83,15 +86,29 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     '# The Storm of 1871'
     >>> with_heading(Heading("Manual"), "Turn it off.", {"section": "Safety", "page": 3})
     'Manual\nsection: Safety; page: 3\nTurn it off.'
+    >>> with_heading(Heading("Manual"), "Turn it off.", {"section": "Fire", "sections": ["Manual", "Safety"]})
+    'Manual\nsection: Safety > Fire\nTurn it off.'
     """
     begins = text.lstrip("# ")
     lines = [] if begins.startswith(heading.title) else [heading.title]
     parts = [heading.fields] if heading.fields else []
-    section = _value((metadata or {}).get("section", ""))[:MAX_VALUE]
-    if section and not heading.title.startswith(section) and not begins.startswith(section):
-        parts.append(f"section: {section}")
+    path = [title for title in _sections(metadata or {}) if not heading.title.startswith(title)]
+    # A passage that begins with a heading holds it and those below it.
+    held = next((n for n, title in enumerate(path) if begins.startswith(title)), len(path))
+    if path := path[:held]:
+        parts.append(f"section: {' > '.join(path)}")
     if page := _value((metadata or {}).get("page", "")):
         parts.append(f"page: {page}")
     if parts:
         lines.append("; ".join(parts))
     return "\n".join([*lines, text])
+
+
+def _sections(metadata: Metadata) -> list[str]:
+    """Return the titles of the section of a passage, the outermost first, without those that make them too long."""
+    outer = metadata.get("sections", [])
+    titles = [_value(title) for title in outer if isinstance(title, str)] if isinstance(outer, list) else []
+    titles = [title[:MAX_VALUE] for title in (*titles, _value(metadata.get("section", ""))) if title]
+    while len(titles) > 1 and sum(map(len, titles)) > MAX_PATH:
+        del titles[0]
+    return titles

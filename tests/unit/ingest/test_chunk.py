@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polygraph.ingest.chunk import chunk, windows
-from polygraph.ingest.headings import headings
+from polygraph.ingest.headings import heading_paths, headings
 from polygraph.records import Chunk, Document
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.tokens import count_many
@@ -197,6 +197,36 @@ def test_headings_of_several_kinds_are_found() -> None:
         "Chapter the Fifth",
     ]
     assert all(text[start:].lstrip("# ").startswith(title) for start, title in headings(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "path"),
+    [
+        ("# Guide\n\n## Safety\nStop.\n\n### Fire\nRun.\n\n## Use\nGo.", ["Guide", "Use"]),
+        ("PART I\n\nIntro.\n\nCHAPTER I\n\nOne.\n\nCHAPTER II\n\nTwo.", ["PART I", "CHAPTER II"]),
+        ("Guide\n=====\n\nUse\n---\nGo.\n\nCare\n----\nWipe.", ["Guide", "Care"]),
+        ("2 Scope\n\nAll.\n\n2.1 Terms\n\nMany.\n\n2.2 Limits\n\nFew.", ["2 Scope", "2.2 Limits"]),
+        ("STAVE ONE\n\nMARLEY'S GHOST\n\nDead.", ["STAVE ONE", "MARLEY'S GHOST"]),
+        ("# Guide\nGo.\n\n# Other\nStop.", ["Other"]),
+    ],
+)
+def test_a_heading_has_those_that_hold_it(text: str, path: list[str]) -> None:
+    assert heading_paths(text)[-1][1] == tuple(path)
+    last = chunk(document(text), words, max_tokens=3)[-1]
+    assert [*last.metadata.get("sections", []), last.metadata["section"]] == path
+
+
+def test_a_text_without_levels_has_no_outer_sections() -> None:
+    chunks = chunk(document("# One\nFirst text.\n\n# Two\nSecond text."), words, max_tokens=4)
+    assert [c.metadata for c in chunks] == [{"section": "One"}, {"section": "Two"}]
+
+
+def test_the_number_of_outer_headings_is_bounded() -> None:
+    text = (
+        "".join(f"{'#' * n} H{n}\nText {n}.\n\n" for n in range(1, 7))
+        + "I.\n\nText.\n\nALL CAPITALS\n\nText."
+    )
+    assert heading_paths(text)[-1][1] == ("H1", "H2", "H3", "H4", "H5", "ALL CAPITALS")
 
 
 def test_a_section_is_bounded_in_length() -> None:

@@ -49,3 +49,22 @@ def test_a_section_that_begins_the_passage_or_repeats_the_title_is_not_written_a
     assert with_heading(Heading("Guide"), "Stop.", {"section": "Guide"}) == "Guide\nStop."
     assert with_heading(Heading("Guide: 1905"), "Stop.", {"section": "Guide"}) == "Guide: 1905\nStop."
     assert with_heading(Heading("Guide"), "Stop.", {"page": 3}) == "Guide\npage: 3\nStop."
+
+
+def test_the_headings_that_hold_a_section_stand_before_it():
+    passage = {"section": "Fire", "sections": ["Guide", "Book II", "Safety"]}
+    assert with_heading(Heading("Guide"), "Run.", passage) == "Guide\nsection: Book II > Safety > Fire\nRun."
+    inside = with_heading(Heading("Guide"), "## Safety\n### Fire\nRun.", passage)
+    assert inside == "Guide\nsection: Book II\n## Safety\n### Fire\nRun."
+
+
+def test_outer_headings_that_make_a_section_too_long_are_left_out():
+    passage = {"section": "Fire", "sections": ["x" * 120, "y" * 120, "Safety"]}
+    assert f"section: {'y' * 120} > Safety > Fire\n" in with_heading(Heading("Guide"), "Run.", passage)
+
+
+def test_a_section_path_of_another_form_is_ignored():
+    assert (
+        with_heading(Heading("Guide"), "Run.", {"section": "Fire", "sections": 7})
+        == "Guide\nsection: Fire\nRun."
+    )

@@ -22,7 +22,7 @@ FAST = "tests.server.scripted_worker:open_index"
 SLOW = "tests.server.scripted_worker:open_slowly"
 
 
-def finished(client, job, seconds=40):
+def finished(client, job, seconds=120):
     """Return a job when it has ended."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -33,7 +33,7 @@ def finished(client, job, seconds=40):
     raise AssertionError(found)
 
 
-def running(client, job, seconds=30):
+def running(client, job, seconds=120):
     """Wait until a job is in the middle of its work, with some of it done."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -47,10 +47,6 @@ def running(client, job, seconds=30):
 
 def ids(client):
     return [each["id"] for each in client.get(DOCUMENTS).json()["documents"]]
-
-
-def titles(client):
-    return [each["title"] for each in client.get(DOCUMENTS).json()["documents"]]
 
 
 def upload(client, *files, **data):
@@ -120,6 +116,7 @@ def test_the_name_of_an_upload_is_never_a_path(changing, writer):
     assert response.status_code == 202, response.text
     files = response.json()["files"]
     assert len(files) == len(names)
+    assert finished(writer, response.json()["job"])["state"] == "done"
     folder = changing.app._state.indexes["papers"].folder
     written = {
         p for p in folder.parent.rglob("*") if p.is_file() and p.read_bytes().startswith(MILL.encode())
@@ -127,12 +124,11 @@ def test_the_name_of_an_upload_is_never_a_path(changing, writer):
     assert written == {folder / "uploads" / file["hash"] / file["name"] for file in files}
     assert {file["name"] for file in files} == {
         "evil.txt",
-        "aevil.txt",
+        "a evil.txt",
         "x" * 156 + ".txt",
         "document",
         "evil",
     }
-    finished(writer, response.json()["job"])
     added = [id for id in ids(writer) if "/" in id]
     assert len(added) == 5, "those of a format that is read"
     for id in added:
@@ -208,7 +204,7 @@ def test_a_text_is_returned_as_data_with_passages_and_span(writer):
 
 def test_documents_are_listed_in_pages(writer):
     whole = writer.get(DOCUMENTS).json()
-    assert [each["title"] for each in whole["documents"]] == ["light.txt", "page.txt", "ship.txt"]
+    assert [each["id"] for each in whole["documents"]] == ["light.txt", "page.txt", "ship.txt"]
     assert all(each["entities"] > 0 and each["chunks"] == 1 for each in whole["documents"])
     first = writer.get(f"{DOCUMENTS}?limit=2").json()
     second = writer.get(f"{DOCUMENTS}?limit=2&cursor={first['next']}").json()
@@ -224,9 +220,13 @@ def test_documents_are_listed_in_pages(writer):
 def test_what_cannot_be_read_is_listed_with_its_reason(changing, writer):
     response = upload(writer, ("mill.txt", MILL.encode()), ("picture.png", b"\x89PNG\r\n\x1a\n" + bytes(50)))
     finished(writer, response.json()["job"])
-    (unread,) = writer.get(DOCUMENTS).json()["unread"]
-    assert unread["path"].endswith("/picture.png")
+    (unread,) = [
+        each for each in writer.get(DOCUMENTS).json()["unread"] if each["path"].endswith("/picture.png")
+    ]
     assert unread["reason"]
+    job = writer.delete(f"{DOCUMENTS}/{unread['path']}").json()["job"]
+    assert finished(writer, job)["state"] == "done"
+    assert unread not in writer.get(DOCUMENTS).json()["unread"]
     (added,) = [id for id in ids(writer) if id.endswith("/mill.txt")]
     finished(writer, writer.delete(f"{DOCUMENTS}/{added}").json()["job"])
 
@@ -242,7 +242,7 @@ def test_an_estimate_comes_before_anything_is_indexed(changing, writer):
     )
     assert ids(writer) == before
     uploads = changing.app._state.indexes["papers"].folder / "uploads"
-    assert not [p for p in uploads.rglob("*") if p.name == "mill.txt"]
+    assert not list((uploads / ".held").iterdir())
 
 
 def test_a_job_tells_its_progress_as_events(changing, writer):
@@ -271,7 +271,7 @@ def test_an_index_that_does_not_exist_is_made_by_the_first_upload(tmp_path):
     with serving({"papers": index}, open_index=FAST) as server, server.client(WRITE) as client:
         assert client.get(DOCUMENTS).json()["documents"] == []
         assert finished(client, upload(client, ("mill.txt", MILL.encode())).json()["job"])["state"] == "done"
-        assert titles(client) == ["mill.txt"]
+        assert [id.partition("/")[2] for id in ids(client)] == ["mill.txt"]
 
 
 @pytest.mark.slow
@@ -282,7 +282,7 @@ def test_a_killed_worker_is_replaced_and_its_job_ends_well(tmp_path):
         running(client, job)
         first = server.app._state.jobs.worker_id
         os.kill(first, signal.SIGKILL)
-        assert titles(client) == ["light.txt", "page.txt", "ship.txt"], "readers see the finished state"
+        assert ids(client) == ["light.txt", "page.txt", "ship.txt"], "readers see the finished state"
         assert finished(client, job)["state"] == "done"
         assert server.app._state.jobs.worker_id != first
         assert len(ids(client)) == 4
@@ -312,12 +312,12 @@ def test_a_cancelled_upload_leaves_nothing(tmp_path):
         assert client.delete(f"/api/v1/jobs/{waiting}").json()["state"] == "cancelled"
         client.delete(f"/api/v1/jobs/{job}")
         assert finished(client, job)["state"] == "cancelled"
-        until = time.monotonic() + 30
+        until = time.monotonic() + 120
         while (revert := client.get("/api/v1/jobs").json()["jobs"][0])["kind"] != "revert":
             assert time.monotonic() < until
             time.sleep(0.05)
         assert finished(client, revert["id"])["state"] == "done"
-        assert titles(client) == ["light.txt", "page.txt", "ship.txt"]
+        assert ids(client) == ["light.txt", "page.txt", "ship.txt"]
         assert not [file for file in (index.folder / "uploads").rglob("*") if file.is_file()]
         assert client.get("/api/v1/indexes/papers").json()["stale"] is False
 
@@ -332,8 +332,9 @@ def test_readers_never_see_half_a_state_while_jobs_run(tmp_path):
             while not stop.is_set():
                 listed = client.get(DOCUMENTS).json()["documents"]
                 seen.add((len(listed), sum(each["entities"] == 0 for each in listed)))
+                time.sleep(0.02)
 
-    with serving({"papers": index}, open_index=FAST) as server, server.client(WRITE) as client:
+    with serving({"papers": index}, open_index=FAST, burst=100_000) as server, server.client(WRITE) as client:
         readers = [threading.Thread(target=read, args=(server,)) for _ in range(2)]
         for each in readers:
             each.start()

@@ -16,6 +16,7 @@ from polygraph.cli import (
     eval_retrieval,
     eval_sheets,
     eval_study,
+    graph,
     index,
     mcp,
     reproduce,
@@ -34,7 +35,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (index, ask, status, entities, serve, mcp, reproduce):
+for part in (index, ask, status, entities, graph, serve, mcp, reproduce):
     app.add_typer(part.app)
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.ingest import Documents
@@ -76,6 +76,7 @@ def update_documents(
         report.removed += 1
         obsolete.add(document_id)
     report.unread = tuple(sorted(unread))
+    listed = store.documents.unread()
     with store.transaction():
         if obsolete:
             store.reports.remove_written(obsolete)
@@ -83,6 +84,8 @@ def update_documents(
         for root in roots:
             store.documents.set_unread(root, [])
         store.documents.set_unread(roots[0] if roots else "", report.unread)
+    if store.documents.unread() != listed:
+        on_change()  # so that open readers notice
     return report
 
 
@@ -102,7 +105,8 @@ def _missing(
             continue
         document = store.documents.get(document_id)
         path = document.metadata.get("path", document_id) if document else document_id
-        if path not in kept and document_id not in kept:
+        within = (str(above) for above in PurePosixPath(str(path)).parents)  # a file of an archive
+        if path not in kept and document_id not in kept and kept.isdisjoint(within):
             missing.append(document_id)
     return missing
 

@@ -10,7 +10,6 @@ from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.routing import Route
-from starlette.types import ASGIApp
 
 from polygraph import __version__
 from polygraph.errors import PolygraphError
@@ -20,14 +19,14 @@ from polygraph.server.gate import Gate
 from polygraph.server.mcp_server import PATH as MCP_PATH
 from polygraph.server.mcp_server import HttpEndpoint, McpServer
 from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
-from polygraph.server.routes import asking, documents, health, indexes, jobs, page
+from polygraph.server.routes import asking, documents, entities, graph, health, indexes, jobs, page, studies
 from polygraph.server.served_indexes import ServedIndexes
 from polygraph.server.settings import ServerSettings
 from polygraph.server.state import ServerState
 from polygraph.workspace.index import Index
 
 
-def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSettings) -> ASGIApp:
+def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSettings) -> Gate:
     """Return the application.
 
     Args:
@@ -55,6 +54,9 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         asking.router,
         documents.router,
         jobs.router,
+        graph.router,
+        entities.router,
+        studies.router,
         openai_api.router,
     ):
         app.include_router(router)

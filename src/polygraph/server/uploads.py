@@ -24,7 +24,7 @@ FOLDER = "uploads"
 _SPOOL = ".spool"
 """Files that are being received; names with a dot are not indexed."""
 _HELD = ".held"
-"""Files of which only an estimate is wanted."""
+"""Files that wait for their job."""
 _HASH = 16
 """Characters of the hash in names of folders."""
 _MAX_NAME = 160
@@ -81,42 +81,59 @@ class UploadFolder:
         """Return an object that takes the files of one upload."""
         return Receiver(self.folder / _SPOOL / secrets.token_hex(8), max_file_bytes, max_files)
 
-    def store(self, received: "Receiver") -> list[Uploaded]:
-        """Put received files in their place."""
-        found = []
-        for folder in sorted(each for each in received.folder.iterdir() if each.is_dir()):
-            target = self.folder / folder.name
-            new = not target.exists()
-            if new:
-                folder.rename(target)
-            (placed,) = target.iterdir()
-            size = placed.stat().st_size
-            found.append(Uploaded(hash=folder.name, name=placed.name, size_bytes=size, new=new))
-        sync(self.folder)
-        return found
-
     def hold(self, received: "Receiver") -> str:
-        """Keep received files aside, for an estimate; return the id of the upload."""
+        """Keep received files aside until `place`; return the id of the upload."""
         target = self.folder / _HELD / received.folder.name
         target.parent.mkdir(exist_ok=True)
         received.folder.rename(target)
+        sync(target.parent)
         return target.name
 
     def held(self, upload: str) -> list[Path]:
-        """Return the folders of the files of a held upload, each with one file.
+        """Return the folders of the files of a held upload, each with one file; empty if it is not held any more."""
+        folder = self._held(upload)
+        return sorted(each for each in folder.iterdir() if each.is_dir()) if folder.is_dir() else []
 
-        Raises:
-            Problem: 404 if there is none of this id.
-        """
-        folder = self.folder / _HELD / upload
-        if not re.fullmatch(r"[0-9a-f]{16}", upload) or not folder.is_dir():
-            raise Problem(404, "unknown-upload", f"there is no upload {upload[:50]!r}. Send the files again")
-        return sorted(each for each in folder.iterdir() if each.is_dir())
+    def list_held(self, upload: str) -> list[Uploaded]:
+        """Return the files of a held upload, by hash."""
+        found = []
+        for folder in self.held(upload):
+            (file,) = folder.iterdir()
+            new = not (self.folder / folder.name).exists()
+            found.append(Uploaded(hash=folder.name, name=file.name, size_bytes=file.stat().st_size, new=new))
+        return found
+
+    def place(self, upload: str) -> None:
+        """Put the files of a held upload where they are indexed; may be repeated after an interruption."""
+        for folder in self.held(upload):
+            target = self.folder / folder.name
+            if target.exists():
+                shutil.rmtree(folder)
+                continue
+            # Noted first, so that a cancelled upload can be taken back whenever it was interrupted.
+            with self._record(upload).open("a", encoding="ascii") as record:
+                record.write(f"{folder.name}\n")
+            folder.rename(target)
+        sync(self.folder)
+
+    def placed(self, upload: str) -> list[str]:
+        """Return the hashes of the files that `place` put in their place and that were not there before."""
+        record = self._record(upload)
+        return sorted(set(record.read_text(encoding="ascii").split())) if record.is_file() else []
 
     def discard(self, upload: str) -> None:
-        """Delete a held upload."""
-        if re.fullmatch(r"[0-9a-f]{16}", upload):
-            shutil.rmtree(self.folder / _HELD / upload, ignore_errors=True)
+        """Delete what is kept of an upload beside the files in their place."""
+        shutil.rmtree(self._held(upload), ignore_errors=True)
+        self._record(upload).unlink(missing_ok=True)
+
+    def _held(self, upload: str) -> Path:
+        if not re.fullmatch(r"[0-9a-f]{16}", upload):
+            raise ValueError(f"{upload!r} is not the id of an upload")
+        return self.folder / _HELD / upload
+
+    def _record(self, upload: str) -> Path:
+        held = self._held(upload)
+        return held.with_name(f"{held.name}.placed")
 
     def remove(self, hashes: Sequence[str]) -> None:
         """Delete files."""
@@ -214,7 +231,7 @@ class Receiver:
         self._file = None
 
     def abort(self) -> None:
-        """Delete what was received; what was stored or held stays."""
+        """Delete what was received; what is held stays."""
         if self._file is not None:
             self._file.close()
         shutil.rmtree(self.folder, ignore_errors=True)

@@ -131,16 +131,13 @@ class Jobs:
 
     def _after(self, job: Job) -> None:
         """Take back an upload whose job was cancelled: readers must not meet half of it later."""
-        uploads = UploadFolder(self._folders[job.index]) if job.index in self._folders else None
-        if job.state != "cancelled" or uploads is None:
+        upload = job.arguments.get("upload")
+        if job.state != "cancelled" or job.index not in self._folders or not upload:
             return
-        if job.kind == "estimate":
-            uploads.discard(job.arguments.get("upload", ""))
-        files = job.arguments.get("new", ()) if job.kind == "index" else ()
-        if files and job.attempts:
-            self.queue.add("revert", job.index, job.owner, {"files": files}, job.about)
-        elif files:
-            uploads.remove(files)
+        if job.kind == "index" and job.attempts:
+            self.queue.add("revert", job.index, job.owner, {"upload": upload}, job.about)
+        else:
+            UploadFolder(self._folders[job.index]).discard(upload)
 
     def _start_worker(self) -> None:
         given = {

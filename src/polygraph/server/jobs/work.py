@@ -1,7 +1,7 @@
 """What each kind of job does, by the Python API."""
 
 from collections.abc import Callable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +44,9 @@ def run(kind: str, index: Index, arguments: Mapping[str, Any], progress: "Progre
 
 
 def _index(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> Any:
-    uploads = UploadFolder(index.folder)
+    uploads, upload = UploadFolder(index.folder), arguments.get("upload")
+    if upload:
+        uploads.place(upload)
     report = index.add(
         uploads.folder.resolve(),
         methods=arguments.get("methods", ()),
@@ -52,6 +54,8 @@ def _index(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> 
         progress=progress,
         wait_s=_WAIT_S,
     )
+    if upload:
+        uploads.discard(upload)
     return _report(report)
 
 
@@ -75,7 +79,13 @@ def _reread(index: Index, _: Mapping[str, Any], progress: "Progress") -> Any:
 
 def _remove(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> Any:
     # Before the documents, so that an interrupted job leaves no file that would be read again.
-    UploadFolder(index.folder).remove(arguments.get("files", ()))
+    uploads = UploadFolder(index.folder)
+    uploads.remove(arguments.get("files", ()))
+    if not arguments["documents"]:
+        # A file that could not be read is only listed; without any file left there is nothing to list.
+        with suppress(BadInput):
+            return _index(index, arguments, progress)
+        return None
     report = index.remove(
         *arguments["documents"], forget=bool(arguments.get("forget")), progress=progress, wait_s=_WAIT_S
     )
@@ -87,17 +97,20 @@ def _revert(index: Index, arguments: Mapping[str, Any], progress: "Progress") ->
     from polygraph.store.connection import is_begun
     from polygraph.store.database import SqliteStore
 
-    files = arguments["files"]
-    UploadFolder(index.folder).remove(files)
+    uploads, upload = UploadFolder(index.folder), arguments["upload"]
+    files = uploads.placed(upload)
+    uploads.remove(files)
     if not is_begun(index.folder):
         return None
     # The unfinished state, which readers do not see.
     with closing(SqliteStore(index.folder, mode="read")) as store:
         begun = [id for id in store.documents.hashes() if id.partition("/")[0] in set(files)]
         complete = store.manifest() is not None
-    if not begun or not complete:
-        return None
-    return _report(index.remove(*begun, progress=progress, wait_s=_WAIT_S))
+    report = None
+    if begun and complete:
+        report = _report(index.remove(*begun, progress=progress, wait_s=_WAIT_S))
+    uploads.discard(upload)
+    return report
 
 
 def _refresh(index: Index, _: Mapping[str, Any], progress: "Progress") -> Any:
@@ -110,7 +123,7 @@ def _retry(index: Index, _: Mapping[str, Any], progress: "Progress") -> Any:
 
 def _estimate(index: Index, arguments: Mapping[str, Any], _: "Progress") -> Any:
     """Estimate what indexing some files, or what is missing, would cost."""
-    uploads, upload = UploadFolder(index.folder), arguments.get("upload", "")
+    uploads, upload = UploadFolder(index.folder), arguments.get("upload")
     try:
         found = index.estimate(
             *(uploads.held(upload) if upload else ()),
@@ -118,7 +131,8 @@ def _estimate(index: Index, arguments: Mapping[str, Any], _: "Progress") -> Any:
             extractor=arguments.get("extractor"),
         )
     finally:
-        uploads.discard(upload)
+        if upload:
+            uploads.discard(upload)
     return estimate_json(found)
 
 

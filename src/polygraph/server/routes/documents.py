@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any, TypeVar
@@ -100,15 +99,11 @@ async def add_documents(index: str, request: Request, state: State, principal: W
     received, options = await _receive(request, state, uploads)
 
     def work() -> tuple[Job, list[dict[str, Any]]]:
-        placed = uploads.store(received)
-        arguments = options | {
-            "files": [each.hash for each in placed],
-            "new": [each.hash for each in placed if each.new],
-        }
-        names = tuple(each.name for each in placed)
-        return jobs.add("index", served.name, principal.name, arguments, names[:20]), [
-            asdict(e) for e in placed
-        ]
+        upload = uploads.hold(received)
+        held = uploads.list_held(upload)
+        names = tuple(each.name for each in held)
+        job = jobs.add("index", served.name, principal.name, options | {"upload": upload}, names[:20])
+        return job, [asdict(each) for each in held]
 
     job, files = await _kept(received, work)
     return accepted_job(job, files=files)
@@ -124,8 +119,8 @@ async def remove_document(
 
     def work() -> Job:
         with served.reading() as opened:
-            files = _file_to_remove(opened.snapshot(), document, uploads)
-        arguments = {"documents": [document], "forget": forget, "files": files}
+            documents, files = _to_remove(opened.snapshot(), document, uploads)
+        arguments = {"documents": documents, "forget": forget, "files": files}
         return jobs.add("remove", served.name, principal.name, arguments, (document,))
 
     return accepted_job(await state.threads.run(work))
@@ -240,8 +235,8 @@ def _json(body: bytes) -> Any:
         raise Problem(400, "bad-request", "the body is neither a form of files nor JSON") from error
 
 
-def _file_to_remove(snapshot: Snapshot, document: str, uploads: UploadFolder) -> Sequence[str]:
-    """Return the uploaded file that a document is, to be deleted with it.
+def _to_remove(snapshot: Snapshot, document: str, uploads: UploadFolder) -> tuple[list[str], list[str]]:
+    """Return the documents to be removed, and the uploaded files to be deleted with them.
 
     Raises:
         Problem: 404 for an unknown document, 409 for one of several records of an uploaded file, which would come back
@@ -249,10 +244,16 @@ def _file_to_remove(snapshot: Snapshot, document: str, uploads: UploadFolder) ->
     """
     found = snapshot.store.documents.get(document)
     if found is None:
+        file = uploads.hash_of(str(uploads.folder.resolve() / document))
+        if (
+            document in {path for path, _ in snapshot.store.documents.unread()}
+            and (uploads.folder / file).is_dir()
+        ):
+            return [], [file]  # an uploaded file that could not be read
         raise unknown("document", document, "/api/v1/indexes/INDEX/documents")
     file = uploads.hash_of(found.source)
     if not file:
-        return []
+        return [document], []
     prefix = f"{file}/"
     siblings = [id for id in snapshot.store.documents.hashes() if id.startswith(prefix) and id != document]
     if siblings:
@@ -262,4 +263,4 @@ def _file_to_remove(snapshot: Snapshot, document: str, uploads: UploadFolder) ->
             f"this document is one of {len(siblings) + 1:,} records of an uploaded file and would come back with it. "
             "Upload the file without the record, and remove this one",
         )
-    return [file]
+    return [document], [file]

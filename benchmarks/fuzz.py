@@ -228,6 +228,30 @@ TEXTS = {
     "tsv": TABLE.replace(",", "\t"),
     "json": json.dumps(RECORDS),
     "jsonl": "\n".join(map(json.dumps, RECORDS)),
+    "eml": (
+        "From: Mara <m@x.org>\nTo: Tobin\nSubject: =?utf-8?q?Oil?=\nMIME-Version: 1.0\n"
+        f"Content-Type: multipart/mixed; boundary=b\n\n--b\nContent-Type: text/plain; charset=utf-8\n\n{PROSE}\n"
+        f"--b\nContent-Type: text/html\n\n{PAGE}\n--b\nContent-Type: message/rfc822\n\nFrom: a\n\n{PROSE}\n--b--\n"
+    ),
+    "ipynb": json.dumps(
+        {
+            "cells": [
+                {"cell_type": "markdown", "source": ["# Oil\n", PROSE]},
+                {
+                    "cell_type": "code",
+                    "source": "print(1)",
+                    "outputs": [{"text": [PROSE], "data": {"text/plain": "1"}}],
+                },
+            ],
+            "metadata": {"language_info": {"name": "python"}},
+        }
+    ),
+    "rtf": (
+        "{\\rtf1\\ansi\\ansicpg1252{\\fonttbl{\\f0 Arial;}}{\\info{\\title Log}}\\f0 Caf\\'e9 \\u8364? "
+        f"{{\\*\\x y}}\\b Oil\\b0\\par\\trowd A\\cell B\\cell\\row {PROSE}}}"
+    ),
+    "py": f"def build():\n    return 1  # {PROSE}",
+    "yaml": f"lamp:\n  - oil: {PROSE}",
 }
 
 
@@ -271,6 +295,22 @@ def office_files() -> dict[str, bytes]:
         )
         book.writestr("a.xhtml", PAGE)
     files["epub"] = out.getvalue()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as text:
+        text.writestr(
+            "content.xml",
+            f'<office:text><text:h text:outline-level="2">Log</text:h><text:p>{PROSE}<text:s text:c="3"/></text:p>'
+            "<text:list><text:list-item><text:p>oil</text:p></text:list-item></text:list><table:table><table:table-row>"
+            '<table:table-cell table:number-columns-repeated="2"><text:p>Ship</text:p></table:table-cell>'
+            "</table:table-row></table:table></office:text>",
+        )
+        text.writestr("meta.xml", "<dc:title>Log</dc:title><dc:creator>Vane</dc:creator>")
+    files["odt"] = out.getvalue()
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as folder:
+        for kind, part in TEXTS.items():
+            folder.writestr(f"a/file.{kind}", part.encode("utf-8", "replace"))
+    files["zip"] = out.getvalue()
     files["pdf"] = pdf()
     return files
 
@@ -311,8 +351,8 @@ class Loaders:
         else:
             kind = chance.choice(sorted(TEXTS))
             text = TEXTS[kind]
-            if kind in {"json", "jsonl"} and chance.random() < 0.5:
-                text = json.dumps(mutate_json(json.loads(text) if kind == "json" else RECORDS[0], chance))
+            if kind in {"json", "jsonl", "ipynb"} and chance.random() < 0.5:
+                text = json.dumps(mutate_json(RECORDS[0] if kind == "jsonl" else json.loads(text), chance))
             else:
                 text = mutate(text, chance)
             data = encode(text)

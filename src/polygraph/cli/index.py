@@ -1,5 +1,6 @@
 """The commands that change an index, and the estimate of their cost."""
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
@@ -10,7 +11,9 @@ from polygraph.cli.open_index import open_for_import, open_index, open_to_estima
 from polygraph.cli.options import (
     BatchOption,
     CostOption,
+    ExcludeOption,
     ExtractorOption,
+    IncludeOption,
     IndexOption,
     JsonOption,
     OfflineOption,
@@ -31,6 +34,8 @@ if TYPE_CHECKING:
     from polygraph.workspace.index import Index
 
 app: typer.Typer = typer.Typer()
+_REASONS_SHOWN = 10
+"""Reasons for unread files that are printed after a build."""
 _SLOWEST = 3
 """Layers named with their time after a build."""
 
@@ -39,6 +44,8 @@ _SLOWEST = 3
 def index(
     paths: PathsArgument = None,
     index: IndexOption = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
     for_methods: Annotated[
         Optional[str],
         typer.Option("--for", metavar="METHOD,...", help="Build only what these methods need."),
@@ -53,14 +60,24 @@ def index(
     as_json: JsonOption = False,
 ) -> None:
     """Index documents; run again, update what changed and repeat nothing."""
-    from polygraph.ingest import find_files
+    from polygraph.ingest import find_files, select
 
     chosen = extractor_of(extractor)
     if paths:
-        find_files(paths)  # reports a missing path before the folder of the index is created
+        find_files(
+            paths, select(include or [], exclude or [])
+        )  # reports a missing path before the folder of the index is created
     opened = open_index(index, new=bool(paths), profile=profile, **caps(max_cost, max_tokens, batch, offline))
     methods = split_names(for_methods or "")
-    add = partial(opened.add, *(paths or []), methods=methods, extractor=chosen, wait_s=wait)
+    add = partial(
+        opened.add,
+        *(paths or []),
+        methods=methods,
+        extractor=chosen,
+        include=include or [],
+        exclude=exclude or [],
+        wait_s=wait,
+    )
     _change(opened, add, as_json)
 
 
@@ -68,6 +85,8 @@ def index(
 def estimate(
     paths: PathsArgument = None,
     index: IndexOption = None,
+    include: IncludeOption = None,
+    exclude: ExcludeOption = None,
     for_methods: Annotated[
         Optional[str],
         typer.Option(
@@ -95,16 +114,24 @@ def estimate(
 ) -> None:
     """Estimate the cost of indexing, and of a question, before anything is paid."""
     from polygraph.cli.render import answer as show
-    from polygraph.ingest import find_files
+    from polygraph.ingest import find_files, select
     from polygraph.workspace.json_views import estimate_json
 
     chosen = extractor_of(extractor)
     if paths:
-        find_files(paths)
+        find_files(paths, select(include or [], exclude or []))
     flags = {**caps(max_cost, max_tokens, None, offline), "profile": profile}
     methods = split_names(for_methods or "")
     with open_to_estimate(index, bool(paths), keep=pilot > 0, **flags) as opened:
-        found = opened.estimate(*(paths or []), methods=methods, extractor=chosen, pilot=pilot, like=like)
+        found = opened.estimate(
+            *(paths or []),
+            methods=methods,
+            extractor=chosen,
+            include=include or [],
+            exclude=exclude or [],
+            pilot=pilot,
+            like=like,
+        )
     if as_json:
         show.as_json(estimate_json(found))
     else:
@@ -246,10 +273,24 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         show.out.print("no file of the index contains a trace of the removed documents")
     for note in report.notes:
         show.err.print(f"note: {note}", style="yellow", markup=False)
-    for path, reason in report.unread[:10]:
-        show.err.print(f"not read: {path}: {reason}", style="yellow", markup=False)
-    if len(report.unread) > 10:
-        show.err.print(f"and {len(report.unread) - 10} more; see: polygraph status --failed", style="yellow")
+    _show_unread(report.unread)
+
+
+def _show_unread(unread: Sequence[tuple[str, str]]) -> None:
+    """Print each reason once, with the first file and how many others have it."""
+    from polygraph.cli.render import answer as show
+    from polygraph.text.prose import count_noun
+
+    by_reason: dict[str, list[str]] = {}
+    for path, reason in unread:
+        by_reason.setdefault(reason, []).append(path)
+    common = sorted(by_reason.items(), key=lambda each: (-len(each[1]), each[1][0]))
+    for reason, paths in common[:_REASONS_SHOWN]:
+        more = f" and {count_noun(len(paths) - 1, 'other file')}" if len(paths) > 1 else ""
+        show.err.print(f"not read: {paths[0]}{more}: {reason}", style="yellow", markup=False)
+    if len(unread) > min(len(common), _REASONS_SHOWN):
+        total = count_noun(len(unread), "file")
+        show.err.print(f"{total} not read; see: polygraph status --failed", style="yellow")
 
 
 def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:

@@ -33,6 +33,16 @@ FormOption = Annotated[
 PathsArgument = Annotated[
     Optional[list[str]], typer.Argument(metavar="PATH...", help="Folders, files or globs.")
 ]
+IncludeOption = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--include", metavar="PATTERN", help="Of folders, read only files that match; may be repeated."
+    ),
+]
+ExcludeOption = Annotated[
+    Optional[list[str]],
+    typer.Option("--exclude", metavar="PATTERN", help="Files and folders to leave out; may be repeated."),
+]
 # Without a context to limit, --max-tokens can mean the tokens of the models.
 WorkTokensOption = Annotated[
     Optional[int],

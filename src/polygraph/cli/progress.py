@@ -1,5 +1,6 @@
-"""Progress bars on standard error: count, time left, cost."""
+"""Progress on standard error: bars with count, time left and cost, or lines where there is no terminal."""
 
+import time
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
@@ -17,12 +18,27 @@ NAMES = {
 }
 
 
-class Bars:
-    """One bar per stage; none if standard error is not a terminal or if `quiet` is set."""
+EVERY_S = 10.0
+"""Seconds between lines, without a terminal."""
 
-    def __init__(self, *, quiet: bool = False, spent: Callable[[], Usage] | None = None) -> None:
+
+class Bars:
+    """One bar per stage on a terminal; elsewhere, as in a log, a line every few seconds; nothing if `quiet` is set.
+
+    A command that ends before the first line is due prints none.
+    """
+
+    def __init__(
+        self,
+        *,
+        quiet: bool = False,
+        spent: Callable[[], Usage] | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._quiet = quiet or not err.is_terminal
-        self._spent = spent
+        self._lines = not quiet and not err.is_terminal
+        self._spent, self._clock = spent, clock
+        self._due = clock() + EVERY_S
         self._bars: Any = None
         self._tasks: dict[str, Any] = {}
 
@@ -49,6 +65,10 @@ class Bars:
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         """Update the bar of a stage."""
+        if self._lines and self._clock() >= self._due:
+            self._due = self._clock() + EVERY_S
+            parts = [f"{NAMES.get(stage, stage)}: {done:,} of {total:,}", self._money(done, total)]
+            err.print("; ".join(part for part in parts if part), markup=False)
         if self._bars is None:
             return
         if stage not in self._tasks:

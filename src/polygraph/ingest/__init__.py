@@ -7,6 +7,7 @@ module; `formats` says which reads which. `chunk` cuts documents in chunks and w
 
 from polygraph.ingest.discover import SourceFile, Unread, path_text
 from polygraph.ingest.formats import FORMATS
+from polygraph.ingest.ignore import EVERYTHING, Selection, select
 from polygraph.ingest.load import (
     Documents,
     DocumentStream,
@@ -17,14 +18,17 @@ from polygraph.ingest.load import (
 )
 
 __all__ = [
+    "EVERYTHING",
     "FORMATS",
     "DocumentStream",
     "Documents",
     "Loaded",
+    "Selection",
     "SourceFile",
     "Unread",
     "find_files",
     "load_documents",
     "path_text",
     "read_documents",
+    "select",
 ]

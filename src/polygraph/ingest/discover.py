@@ -7,8 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 
 from polygraph.errors import BadInput
+from polygraph.ingest.ignore import EVERYTHING, IgnoreRules, Selection
+from polygraph.ingest.ignore import FILE_NAME as IGNORE_FILE
 
 _RECORD_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
+_MAX_IGNORE_BYTES = 1_000_000
 _LEAVES = "is a link that leaves the folder; to read it, give its target as a path of its own"
 
 
@@ -63,7 +66,9 @@ def suffix(name: str) -> str:
     return PurePath(name.lower().removesuffix(".gz")).suffix
 
 
-def discover(paths: Sequence[str | Path]) -> tuple[list[SourceFile], list[Unread]]:
+def discover(
+    paths: Sequence[str | Path], selection: Selection = EVERYTHING
+) -> tuple[list[SourceFile], list[Unread]]:
     """Find the files of some paths, and the links and folders that are not followed.
 
     A folder stands for all files below it, except hidden files and folders and indexes (``*.index``); a pattern such
@@ -72,6 +77,9 @@ def discover(paths: Sequence[str | Path]) -> tuple[list[SourceFile], list[Unread
     A file's id is its path relative to the folder that was given, or to the part of a pattern before the first
     wildcard; the name alone for a file that was given. Where two files would have one id, each gets the name of the
     folder above in front, and so on until they differ. A file that several paths stand for is found once.
+
+    What the patterns of a file `.polygraphignore` match, in a folder that was given or below it, is left out; and what
+    `selection` does not take. A file that was itself given is always found.
 
     Returns:
         Files sorted by id, and what is not followed, sorted by path.
@@ -90,7 +98,7 @@ def discover(paths: Sequence[str | Path]) -> tuple[list[SourceFile], list[Unread
         try:
             if given.is_dir():
                 root = given.resolve()
-                _walk(root, root, found, unread)
+                _walk(root, selection, found, unread)
                 if len(found) + len(unread) == before:
                     raise BadInput(
                         f"the folder {str(path)!r} holds no files. Put documents in it or name another"
@@ -98,7 +106,7 @@ def discover(paths: Sequence[str | Path]) -> tuple[list[SourceFile], list[Unread
             elif given.exists():
                 _file(given, given.name, found, unread, given=True)
             elif glob.has_magic(str(path)):
-                _glob(str(path), found, unread)
+                _glob(str(path), selection, found, unread)
             else:
                 raise BadInput(f"there is no file or folder {str(path)!r}. Check the spelling")
         except (OSError, ValueError) as problem:
@@ -106,10 +114,12 @@ def discover(paths: Sequence[str | Path]) -> tuple[list[SourceFile], list[Unread
     return _with_distinct_ids(found), sorted(set(unread), key=lambda each: (each.path, each.reason))
 
 
-def _walk(folder: Path, root: Path, found: list[tuple[SourceFile, bool]], unread: list[Unread]) -> None:
-    pending = [folder]
+def _walk(
+    root: Path, selection: Selection, found: list[tuple[SourceFile, bool]], unread: list[Unread]
+) -> None:
+    pending: list[tuple[Path, tuple[_Ignored, ...]]] = [(root, ())]
     while pending:
-        here = pending.pop()
+        here, ignored = pending.pop()
         try:
             with os.scandir(here) as listing:
                 entries = sorted(listing, key=lambda entry: entry.name)
@@ -118,12 +128,19 @@ def _walk(folder: Path, root: Path, found: list[tuple[SourceFile, bool]], unread
                 Unread(path=_id(here, root), reason=f"is a folder that cannot be read: {_system(problem)}")
             )
             continue
+        if any(entry.name == IGNORE_FILE for entry in entries):
+            ignored = (*ignored, _Ignored(here, _ignore_rules(here / IGNORE_FILE)))
         for entry in entries:
             path = Path(entry.path)
             if entry.name.startswith(".") or (entry.name.endswith(".index") and entry.is_dir()):
                 continue
-            if entry.is_dir(follow_symlinks=False):
-                pending.append(path)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if not selection.takes(path.relative_to(root).as_posix(), folder=is_folder):
+                continue
+            if _is_ignored(path, ignored, folder=is_folder):
+                continue
+            if is_folder:
+                pending.append((path, ignored))
             elif entry.is_symlink():
                 _link(path, root, found, unread)
             else:
@@ -147,7 +164,32 @@ def _link(path: Path, root: Path, found: list[tuple[SourceFile, bool]], unread: 
     # A link to another folder inside: its files are read where they are.
 
 
-def _glob(pattern: str, found: list[tuple[SourceFile, bool]], unread: list[Unread]) -> None:
+@dataclass(frozen=True, slots=True)
+class _Ignored:
+    folder: Path
+    rules: IgnoreRules
+
+
+def _ignore_rules(file: Path) -> IgnoreRules:
+    try:
+        text = file.read_bytes()[:_MAX_IGNORE_BYTES].decode("utf-8", "replace")
+    except OSError as problem:
+        raise BadInput(f"{str(file)!r} cannot be read: {_system(problem)}") from problem
+    return IgnoreRules(text.splitlines(), str(file))
+
+
+def _is_ignored(path: Path, ignored: Sequence[_Ignored], *, folder: bool) -> bool:
+    """Tell whether a path is left out: the file of patterns that is nearest to it counts."""
+    for each in reversed(ignored):
+        decided = each.rules.ignores(path.relative_to(each.folder).as_posix(), folder=folder)
+        if decided is not None:
+            return decided
+    return False
+
+
+def _glob(
+    pattern: str, selection: Selection, found: list[tuple[SourceFile, bool]], unread: list[Unread]
+) -> None:
     parts = Path(pattern).parts
     plain = next(i for i, part in enumerate(parts) if glob.has_magic(part))
     root = Path(os.path.abspath(Path(*parts[:plain])))
@@ -157,6 +199,8 @@ def _glob(pattern: str, found: list[tuple[SourceFile, bool]], unread: list[Unrea
     for match in matches:
         name = _id(match, root) if match.is_relative_to(root) else match.name
         if not match.is_file() or any(part.endswith(".index") for part in name.split("/")[:-1]):
+            continue
+        if not selection.takes(name, folder=False):
             continue
         if match.resolve().is_relative_to(real_root):
             _file(match, name, found, unread, given=False, link=match.is_symlink())

@@ -4,15 +4,25 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 
 from polygraph.errors import BadInput, UserError
-from polygraph.ingest.content import LoadedTable, LoadedText
-from polygraph.ingest.decode import clean
+from polygraph.ingest.archives import read_members
+from polygraph.ingest.content import FileContent, LoadedTable, LoadedText
+from polygraph.ingest.decode import clean, read_bytes
 from polygraph.ingest.discover import SourceFile, Unread, discover, path_text
-from polygraph.ingest.formats import BINARY_READERS, TABULAR, format_of, read_file
+from polygraph.ingest.formats import (
+    ARCHIVE,
+    BINARY_READERS,
+    TABULAR,
+    check_known,
+    format_of,
+    read_content,
+    read_file,
+)
 from polygraph.ingest.headings import headings
+from polygraph.ingest.ignore import EVERYTHING, Selection
 from polygraph.ingest.plain_text import file_title, first_line_title, short_title
 from polygraph.ingest.source_fields import date_of
 from polygraph.records import Document, Json, Table
@@ -105,19 +115,32 @@ class DocumentStream:
             if self._on_file:
                 self._on_file(file.id)
             try:
-                yield from self._read_file(file, self._left)
-            except UserError as problem:
-                self._unread.append(_unread(file.id, str(problem)))
-            except OSError as problem:
-                self._unread.append(_unread(file.id, f"cannot be opened: {problem.strerror or problem}"))
+                if format_of(file) == ARCHIVE:
+                    yield from self._read_archive(file, self._left)
+                else:
+                    yield from self._read_file(file, self._left, *read_file(file, self._max_bytes))
             except Exception as problem:
-                # Readers of foreign formats fail in many ways on damaged files; none may end the whole build.
-                reason = f"cannot be read as {format_of(file)}: {type(problem).__name__}: {problem}"
-                self._unread.append(_unread(file.id, f"{reason}. It may be damaged; save it again"))
+                self._unread.append(_unread(file.id, _reason(problem, file)))
             self._left = len(self._files) - n
 
-    def _read_file(self, file: SourceFile, files_left: int) -> Iterator[Document]:
-        content, encoding = read_file(file, self._max_bytes)
+    def _read_archive(self, file: SourceFile, files_left: int) -> Iterator[Document]:
+        """Read the files of an archive as those of a folder of its name."""
+        for member in read_members(read_bytes(file.path, self._max_bytes), self._max_bytes):
+            inner = SourceFile(path=file.path / member.name, id=f"{file.id}/{member.name}")
+            try:
+                if member.reason:
+                    raise BadInput(member.reason)
+                if format_of(inner) == ARCHIVE or inner.path.name.lower().endswith(".gz"):
+                    raise BadInput("is an archive inside an archive; unpack it to read it")
+                check_known(inner)
+                content = read_content(format_of(inner), member.data, self._max_bytes)
+                yield from self._read_file(inner, files_left, *content)
+            except Exception as problem:
+                self._unread.append(_unread(inner.id, _reason(problem, inner)))
+
+    def _read_file(
+        self, file: SourceFile, files_left: int, content: FileContent, encoding: str
+    ) -> Iterator[Document]:
         n_texts = len(content.texts)
         for done, text in enumerate(content.texts, 1):
             self._left = files_left + n_texts - done
@@ -133,14 +156,15 @@ class DocumentStream:
         self._unread += [_unread(f"{file.id}:{bad.ordinal}", bad.reason) for bad in content.bad_records]
 
 
-def find_files(paths: Sequence[str | Path]) -> list[SourceFile]:
+def find_files(paths: Sequence[str | Path], selection: Selection = EVERYTHING) -> list[SourceFile]:
     """Return the files that paths stand for, sorted by id; see `discover`."""
-    return discover(paths)[0]
+    return discover(paths, selection)[0]
 
 
 def read_documents(
     paths: Sequence[str | Path],
     *,
+    selection: Selection = EVERYTHING,
     on_file: Callable[[str], None] | None = None,
     max_bytes: int = _MAX_BYTES,
 ) -> DocumentStream:
@@ -149,7 +173,8 @@ def read_documents(
     A document's id is the id of its file. A record of a file with several (`csv`, `json`, `jsonl`) has the id
     ``<file id>#<record id>``, with the line, row or position (from 1) for a record without an id; in a JSON or JSON
     Lines file that was itself given, and in any file whose name begins with ``corpus.``, a record's own id is the
-    document's id. Of two documents with one id the second is listed as unread.
+    document's id. Of two documents with one id the second is listed as unread. A zip file is read as a folder of its
+    name.
 
     Metadata are the record's other fields, or the front matter of Markdown, the header lines of a mail, the author and
     date that a page or the properties of a file state, the day that a text or its file's name begins with (`date`),
@@ -159,6 +184,7 @@ def read_documents(
 
     Args:
         paths: folders, files, patterns.
+        selection: which files of folders and patterns are read.
         on_file: called with the id of each file before it is read.
         max_bytes: files that are larger, packed or unpacked, are not read.
 
@@ -166,7 +192,7 @@ def read_documents(
         BadInput: as `discover`, and if nothing at all can be read.
     """
     paths = [paths] if isinstance(paths, str) else paths
-    stream = DocumentStream(*discover(paths), on_file=on_file, max_bytes=max_bytes)
+    stream = DocumentStream(*discover(paths, selection), on_file=on_file, max_bytes=max_bytes)
     if stream.empty:
         unread = stream.unread
         shown = "; ".join(f"{each.path} {each.reason}" for each in unread[:_REASONS_SHOWN])
@@ -203,6 +229,8 @@ def _document(file: SourceFile, loaded: LoadedText, encoding: str) -> Document:
     title = short_title(clean(loaded.title))
     if not title and (loaded.ordinal or own["format"] not in TABULAR):
         title = short_title(first_line_title(text))
+    if own["format"] == "code":
+        title = short_title(PurePosixPath(file.id).name)
     if not title:
         name = loaded.key or str(loaded.ordinal or "")
         own_name = file.has_document_ids and loaded.key
@@ -267,6 +295,19 @@ def _document_id(file: SourceFile, loaded: LoadedText) -> str:
 
 def _location(file: SourceFile, loaded: LoadedText) -> str:
     return f"{file.id}:{loaded.ordinal}" if loaded.ordinal else file.id
+
+
+def _reason(problem: Exception, file: SourceFile) -> str:
+    """Return why a file could not be read.
+
+    Readers of foreign formats fail in many ways on damaged files; none may end the whole build.
+    """
+    if isinstance(problem, UserError):
+        return str(problem)
+    if isinstance(problem, OSError):
+        return f"cannot be opened: {problem.strerror or problem}"
+    reason = f"cannot be read as {format_of(file)}: {type(problem).__name__}: {problem}"
+    return f"{reason}. It may be damaged; save it again"
 
 
 def _unread(path: str, reason: str) -> Unread:

@@ -32,6 +32,11 @@ def read_plain(text: str) -> FileContent:
     return FileContent([LoadedText(text=text, title=title, metadata=fields)])
 
 
+def read_code(text: str) -> FileContent:
+    """Read source code and settings, kept as written; the name of the file is the title."""
+    return FileContent([LoadedText(text=text, title="")])
+
+
 def read_rst(text: str) -> FileContent:
     """Read reStructuredText; its title is the first underlined line."""
     return FileContent([LoadedText(text=text, title=_underlined(text) or first_line_title(text))])

@@ -123,6 +123,8 @@ class Index:
         *paths: str | Path,
         methods: Sequence[str] = (),
         extractor: Extractor | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
         progress: Progress = no_progress,
         wait_s: float = 0.0,
     ) -> BuildReport:
@@ -134,6 +136,9 @@ class Index:
             paths: what to read; none: build what is missing from what was read before.
             methods: build only the layers that these methods need; none: every layer.
             extractor: how the graph is extracted; default: as before, or with the chat model if there is one.
+            include: patterns as in `.polygraphignore`; of folders only the files that match one are read.
+            exclude: patterns of files and folders that are left out. What was read before and is left out now is
+                removed, and what was left out before is read by a call without the pattern.
             progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
 
@@ -142,10 +147,10 @@ class Index:
             IndexLocked: if another process is writing.
             NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
-        from polygraph.ingest import path_text, read_documents
+        from polygraph.ingest import path_text, read_documents, select
 
         layers = self._layers_for(methods)
-        loaded = read_documents(paths) if paths else None
+        loaded = read_documents(paths, selection=select(include, exclude)) if paths else None
         if not paths and not (self.folder / "index.sqlite").is_file():
             raise IndexUnreadable(
                 f"there is no index at {self.folder}. Make one with: polygraph index PATH --index {self.folder}"
@@ -160,6 +165,8 @@ class Index:
         *paths: str | Path,
         methods: Sequence[str] = (),
         extractor: Extractor | None = None,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
         pilot: int = 0,
         like: str | Path | None = None,
     ) -> Estimate:
@@ -172,6 +179,8 @@ class Index:
             paths: as for `add`; none: what is missing from what was read before.
             methods: as for `add`; each also gets a line for one question.
             extractor: as for `add`.
+            include: as for `add`.
+            exclude: as for `add`.
             pilot: most real calls, repairs not counted, from which the model's profile is fitted. Their replies
                 are kept in the folder, which is made.
             like: another index that the same chat model has read: its profile is taken from there until it has
@@ -183,6 +192,7 @@ class Index:
             BudgetReached, ModelUnavailable, ModelRefused: from a pilot.
         """
         from polygraph.indexing.estimate.run import estimate_index
+        from polygraph.ingest import select
 
         return estimate_index(
             self.folder / CALLS_FILE,
@@ -192,6 +202,7 @@ class Index:
             wanted=self._layers_for(methods),
             methods=[_method_plan(name) for name in methods],
             extractor=extractor,
+            selection=select(include, exclude),
             pilot=pilot,
             other_index=None if like is None else Path(like),
         )

@@ -18,7 +18,7 @@ from polygraph.indexing.estimate.questions import MethodPlan
 from polygraph.indexing.estimate.ranges import Estimate
 from polygraph.indexing.estimate.reconcile import save_estimate
 from polygraph.indexing.estimate.transfer import OtherIndexProfile, profile_from_index
-from polygraph.ingest import path_text, read_documents
+from polygraph.ingest import EVERYTHING, Selection, path_text, read_documents
 from polygraph.models import Models
 from polygraph.models.cache import CallStore
 from polygraph.models.prices import PRICES, Price
@@ -40,6 +40,7 @@ def estimate_index(
     wanted: Sequence[str],
     methods: Sequence[MethodPlan] = (),
     extractor: Extractor | None = None,
+    selection: Selection = EVERYTHING,
     pilot: int = 0,
     other_index: Path | None = None,
 ) -> Estimate:
@@ -55,6 +56,7 @@ def estimate_index(
         wanted: layers to build.
         methods: each also gets a line for one question.
         extractor: if one was named.
+        selection: which files are read.
         pilot: most calls of a pilot, repairs not counted.
         other_index: another index, from which the chat model's profile is taken until it has read windows of this one.
 
@@ -69,7 +71,7 @@ def estimate_index(
         raise BadInput(f"--pilot {pilot} is not a number of calls. Give 0 or more")
     if not paths and not is_begun(folder):
         raise IndexUnreadable(f"there is no index at {folder}. Name what to index: polygraph estimate PATH")
-    loaded = read_documents(paths) if paths else None
+    loaded = read_documents(paths, selection=selection) if paths else None
     roots = [path_text(Path(p).resolve()) for p in paths]
     with ExitStack() as stack:
         store = stack.enter_context(closing(SqliteStore(folder, mode="read"))) if is_begun(folder) else None

@@ -1,0 +1,157 @@
+"""Which files are left out: patterns of `.polygraphignore`, and of the options include and exclude.
+
+The patterns are those of gitignore(5): a line is a pattern, ``#`` begins a comment, ``!`` takes a file back, a trailing
+``/`` matches folders only, a ``/`` elsewhere ties the pattern to the folder of its file, ``*`` and ``?`` match within a
+name, ``**`` over folders, ``[a-z]`` one character. The last pattern that matches counts. As in git, a file below a
+folder that is left out cannot be taken back.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from polygraph.errors import BadInput
+
+FILE_NAME = ".polygraphignore"
+_MAX_PATTERNS = 10_000
+_MAX_PATTERN = 1_000
+_MAX_STARS = 10
+"""Wildcards of one pattern: the time of a match grows with a power of their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    pattern: re.Pattern[str]
+    folders_only: bool
+    takes_back: bool
+
+
+class IgnoreRules:
+    """The patterns of one file, or of an option.
+
+    Args:
+        lines: patterns.
+        source: named in errors.
+
+    Raises:
+        BadInput: for a pattern that is too long, or too many of them.
+    """
+
+    def __init__(self, lines: Iterable[str], source: str) -> None:
+        self._rules: list[_Rule] = []
+        for line in lines:
+            rule = _rule(line, source)
+            if rule is not None:
+                self._rules.append(rule)
+            if len(self._rules) > _MAX_PATTERNS:
+                raise BadInput(f"{source} has over {_MAX_PATTERNS:,} patterns")
+
+    def ignores(self, path: str, *, folder: bool) -> bool | None:
+        """Tell whether a path is left out; None if no pattern matches.
+
+        Args:
+            path: relative to the folder of the patterns, with ``/``.
+            folder: whether it is one.
+
+        >>> rules = IgnoreRules(["*.log", "!keep.log", "/build/"], "here")
+        >>> rules.ignores("a/x.log", folder=False), rules.ignores("a/keep.log", folder=False)
+        (True, False)
+        >>> rules.ignores("build", folder=True), rules.ignores("a/build", folder=True)
+        (True, None)
+        """
+        for rule in reversed(self._rules):
+            if (folder or not rule.folders_only) and rule.pattern.fullmatch(path):
+                return not rule.takes_back
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which files of a folder are read.
+
+    Files that were themselves given as a path are always read.
+    """
+
+    include: IgnoreRules | None = None
+    exclude: IgnoreRules | None = None
+
+    def takes(self, path: str, *, folder: bool) -> bool:
+        """Tell whether a path, relative to the folder that was given, is read, or a folder entered."""
+        if self.exclude is not None and self.exclude.ignores(path, folder=folder):
+            return False
+        return folder or self.include is None or self.include.ignores(path, folder=False) is True
+
+
+EVERYTHING = Selection()
+
+
+def select(include: Sequence[str] = (), exclude: Sequence[str] = ()) -> Selection:
+    """Return which files patterns select; without patterns all.
+
+    Args:
+        include: a file must match one of these patterns.
+        exclude: files and folders that match one of these are left out, also if they match `include`.
+    """
+    return Selection(
+        IgnoreRules(include, "--include") if include else None,
+        IgnoreRules(exclude, "--exclude") if exclude else None,
+    )
+
+
+def _rule(line: str, source: str) -> _Rule | None:
+    line = line.rstrip("\r\n")
+    if len(line) > _MAX_PATTERN or line.count("*") > _MAX_STARS:
+        raise BadInput(
+            f"{source}: the pattern {line[:60]!r} has over {_MAX_PATTERN} characters or over {_MAX_STARS} stars"
+        )
+    if not line.endswith("\\ "):
+        line = line.rstrip()
+    if not line or line.startswith("#"):
+        return None
+    takes_back = line.startswith("!")
+    line = line[1:] if takes_back else line
+    folders_only = line.endswith("/")
+    line = line.rstrip("/")
+    if not line:
+        return None
+    anchored = "/" in line
+    body = _regex(line.removeprefix("/"))
+    before = "" if anchored else "(?:.*/)?"
+    return _Rule(re.compile(before + body, re.DOTALL), folders_only, takes_back)
+
+
+def _regex(pattern: str) -> str:
+    """Return a pattern as a regular expression for a whole path."""
+    found: list[str] = []
+    n = 0
+    while n < len(pattern):
+        sign = pattern[n]
+        if pattern.startswith("**/", n) and (n == 0 or pattern[n - 1] == "/"):
+            found.append("(?:.*/)?")
+            n += 3
+            continue
+        if pattern[n:] == "**" and (n == 0 or pattern[n - 1] == "/"):
+            found.append(".*")
+            break
+        if sign == "*":
+            found.append("[^/]*")
+        elif sign == "?":
+            found.append("[^/]")
+        elif sign == "[" and (end := pattern.find("]", n + 2)) > 0:
+            inside = pattern[n + 1 : end]
+            negated = inside[0] in "!^"
+            inside = re.sub(r"([\\\[\]^&~|])", r"\\\1", inside[1:] if negated else inside)
+            found.append(f"(?!/)[{'^' if negated else ''}{inside}]")
+            n = end
+        elif sign == "\\" and n + 1 < len(pattern):
+            n += 1
+            found.append(re.escape(pattern[n]))
+        else:
+            found.append(re.escape(sign))
+        n += 1
+    text = "".join(found)
+    try:
+        re.compile(text)
+    except re.error:
+        return re.escape(pattern)
+    return text

@@ -1,0 +1,23 @@
+"""Progress where there is no terminal."""
+
+from polygraph.cli.progress import EVERY_S, Bars
+from polygraph.records import Usage
+
+
+def test_a_line_comes_every_few_seconds_and_none_before(capsys):
+    now = [0.0]
+    with Bars(spent=lambda: Usage(calls=2, cost=1.0), clock=lambda: now[0]) as bars:
+        for done in range(1, 31):
+            now[0] += 1.0
+            bars("chunk_vectors", done, 100)
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 30 / EVERY_S
+    assert lines[0] == "embedding passages: 10 of 100; $1.00 spent, about $9.00 left"
+
+
+def test_quiet_is_quiet(capsys):
+    now = [0.0]
+    with Bars(quiet=True, clock=lambda: now[0]) as bars:
+        now[0] = 100.0
+        bars("reports", 1, 2)
+    assert not capsys.readouterr().err

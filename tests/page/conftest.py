@@ -115,6 +115,7 @@ def serious_findings():
 
 
 def _serious_findings(page):
+    page.evaluate("() => {" + AXE.read_text() + "}")
     found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
     return [
         f"{each['id']}: {[node['target'] for node in each['nodes'][:3]]} {each['nodes'][0]['failureSummary'][:200]}"

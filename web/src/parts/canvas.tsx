@@ -79,8 +79,8 @@ export function GraphCanvas(props: Props) {
         labelFont: ink().getPropertyValue("--sans") || "sans-serif",
         labelSize: 13,
         labelWeight: "500",
-        labelDensity: 0.6,
-        labelGridCellSize: 120,
+        labelDensity: 0.5,
+        labelGridCellSize: 150,
         labelRenderedSizeThreshold: 5,
         labelColor: { color: ink().getPropertyValue("--ink").trim() },
         zIndex: true,
@@ -191,7 +191,7 @@ export function GraphCanvas(props: Props) {
     }
     made.setSetting("hideEdgesOnMove", edges.length > MANY_EDGES);
     made.setSetting("hideLabelsOnMove", nodes.length > MANY_NODES);
-    made.setSetting("labelRenderedSizeThreshold", nodes.length > 3000 ? 7 : nodes.length > 300 ? 5 : 0);
+    made.setSetting("labelRenderedSizeThreshold", nodes.length > 3000 ? 7 : nodes.length > 300 ? 6 : nodes.length > 40 ? 9 : 0);
     made.setCustomBBox(props.box);
     made.setGraph(graph);
     place.current?.setAttribute("data-nodes", String(nodes.length));

@@ -48,11 +48,12 @@ function Close() {
   );
 }
 
-export function Overview({ index, communities, color, answer }: {
+export function Overview({ index, communities, color, answer, name }: {
   index: IndexSummary;
   communities: Community[];
   color: (id: string) => string;
   answer: { question: string; entities: string[] } | "missing" | null;
+  name: (id: string) => string;
 }) {
   const sorted = [...communities].sort((a, b) => b.size - a.size || (a.id < b.id ? -1 : 1));
   if (answer) {
@@ -68,7 +69,7 @@ export function Overview({ index, communities, color, answer }: {
             <ul class="plain-list">
               {answer.entities.slice(0, 60).map((each) => (
                 <li key={each}>
-                  <button type="button" class="link" onClick={() => change({ e: each })}>{each}</button>
+                  <button type="button" class="link" onClick={() => change({ e: each })}>{name(each)}</button>
                 </li>
               ))}
             </ul>

@@ -238,6 +238,7 @@ export function Graph({ index, params }: Props) {
             communities={communities.data?.communities ?? first.data?.communities ?? []}
             color={(id) => tints.get(id) ?? OTHER}
             answer={answerId ? (answer ?? "missing") : null}
+            name={(id) => near?.names[near.ids.indexOf(id)] ?? id}
           />
         )}
       </section>
@@ -294,7 +295,8 @@ function ofColumns(found: Columns, by: "type" | "community", key: string): Pictu
   for (const group of groups) sizes.set(group, (sizes.get(group) ?? 0) + 1);
   const color = colours(sizes);
   const kept = new Set([...sizes].sort((a, b) => b[1] - a[1]).slice(0, 9).map(([name]) => name));
-  const many = found.ids.length > 2000;
+  const many = found.ids.length > 400;
+  const least = found.ids.length > 2000 ? 1 : many ? 1.8 : 4;
   const most = Math.max(1, ...(many ? [found.degree.reduce((a, b) => Math.max(a, b), 1)] : found.degree));
   const heaviest = found.edges.weight.reduce((a, b) => Math.max(a, b), 1e-9);
   return {
@@ -304,7 +306,7 @@ function ofColumns(found: Columns, by: "type" | "community", key: string): Pictu
       label: found.names[i] ?? id,
       x: found.x[i] ?? 0,
       y: found.y[i] ?? 0,
-      size: (many ? 1 : 4) + (many ? 8 : 10) * Math.sqrt((found.degree[i] ?? 0) / most),
+      size: least + (many ? 8 : 10) * Math.sqrt((found.degree[i] ?? 0) / most),
       color: kept.has(groups[i] ?? "") ? (color.get(groups[i] ?? "") ?? OTHER) : OTHER,
       group: kept.has(groups[i] ?? "") ? (groups[i] ?? "") : "others",
     })),

@@ -245,6 +245,8 @@ def ask_together(given: argparse.Namespace, url: str, processes: tuple[int, int,
         f"       memory of its own: {memory[0]:.0f} MB after {warm:.0f} s, {memory[-1]:.0f} MB at the end, "
         f"highest {max(memory):.0f} MB"
     )
+    series = [memory[len(memory) * n // 6] for n in range(6)]
+    print(f"       from sixth to sixth: {', '.join(f'{mb:.0f}' for mb in series)} MB")
     for error in sorted(set(errors))[:5]:
         print("      ", error)
 

@@ -1,6 +1,7 @@
 """The indexes of a server. Each request reads one snapshot of an index from its first to its last step."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -8,11 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from polygraph.errors import BadInput, PolygraphError
+from polygraph.memory import trim_heap
 from polygraph.records import Answer, AnswerForm, Retrieval
 from polygraph.server.problems import unknown
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import ChatTurn
 from polygraph.workspace.index import Index
+
+_TRIM_S = 20.0
 
 
 class PinnedIndex(Index):
@@ -177,8 +181,13 @@ class ServedIndexes:
         return self._served[name]
 
     def watch(self, stopped: threading.Event, every_s: float = 1.0) -> None:
-        """Close outdated snapshots until the server stops; runs in a thread of its own."""
+        """Close outdated snapshots, and now and then return freed memory to the system; in a thread of its own."""
+        trimmed = time.monotonic()
         while not stopped.wait(every_s):
+            if time.monotonic() > trimmed + _TRIM_S:
+                # Each of the threads that answer has a heap of its own, which keeps what it once needed.
+                trim_heap()
+                trimmed = time.monotonic()
             for served in self.all():
                 with suppress(PolygraphError, OSError):
                     served.release_outdated()

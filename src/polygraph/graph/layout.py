@@ -26,6 +26,8 @@ _DENSITY = 0.55
 _STEPS = 48
 _SETTLING = 16
 """Last steps, in which only overlaps are removed."""
+_GRAVITY = 0.04
+"""Share of the way to the middle that an item without edges goes in each step."""
 _ELSEWHERE = 0.25
 """Pull of an edge to another disc, compared with one inside the same."""
 
@@ -149,6 +151,8 @@ def _place_inside(
             for axis in (0, 1):
                 wanted = np.bincount(ends, weights=pull * at[others, axis], minlength=len(radius))
                 at[joined, axis] += strength * (wanted[joined] / total[joined] - at[joined, axis])
+        # What nothing holds would stay at the rim, far from the rest.
+        at[~joined] += _GRAVITY * (middle[~joined] - at[~joined])
         _push_apart(at, radius)
         _keep_inside(at, middle, room)
     return at

@@ -2,13 +2,16 @@
 
 import threading
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from polygraph.errors import PolygraphError
 from polygraph.records import Chunk, Description, Entity, Relation
 from polygraph.server.problems import unknown
+from polygraph.server.served_indexes import ServedIndex
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.normalize import normalize_name
 from polygraph.text.sentences import sentence_spans
@@ -24,6 +27,8 @@ _MAX_DESCRIPTIONS = 100
 _MAX_EVIDENCE = 5
 """Sentences under one relation."""
 _MAX_SENTENCE = 600
+_PREPARED = 200_000
+"""Most entities of an index whose map is made when the server starts."""
 _maps: WeakKeyDictionary[Snapshot, GraphMap] = WeakKeyDictionary()
 _making = threading.Lock()
 
@@ -40,6 +45,15 @@ def map_of(snapshot: Snapshot) -> GraphMap:
             found = _maps.get(snapshot) or GraphMap(snapshot)
             _maps[snapshot] = found
     return found
+
+
+def prepare(indexes: Iterable[ServedIndex]) -> None:
+    """Make the maps of indexes before anybody asks for them; of very large ones only when somebody does."""
+    for served in indexes:
+        with suppress(PolygraphError), served.reading() as opened:
+            snapshot = opened.snapshot()
+            if snapshot.store.count("entities") <= _PREPARED:
+                map_of(snapshot)
 
 
 def communities_view(graph: GraphMap, level: int | None) -> dict[str, Any]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polygraph.records import Community
     from polygraph.store.snapshot import Snapshot
 
-_REVISION = "1"
+_REVISION = "2"
 """Counts changes of the algorithm of places."""
 _FILE = "places.npy"
 _NAMED = 3

@@ -95,7 +95,7 @@ def make_picture(
     palette = [PALETTE[n] if n < len(PALETTE) else OTHER for n in range(len(communities))]
     colors = [palette[of[n]] if of[n] >= 0 else OTHER for n in shown]
     x, y, scale = _fitted(graph.places[shown])
-    spacing = np.sqrt(np.pi * 1e6 / max(1, len(graph.ids))) * scale * 0.36
+    spacing = np.sqrt(np.pi * 1e6 / max(1, len(graph.ids))) * scale * 0.27
     largest = max(2.0, float(degrees.max(initial=1)))
     r = np.clip(spacing * (0.55 + 0.9 * np.sqrt(degrees[shown] / largest)), 0.6, 16.0)
     number = np.full(len(degrees), -1, dtype=np.int64)
@@ -198,7 +198,7 @@ def write_png(picture: Picture, file: Path) -> None:
     axes.add_collection(
         EllipseCollection(
             2 * picture.r, 2 * picture.r, np.zeros(len(places)), offsets=places, units="xy",
-            offset_transform=axes.transData, facecolors=list(picture.colors), edgecolors=_PAPER, linewidths=0.3,
+            offset_transform=axes.transData, facecolors=list(picture.colors), edgecolors=_PAPER, linewidths=0.3, zorder=2,
         )
     )  # fmt: skip
     halo = [withStroke(linewidth=2.2, foreground=_PAPER)]

@@ -181,6 +181,6 @@ def _only_server(file: Path) -> Any:
         lock.acquire(timeout=0)
     except Timeout as error:
         raise IndexLocked(
-            f"another server works off the jobs in {file}. Stop it, or serve with --read-only or another --jobs FILE"
+            f"another server works off the jobs in {file}. Stop it, or serve with --read-only"
         ) from error
     return lock

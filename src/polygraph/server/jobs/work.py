@@ -6,8 +6,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polygraph.errors import BadInput, IndexLocked
+from polygraph.errors import BadInput, IndexLocked, PolygraphError
 from polygraph.server.uploads import UploadFolder
+from polygraph.workspace.graph_map import GraphMap
 from polygraph.workspace.index import Index
 from polygraph.workspace.json_views import build_report_json, entity_change_json, estimate_json
 
@@ -35,12 +36,21 @@ def run(kind: str, index: Index, arguments: Mapping[str, Any], progress: "Progre
     work = KINDS[kind]
     for n in range(_MAX_WAITS + 1):
         try:
-            return work(index, arguments, progress)
+            report = work(index, arguments, progress)
+            if kind != "estimate":
+                _keep_places(index)
+            return report
         except IndexLocked:
             if n == _MAX_WAITS:
                 raise
             progress("waiting for another writer", 0, 0)
     raise AssertionError  # the last round returns or raises
+
+
+def _keep_places(index: Index) -> None:
+    """Compute the places of the graph now, so that nobody waits for them at the first look."""
+    with suppress(PolygraphError):
+        GraphMap(index.snapshot())
 
 
 def _index(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> Any:

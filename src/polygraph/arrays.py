@@ -168,6 +168,16 @@ class Table:
         return found
 
 
+def _constant_or_copy(parts: Sequence[Array]) -> Array:
+    """Concatenate parts; if every row has the same value, return a read-only array that takes no memory."""
+    filled = [part for part in parts if len(part)]
+    if filled and all(
+        part[0] == filled[0][0] and (part.strides == (0,) or (part == part[0]).all()) for part in filled
+    ):
+        return np.broadcast_to(filled[0][0], sum(map(len, filled)))
+    return np.concatenate(parts)
+
+
 class TableBuilder:
     """A table that is filled document by document.
 
@@ -180,6 +190,8 @@ class TableBuilder:
     >>> table = builder.table()
     >>> table["name"].tolist(), table.strings["name"], table.offsets.tolist()
     ([0, -1, 0], ['Orme'], [0, 2, 3])
+
+    A column of one value in every row is read-only and takes no memory.
     """
 
     def __init__(self, columns: Mapping[str, str]) -> None:
@@ -203,7 +215,7 @@ class TableBuilder:
     def _end_part(self) -> None:
         """Begin new arrays: long ones that grow side by side are moved again and again and leave holes."""
         for column, code in self._codes.items():
-            self._parts[column].append(np.array(self._values[column]))
+            self._parts[column].append(_constant_or_copy([np.array(self._values[column])]))
             self._values[column] = array(code)
 
     def table(self) -> Table:
@@ -212,10 +224,7 @@ class TableBuilder:
         columns: dict[str, Array] = {}
         for column in self._codes:
             parts = self._parts.pop(column)
-            if self._numbers.get(column) == {}:  # one -1 that stands in every row takes no memory
-                columns[column] = np.broadcast_to(np.int32(-1), self._offsets[-1])
-            else:
-                columns[column] = np.concatenate(parts)
+            columns[column] = _constant_or_copy(parts)
             del parts
             if self._offsets[-1] > _PART:
                 trim_heap()

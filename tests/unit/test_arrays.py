@@ -46,6 +46,19 @@ def test_columns_that_count_within_a_document_are_counted_through_all_documents(
     assert builder.table().shifted("row", np.array([0, 3, 10])).tolist() == [0, 1, -1, 10, -1]
 
 
+def test_a_column_of_one_value_takes_no_memory_and_others_keep_every_row():
+    builder = TableBuilder({"name": "s", "n": "i", "weight": "d"})
+    names = [None, "Orme", None]
+    for n in range(3):
+        builder.add({"name": [None] * 40_000, "n": [n] * 40_000, "weight": [1.0] * 40_000})
+    builder.add({"name": names, "n": [7, 7, 8], "weight": [1.0] * 3})
+    table = builder.table()
+    assert table["weight"].strides == (0,)
+    assert table["weight"].tolist() == [1.0] * 120_003
+    assert table["n"].tolist() == [0] * 40_000 + [1] * 40_000 + [2] * 40_000 + [7, 7, 8]
+    assert table["name"][-3:].tolist() == [-1, 0, -1]
+
+
 def test_a_table_without_documents_has_no_rows():
     table = TableBuilder({"name": "s", "n": "i"}).table()
     assert len(table) == 0

@@ -33,6 +33,8 @@ SEPARATOR = " | "
 _BATCH = 1 << 14
 """Rows of which records are made together."""
 _BACKWARD = "<-"
+_STRONG = 1
+"""Strength below which two names only stand together."""
 LOST_REASONS = ("both names are one entity", "a name is no entity", "no chunk is known")
 """Why an extraction row is in no relation."""
 _KEYWORDS = 3
@@ -134,8 +136,10 @@ class MergedGraph:
         source, target = source[rows], target[rows]
         trim_heap()
         self._merge_relations(links, rows, source, target)
+        is_strong = links["strength"] >= _STRONG
+        links = links.only("predicate", "keywords")
         trim_heap()
-        self._merge_triples(links, rows, source, target)
+        self._merge_triples(links, is_strong, rows, source, target)
 
     def _merge_relations(self, links: Table, rows: Array, source: Array, target: Array) -> None:
         n = len(self.ids)
@@ -180,9 +184,11 @@ class MergedGraph:
         self._relation_rows = self._relation_rows[members(self._relation_ends, order)[0]]
         self._relation_ends = offsets(np.diff(self._relation_ends)[order])
 
-    def _merge_triples(self, links: Table, rows: Array, source: Array, target: Array) -> None:
+    def _merge_triples(
+        self, links: Table, is_strong: Array, rows: Array, source: Array, target: Array
+    ) -> None:
         """Group links by triple; changes `source` and `target`."""
-        predicate = self._stated_predicates(links, rows)
+        predicate = self._stated_predicates(links, is_strong, rows)
         # Without a predicate nothing says which end is the subject.
         swapped = np.flatnonzero((source > target) & (links["predicate"][rows] < 0))
         source[swapped], target[swapped] = target[swapped], source[swapped]
@@ -202,7 +208,7 @@ class MergedGraph:
         """Numbers of subject and object of each triple, in this order, and of its predicate."""
         self._triple_ends = np.append(np.concatenate(ends), at)
 
-    def _stated_predicates(self, links: Table, rows: Array) -> Array:
+    def _stated_predicates(self, links: Table, is_strong: Array, rows: Array) -> Array:
         """Return what each row states, as a position in `_predicates`; -1 if nothing."""
         phrases = links.strings["predicate"]
         from_keywords = [", ".join(loads(some)[:_KEYWORDS]) for some in links.strings["keywords"]]
@@ -216,8 +222,7 @@ class MergedGraph:
             some = rows[at : at + _BATCH]
             predicate, keywords = links["predicate"][some], links["keywords"][some]
             found = np.where(predicate >= 0, of_predicate[predicate], of_keywords[keywords])
-            # Below this strength the two names only stand together.
-            related = (found < 0) & (links["strength"][some] >= 1)
+            related = (found < 0) & is_strong[some]
             stated[at : at + _BATCH] = np.where(related, number[RELATED_TO], found)
         return stated
 

@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes depends on what else the machine does.
+settings.register_profile("polygraph", deadline=None)
+settings.load_profile("polygraph")
 
 SRC = Path(__file__).parents[1] / "src"
 DATA = Path(__file__).parents[1].parent / "shared" / "data"

@@ -106,14 +106,20 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
         "graph-cot": _lazy("graphcot.GraphCoT"),
         "graph-cot:paper": _lazy("graphcot.GraphCoT", separate_thought=True, k=1, exact_names=False),
         "graphrag-local": _lazy("graphrag_local.GraphRAGLocal"),
-        "graphrag-local:microsoft": _lazy("graphrag_local.GraphRAGLocal", seed_names=False, in_turns=False),
+        "graphrag-local:microsoft": _lazy(
+            "graphrag_local.GraphRAGLocal", seed_names=False, order="relations"
+        ),
         "graphrag-global": _lazy("graphrag_global.GraphRAGGlobal"),
         "graphrag-global:microsoft": _lazy("graphrag_global.GraphRAGGlobal", rollup="none"),
         "graphrag-global:dynamic": _lazy("graphrag_global.GraphRAGGlobal", preselect="rating"),
         "graphrag-global:preselect": _lazy("graphrag_global.GraphRAGGlobal", preselect="embedding"),
         "graphrag-drift": _lazy("graphrag_drift.GraphRAGDrift"),
         "graphrag-drift:microsoft": _lazy(
-            "graphrag_drift.GraphRAGDrift", hyde="random", order="shuffle", seed_names=False, in_turns=False
+            "graphrag_drift.GraphRAGDrift",
+            hyde="random",
+            order="shuffle",
+            seed_names=False,
+            source_order="relations",
         ),
         "fg-rag": _lazy("fgrag.FGRAG"),
         "fg-rag:paper": _lazy("fgrag.FGRAG", **_FGRAG_PAPER),
@@ -130,7 +136,9 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
         "lightrag-global": _lazy("lightrag.LightRAG", mode="global"),
         "lightrag-hybrid": _lazy("lightrag.LightRAG", mode="hybrid"),
         "lightrag-mix": _lazy("lightrag.LightRAG", mode="mix"),
-        "lightrag-mix:v1-5": _lazy("lightrag.LightRAG", mode="mix", fill_empty=False, rerank=20),
+        "lightrag-mix:v1-5": _lazy(
+            "lightrag.LightRAG", mode="mix", fill_empty=False, pick="similarity", rerank=20
+        ),
         "lightrag-local:v1-0": _lazy("lightrag.LightRAG", mode="local", max_tokens=12_000, **_LIGHTRAG_1_0),
         "lightrag-global:v1-0": _lazy("lightrag.LightRAG", mode="global", max_tokens=12_000, **_LIGHTRAG_1_0),
         "lightrag-hybrid:unbiased-evaluation": _lazy(

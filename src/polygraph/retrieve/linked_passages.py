@@ -1,11 +1,14 @@
 """Selection and order of the passages that ranked entities and relations cite."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
 from polygraph.models.protocols import Vectors
+from polygraph.records import Entity, Relation
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.words import content_stems
 
 
 def assign_to_first(cited: Sequence[Sequence[str]], exclude: Collection[str] = ()) -> list[list[str]]:
@@ -66,3 +69,53 @@ def rank_by_similarity(chunks: Sequence[str], vector: Vectors, index: Snapshot) 
     order = np.lexsort((rows, -cosines))
     ids = list(numbers)
     return [(ids[i], round(float(cosines[i]), 6)) for i in order.tolist()]
+
+
+class LinkedPassage(NamedTuple):
+    """A passage that ranked rows cite."""
+
+    chunk: str
+    cosine: float
+    """With the question."""
+    n_words: int
+    """Words of the question in one thing that a row says of this passage, the most of any."""
+
+
+def rank_by_statements(
+    question: str,
+    chunks: Sequence[str],
+    rows: Iterable[Entity | Relation],
+    vector: Vectors,
+    index: Snapshot,
+    names: Mapping[str, str] | None = None,
+) -> list[LinkedPassage]:
+    """Rank passages by what rows say that rests on them: by words shared with the question, then cosine, then row.
+
+    A hub is mentioned in many passages. Which of them bears on the question shows in what is said of the hub there, and
+    in particular where the passage itself says "he" or "the boat".
+
+    Args:
+        question: as asked.
+        chunks: ids without repeats.
+        rows: with their descriptions; the names of a row count as part of each.
+        vector: the question, embedded like the chunks, shape ``(dimension,)``.
+        index: with `chunk_vectors`.
+        names: of the ends of relations, by id; default: the ids.
+    """
+    asked = set(content_stems(question))
+    n_words: dict[str, int] = {}
+    for row in rows:
+        of_names = asked & set(content_stems(_names(row, names or {})))
+        for description in row.descriptions:
+            n = len(of_names | asked & set(content_stems(description.text)))
+            n_words[description.chunk] = max(n, n_words.get(description.chunk, 0))
+    by_cosine = rank_by_similarity(chunks, vector, index)
+    found = [LinkedPassage(chunk, cosine, n_words.get(chunk, 0)) for chunk, cosine in by_cosine]
+    return sorted(found, key=lambda p: -p.n_words)  # sorting is stable
+
+
+def _names(row: Entity | Relation, names: Mapping[str, str]) -> str:
+    if isinstance(row, Entity):
+        return row.name
+    ends = (names.get(end, end) for end in (row.source, row.target))
+    return " ".join([*ends, *row.predicates, *row.keywords])

@@ -161,27 +161,22 @@ def relations_per_chunk(relations: Sequence[Relation]) -> Counter[str]:
 
 
 def sources_of(
-    entities: Sequence[Entity], n_relations: Mapping[str, int], index: Snapshot, *, in_turns: bool = False
+    entities: Sequence[Entity], n_relations: Mapping[str, int], index: Snapshot
 ) -> tuple[Evidence, ...]:
     """Rank the chunks of ranked entities: by first entity, then number of relations, then id.
 
-    The order of source texts in GraphRAG's local search and in LightRAG 1.0. With `in_turns`, entities take turns, each
-    with its chunks in that order, so that the chunks of one hub do not come before all others (ours).
+    The order of source texts in GraphRAG's local search and in LightRAG 1.0.
 
     Args:
         entities: best first.
         n_relations: how many of the relations each chunk states; a chunk that is not named states none.
         index: the snapshot they come from.
-        in_turns: whether entities take turns.
     """
     first: dict[str, int] = {}
     for order, entity in enumerate(entities):
         for chunk in entity.chunks:
             first.setdefault(chunk, order)
     ordered = sorted(first, key=lambda c: (first[c], -n_relations.get(c, 0), c))
-    if in_turns:
-        own = [sorted(entity.chunks, key=lambda c: (-n_relations.get(c, 0), c)) for entity in entities]
-        ordered = round_robin(own)
     chunks = index.chunks_by_id(ordered[:RANKED])
     return chunk_evidence(
         chunks,

@@ -100,6 +100,18 @@ def test_a_name_that_is_not_in_the_text_gets_the_chunk_that_speaks_of_it():
     assert (span.chunk, span.start, span.end) == ("log0.txt:1", len(FIRST), len(FIRST + SECOND))
 
 
+def test_what_is_said_rests_on_the_chunk_that_says_it_even_without_the_name():
+    reply = """entity | Mara Quill | person | Keeps the light; rowed to the wreck in 1871.
+entity | Sable Point | place | Where the light stands.
+relation | Mara Quill | Sable Point | left | boat | 7 | She rowed out to the wreck.
+END"""
+    one = window(second=" In 1871 she rowed out to the wreck.")
+    (rows,) = llm.extract([one], models(script(extract=reply)))
+    mara = [(e.description, [s.chunk for s in e.spans]) for e in rows.entities if e.name == "Mara Quill"]
+    assert mara == [("Keeps the light;", ["log0.txt:0"]), ("rowed to the wreck in 1871.", ["log0.txt:1"])]
+    assert rows.relations[0].chunks == ("log0.txt:1",)
+
+
 def test_an_unusable_reply_gets_one_repair_round_and_the_window_says_so():
     chat = script(extract=["I would be happy to help.", REPLY])
     (found,) = llm.extract([window()], models(chat))

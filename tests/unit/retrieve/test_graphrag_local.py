@@ -3,6 +3,8 @@
 from dataclasses import replace
 
 from polygraph.models import Calls, Models
+from polygraph.records import Description
+from polygraph.retrieve.linked_passages import rank_by_statements
 from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import WordEmbedder, scripted_chat
@@ -18,7 +20,7 @@ def test_sources_are_ordered_by_all_relations_and_not_only_those_in_the_tables(t
     models = Models(
         chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
     )
-    method = GraphRAGLocal(relations_per_entity=0, k=1, oversample=1, seed_names=False)
+    method = GraphRAGLocal(relations_per_entity=0, k=1, oversample=1, seed_names=False, order="relations")
     with index_of(tmp_path, TEXTS, models) as index:
         found = method("Ada?", index, replace(models, chat=None, calls=Calls(None)))
     trace = {step.name: step.value for step in found.trace}
@@ -35,9 +37,25 @@ def test_texts_of_relations_are_read_only_for_the_tables(tmp_path, index_of, mon
     read: list[int] = []
     relations = Snapshot.relations
     monkeypatch.setattr(Snapshot, "relations", lambda self, ns: read.extend(ns) or relations(self, ns))
-    method = GraphRAGLocal(relations_per_entity=1, k=1, oversample=1, seed_names=False)
+    method = GraphRAGLocal(relations_per_entity=1, k=1, oversample=1, seed_names=False, order="relations")
     with index_of(tmp_path, TEXTS, models) as index:
         found = method("Ada?", index, replace(models, chat=None, calls=Calls(None)))
     trace = {step.name: step.value for step in found.trace}
     assert len(read) == len(trace["relations"]) == 1
     assert "3 of the relations" in trace["sources"][0][1]
+
+
+def test_source_texts_come_by_what_is_said_there_of_an_entity(tmp_path, index_of):
+    models = Models(
+        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
+    )
+    with index_of(tmp_path, TEXTS, models) as index:
+        ada = index.entities([index.entities_named(["Ada"])["Ada"][0]])[0]
+        said = [Description("Ada rested all night.", "d1.txt:0"), Description("Ada paid.", "d2.txt:0")]
+        ada = replace(ada, descriptions=tuple(said))
+        chunks, vector = ["d2.txt:0", "d1.txt:0"], WORDS.embed(["Bela"], "query")[0]
+        asked = rank_by_statements("Who rested that night?", chunks, [ada], vector, index)
+        other = rank_by_statements("Who is it?", chunks, [ada], vector, index)
+    assert [(p.chunk, p.n_words) for p in asked] == [("d1.txt:0", 2), ("d2.txt:0", 0)]
+    # Where no words are shared, the cosine decides.
+    assert [p.chunk for p in other] == ["d2.txt:0", "d1.txt:0"]

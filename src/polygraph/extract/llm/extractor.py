@@ -10,6 +10,7 @@ because repeating the same question cannot help.
 """
 
 import queue
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +18,12 @@ from functools import cache
 from typing import Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
-from polygraph.extract.llm.parsed_records import Dropped, ParsedExtraction
+from polygraph.extract.llm.parsed_records import Dropped, ParsedEntity, ParsedExtraction
 from polygraph.extract.llm.parser import parse_extraction
 from polygraph.extract.locate import Locator
 from polygraph.models import ChatModel, ChatRequest, Models
 from polygraph.prompts import prompt
-from polygraph.records import Chunk, EntityRow, Extraction, RelationRow, Span, Window, digest
+from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, digest
 from polygraph.tasks import extract as task
 from polygraph.tasks.parsing.short_replies import printable
 from polygraph.text.words import content_stems
@@ -249,30 +250,26 @@ class _ReplyParser:
 def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, ...], tuple[RelationRow, ...]]:
     """Convert parsed records to rows, located in the chunks of their window.
 
-    An entity whose name does not occur in the text (another form, a translation) gets the chunk that shares
-    most words with its name and description, the first of equals. A relation gets the chunks that mention both
-    entities; if there are none, the chunk that shares most words with it.
+    A window has several chunks, and a record does not say which of them it rests on. An entity is mentioned where its
+    name occurs, and each statement of its description rests on the chunk that supports it (see `_Support`), which
+    often says "he" or "the boat" only: the entity has one row for each chunk that supports a statement, and one for the
+    other chunks that mention it. A relation rests on the chunks that support its statements; if none of its words
+    occur, on the first chunk that mentions both entities, or the first.
     """
     locator = Locator(window)
-    overlap = _ChunkOverlap(window)
+    support = _Support(window)
     spans_of: dict[str, tuple[Span, ...]] = {}
-    entities = []
+    entities: list[EntityRow] = []
     for entity in found.entities:
-        spans = locator.locate(entity.name)
-        if not spans:
-            chunk = overlap.best(f"{entity.name} {entity.description}")
-            spans = (Span(window.document, chunk.id, chunk.start, chunk.end),)
-        spans_of[entity.name] = spans
-        entities.append(
-            EntityRow(name=entity.name, type=entity.type, description=entity.description, spans=spans)
-        )
+        spans = spans_of[entity.name] = locator.locate(entity.name)
+        entities += _rows_of_entity(entity, spans, support)
     relations = []
     for relation in found.relations:
         of_target = {span.chunk for span in spans_of[relation.target]}
         shared = [span.chunk for span in spans_of[relation.source] if span.chunk in of_target]
-        if not shared:
-            text = f"{relation.source} {relation.target} {relation.predicate} {relation.description}"
-            shared = [overlap.best(text).id]
+        text = f"{relation.predicate}: {relation.description}"
+        ends = f"{relation.source} {relation.target}"
+        parts = support.assign(text, ends, shared)
         relations.append(
             RelationRow(
                 source=relation.source,
@@ -281,10 +278,31 @@ def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, .
                 keywords=relation.keywords,
                 description=relation.description,
                 strength=relation.strength,
-                chunks=tuple(dict.fromkeys(shared)),
+                chunks=tuple(parts),
             )
         )
     return tuple(entities), tuple(relations)
+
+
+def _rows_of_entity(entity: ParsedEntity, spans: Sequence[Span], support: "_Support") -> list[EntityRow]:
+    """Make a row for each chunk that supports a part of the description, and one for other mentions."""
+    mentions = [span.chunk for span in spans]
+    parts = support.assign(entity.description, entity.name, mentions)
+    rows = []
+    for chunk, description in parts.items():
+        own = tuple(span for span in spans if span.chunk == chunk)
+        rows.append(
+            EntityRow(
+                name=entity.name,
+                type=entity.type,
+                description=description,
+                spans=own or (support.whole(chunk),),
+            )
+        )
+    others = tuple(span for span in spans if span.chunk not in parts)
+    if others:
+        rows.append(EntityRow(name=entity.name, type=entity.type, description="", spans=others))
+    return rows
 
 
 def lost_relations(
@@ -309,22 +327,61 @@ def lost_relations(
     return [dropped for dropped in found.dropped if dropped.kind == "relation"]
 
 
-class _ChunkOverlap:
-    """Finds the chunk of a window that shares most words with a text; the words of chunks are computed once."""
+class _Support:
+    """Finds the chunk of a window that supports a statement.
+
+    That is the chunk with most of its words, each divided by the number of chunks of the window that have it, since a
+    word of all chunks tells nothing. Of equals: one of those preferred, then the first.
+    """
 
     def __init__(self, window: Window) -> None:
-        self._chunks = window.chunks
-        self._words: list[set[str]] | None = None
+        self._window = window
+        self._chunks = {chunk.id: chunk for chunk in window.chunks}
+        self._words: dict[str, set[str]] = {}
+        self._n_chunks: Counter[str] = Counter()
 
-    def best(self, text: str) -> Chunk:
+    def whole(self, chunk: str) -> Span:
+        """Return the span of a whole chunk."""
+        found = self._chunks[chunk]
+        return Span(self._window.document, chunk, found.start, found.end)
+
+    def assign(self, text: str, names: str, preferred: Sequence[str]) -> dict[str, str]:
+        """Assign the statements of a text to chunks; return the statements of each chunk, in the order of the text.
+
+        Args:
+            text: statements, each a sentence or what stands between semicolons.
+            names: of what the text is about; they count where no other word decides.
+            preferred: chunks that win ties, such as those with the names.
+        """
         if len(self._chunks) == 1:
-            return self._chunks[0]
-        if self._words is None:
-            self._words = [set(content_stems(chunk.text)) for chunk in self._chunks]
-        wanted = set(content_stems(text))
-        shared = [len(wanted & words) for words in self._words]
-        return self._chunks[shared.index(max(shared))]
+            return dict.fromkeys(self._chunks, text)
+        if not self._words:
+            self._words = {i: set(content_stems(chunk.text)) for i, chunk in self._chunks.items()}
+            self._n_chunks.update(stem for words in self._words.values() for stem in words)
+        own = set(content_stems(names))
+        parts: dict[str, list[str]] = {}
+        last = ""
+        for statement in _STATEMENT_END.split(text):
+            wanted = set(content_stems(statement))
+            chunk = (
+                self._best(wanted - own, preferred)
+                or last
+                or next(iter(preferred), "")
+                or self._best(own, preferred)
+                or next(iter(self._chunks))
+            )
+            last = chunk
+            parts.setdefault(chunk, []).append(statement)
+        return {chunk: " ".join(some) for chunk, some in parts.items()}
 
+    def _best(self, wanted: set[str], preferred: Sequence[str]) -> str:
+        scores = {i: sum(1 / self._n_chunks[w] for w in wanted & words) for i, words in self._words.items()}
+        return (
+            max(scores, key=lambda i: (round(scores[i], 9), i in preferred)) if any(scores.values()) else ""
+        )
+
+
+_STATEMENT_END = re.compile(r"(?<=[;.!?])\s+")
 
 _NOT_USED = " not used: "
 """Stands in the problem of every window of whose reply a part was dropped."""

@@ -56,7 +56,9 @@ _RAG = Arm(kind="fact", name="hybrid", method=Hybrid())
 _GRAPH = Arm(kind="reasoning", name="graphrag-local", method=GraphRAGLocal())
 _RAG_PAPER = Arm(kind="fact", name="naive:rag-vs-graphrag", method=Naive(k=10, max_tokens=1_000_000))
 _GRAPH_PAPER = Arm(
-    kind="reasoning", name="graphrag-local:microsoft", method=GraphRAGLocal(seed_names=False, in_turns=False)
+    kind="reasoning",
+    name="graphrag-local:microsoft",
+    method=GraphRAGLocal(seed_names=False, order="relations"),
 )
 
 

@@ -16,7 +16,7 @@ from polygraph.models import Models
 from polygraph.records import Evidence, Json, Report, Retrieval, Span, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing_found, passages_of, spans_of
-from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal
+from polygraph.retrieve.methods.graphrag_local import GraphRAGLocal, SourceOrder
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import embed_question, retrieved, round_robin
 from polygraph.store.snapshot import Snapshot
@@ -54,9 +54,6 @@ class _SourcedAnswer:
 class GraphRAGDrift:
     """Answer from reports, follow the questions this raises by local search for some rounds, keep the answers."""
 
-    needs: ClassVar[frozenset[str]] = frozenset(
-        {"chunks", "graph", "entity_vectors", "communities", "reports", "report_vectors"}
-    )
     calls: ClassVar[str] = "at most 2 + folds + rounds x per round (67)"
 
     hyde: Literal["rating", "random", "none"] = "rating"
@@ -80,12 +77,17 @@ class GraphRAGDrift:
     """Share of that budget for reports (code: 0.1); the rest is for passages."""
     seed_names: bool = True
     """Seed local searches with entities that the follow-up question names (ours)."""
-    in_turns: bool = True
-    """As for `graphrag-local`."""
+    source_order: SourceOrder = "question"
+    """As `order` of `graphrag-local`."""
     seed: int = 86
     """Seed of everything random."""
     max_tokens: int = 12_000
     """Budget of the intermediate answers (code: 12,000)."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """Those of `graphrag-local`, and the vectors of reports."""
+        return GraphRAGLocal(order=self.source_order).needs | {"report_vectors"}
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve for the question; intermediate answers by score, then in the order in which they were given."""
@@ -176,7 +178,7 @@ class GraphRAGDrift:
         local = GraphRAGLocal(
             k=self.local_k,
             seed_names=self.seed_names,
-            in_turns=self.in_turns,
+            order=self.source_order,
             reports_share=self.reports_share,
             tables_share=0.0,
             max_tokens=self.local_tokens,

@@ -2,13 +2,14 @@
 
 Edge et al. (2024), arXiv:2404.16130. As in the published code, the question is embedded as a whole; no model extracts
 entities from it. Differences: the recommended variant also seeds the entities that the question names (`seed_names`),
-ahead of the others; all relations of a pair are one row, because the shared graph merges them.
+ahead of the others, and orders source texts by the question (`order`); all relations of a pair are one row, because the
+shared graph merges them.
 """
 
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 from polygraph.models import Models
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
@@ -19,20 +20,27 @@ from polygraph.retrieve.evidence import (
     relation_evidence,
     report_evidence,
 )
+from polygraph.retrieve.linked_passages import rank_by_statements
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
-from polygraph.retrieve.steps import RANKED, embed_question, entities_in_question, retrieved, sources_of
+from polygraph.retrieve.steps import (
+    RANKED,
+    embed_question,
+    entities_in_question,
+    ordered_chunks,
+    retrieved,
+    sources_of,
+)
 from polygraph.store.snapshot import Neighbour, Snapshot
 from polygraph.text.tokens import count_tokens
+
+SourceOrder: TypeAlias = Literal["question", "relations"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GraphRAGLocal:
     """Match entities and add their reports, relations and source texts, each within its share of the budget."""
 
-    needs: ClassVar[frozenset[str]] = frozenset(
-        {"chunks", "graph", "entity_vectors", "communities", "reports"}
-    )
     calls: ClassVar[str] = "1"
 
     k: int = 10
@@ -41,8 +49,9 @@ class GraphRAGLocal:
     """`oversample` times `k` entities are matched and kept (code: 2; the result is never reduced to `k`)."""
     seed_names: bool = True
     """Also seed entities that the question names, ahead of the others (ours)."""
-    in_turns: bool = True
-    """Source texts of the entities take turns (code: all of the first entity, then of the second)."""
+    order: SourceOrder = "question"
+    """Order of the entities' source texts. `question`: by words of the question in what is said of an entity there,
+    then by cosine (ours); `relations`: those of the first entity by number of relations, then of the second (code)."""
     reports_share: float = 0.15
     """Share of the budget for reports (code: 0.15)."""
     tables_share: float = 0.35
@@ -51,6 +60,12 @@ class GraphRAGLocal:
     """Most relations per entity that lead out of the selection (code: 10)."""
     max_tokens: int = 12_000
     """Budget of the context (code: 12,000)."""
+
+    @property
+    def needs(self) -> frozenset[str]:
+        """The graph with reports, and the vectors of chunks if they decide the order of source texts."""
+        vectors = {"chunk_vectors"} if self.order == "question" else set()
+        return frozenset({"chunks", "graph", "entity_vectors", "communities", "reports", *vectors})
 
     def __call__(self, question: str, index: Snapshot, models: Models) -> Retrieval:
         """Retrieve for the question; every ranking breaks ties by row."""
@@ -77,9 +92,11 @@ class GraphRAGLocal:
         edges = index.relations_at(rows)
         texts = RowTexts(index, question)
         shown, relations = self._tables(rows, entities, edges, whys, index, texts)
-        # 4. Source texts by entity order, then by how many of their relations they hold, in the tables or not.
-        counts = index.relations_per_chunk([e.n for e in edges])
-        sources = sources_of(entities, counts, index, in_turns=self.in_turns)
+        # 4. Source texts of the entities.
+        if self.order == "question":
+            sources = self._sources(question, entities, index, models)
+        else:
+            sources = sources_of(entities, index.relations_per_chunk([e.n for e in edges]), index)
         packed = pack(
             [
                 Block(heading="## Reports", items=reports, share=self.reports_share),
@@ -118,6 +135,23 @@ class GraphRAGLocal:
             )
             for r in ordered[:RANKED]
         )
+
+    def _sources(
+        self, question: str, entities: Sequence[Entity], index: Snapshot, models: Models
+    ) -> tuple[Evidence, ...]:
+        """Rank source texts for the question, see `rank_by_statements`."""
+        first: dict[str, str] = {}
+        for entity in entities:
+            for chunk in entity.chunks:
+                first.setdefault(chunk, entity.name)
+        vector = embed_question(question, models)
+        ranked = rank_by_statements(question, list(first), entities, vector, index)[:RANKED]
+        whys = {
+            p.chunk: f"mentions {first[p.chunk]}; what is said of an entity there has {p.n_words} of the question's "
+            f"words; cosine {p.cosine:.3f} with the question"
+            for p in ranked
+        }
+        return ordered_chunks(index.chunks_by_id(list(whys)), whys, index)
 
     def _tables(
         self,

@@ -29,7 +29,7 @@ from polygraph.retrieve.evidence import (
     ordered_rows,
     scores_as_json,
 )
-from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_similarity
+from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_statements
 from polygraph.retrieve.pack import Block, fitting, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
@@ -94,11 +94,11 @@ class LightRAG:
     passage_tokens: int = 0
     """With `join`: budget of each level's passages (code 1.0.0: 4,000); 0 for whatever is left."""
     related_chunks: int = 5
-    """Passages per row: with `similarity` half as many per row in total, with `quota` this many for the first row
+    """Passages per row: with `quota` this many for the first row, else half as many per row in total
     (code 1.5.7: 5)."""
-    pick: Literal["similarity", "quota"] = "similarity"
-    """Which passages of the rows are read: those nearest to the question, or a quota per row (code 1.5.7:
-    similarity)."""
+    pick: Literal["statements", "similarity", "quota"] = "statements"
+    """Which passages of the rows are read: those of which the rows say most of the question's words (ours), those
+    nearest to the question (code 1.5.7), or a quota per row (code 1.5.7, by choice)."""
     chunk_k: int = 20
     """Passages that go into the context, and that the search of `mix` finds (code 1.5.7: 20)."""
     rerank: int = 0
@@ -169,11 +169,11 @@ class LightRAG:
                 for h, c in zip(hits, index.chunks([h.n for h in hits]), strict=True)
             ]
         of_entities = self._pick_passages(
-            [(e.name, e.chunks) for e in level.entities], "mentions", (), vector, index
+            question, [(e, e.name) for e in level.entities], "mentions", (), vector, index
         )
         taken = {c for c, _ in of_entities}
         of_relations = self._pick_passages(
-            [(r.id, r.chunks) for r in level.relations], "states", taken, vector, index
+            question, [(r, r.id) for r in level.relations], "states", taken, vector, index
         )
         streams = (near, of_entities, of_relations)
         whys: dict[str, str] = {}
@@ -242,20 +242,23 @@ class LightRAG:
 
     def _pick_passages(
         self,
-        rows: Sequence[tuple[str, Sequence[str]]],
+        question: str,
+        rows: Sequence[tuple[Entity | Relation, str]],
         verb: str,
         exclude: Collection[str],
         vector: Vectors,
         index: Snapshot,
     ) -> list[tuple[str, str]]:
-        """Pick passages of ranked rows (name, chunk ids), each with the first row that cites it."""
-        assigned = assign_to_first([chunks for _, chunks in rows], exclude)
-        why = {c: f"{verb} {name}" for (name, _), chunks in zip(rows, assigned, strict=True) for c in chunks}
+        """Pick passages of ranked rows (with their names), each with the first row that cites it."""
+        assigned = assign_to_first([row.chunks for row, _ in rows], exclude)
+        why = {c: f"{verb} {name}" for (_, name), chunks in zip(rows, assigned, strict=True) for c in chunks}
         if self.pick == "quota":
             return [(c, why[c]) for c in pick_by_quota(assigned, self.related_chunks)]
         n = max(1, self.related_chunks * len(rows) // 2)
-        ranked = rank_by_similarity(list(why), vector, index)[:n]
-        return [(c, f"{why[c]}; cosine {cosine:.3f} with the question") for c, cosine in ranked]
+        said = [row for row, _ in rows] if self.pick == "statements" else []
+        names = index.entity_names([i for r in said if isinstance(r, Relation) for i in (r.source, r.target)])
+        ranked = rank_by_statements(question, list(why), said, vector, index, names)[:n]
+        return [(p.chunk, f"{why[p.chunk]}; cosine {p.cosine:.3f} with the question") for p in ranked]
 
     def _n_within_budget(self, passages: Sequence[tuple[str, str]], index: Snapshot) -> int:
         """Count the passages of a level that fit its budget; all if it has none."""

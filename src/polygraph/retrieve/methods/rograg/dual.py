@@ -23,7 +23,7 @@ from polygraph.retrieve.dual_level import (
     search_low_level,
 )
 from polygraph.retrieve.evidence import nothing_found, ordered_rows
-from polygraph.retrieve.linked_passages import rank_by_similarity
+from polygraph.retrieve.linked_passages import rank_by_statements
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
@@ -39,7 +39,7 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.question import Keywords, question_keywords
 
 Matching: TypeAlias = Literal["joined", "exact"]
-Order: TypeAlias = Literal["similarity", "graph"]
+Order: TypeAlias = Literal["statements", "graph"]
 NEEDS = frozenset({"chunks", "chunk_vectors", "graph", "entity_vectors", "relation_vectors"})
 """Layers for the two levels and for the ranking of passages."""
 
@@ -70,9 +70,9 @@ class RogragDual:
     """Budget of relations (code: 8,000)."""
     chunk_tokens: int = 12_000
     """Budget of passages (code: 12,000)."""
-    order: Order = "similarity"
-    """Order of passages. `similarity`: by cosine with the question (ours); `graph`: those of the high level's
-    relations, then those of the low level's entities (code)."""
+    order: Order = "statements"
+    """Order of passages. `statements`: by words of the question in what a row says there, then by cosine (ours);
+    `graph`: those of the high level's relations, then those of the low level's entities (code)."""
     rerank: int = 10
     """Passages that the cross-encoder reorders, the first ones, if there is one; 0 for none (code: 10)."""
     max_tokens: int = 28_000
@@ -143,8 +143,11 @@ class RogragDual:
             for entity in entities:
                 for chunk in entity.chunks:
                     whys.setdefault(chunk, f"mentions {entity.name}")
-            ranked = rank_by_similarity(list(whys), embed_question(question, models), index)
-            whys = {c: f"{whys[c]}; cosine {cosine:.3f} with the question" for c, cosine in ranked}
+            rows: list[Entity | Relation] = [*entities, *high.relations]
+            names = index.entity_names([i for r in high.relations for i in (r.source, r.target)])
+            vector = embed_question(question, models)
+            ranked = rank_by_statements(question, list(whys), rows, vector, index, names)
+            whys = {p.chunk: f"{whys[p.chunk]}; cosine {p.cosine:.3f} with the question" for p in ranked}
         if self.rerank and models.reranker is not None:
             scored = rerank_passages(question, list(whys)[:RANKED], index, models, self.rerank)
             whys = {

@@ -60,7 +60,7 @@ class Rograg:
     """As for `rograg-logic`."""
     whole_facts: bool = True
     """As for `rograg-logic`."""
-    order: Order = "similarity"
+    order: Order = "statements"
     """As for `rograg-dual`."""
     logic_tokens: int = 6_000
     """Budget of the context of a logic form (ours)."""

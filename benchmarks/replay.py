@@ -1,11 +1,14 @@
 """The graph of a strong model beside the parser's: how much evidence each finds.
 
-    python benchmarks/replay.py DATA [--methods NAME,...] [--keep DIR] [--questions] [--tokens]
+    python benchmarks/replay.py DATA [--set gold|dev|final] [--methods NAME,...] [--keep DIR] [--questions] [--tokens]
 
 `DATA/replies-sample-strong` has real replies of a strong model to extraction and report prompts about 27 files of the
 sample collection. Two indexes of these files are built: one with the parser, one with the replies, found by the text of
 the document in the prompt, so that prompts may change. Questions are those of the collection whose evidence lies in
 these files; they are read without a model on both sides, so only the graphs differ.
+
+`--set` chooses other questions about the same files (replay/questions.jsonl), written from the documents alone: `dev` to
+look at while rules are made, `final` for the figure at the end.
 
 Prints one row for each method: chunk recall among the first ten and the share of questions with all evidence among
 them, parser and strong model, and the paired difference with its 95% interval. --questions lists each question that one
@@ -36,6 +39,7 @@ from polygraph.workspace.index import Index
 
 METHODS = ("graphrag-local", "lightrag-mix", "hipporag", "fg-rag", "rograg")
 DEPTH = 10
+OWN_QUESTIONS = Path(__file__).parent / "replay" / "questions.jsonl"
 OVERVIEW = "In what ways do the sources in this collection prove unreliable?"
 MIN_SHARED = 0.9
 """Share of the words of a recorded prompt that another must have to be about the same text; prompts may add words."""
@@ -92,6 +96,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("data", type=Path, help="folder of the data sets")
+    parser.add_argument("--set", choices=("gold", "dev", "final"), default="gold", help="which questions")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--keep", type=Path, help="where the indexes are kept (default: a temporary folder)")
     parser.add_argument("--questions", action="store_true", help="list the questions whose figures differ")
@@ -102,7 +107,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        papers, questions = copy_sample(source, folder)
+        papers, questions = copy_sample(source, folder, options.set)
         chat = ReplayedChat(source / "replies.jsonl")
         build(folder / "parser.index", papers, None)
         build(folder / "strong.index", papers, chat)
@@ -117,8 +122,8 @@ def main() -> None:
         print("\n".join(differing(methods, ranks)))
 
 
-def copy_sample(source: Path, folder: Path) -> tuple[Path, Path]:
-    """Copy the documents and the questions about them; return their paths."""
+def copy_sample(source: Path, folder: Path, chosen: str) -> tuple[Path, Path]:
+    """Copy the documents and the chosen questions about them; return their paths."""
     papers = folder / "papers"
     names = (source / "documents.txt").read_text(encoding="utf-8").split()
     with as_file(files("polygraph") / "sample") as sample:
@@ -132,6 +137,9 @@ def copy_sample(source: Path, folder: Path) -> tuple[Path, Path]:
         for line in lines
         if (evidence := json.loads(line)["evidence"]) and all(e.split("#")[0] in names for e in evidence)
     ]
+    if chosen != "gold":
+        rows = [json.loads(line) for line in OWN_QUESTIONS.read_text(encoding="utf-8").splitlines()]
+        kept = [json.dumps(row) for row in rows if row.pop("half") == chosen]
     questions = folder / "questions.jsonl"
     questions.write_text("\n".join(kept) + "\n", encoding="utf-8")
     return papers, questions

@@ -177,5 +177,11 @@ def test_the_first_paint_takes_less_than_a_second(open_page):
     page = open_page()
     page.reload()
     page.wait_for_selector(".welcome")
-    painted = page.evaluate("performance.getEntriesByName('first-contentful-paint')[0]?.startTime")
-    assert painted < 3000  # below 400 ms on an idle machine
+    # The entry appears only after the paint that it describes.
+    painted = page.evaluate(
+        """() => new Promise((done) => new PerformanceObserver((list) => {
+          const found = list.getEntriesByName('first-contentful-paint')[0];
+          if (found) done(found.startTime);
+        }).observe({ type: 'paint', buffered: true }))"""
+    )
+    assert painted < 3000  # other tests run beside this one

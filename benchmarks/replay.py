@@ -7,8 +7,8 @@ sample collection. Two indexes of these files are built: one with the parser, on
 the document in the prompt, so that prompts may change. Questions are those of the collection whose evidence lies in
 these files; they are read without a model on both sides, so only the graphs differ.
 
-`--set` chooses other questions about the same files (replay/questions.jsonl), written from the documents alone: `dev` to
-look at while rules are made, `final` for the figure at the end.
+`--set` chooses other questions about the same files (replay/questions.jsonl), written from the documents alone: `dev`
+to look at while rules are made, `final` for the figure at the end.
 
 Prints one row for each method: chunk recall among the first ten and the share of questions with all evidence among
 them, parser and strong model, and the paired difference with its 95% interval. --questions lists each question that one

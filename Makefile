@@ -49,12 +49,13 @@ $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	$(PIP) install -e ".[local,documents,parquet,eval,server,dev]"
 	@touch $@ $(VENV)/.local
 
+# Not npm ci: it refuses lock files without the packages of platforms that a registry does not carry.
 # The page, into src/polygraph/server/page; needs Node.js 20 or newer. A released wheel contains it.
 web: web/node_modules/.package-lock.json
 	npm --prefix web run build
 
 web/node_modules/.package-lock.json: web/package.json web/package-lock.json
-	npm --prefix web ci --no-audit --no-fund
+	npm --prefix web install --no-save --no-audit --no-fund
 
 clean:
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis polygraph-demo.index

@@ -38,5 +38,5 @@ class PageHook(BuildHookInterface):  # type: ignore[type-arg]  # the configurati
                 "The page is not built, and npm, which builds it, was not found. Install Node.js 20 or newer, or set "
                 "POLYGRAPH_WITHOUT_PAGE=1 for a wheel that serves the API alone."
             )
-        for command in (["ci", "--no-audit", "--no-fund"], ["run", "build"]):
+        for command in (["install", "--no-save", "--no-audit", "--no-fund"], ["run", "build"]):
             subprocess.run([npm, *command], cwd=web, check=True)  # noqa: S603 - fixed arguments

@@ -110,7 +110,7 @@ def open_page(server, browser):
 def serious_findings():
     """Return a function that names what axe-core calls serious or critical."""
     if not AXE.is_file():
-        pytest.skip("axe-core is not installed; install it with: npm --prefix web ci")
+        pytest.skip("axe-core is not installed; install it with: make web")
     return _serious_findings
 
 

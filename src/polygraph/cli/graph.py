@@ -28,7 +28,7 @@ def graph(
     ] = 20_000,
     title: Annotated[Optional[str], typer.Option("--title", help="Title of the picture.")] = None,
 ) -> None:
-    """Draw the graph: entities as dots, communities as colours with their titles in a legend."""
+    """Draw the graph: entities as dots, communities as colours, with their titles in a legend."""
     from contextlib import closing
 
     from polygraph.config import load_settings

@@ -26,6 +26,8 @@ _DENSITY = 0.55
 _STEPS = 48
 _SETTLING = 16
 """Last steps, in which only overlaps are removed."""
+_LEAST_SPREAD = 0.3
+"""Mean square distance from the middle, compared with that at the start, that pulls leave."""
 _GRAVITY = 0.04
 """Share of the way to the middle that an item without edges goes in each step."""
 _ELSEWHERE = 0.25
@@ -145,12 +147,14 @@ def _place_inside(
     pull = np.concatenate([pull, pull])
     total = np.bincount(ends, weights=pull, minlength=len(radius))
     joined = total > 0
+    spread = _LEAST_SPREAD * _spread_of((at - middle)[joined], parent[joined])
     for step in range(_STEPS + _SETTLING):
         if step < _STEPS and joined.any():
             strength = 0.6 * (1 - step / _STEPS)
             for axis in (0, 1):
                 wanted = np.bincount(ends, weights=pull * at[others, axis], minlength=len(radius))
                 at[joined, axis] += strength * (wanted[joined] / total[joined] - at[joined, axis])
+            at[joined] = _spread(at[joined], middle[joined], parent[joined], spread)
         # What nothing holds would stay at the rim, far from the rest.
         at[~joined] += _GRAVITY * (middle[~joined] - at[~joined])
         _push_apart(at, radius)
@@ -178,6 +182,23 @@ def _spiral(parent: Rows, radius: NDArray[np.float64], room: NDArray[np.float64]
     alone = np.repeat(lengths == 1, lengths)
     reach[order] = np.where(alone, 0.0, reach[order])
     return np.column_stack([np.cos(angle), np.sin(angle)]) * (reach * room)[:, None]
+
+
+def _spread_of(away: Places, parent: Rows) -> NDArray[np.float64]:
+    """Return the mean square distance of the items of each parent from its centre."""
+    count = np.bincount(parent)
+    spread: NDArray[np.float64] = np.bincount(parent, weights=(away**2).sum(axis=1)) / np.maximum(count, 1)
+    return spread
+
+
+def _spread(at: Places, middle: Places, parent: Rows, least: NDArray[np.float64]) -> Places:
+    """Return places of which those of each parent have a least spread.
+
+    Pulls alone would draw a dense graph into one point, where everything overlaps with everything.
+    """
+    away = at - middle
+    factor = np.sqrt(np.clip(least / np.maximum(_spread_of(away, parent), 1e-12), 1.0, 16.0))
+    return np.asarray(middle + away * factor[parent][:, None])
 
 
 def _push_apart(at: Places, radius: NDArray[np.float64]) -> None:

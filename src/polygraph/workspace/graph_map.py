@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polygraph.records import Community
     from polygraph.store.snapshot import Snapshot
 
-_REVISION = "2"
+_REVISION = "1"
 """Counts changes of the algorithm of places."""
 _FILE = "places.npy"
 _NAMED = 3
@@ -179,7 +179,7 @@ def _store(folder: Path, places: NDArray[np.float64]) -> None:
 
     if not folder.parent.is_dir():
         return
-    write_folder(folder, lambda target: np.save(target / _FILE, places))
+    write_folder(folder, lambda target: np.save(target / _FILE, places), sealed=True)
     for earlier in folder.parent.glob("layout-*"):
         if earlier != folder:
             shutil.rmtree(earlier, ignore_errors=True)

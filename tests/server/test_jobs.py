@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from contextlib import suppress
+from urllib.parse import quote
 
 import pytest
 
@@ -229,6 +230,18 @@ def test_what_cannot_be_read_is_listed_with_its_reason(changing, writer):
     assert unread not in writer.get(DOCUMENTS).json()["unread"]
     (added,) = [id for id in ids(writer) if id.endswith("/mill.txt")]
     finished(writer, writer.delete(f"{DOCUMENTS}/{added}").json()["job"])
+
+
+def test_a_file_of_several_documents_is_removed_as_a_whole(writer):
+    table = b"title,text\nfirst,Mara Quill met Old Tobin.\nsecond,Old Tobin left the Skerry Light.\n"
+    response = upload(writer, ("notes.csv", table))
+    assert finished(writer, response.json()["job"])["report"]["added"] == 2
+    record = next(id for id in ids(writer) if "/notes.csv" in id)
+    where = f"{DOCUMENTS}/{quote(record)}"
+    refused = writer.delete(where)
+    assert (refused.status_code, "whole_file=true" in refused.json()["detail"]) == (409, True)
+    assert finished(writer, writer.delete(f"{where}?whole_file=true").json()["job"])["state"] == "done"
+    assert not [id for id in ids(writer) if "/notes.csv" in id]
 
 
 def test_an_estimate_comes_before_anything_is_indexed(changing, writer):

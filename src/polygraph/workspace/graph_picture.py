@@ -198,7 +198,8 @@ def write_png(picture: Picture, file: Path) -> None:
     axes.add_collection(
         EllipseCollection(
             2 * picture.r, 2 * picture.r, np.zeros(len(places)), offsets=places, units="xy",
-            offset_transform=axes.transData, facecolors=list(picture.colors), edgecolors=_PAPER, linewidths=0.3, zorder=2,
+            offset_transform=axes.transData, facecolors=list(picture.colors), edgecolors=_PAPER, linewidths=0.3,
+            zorder=2,
         )
     )  # fmt: skip
     halo = [withStroke(linewidth=2.2, foreground=_PAPER)]

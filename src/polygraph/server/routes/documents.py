@@ -111,15 +111,18 @@ async def add_documents(index: str, request: Request, state: State, principal: W
 
 @router.delete("/documents/{document:path}", status_code=202)
 async def remove_document(
-    index: str, document: str, state: State, principal: Writer, forget: bool = False
+    index: str, document: str, state: State, principal: Writer, forget: bool = False, whole_file: bool = False
 ) -> dict[str, Any]:
-    """Remove a document in a job; an uploaded file is deleted. `forget` deletes every trace from the disk."""
+    """Remove a document in a job; an uploaded file is deleted. `forget` deletes every trace from the disk.
+
+    `whole_file` removes an uploaded file that holds several documents, with all of them.
+    """
     served, jobs = state.indexes[index], jobs_of(state)
     uploads = UploadFolder(served.folder)
 
     def work() -> Job:
         with served.reading() as opened:
-            documents, files = _to_remove(opened.snapshot(), document, uploads)
+            documents, files = _to_remove(opened.snapshot(), document, uploads, whole_file=whole_file)
         arguments = {"documents": documents, "forget": forget, "files": files}
         return jobs.add("remove", served.name, principal.name, arguments, (document,))
 
@@ -235,7 +238,9 @@ def _json(body: bytes) -> Any:
         raise Problem(400, "bad-request", "the body is neither a form of files nor JSON") from error
 
 
-def _to_remove(snapshot: Snapshot, document: str, uploads: UploadFolder) -> tuple[list[str], list[str]]:
+def _to_remove(
+    snapshot: Snapshot, document: str, uploads: UploadFolder, *, whole_file: bool
+) -> tuple[list[str], list[str]]:
     """Return the documents to be removed, and the uploaded files to be deleted with them.
 
     Raises:
@@ -256,11 +261,11 @@ def _to_remove(snapshot: Snapshot, document: str, uploads: UploadFolder) -> tupl
         return [document], []
     prefix = f"{file}/"
     siblings = [id for id in snapshot.store.documents.hashes() if id.startswith(prefix) and id != document]
-    if siblings:
+    if siblings and not whole_file:
         raise Problem(
             409,
             "part-of-a-file",
             f"this document is one of {len(siblings) + 1:,} records of an uploaded file and would come back with it. "
-            "Upload the file without the record, and remove this one",
+            "Remove the whole file with ?whole_file=true",
         )
-    return [document], [file]
+    return [document, *siblings], [file]

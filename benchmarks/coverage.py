@@ -72,7 +72,7 @@ def samples_of(
     values, probabilities = values[probabilities > 0], probabilities[probabilities > 0]
     if len(values) > 3:
         return rng.choice(values, p=probabilities, size=(n, samples)), np.full(samples, 1 / samples)
-    counts = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
+    counts: list[tuple[int, ...]] = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
     if len(values) == 2:
         counts = [(a, n - a) for a in range(n + 1)]
     columns = np.column_stack([np.repeat(values, each) for each in counts])

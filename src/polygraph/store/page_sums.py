@@ -178,9 +178,7 @@ def _page_sums(path: Path, page_size: int) -> Iterator[int]:
                 return
             n_read = -(-len(block) // page_size) if block else _BLOCK_PAGES
             if not frames:
-                yield from [
-                    zlib.crc32(block[at : at + page_size]) for at in range(0, len(block), page_size)
-                ]
+                yield from [zlib.crc32(block[at : at + page_size]) for at in range(0, len(block), page_size)]
                 n += n_read
                 continue
             for at in range(n_read if n_pages is None else min(n_read, n_pages - n)):

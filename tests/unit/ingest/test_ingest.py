@@ -629,10 +629,7 @@ def test_other_json_becomes_readable_lines(tmp_path: Path) -> None:
         "gone": None,
     }
     document = read_one(tmp_path, "ship.json", json.dumps(value))
-    assert (
-        document.text
-        == "name: Halcyon\n\ncrew: name: A; skills: rope, sail.\n\ncrew: name: B; age: 9."
-    )
+    assert document.text == "name: Halcyon\n\ncrew: name: A; skills: rope, sail.\n\ncrew: name: B; age: 9."
     assert (document.id, document.title) == ("ship.json", "ship")
 
 

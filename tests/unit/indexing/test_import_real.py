@@ -17,6 +17,7 @@ from polygraph.ingest.chunk import chunk
 from polygraph.retrieve import METHODS
 from polygraph.store.database import SqliteStore
 from polygraph.text.normalize import normalize_name
+from polygraph.text.sentences import sentence_spans
 
 DATA = Path(__file__).parents[3].parent / "shared" / "data"
 pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason=f"no data at {DATA}")
@@ -144,9 +145,15 @@ def test_descriptions_are_those_of_the_source():
     said = {}
     for extraction in converted(name)[0].extractions:
         for row in extraction.entities:
-            said.setdefault(row.name.casefold(), set()).add(row.description)
+            said.setdefault(row.name.casefold(), []).append(row.description)
     for entity in graph.entities:
-        assert set(entity.descriptions) <= said[entity.name.casefold()]
+        joined = " ".join(" ".join(said[entity.name.casefold()]).split())
+        assert all(sentence in joined for sentence in sentences_of(entity.descriptions))
+
+
+def sentences_of(descriptions):
+    """The sentences of a description may rest on several chunks of its window."""
+    return [" ".join(text[a:b].split()) for text in descriptions for a, b in sentence_spans(text)]
 
 
 def test_fragments_of_a_description_are_dealt_out_and_none_is_lost():
@@ -155,7 +162,8 @@ def test_fragments_of_a_description_are_dealt_out_and_none_is_lost():
     rows = [row for each in converted(name) for x in each.extractions for row in x.entities]
     for entity in graph.entities:
         joined = " ".join(row.description for row in rows if row.name.casefold() == entity.name.casefold())
-        assert all(fragment in joined for fragment in entity.descriptions)
+        joined = " ".join(joined.split())
+        assert all(sentence in joined for sentence in sentences_of(entity.descriptions))
 
 
 @pytest.mark.slow

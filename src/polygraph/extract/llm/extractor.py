@@ -26,6 +26,7 @@ from polygraph.prompts import prompt
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, digest
 from polygraph.tasks import extract as task
 from polygraph.tasks.parsing.short_replies import printable
+from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
 Gleaning: TypeAlias = Literal["none", "base", "trial"]
@@ -361,7 +362,7 @@ class _Support:
         own = set(content_stems(names))
         parts: dict[str, list[str]] = {}
         last = ""
-        for statement in _STATEMENT_END.split(text):
+        for statement in _statements(text):
             wanted = set(content_stems(statement))
             chunk = (
                 self._best(wanted - own, preferred)
@@ -372,6 +373,8 @@ class _Support:
             )
             last = chunk
             parts.setdefault(chunk, []).append(statement)
+        if len(parts) == 1:
+            return dict.fromkeys(parts, text)
         return {chunk: " ".join(some) for chunk, some in parts.items()}
 
     def _best(self, wanted: set[str], preferred: Sequence[str]) -> str:
@@ -381,7 +384,14 @@ class _Support:
         )
 
 
-_STATEMENT_END = re.compile(r"(?<=[;.!?])\s+")
+_CLAUSE_END = re.compile(r"(?<=;)\s+")
+
+
+def _statements(text: str) -> list[str]:
+    """Return the sentences of a text, cut at semicolons too; the whole text if it has none."""
+    sentences = [text[start:end].strip() for start, end in sentence_spans(text)]
+    return [part for sentence in sentences for part in _CLAUSE_END.split(sentence) if part] or [text]
+
 
 _NOT_USED = " not used: "
 """Stands in the problem of every window of whose reply a part was dropped."""

@@ -121,7 +121,9 @@ class MergedGraph:
         self.loops = int(loops.sum())
         """Relation rows whose ends are one entity."""
         placed &= source != target
-        source, target = number[source], number[target]
+        # One after the other, so that only one of them is held twice.
+        source = number[source]
+        target = number[target]
         placed &= (source >= 0) & (target >= 0)
         self._lost_rows = np.flatnonzero(~placed)
         lost = self._lost_rows
@@ -133,7 +135,8 @@ class MergedGraph:
         self.dropped = len(source) - self.loops - len(rows)
         """Relation rows without a chunk, or with an end that is no entity."""
         del placed, loops, has_chunk
-        source, target = source[rows], target[rows]
+        source = source[rows]
+        target = target[rows]
         trim_heap()
         self._merge_relations(links, rows, source, target)
         is_strong = links["strength"] >= _STRONG
@@ -147,7 +150,9 @@ class MergedGraph:
         lower = np.array(sorted(range(n), key=[i + SEPARATOR for i in self.ids].__getitem__), dtype=np.int64)
         rank = np.empty(n, dtype=np.int32)
         rank[lower] = np.arange(n)
-        lowest = rank[np.minimum(source, target)]
+        lowest = np.minimum(source, target)
+        for at in range(0, len(lowest), _BATCH):
+            lowest[at : at + _BATCH] = rank[lowest[at : at + _BATCH]]
         self._relation_rows = np.empty_like(rows)
         ends, keys, weights, at = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)], [np.zeros(0)], 0
         # Keys and order of all rows at once would be as large as the rows.

@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: adapters demo test check lint types slow web clean
+.PHONY: adapters demo test check lint types slow page web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
@@ -16,7 +16,11 @@ test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n $$(( $$($(BIN)/python -c 'import os; print(min(os.cpu_count() or 1, 3))') + 1 )) --dist loadfile -m "not slow and not network and not gpu"
 
 slow: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "slow and not network and not gpu"
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "slow and not network and not gpu" --ignore=tests/page
+
+# The page in a real Chromium, alone: drawing without a GPU takes all cores, and waiting has limits.
+page: $(VENV)/.dev
+	$(BIN)/python -m pytest tests/page
 
 check: lint types test
 

@@ -5,6 +5,8 @@ import json
 import os
 import signal
 import socket
+import subprocess
+import sys
 import threading
 import time
 from contextlib import suppress
@@ -13,9 +15,15 @@ from urllib.parse import quote
 import pytest
 
 from polygraph.config import Settings
+from polygraph.errors import BadInput
+from polygraph.server.jobs.queue import JobQueue
+from polygraph.server.jobs.worker import COMMAND, run_job
+from polygraph.server.served_indexes import ServedIndexes
+from polygraph.server.settings import ServerSettings
+from polygraph.server.state import ServerState
 from polygraph.testing import hashed_models
 from polygraph.workspace.index import Index
-from tests.server.conftest import READ, WRITE, build, serving
+from tests.server.conftest import READ, TOKENS, WRITE, build, serving
 
 DOCUMENTS = "/api/v1/indexes/papers/documents"
 MILL = "Tobias Wren opened the Cork Mill in 1911 beside the Skerry Light."
@@ -277,6 +285,44 @@ def test_a_server_that_only_reads_has_no_jobs(tmp_path):
         assert client.get("/api/v1/jobs").json() == {"jobs": []}
         assert upload(client, ("mill.txt", b"x")).status_code == 403
         assert not (tmp_path / "papers" / "jobs.sqlite").exists()
+
+
+@pytest.mark.parametrize(("asked", "cap"), [(None, 0.5), (0.2, 0.2), (9.0, 0.5), (float("inf"), 0.5)])
+def test_a_job_cannot_raise_the_cap_of_the_server(tmp_path, asked, cap):
+    found = []
+
+    def opener(folder, settings):
+        found.append(settings.max_cost)
+        raise BadInput("not opened")
+
+    queue = JobQueue(tmp_path / "jobs.sqlite")
+    queue.add("index", "papers", "ada", {"max_cost": asked})
+    run_job(queue, queue.claim(), {"papers": {"folder": "", "settings": {"max_cost": 0.5}}}, opener)
+    assert found == [cap]
+
+
+@pytest.mark.slow
+def test_a_worker_without_work_ends_in_order(tmp_path):
+    JobQueue(tmp_path / "jobs.sqlite")
+    given = {
+        "path": sys.path,
+        "queue": str(tmp_path / "jobs.sqlite"),
+        "open": FAST,
+        "indexes": {},
+        "idle_s": 0.1,
+    }
+    pipe = subprocess.PIPE
+    worker = subprocess.Popen([sys.executable, "-c", COMMAND], stdin=pipe, stderr=pipe, text=True)
+    worker.stdin.write(json.dumps(given) + "\n")
+    worker.stdin.flush()  # and not closed: the server lives
+    assert (worker.wait(60), worker.stderr.read()) == (0, "")
+
+
+def test_mcp_over_stdio_holds_no_queue_of_jobs(tmp_path):
+    index = build(tmp_path / "papers")
+    with serving({"papers": index}):
+        state = ServerState(ServerSettings(write=True), TOKENS, ServedIndexes({"papers": index}))
+        assert state.jobs is None
 
 
 def test_an_index_that_does_not_exist_is_made_by_the_first_upload(tmp_path):

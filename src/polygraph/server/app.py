@@ -16,6 +16,7 @@ from polygraph.errors import PolygraphError
 from polygraph.server import graph_views, openai_api
 from polygraph.server.access import Tokens
 from polygraph.server.gate import Gate
+from polygraph.server.jobs.supervisor import Jobs
 from polygraph.server.mcp_server import PATH as MCP_PATH
 from polygraph.server.mcp_server import HttpEndpoint, McpServer
 from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
@@ -35,6 +36,9 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         settings: of the server.
     """
     state = ServerState(settings, tokens, ServedIndexes(opened))
+    if settings.write:
+        first = state.indexes.all()[0].folder
+        state.jobs = Jobs(settings.jobs or first / "jobs.sqlite", opened, settings.open_index)
     app = FastAPI(
         title="Polygraph",
         version=__version__,

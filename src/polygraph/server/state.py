@@ -132,11 +132,7 @@ class ServerState:
         """The class of JSON responses. A route that returns one avoids a walk of the framework through its content."""
         self.metrics = Metrics()
         self.jobs: Jobs | None = None
-        """Long work; None if nothing may be changed."""
-        if settings.write:
-            served = {each.name: each.index for each in indexes.all()}
-            first = next(iter(served.values())).folder
-            self.jobs = Jobs(settings.jobs or first / "jobs.sqlite", served, settings.open_index)
+        """Long work; None if there are no jobs: nothing may be changed, or there is no server to wait for them."""
         self.stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
 

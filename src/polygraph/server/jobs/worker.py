@@ -82,8 +82,9 @@ def _report_of(
     if job.index not in indexes or job.kind not in work.KINDS:
         raise BadInput(f"this server does not serve the index {job.index!r} any more. Start it with --index")
     settings = Settings(**indexes[job.index]["settings"])
-    if job.arguments.get("max_cost") is not None:
-        settings = settings.model_copy(update={"max_cost": float(job.arguments["max_cost"])})
+    # The cap of a job cannot raise that of the server.
+    caps = [cap for cap in (settings.max_cost, job.arguments.get("max_cost")) if cap is not None]
+    settings = settings.model_copy(update={"max_cost": min(caps, default=None)})
     with opener(Path(indexes[job.index]["folder"]), settings) as index:
         progress = JobProgress(queue, job, index, settings.max_cost)
         progress("opening", 0, 0)
@@ -132,6 +133,7 @@ def _end_with_server() -> None:
 
     What the job had finished is kept, and a new server continues it.
     """
-    while sys.stdin.buffer.read(1):
+    # Not through `sys.stdin`, whose lock a thread that waits would hold when the process ends by itself.
+    while os.read(0, 1):
         pass
     os._exit(0)

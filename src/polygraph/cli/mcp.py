@@ -1,11 +1,11 @@
 """The command that serves indexes to one assistant over its standard input and output (MCP)."""
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
 
 from polygraph.cli.open_index import open_to_serve
-from polygraph.cli.options import CostOption, OfflineOption, SpendOption, caps
+from polygraph.cli.options import CostOption, IndexesOption, OfflineOption, SpendOption, caps
 from polygraph.cli.serve import named_folders
 from polygraph.errors import MissingExtra
 
@@ -14,14 +14,7 @@ app: typer.Typer = typer.Typer()
 
 @app.command()
 def mcp(
-    index: Annotated[
-        Optional[list[str]],
-        typer.Option(
-            "--index",
-            metavar="[NAME=]DIR",
-            help="Folder of an index, with a name for the tools; may be repeated (default ./polygraph.index).",
-        ),
-    ] = None,
+    index: IndexesOption = None,
     write: Annotated[bool, typer.Option("--write", help="Also offer tools that change the index.")] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,

@@ -11,6 +11,14 @@ IndexOption = Annotated[
     Optional[Path],
     typer.Option("--index", help="Folder of the index (default ./polygraph.index, or POLYGRAPH_INDEX)."),
 ]
+IndexesOption = Annotated[
+    Optional[list[str]],
+    typer.Option(
+        "--index",
+        metavar="[NAME=]DIR",
+        help="Folder of an index, and the name that it gets; may be repeated (default ./polygraph.index).",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 WhereOption = Annotated[
     Optional[list[str]],

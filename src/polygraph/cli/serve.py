@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Optional
 import typer
 
 from polygraph.cli.open_index import open_to_serve
-from polygraph.cli.options import CostOption, OfflineOption, SpendOption, caps
+from polygraph.cli.options import CostOption, IndexesOption, OfflineOption, SpendOption, caps
 from polygraph.errors import BadInput, MissingExtra
 
 if TYPE_CHECKING:
@@ -19,14 +19,7 @@ _EVERYWHERE = {"", "0.0.0.0", "::", "*"}  # noqa: S104 - recognised in order to 
 
 @app.command()
 def serve(
-    index: Annotated[
-        Optional[list[str]],
-        typer.Option(
-            "--index",
-            metavar="[NAME=]DIR",
-            help="Folder of an index, with a name for the API; may be repeated (default ./polygraph.index).",
-        ),
-    ] = None,
+    index: IndexesOption = None,
     host: Annotated[str, typer.Option("--host", help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option("--port", min=0, max=65535, help="Port; 0: any that is free.")] = 8321,
     allow_host: Annotated[

@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +10,9 @@ from typing import Any
 
 from polygraph.errors import BadInput, PolygraphError
 from polygraph.memory import trim_heap
-from polygraph.records import Answer, AnswerForm, Retrieval
+from polygraph.records import Answer, Retrieval
 from polygraph.server.problems import unknown
 from polygraph.store.snapshot import Snapshot
-from polygraph.tasks.answer import ChatTurn
 from polygraph.workspace.index import Index
 
 _TRIM_S = 20.0
@@ -35,24 +34,12 @@ class PinnedIndex(Index):
         question: str,
         method: str | None,
         *,
-        where: Mapping[str, str] | None,
-        max_tokens: int | None,
-        form: AnswerForm | None,
-        history: Sequence[ChatTurn],
         on_retrieval: Callable[[Retrieval], None],
         on_text: Callable[[str], None],
+        **options: Any,
     ) -> Answer:
         """Answer as `ask` does, in this thread; an exception of a callback ends the work and is raised."""
-        return self._answer(
-            question,
-            method,
-            where,
-            max_tokens,
-            history,
-            form=form,
-            on_retrieval=on_retrieval,
-            on_text=on_text,
-        )
+        return self._streamed(question, method, **options)(on_retrieval=on_retrieval, on_text=on_text)
 
     def release(self) -> None:
         """Keep the snapshot: it is shared with other requests."""

@@ -63,8 +63,8 @@ async def list_documents(
         try:
             with served.reading() as opened:
                 return document_list(opened.snapshot(), q, cursor, limit)
-        except IndexUnreadable:
-            return {"documents": [], "unread": [], "next": None}
+        except IndexUnreadable as error:  # no index yet, one that is being built, or a damaged one
+            return {"documents": [], "unread": [], "next": None, "note": str(error)}
 
     return await state.threads.run(work)
 

@@ -179,21 +179,14 @@ def _paired_mean(d: Array, p_randomisation: float, bound: float) -> PairedMean:
     outcomes = _outcomes(d, bound)
     if outcomes:
         p = 2 * NormalDist().cdf(-abs(score(0.0, *outcomes, n)))
-        return PairedMean(
-            n=n,
-            mean=mean,
-            bound=bound,
-            p=max(p, p_randomisation),
-            centre=centre,
-            scale=scale,
-            skewness=skewness,
-            outcomes=outcomes,
+    else:
+        # The quantile at which the end of the interval that is nearer to 0 reaches 0.
+        towards = max(0.0, -skewness if centre > 0 else skewness) / 6
+        distance = abs(centre) / scale - towards / weight
+        reach = (
+            (sqrt(1 + 8 * towards * max(distance, 0.0)) - 1) / (4 * towards) if towards > 1e-9 else distance
         )
-    # The quantile at which the end of the interval that is nearer to 0 reaches 0.
-    towards = max(0.0, -skewness if centre > 0 else skewness) / 6
-    distance = abs(centre) / scale - towards / weight
-    reach = (sqrt(1 + 8 * towards * max(distance, 0.0)) - 1) / (4 * towards) if towards > 1e-9 else distance
-    p = t_two_sided(max(reach, 0.0) * sqrt(weight), n - 1)
+        p = t_two_sided(max(reach, 0.0) * sqrt(weight), n - 1)
     return PairedMean(
         n=n,
         mean=mean,
@@ -202,6 +195,7 @@ def _paired_mean(d: Array, p_randomisation: float, bound: float) -> PairedMean:
         centre=centre,
         scale=scale,
         skewness=skewness,
+        outcomes=outcomes,
     )
 
 

@@ -18,7 +18,7 @@ test: $(VENV)/.dev
 slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "slow and not network and not gpu" --ignore=tests/page
 
-# The page in a real Chromium, alone: drawing without a GPU takes all cores, and waiting has limits.
+# The page in a real Chromium, alone: drawing without a GPU takes all cores.
 page: $(VENV)/.dev
 	$(BIN)/python -m pytest tests/page
 

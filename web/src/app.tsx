@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { connectionNow, onConnection, request, setConnection, setToken } from "./lib/api";
 import { nouns } from "./lib/format";
 import { useLoad } from "./lib/load";
-import { address, go, useRoute, VIEWS } from "./lib/route";
+import { address, go, now, useRoute, VIEWS } from "./lib/route";
 import type { IndexSummary } from "./lib/types";
 import { JobTray } from "./parts/jobs";
 import { Menu } from "./parts/menu";
@@ -37,7 +37,9 @@ export function App() {
   const indexes = found.data?.indexes ?? [];
   const index = indexes.find((each) => each.name === route.index) ?? (route.index ? undefined : indexes[0]);
   useEffect(() => {
-    if (index && !route.index) go(address(index.name, route.view, {}, route.params), true);
+    // The address of now, not that of the last rendering: it may have changed while the indexes were loaded.
+    const at = now();
+    if (index && !at.index) go(address(index.name, at.view, {}, at.params), true);
     const title = route.params.get("q");
     document.title = `${title ? `${title} – ` : ""}${TITLES[route.view]} – Polygraph`;
   }, [index?.name, route]);

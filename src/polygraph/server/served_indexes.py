@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from polygraph.errors import BadInput, PolygraphError
+from polygraph.errors import BadInput, IndexUnreadable, PolygraphError
 from polygraph.memory import trim_heap
 from polygraph.records import Answer, Retrieval
 from polygraph.server.problems import unknown
+from polygraph.store.connection import FILE_NAME
 from polygraph.store.snapshot import Snapshot
 from polygraph.workspace.index import Index
 
@@ -126,6 +127,8 @@ class ServedIndex:
             now = finished_stamp(self.folder)
             current = self._current
             if current is None or current.stamp != now:
+                if not (self.folder / FILE_NAME).is_file():
+                    raise IndexUnreadable(f"the index {self.name} has no documents yet. Add some, then ask")
                 opened = _Shared(Snapshot(self.folder), now)
                 self._current = opened
                 if current is not None and not current.readers:

@@ -179,7 +179,7 @@ export function Ask({ index, params }: Props) {
           class="question-form"
           onSubmit={(event) => {
             event.preventDefault();
-            void ask(draft);
+            void ask(field.current?.value ?? "");
           }}
         >
           <Filters options={options} onChange={(next) => change(optionParams(next), true)} />
@@ -197,7 +197,8 @@ export function Ask({ index, params }: Props) {
                 if (event.key === "/" && !draft) event.preventDefault();
                 if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
                   event.preventDefault();
-                  void ask(draft);
+                  // Not the draft: the key may come before what was typed is rendered.
+                  void ask(event.currentTarget.value);
                 }
               }}
             />

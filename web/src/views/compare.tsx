@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { path, send, sentence } from "../lib/api";
 import { count, money, nouns, seconds, tokens } from "../lib/format";
 import { change, DOCUMENT } from "../lib/route";
@@ -51,13 +51,17 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
   }, [params.getAll("m").join(), index.name]);
   const q = params.get("q") ?? "";
   const key = JSON.stringify([index.name, q, chosen, options]);
+  useEffect(() => setState({ busy: false, error: "", shown: q ? remembered(key) : null }), [key]);
+  // What is typed stays when methods are chosen; only another question in the address replaces it.
+  const shownQuestion = useRef(q);
   useEffect(() => {
-    setDraft(q);
-    setState({ busy: false, error: "", shown: q ? remembered(key) : null });
-  }, [key]);
+    if (shownQuestion.current !== q) setDraft(q);
+    shownQuestion.current = q;
+  }, [q]);
+  const field = useRef<HTMLTextAreaElement>(null);
 
-  const compare = async () => {
-    const question = draft.trim();
+  const compare = async (given: string) => {
+    const question = given.trim();
     if (!question || chosen.length < 2) return;
     const asked = JSON.stringify([index.name, question, chosen, options]);
     const control = new AbortController();
@@ -95,11 +99,12 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
           class="question-form top-form"
           onSubmit={(event) => {
             event.preventDefault();
-            void compare();
+            void compare(field.current?.value ?? "");
           }}
         >
           <div class="field">
             <textarea
+              ref={field}
               rows={1}
               aria-label="Question"
               placeholder="One question, two to four methods"
@@ -108,7 +113,8 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
               onKeyDown={(event) => {
                 if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
                   event.preventDefault();
-                  void compare();
+                  // Not the draft: the key may come before what was typed is rendered.
+                  void compare(event.currentTarget.value);
                 }
               }}
             />

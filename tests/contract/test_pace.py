@@ -150,13 +150,12 @@ def test_a_slow_model_that_writes_is_waited_for_and_a_silent_one_is_not() -> Non
 @pytest.mark.slow
 def test_signs_of_life_without_a_word_do_not_hold_a_call_for_ever() -> None:
     with served() as server, Calls(None, retries=0) as calls:
-        model = OpenAIChat("small", base_url=server.base_url, timeout_s=0.3)
-        calls.ask(model, ChatRequest(messages=(Message("user", "a light"),)), str, stage="x")
+        model = OpenAIChat("small", base_url=server.base_url, timeout_s=1)
         server.faults = lambda n: "pings"
         began = time.monotonic()
-        with pytest.raises(ModelUnavailable, match="only keep-alive messages for 3 s"):
+        with pytest.raises(ModelUnavailable, match="only keep-alive messages for 10 s"):
             calls.ask(model, ChatRequest(messages=(Message("user", "light"),)), str, stage="x")
-        assert 3.0 < time.monotonic() - began < 9.0
+        assert 10.0 < time.monotonic() - began < 40.0
 
 
 def test_an_endpoint_that_falls_silent_half_way_ends_the_run_with_its_address_and_keeps_what_came() -> None:
@@ -164,7 +163,7 @@ def test_an_endpoint_that_falls_silent_half_way_ends_the_run_with_its_address_an
         served(faults=lambda n: "ok" if n < 10 else "silence") as server,
         Calls(None, concurrency=4, sleep=lambda seconds: None) as calls,
     ):
-        model = OpenAIChat("small", base_url=server.base_url, timeout_s=0.4)
+        model = OpenAIChat("small", base_url=server.base_url, timeout_s=1)
 
         def ask(i: int) -> str:
             return calls.ask(model, ChatRequest(messages=(Message("user", f"light {i}"),)), str, stage="x")
@@ -174,7 +173,7 @@ def test_an_endpoint_that_falls_silent_half_way_ends_the_run_with_its_address_an
             calls.map(ask, range(200))
         assert server.base_url in str(caught.value)
         assert "Finished work is kept" in str(caught.value)
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - began < 40
         assert calls.ledger()[0].ok == 10
         # It recovers: the same call goes through once the endpoint answers again.
         server.faults = ()

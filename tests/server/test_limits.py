@@ -92,7 +92,7 @@ def test_deep_and_broken_json_is_a_problem(client):
 
 
 def test_slow_clients_are_dropped(index):
-    with serving({"papers": index}, header_timeout_s=0.3, body_timeout_s=0.3) as running:
+    with serving({"papers": index}, header_timeout_s=1, body_timeout_s=1) as running:
         with connect(running) as silent, connect(running) as slow_head, connect(running) as slow_body:
             slow_head.sendall(b"GET /healthz HTT")
             slow_body.sendall(f"{HEAD}content-length: 50\r\n\r\n{{".encode())
@@ -105,8 +105,8 @@ def test_slow_clients_are_dropped(index):
 
 def test_a_slow_question_is_not_a_slow_head(slow_model):
     index, model = slow_model
-    with serving({"papers": index}, header_timeout_s=0.2) as running, running.client() as client:
-        threading.Timer(0.6, model.may_reply.set).start()
+    with serving({"papers": index}, header_timeout_s=1) as running, running.client() as client:
+        threading.Timer(1.5, model.may_reply.set).start()
         assert client.post(ASK, json=QUESTION).status_code == 200
         assert client.get(LIST).status_code == 200, "on the same connection"
 

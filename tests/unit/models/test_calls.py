@@ -204,7 +204,7 @@ def test_a_fault_on_the_way_is_tried_again_and_both_attempts_are_in_the_ledger(
 def test_silence_ends_with_the_time_out_and_is_tried_again(server: ScriptedServer) -> None:
     server.faults = ["silence", "stall"]
     with Calls(None, sleep=Naps()) as calls:
-        model = chat(server, timeout_s=0.3)
+        model = chat(server, timeout_s=1)
         assert calls.ask(model, question(), only_json, stage="answer") == '{"keeper": "Ada"}'
         assert calls.ledger()[0].failed == 2
         assert calls.ledger()[0].unreported == 2

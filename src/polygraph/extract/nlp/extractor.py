@@ -38,8 +38,8 @@ def extract(
     Args:
         windows: in the order of their documents.
         language: of documents whose language cannot be detected, because they are short or not prose.
-        processes: number of worker processes; 1 runs in this process, 0 decides by the amount of text and the
-            number of processors.
+        processes: number of worker processes; 0 is one per processor. Less text than `PARALLEL_CHARS` is extracted in
+            this process unless several workers are asked for.
         on_done: called with the number of windows finished since the last call.
         notes: receives warnings about reduced quality when the last window is done.
         extract_batch: the extraction of one batch in one process.
@@ -49,13 +49,15 @@ def extract(
         status ``failed`` and the problem; the others continue.
     """
     languages = window_languages(windows, language)
-    if processes == 0:
-        processes = n_cores() if sum(len(w.text) for w in windows) >= PARALLEL_CHARS else 1
+    # A worker returns the memory of the parser when it ends; this process could release only two thirds of it.
+    in_workers = processes > 1 or sum(len(window.text) for window in windows) >= PARALLEL_CHARS
     batches = _batches(windows)
     tasks = ([(windows[i].text, languages[i], windows[i].title) for i in batch] for batch in batches)
     results: Iterable[list[Outcome]]
     results = (
-        extract_parallel(tasks, processes, extract_batch) if processes > 1 else map(extract_batch, tasks)
+        extract_parallel(tasks, processes or n_cores(), extract_batch)
+        if in_workers
+        else map(extract_batch, tasks)
     )
     n_failed = 0
     for batch, result in zip(batches, results, strict=True):

@@ -1,12 +1,15 @@
 """The check of citations on a labelled set: how many correct ones it keeps, and how many wrong ones it finds.
 
-    python benchmarks/citations.py [--part open|held-out|all] [--errors] [--reranker] [--replies DATA]
+    python benchmarks/citations.py [--set cases|blind|fresh|final] [--part open|held-out|all] [--errors] [--reranker]
+    python benchmarks/citations.py --replies DATA [--errors]
 
 `benchmarks/citations/cases.txt`: questions (``Q:``), their evidence in the order of its numbers (``E:``), and answers
 of one sentence: ``+`` with correct citations, ``-kind`` with a wrong one. The kinds are another piece's number
 (`neighbour`), a changed `name`, `number` or `unit`, a `negation` added or dropped, and a number that a document
 `forged`.
-Every second question is held out; `--errors` shows no case of those. Intervals are 95% (Wilson).
+Every second question is held out; `--errors` shows no case of those. Intervals are 95% (Wilson). `--set blind` reads
+`blind.txt` instead, written without knowledge of the rules of the check. `fresh` was written when four of those had
+shown mechanisms at fault, and `final` after the last change: no rule was made on it.
 
 `--replies DATA`: instead, how many citations the check removes from the recorded answers of a strong model
 (`DATA/replies-sample-strong`), of which none is known to be wrong; it sees the evidence of the prompt alone.
@@ -31,7 +34,7 @@ from polygraph.tasks.answer import NO_ANSWER
 from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced
 from polygraph.text.words import content_stems
 
-CASES = Path(__file__).parent / "citations" / "cases.txt"
+CASES = Path(__file__).parent / "citations"
 Judge = Callable[[str, Sequence[str], str], list[bool]]
 
 
@@ -49,6 +52,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
+    parser.add_argument(
+        "--set", choices=["cases", "blind", "fresh", "final"], default="cases", help="which labelled set"
+    )
     parser.add_argument("--part", choices=["open", "held-out", "all"], default="all")
     parser.add_argument("--errors", action="store_true", help="wrong verdicts of the check in open cases")
     parser.add_argument("--reranker", action="store_true", help="also the local cross-encoder")
@@ -57,7 +63,7 @@ def main() -> None:
     if options.replies:
         judge_replies(options.replies / "replies-sample-strong" / "replies.jsonl", errors=options.errors)
         return
-    cases = read_cases()
+    cases = read_cases(CASES / f"{options.set}.txt")
     held_out = cases[1::2]
     cases = {"open": cases[::2], "held-out": held_out, "all": cases}[options.part]
     judges: dict[str, Judge] = {"words": words, "check": check}
@@ -97,10 +103,10 @@ def judge_replies(path: Path, *, errors: bool) -> None:
     print(f"{n_removed} of {n_citations} citations of recorded answers are removed")
 
 
-def read_cases() -> list[Case]:
-    """Read the labelled set."""
+def read_cases(path: Path) -> list[Case]:
+    """Read a labelled set."""
     cases: list[Case] = []
-    for line in CASES.read_text(encoding="utf-8").splitlines():
+    for line in path.read_text(encoding="utf-8").splitlines():
         mark, _, rest = line.partition(" ")
         if mark == "Q:":
             cases.append(Case(rest))

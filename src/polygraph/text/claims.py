@@ -26,6 +26,8 @@ _WORD = re.compile(r"[^\W\d_]+(?:['’\-][^\W\d_]+)*")
 _DIGITS = re.compile(r"(?<![\w.,])[-+]?\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+(?!\d)(?:[.,]\d+)?|\d+(?:[.,]\d+)*")
 _GROUPED = re.compile(r"\d{1,3}(?:[,.\u00a0\u202f ]\d{3})+")
 _CLAUSE = re.compile(r"[.;:!?\n]+\s|,\s+(?:and|but|while|whereas|although|though|aber|und)\b|\bbut\b|, ")
+_RANGE = r"\s?(?:[-–—]|to|and|or|bis|und|oder|et|à|y|a)\s?[$€£]?\d+(?:[.,]\d+)*\s?([^\W\d_]+)"
+"""What follows a number that shares the scale of the next one, whose scale is the group."""
 _SENTENCE_START = re.compile(r"(?:^|[.!?:;\n\"“(*#-]\s*)$")
 _COMPUTED = re.compile(
     r"\b(?:later|earlier|older|younger|after|before|difference|total|together|altogether|in all|sum|apart|"
@@ -60,12 +62,15 @@ _UNITS = {
 }  # fmt: skip
 _AFTER_NUMBER = re.compile(r"[\s\u00a0-]{0,3}(per cent\b|%|€|\$|£|[^\W\d_]+)")
 _NEGATION = re.compile(
-    r"\b(?:not|never|no|none|nobody|nothing|neither|nor|without|cannot|unable|nicht|kein\w*|nie|ohne)\b|n['’]t\b",
+    r"\b(?:(?:not|no)(?!\s+(?:before|until|later|earlier|sooner|more|less|fewer|longer|only|just)\b)|"
+    r"never|none|nobody|nothing|neither|nor|without|cannot|unable|nicht|kein\w*|nie|ohne)\b|n['’]t\b",
     re.IGNORECASE,
 )
+"""Words that deny a statement. A bound ("not before March": in March at the earliest) denies none."""
 _IMPLICIT_NEGATION = re.compile(
-    r"\b(?:fail\w*|refus\w*|den(?:y|ied|ies)|lack\w*|absen\w*|unlike|un\w{4,}|in(?:sufficient|adequate)\w*|"
-    r"dissent\w*|reject\w*|only|rather|instead|few|hardly|scarcely|least|lost|abolish\w*|except\w*|object\w*)\b",
+    r"\b(?:fail\w*|refus\w*|den(?:y|ied|ies)|lack\w*|absen\w*|missing|unlike|un\w{4,}|in(?:sufficient|adequate)\w*|"
+    r"dissent\w*|reject\w*|only|rather|instead|few|hardly|scarcely|least|lost|abolish\w*|except\w*|object\w*|"
+    r"(?:clear\w*|free\w*) (?:of|from)|acquit\w*|exonerat\w*|exempt\w*|exclu\w*|prevent\w*|prohibit\w*|forb[ai]d\w*)\b",
     re.IGNORECASE,
 )
 """Words that may stand for a negation; with them the two sides are not compared."""
@@ -135,9 +140,8 @@ Number(value=17.0, unit='week', is_word=True)]
 
 def _missing_name(claim: str, known: str, elsewhere: str) -> str:
     """Return the first name of a claim of which the text has no form."""
-    if detect_language(claim) == "de":
-        # Every German noun is capitalised.
-        return ""
+    # A claim may be too short to show its language.
+    german = (detect_language(claim) or detect_language(known)) == "de"
     there = {_plain(w.group()) for w in _WORD.finditer(known)}
     starts = {w[:_SHORT_WORD] for w in there}
     folded = _plain(known)
@@ -145,6 +149,8 @@ def _missing_name(claim: str, known: str, elsewhere: str) -> str:
     for match in _WORD.finditer(claim):
         name = match.group()
         if not name[0].isupper() or len(name) < 3 or _SENTENCE_START.search(claim[: match.start()]):
+            continue
+        if german and not _ends_german_name(claim, match):
             continue
         plain = _plain(name)
         if plain in _ORDINARY or plain in folded or (name.isupper() and plain in initials):
@@ -162,6 +168,20 @@ def _missing_name(claim: str, known: str, elsewhere: str) -> str:
     return ""
 
 
+def _ends_german_name(claim: str, word: re.Match[str]) -> bool:
+    """Return whether a word ends a run of capitalised words; German nouns are capitalised too, but few are joined."""
+    before = _CAPITALISED_BEFORE.search(claim[: word.start()])
+    if (
+        before is None
+        or _SENTENCE_START.search(claim[: before.start()])
+        or _CAPITALISED_AFTER.match(claim, word.end())
+    ):
+        return False
+    return not re.search(r"\d\W*$", claim[: before.start()])  # "20 Liter Milch"
+
+
+_CAPITALISED_BEFORE = re.compile(r"\b[A-ZÄÖÜ][\w'’\-]*\.? $")
+_CAPITALISED_AFTER = re.compile(r" [A-ZÄÖÜ]")
 _NAME_RUN = re.compile(r"[^\W\d_][\w'’\-]*(?:\.? [A-Z][\w'’\-]*)*")
 _ORDINARY_WORDS = """the a an he she it they his her its their this that these those mr mrs miss ms dr sir lady lord
     captain january february march april may june july august september october november december monday tuesday
@@ -191,22 +211,44 @@ def _missing_number(claim: str, shown: str, known: str) -> str:
     computed = is_computed(claim)
     for number, written, noun in _found_numbers(claim):
         value = round(number.value, 6)
+        if value not in values and (scaled := _scaled_by_range(claim, written, number.value)) in values:
+            value = scaled
         if value in values:
             units = {n.unit for n in there if round(n.value, 6) == value}
             if number.unit and "" not in units and number.unit not in units:
                 return f"the unit of {written}"
             continue
-        if number.is_word or value <= 12:
+        if number.is_word or (value <= 12 and (value == int(value) or _is_time(claim, written))):
             # What is counted in words may be the reader's own count; only another count of the same things counts.
             counted = {n.value for n, _, other in _found_numbers(shown) if noun and other == noun}
             if not counted or computed:
                 continue
         elif (computed and _derived(value, sorted(values))) or (
-            any(abs(v - value) <= 0.005 * abs(v) for v in values) and value != int(value)
+            any(abs(v - value) <= min(0.005 * abs(v), _half_step(written)) for v in values)
+            and value != int(value)
         ):
             continue
         return f"the number {written}"
     return ""
+
+
+def _scaled_by_range(claim: str, written: str, value: float) -> float:
+    """Return a number with the scale of the one that it is joined to: "from 58.9 to 61.4 million"."""
+    joined = re.search(rf"(?<![\w.,]){re.escape(written)}{_RANGE}", claim)
+    return round(value * _SCALES.get(joined.group(1).casefold(), 1.0), 6) if joined else value
+
+
+def _is_time(claim: str, written: str) -> bool:
+    """Return whether a number is a time of day, which a text may say in words: "at 3.25"."""
+    return bool(
+        re.search(rf"(?i)\b(?:at|by|till|until|um|gegen) {re.escape(written)}(?!\d)", claim)
+    ) and bool(re.fullmatch(r"\d{1,2}\.[0-5]\d", written))
+
+
+def _half_step(written: str) -> float:
+    """Return how far a number may be from one that was rounded to it: half a unit of its last digit."""
+    decimals = re.search(r"[.,](\d+)$", written)
+    return 0.5 * 10.0 ** -(len(decimals.group(1)) if decimals else 0) + 1e-9
 
 
 def _derived(value: float, values: Sequence[float]) -> bool:

@@ -90,6 +90,9 @@ class Settings(BaseModel):
     chunk_tokens: int = Field(
         300, ge=16, le=8192, description="Largest retrieval chunk, in the embedder's tokens."
     )
+    overlap_tokens: int = Field(
+        0, ge=0, le=4096, description="Tokens that neighbouring chunks share, in whole sentences."
+    )
     window_tokens: int = Field(
         1200, ge=16, le=100_000, description="Largest extraction window, in the same tokens."
     )

@@ -30,6 +30,7 @@ HARMLESS = frozenset(
         "language",
         "max_wait_s",
         "method",
+        "overlap_tokens",
         "processes",
         "profile",
         "report_words",

@@ -16,6 +16,7 @@ NEVER = 100_000
 
 _MICROSOFT: Mapping[str, Any] = {
     "chunk_tokens": 1200,
+    "overlap_tokens": 100,
     "window_tokens": 1200,
     "entity_types": ("organization", "person", "geo", "event"),
     "gleaning": "base",
@@ -33,6 +34,7 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
     # Code of version 1.0: summarised from 500 tokens.
     "lightrag": {
         "chunk_tokens": 1200,
+        "overlap_tokens": 100,
         "window_tokens": 1200,
         "gleaning": "base",
         "max_gleanings": 1,
@@ -41,6 +43,7 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
     # Code: no types, a judge before each further pass, descriptions never summarised.
     "fg-rag": {
         "chunk_tokens": 1200,
+        "overlap_tokens": 100,
         "window_tokens": 1200,
         "entity_types": (),
         "gleaning": "trial",
@@ -50,13 +53,15 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
     # Code: sizes in characters, four to a token; summarised from 512 characters.
     "fast-graphrag": {
         "chunk_tokens": 800,
+        "overlap_tokens": 100,
         "window_tokens": 800,
         "gleaning": "none",
         "description_tokens": 128,
     },
-    # Paper: 768 tokens; code: one further pass, summarised from 500 tokens.
+    # Paper: 768 tokens, 32 of them shared; code: one further pass, summarised from 500 tokens.
     "rograg": {
         "chunk_tokens": 768,
+        "overlap_tokens": 32,
         "window_tokens": 768,
         "gleaning": "base",
         "max_gleanings": 1,
@@ -67,6 +72,7 @@ PROFILES: Mapping[str, Mapping[str, Any]] = {
     # Paper: edges are weighted by the mentions of a relation; no further passes.
     "graft": {
         "chunk_tokens": 800,
+        "overlap_tokens": 100,
         "window_tokens": 800,
         "gleaning": "none",
         "community_weight": "mentions",

@@ -25,6 +25,7 @@ class SettingValues(TypedDict, total=False):
     offline: bool | None
     profile: ProfileName | None
     chunk_tokens: int | None
+    overlap_tokens: int | None
     window_tokens: int | None
     language: str | None
     extractor: Literal["auto", "nlp", "fast", "llm"] | None

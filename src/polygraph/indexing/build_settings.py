@@ -56,6 +56,7 @@ def choose_manifest(
         identity = f"{before.imported}+{identity}" if identity else before.imported
     return Manifest(
         chunk_tokens=min(pick("chunk_tokens"), models.embedder.max_tokens),
+        overlap_tokens=pick("overlap_tokens"),
         window_tokens=pick("window_tokens"),
         language=pick("language"),
         embedder=models.embedder.name,

@@ -145,4 +145,5 @@ def chunk_document(document: Document, manifest: Manifest, embedder: Embedder) -
         max_tokens=manifest.chunk_tokens,
         limit=embedder.max_tokens - _SPECIAL_TOKENS,
         language=manifest.language,
+        overlap_tokens=manifest.overlap_tokens,
     )

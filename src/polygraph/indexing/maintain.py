@@ -96,8 +96,8 @@ class IndexWriter:
             if before.imported:
                 raise IndexMismatch(
                     f"the graph of {store.folder} was imported ({before.imported}), and its documents cannot be "
-                    "cut again without losing it. Use the former settings (chunk_tokens, window_tokens, language "
-                    "and embedder), or import it again with the new ones"
+                    "cut again without losing it. Use the former settings (chunk_tokens, overlap_tokens, "
+                    "window_tokens, language and embedder), or import it again with the new ones"
                 )
             on_change()
             rechunk_documents(store, manifest, embedder, self.progress)

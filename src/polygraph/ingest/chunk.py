@@ -6,9 +6,10 @@ clause, else at white space, else between characters.
 """
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from polygraph.ingest.headings import MAX_HEADING, UNDERLINE, heading_paths
 from polygraph.records import Chunk, Document, Json, Window
@@ -31,11 +32,18 @@ _CLAUSE = re.compile(r"[;:,，；：、—–][\"'”’)\]]*\s|[，；、]|\n|-
 
 
 def chunk(
-    document: Document, count: Count, *, max_tokens: int = 300, limit: int = 510, language: str = "en"
+    document: Document,
+    count: Count,
+    *,
+    max_tokens: int = 300,
+    limit: int = 510,
+    language: str = "en",
+    overlap_tokens: int = 0,
 ) -> list[Chunk]:
-    r"""Cut a document in chunks that cover its text without overlap.
+    r"""Cut a document in chunks that cover its text.
 
-    Every character that is not white space is in exactly one chunk. Sentences are packed greedily; a
+    Without overlap, every character that is not white space is in exactly one chunk. With it, a chunk begins with the
+    last whole sentences of the one before, as many as fit in `overlap_tokens`. Sentences are packed greedily; a
     chunk that is at least 40 % full ends before a heading; one that is full ends at its last paragraph end,
     if that leaves it at least 60 % full, else at its last sentence end. A heading stays with what follows
     it, and so does a sentence that ends with a colon. A document that fits is one chunk.
@@ -48,6 +56,7 @@ def chunk(
         limit: longest text that the embedder reads, in tokens, special tokens not included. No chunk
             exceeds ``min(max_tokens, limit)``, unless a single character does.
         language: ISO 639-1 code for the sentence rules.
+        overlap_tokens: most tokens that neighbouring chunks share, and at most half of a chunk.
 
     Returns:
         Chunks in order, without white space at their ends; none for a text of white space. Their metadata
@@ -55,7 +64,7 @@ def chunk(
         start, from 1.
 
     Raises:
-        ValueError: if `max_tokens` or `limit` is below 1.
+        ValueError: if `max_tokens` or `limit` is below 1, or `overlap_tokens` below 0.
 
     >>> words = lambda texts: [len(text.split()) for text in texts]
     >>> text = "One two three. Four five six.\n\nSeven eight."
@@ -64,6 +73,8 @@ def chunk(
     """
     if max_tokens < 1 or limit < 1:
         raise ValueError(f"max_tokens and limit must be at least 1, not {max_tokens} and {limit}")
+    if overlap_tokens < 0:
+        raise ValueError(f"overlap_tokens must be at least 0, not {overlap_tokens}")
     cap = min(max_tokens, limit)
     text = document.text
     whole = trim_span(text, 0, len(text))
@@ -71,7 +82,9 @@ def chunk(
         return []
     paths = heading_paths(text)
     titles = [(start, path[-1]) for start, path in paths]
-    spans = _whole(text, whole, count, cap) or _cut(text, titles, count, cap, language)
+    spans = _whole(text, whole, count, cap) or _cut(
+        text, titles, count, cap, language, min(overlap_tokens, cap // 2)
+    )
     starts = [start for start, _ in titles]
     pages = _page_starts(document)
     chunks = []
@@ -104,7 +117,8 @@ def windows(document: Document, chunks: Sequence[Chunk], *, max_tokens: int = 12
     Args:
         document: the document that the chunks are of.
         chunks: all its chunks, in order.
-        max_tokens: longest window, as the sum of the tokens of its chunks. A longer chunk is a window of its own.
+        max_tokens: longest window, as the sum of the tokens of its chunks; what they share counts once. A longer
+            chunk is a window of its own.
 
     Returns:
         Windows in order; each chunk is in exactly one.
@@ -117,9 +131,10 @@ def windows(document: Document, chunks: Sequence[Chunk], *, max_tokens: int = 12
     groups: list[list[Chunk]] = []
     filled = 0
     for each in chunks:
-        if groups and filled + each.n_tokens <= max_tokens:
+        added = _new_tokens(each, groups[-1][-1].end) if groups else 0
+        if groups and filled + added <= max_tokens:
             groups[-1].append(each)
-            filled += each.n_tokens
+            filled += added
         else:
             groups.append([each])
             filled = each.n_tokens
@@ -136,6 +151,12 @@ def windows(document: Document, chunks: Sequence[Chunk], *, max_tokens: int = 12
         )
         for ordinal, group in enumerate(groups)
     ]
+
+
+def _new_tokens(each: Chunk, end_of_last: int) -> int:
+    """Return the tokens of a chunk that the one before does not share, as if spread evenly."""
+    shared = max(0, end_of_last - each.start)
+    return each.n_tokens - each.n_tokens * shared // (each.end - each.start)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,11 +184,46 @@ def _whole(text: str, span: _Span, count: Count, cap: int) -> list[tuple[int, in
 
 
 def _cut(
-    text: str, titles: Sequence[tuple[int, str]], count: Count, cap: int, language: str
+    text: str, titles: Sequence[tuple[int, str]], count: Count, cap: int, language: str, overlap: int
 ) -> list[tuple[int, int, int]]:
-    atoms = _atoms(text, titles, count, cap, language)
-    groups = [[(atom.start, atom.end) for atom in group] for group in _pack(atoms, cap)]
-    return _verified(text, groups, count, cap)
+    own = cap - overlap
+    atoms = _atoms(text, titles, count, own, language)
+    groups = [[(atom.start, atom.end) for atom in group] for group in _pack(atoms, own)]
+    spans = _verified(text, groups, count, own)
+    return _overlapping(text, spans, atoms, count, cap, overlap) if overlap else spans
+
+
+def _overlapping(
+    text: str,
+    spans: Sequence[tuple[int, int, int]],
+    atoms: Sequence[_Atom],
+    count: Count,
+    cap: int,
+    overlap: int,
+) -> list[tuple[int, int, int]]:
+    """Let each chunk begin with the last sentences of the one before, fewer where it would exceed `cap`."""
+    starts = [atom.start for atom in atoms]
+    begins: list[list[int]] = []
+    for (before, _, _), (start, _, _) in pairwise(spans):
+        shared = 0
+        possible: list[int] = []
+        for atom in reversed(atoms[bisect_right(starts, before) : bisect_left(starts, start)]):
+            shared += atom.weight
+            if shared > overlap:
+                break
+            possible.append(atom.start)
+        begins.append(possible)
+    sized = list(spans)
+    pending = [n for n, possible in enumerate(begins, 1) if possible]
+    while pending:
+        counts = count([text[begins[n - 1][-1] : spans[n][1]] for n in pending])
+        for n, n_tokens in zip(pending, counts, strict=True):
+            if n_tokens <= cap:
+                sized[n] = (begins[n - 1][-1], spans[n][1], n_tokens)
+            else:
+                begins[n - 1].pop()
+        pending = [n for n in pending if sized[n] == spans[n] and begins[n - 1]]
+    return sized
 
 
 def _atoms(

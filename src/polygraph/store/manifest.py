@@ -48,10 +48,15 @@ class Manifest:
     """The model that decides about names that the rules leave undecided, a hash of its prompt, and how many pairs it is
     asked about at most; empty if none is asked."""
 
+    overlap_tokens: int = 0
+    """Tokens that neighbouring chunks share."""
+
     @property
     def chunker(self) -> str:
         """A hash of the settings that determine how documents are cut."""
-        return digest(str(self.chunk_tokens), str(self.window_tokens), self.language, self.embedder)
+        # Indexes of earlier versions have no overlap, and keep their chunks.
+        overlap = [str(self.overlap_tokens)] if self.overlap_tokens else []
+        return digest(str(self.chunk_tokens), str(self.window_tokens), self.language, self.embedder, *overlap)
 
     @property
     def reader(self) -> str:

@@ -58,6 +58,7 @@ def test_the_index_records_its_profile_and_keeps_its_settings(tmp_path, write_fi
     manifest = snapshot.store.manifest()
     snapshot.close()
     assert (manifest.profile, manifest.community_weight, manifest.window_tokens) == ("graft", "mentions", 800)
+    assert manifest.overlap_tokens == 100
 
 
 def test_settings_of_extraction_stay_as_the_index_was_built(tmp_path, write_files):
@@ -76,3 +77,13 @@ def test_reproductions_use_the_profile_of_their_paper():
     assert profiles["fg-rag"] == "fg-rag"
     assert profiles["rograg"] == "rograg"
     assert Settings().profile == ""
+
+
+def test_chunks_of_a_profile_share_sentences_and_entities_are_found_in_both(tmp_path, write_files):
+    text = " ".join(f"Mara Quill wrote letter {n} to Old Tobin." for n in range(60))
+    papers = write_files(tmp_path / "papers", {"a.txt": text})
+    with opened(tmp_path / "index", profile="rograg", chunk_tokens=128, window_tokens=256) as index:
+        index.add(papers)
+        chunks = index.snapshot().chunks(range(3))
+        assert chunks[1].start < chunks[0].end < chunks[1].end
+        assert index.ask("Who wrote letter 20 to Old Tobin?", "naive").retrieval.evidence

@@ -274,3 +274,51 @@ def test_a_christmas_carol_is_cut_by_a_real_tokenizer() -> None:
     assert all(c.end in ends for c in chunks)
     ghost = next(c for c in chunks if "Old Marley was as dead" in " ".join(c.text.split()))
     assert ghost.metadata["section"] == "MARLEY'S GHOST"
+
+
+@settings(max_examples=100, deadline=None)
+@given(TEXTS, st.sampled_from([words, characters, pairs]), st.integers(1, 40), st.integers(1, 30))
+def test_chunks_with_overlap_cover_the_text_in_order_and_keep_the_limit(
+    text: str, count: object, max_tokens: int, overlap: int
+) -> None:
+    doc = document(text)
+    chunks = chunk(doc, count, max_tokens=max_tokens, overlap_tokens=overlap)  # type: ignore[arg-type]
+    position = 0
+    for each in chunks:
+        assert not doc.text[position : each.start].strip()
+        assert each.text == doc.text[each.start : each.end] == each.text.strip()
+        position = each.end
+    assert not doc.text[position:].strip()
+    assert all(a.start < b.start and a.end < b.end for a, b in pairwise(chunks))
+    assert [c.n_tokens for c in chunks] == count([c.text for c in chunks])  # type: ignore[operator]
+    assert all(c.n_tokens <= max_tokens or len(c.text) == 1 for c in chunks)
+
+
+SIX = "One two. Three four. Five six. Seven eight. Nine ten. Eleven twelve."
+
+
+def test_a_chunk_begins_with_the_last_sentences_of_the_one_before() -> None:
+    chunks = chunk(document(SIX), words, max_tokens=7, overlap_tokens=3)
+    assert [c.text for c in chunks] == [
+        "One two. Three four.",
+        "Three four. Five six. Seven eight.",
+        "Seven eight. Nine ten. Eleven twelve.",
+    ]
+
+
+def test_a_sentence_longer_than_the_overlap_is_not_shared() -> None:
+    assert chunk(document(SIX), words, max_tokens=7, overlap_tokens=1) == chunk(
+        document(SIX), words, max_tokens=6
+    )
+
+
+def test_windows_count_what_chunks_share_once_and_share_it_with_the_next() -> None:
+    doc = document(SIX)
+    first, second = windows(doc, chunk(doc, words, max_tokens=7, overlap_tokens=3), max_tokens=9)
+    assert first.text == "One two. Three four. Five six. Seven eight."
+    assert second.text == "Seven eight. Nine ten. Eleven twelve."
+
+
+def test_a_negative_overlap_is_refused() -> None:
+    with pytest.raises(ValueError, match="overlap_tokens"):
+        chunk(document("One."), words, overlap_tokens=-1)

@@ -70,6 +70,7 @@ def read_corpus(
             max_tokens=manifest.chunk_tokens,
             limit=embedder.max_tokens - _SPECIAL_TOKENS,
             language=manifest.language,
+            overlap_tokens=manifest.overlap_tokens,
         )
         cut = windows(document, chunks, max_tokens=manifest.window_tokens)
         corpus.windows += [replace(window, text=_stored_text(window)) for window in cut]

@@ -9,22 +9,25 @@ from polygraph.text.passage import short_fields
 
 
 def read_chunks(document: Document, records: RecordFile) -> list[Chunk]:
-    """Read the chunks of a document: numbered from 0, in order, without overlap, each a slice of its text."""
+    """Read the chunks of a document: numbered from 0, in order, each a slice of its text.
+
+    Neighbours may share text, but begin and end of each lie after those of the one before.
+    """
     chunks: list[Chunk] = []
-    end = 0
+    begin, end = -1, 0
     for row in records.take_while(lambda row: row["document"] == document.id):
         if row["ordinal"] != len(chunks) or row["id"] != f"{document.id}:{len(chunks)}":
             records.reject(
                 f"the next chunk of this document must be {shorten(f'{document.id}:{len(chunks)}')}"
             )
-        if not end <= row["start"] < row["end"] <= len(document.text):
+        if not (begin < row["start"] < row["end"] <= len(document.text) and end < row["end"]):
             records.reject(
-                f"the characters {row['start']} to {row['end']} overlap with those of the chunk before, or do not "
-                f"lie within the {len(document.text)} characters of the document"
+                f"the characters {row['start']} to {row['end']} do not go on from those of the chunk before, or do "
+                f"not lie within the {len(document.text)} characters of the document"
             )
         if row["text"] != document.text[row["start"] : row["end"]]:
             records.reject(f"the text is not what the document holds from {row['start']} to {row['end']}")
-        end = row["end"]
+        begin, end = row["start"], row["end"]
         chunks.append(Chunk(**row))
     return chunks
 

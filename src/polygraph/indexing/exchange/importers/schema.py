@@ -161,6 +161,7 @@ _COUNT = Shape("a whole number from 1", lambda value: _is_whole(value) and value
 MANIFEST: Mapping[str, Shape] = {
     "format": WHOLE,
     "chunk_tokens": _COUNT,
+    "overlap_tokens": WHOLE,
     "window_tokens": _COUNT,
     "language": TEXT,
     "embedder": SOME_TEXT,

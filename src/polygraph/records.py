@@ -124,11 +124,6 @@ class Window:
         """Offset of the window in the document."""
         return self.chunks[0].start
 
-    @property
-    def whole(self) -> str:
-        """Everything that an extractor reads: title, fields and text, below each other."""
-        return "\n".join(part for part in (self.title, self.fields, self.text) if part)
-
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:

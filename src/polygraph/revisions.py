@@ -8,6 +8,12 @@ The constants stand apart from that code so that an index can be opened without 
 TITLES = "titles-capitals-1"
 """Of `extract.titles`: which names a document has, and which titles it mentions."""
 
+EXTRACTION_PROMPT = "2"
+"""Of `extract.llm`: what stands around the text of a window beside the prompt, whose own text is hashed."""
+
+EXTRACTION_ROWS = "2"
+"""Of `extract.llm.to_rows`: how the records of a reply become rows, and on which chunks they rest."""
+
 RESOLUTION = "3"
 """Of `extract.resolution`: which names are one entity."""
 

@@ -23,8 +23,8 @@ less than 48 in nine replies of ten."""
 MAX_TYPES = 50
 MAX_TITLE = 300
 """Characters of a title in the prompt."""
-MAX_FIELDS = 500
-"""Characters of the fields of a document in the prompt."""
+MAX_FIELDS = 700
+"""Characters of the fields of a document, and of the section, in the prompt."""
 VERDICT_TOKENS = 200
 """For YES or NO, and a sentence from models that add one."""
 
@@ -35,8 +35,8 @@ def extract_request(
     """Build the request for the entities and relations of a text.
 
     Instructions, limits and types are the same for all texts of a build and come first; the title and text come last,
-    marked as data, with the fields of the document (date, author, parties) between them. A text that begins with its
-    title is not given it twice.
+    marked as data, with the fields of the document (date, author, parties) and the section between them. A text that
+    begins with its title is not given it twice.
     """
     types = "; ".join(_type(name) for name in entity_types[:MAX_TYPES] if _type(name))
     wanted = f"only entities of these types, and relations between them: {types}" if types else "any"

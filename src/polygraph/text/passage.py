@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from polygraph.records import Metadata
+from polygraph.records import Metadata, Window
 
 FIRST_FIELDS = ("date", "author", "from", "to")
 """Fields that come first, in this order; the others follow by name."""
@@ -102,6 +102,31 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     if parts:
         lines.append("; ".join(parts))
     return "\n".join([*lines, text])
+
+
+def fields_above(window: Window) -> str:
+    """Write what stands between the title and the text of a window: fields, and the section in which it begins.
+
+    Of the path of the section, only titles that neither the document's title nor the first chunk holds are written.
+
+    >>> from polygraph.records import Chunk
+    >>> text = "Turn it off."
+    >>> metadata = {"section": "Fire", "sections": ["Manual", "Safety"]}
+    >>> chunk = Chunk(id="d:3", document="d", ordinal=3, start=0, end=12, text=text, n_tokens=4, metadata=metadata)
+    >>> fields_above(Window(id="d@1", document="d", ordinal=1, title="Manual", chunks=(chunk,), text=text))
+    'section: Safety > Fire'
+    """
+    first = window.chunks[0]
+    path = [title for title in _sections(first.metadata) if not window.title.startswith(title)]
+    # A section that begins in the first chunk does not hold the beginning of it, nor do those below.
+    held = next((n for n, title in enumerate(path) if title in first.text), len(path))
+    section = f"section: {' > '.join(path[:held])}" if held else ""
+    return "; ".join(part for part in (window.fields, section) if part)
+
+
+def as_read(window: Window) -> str:
+    """Return everything that an extractor reads of a window: title, fields, section and text, below each other."""
+    return "\n".join(part for part in (window.title, fields_above(window), window.text) if part)
 
 
 def _sections(metadata: Metadata) -> list[str]:

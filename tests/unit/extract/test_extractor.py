@@ -318,3 +318,34 @@ def test_a_document_stands_below_its_title_once_and_its_fields():
     assert "<document>\ndate: 1893-07-13; to: Overseers\n\n# Boat Blue\nIt is." in shown(
         "# Boat Blue\nIt is."
     )
+
+
+def in_section(window: Window, text: str = "", **metadata: object) -> Window:
+    first = replace(window.chunks[0], metadata=metadata)
+    return replace(window, chunks=(first, *window.chunks[1:]), fields=text)
+
+
+def test_a_prompt_names_the_section_in_which_a_window_begins_and_names_in_it_may_be_used():
+    reply = REPLY.replace("Sable Point | keeps the light at", "The Skerry Light | keeps").replace(
+        "END", "entity | The Skerry Light | place | A light.\nEND"
+    )
+    chat = script(extract=reply)
+    begun = in_section(window(), "date: 1881", section="Keepers", sections=["Log", "The Skerry Light"])
+    (found,) = llm.extract([begun], models(chat))
+    assert "<document>\nLog\ndate: 1881; section: The Skerry Light > Keepers\n\nMara Quill" in (
+        chat.requests[0].messages[1].content
+    )
+    assert {e.name for e in found.entities} >= {"Mara Quill", "The Skerry Light"}
+
+
+def test_a_section_that_begins_in_the_window_is_not_written_above_it():
+    chat = script()
+    llm.extract([in_section(window(), section="Mara Quill", sections=["Part I"])], models(chat))
+    assert "<document>\nLog\nsection: Part I\n\nMara Quill" in chat.requests[0].messages[1].content
+
+
+@pytest.mark.parametrize("name", ["EXTRACTION_PROMPT", "EXTRACTION_ROWS"])
+def test_a_revision_of_prompts_or_rows_is_part_of_the_identity(name, monkeypatch):
+    before = llm.identity("m")
+    monkeypatch.setattr(llm, name, "another")
+    assert llm.identity("m") != before

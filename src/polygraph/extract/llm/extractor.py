@@ -24,8 +24,10 @@ from polygraph.extract.locate import Locator
 from polygraph.models import ChatModel, ChatRequest, Models
 from polygraph.prompts import prompt
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, digest
+from polygraph.revisions import EXTRACTION_PROMPT, EXTRACTION_ROWS
 from polygraph.tasks import extract as task
 from polygraph.tasks.parsing.short_replies import printable
+from polygraph.text.passage import as_read, fields_above
 from polygraph.text.sentences import sentence_spans
 from polygraph.text.words import content_stems
 
@@ -45,7 +47,7 @@ def identity(
     max_gleanings: int = 1,
     max_records: int = MAX_RECORDS,
 ) -> str:
-    """Return the identity of an extractor: the model, prompts and settings that determine its rows.
+    """Return the identity of an extractor: the model, prompts, revisions and settings that determine its rows.
 
     >>> identity("gpt-4o", gleaning="none", max_gleanings=1) == identity("gpt-4o", max_gleanings=3)
     True
@@ -55,7 +57,14 @@ def identity(
         max_gleanings = 0
     else:
         names += ["glean", "more_left"] if gleaning == "trial" or max_gleanings > 1 else ["glean"]
-    settings = [gleaning, str(max_gleanings), str(max_records), *entity_types]
+    settings = [
+        gleaning,
+        str(max_gleanings),
+        str(max_records),
+        *entity_types,
+        EXTRACTION_PROMPT,
+        EXTRACTION_ROWS,
+    ]
     return f"llm:{model}:{digest(*(prompt(name).hash for name in names), *settings)[:12]}"
 
 
@@ -150,7 +159,7 @@ class _Extractor:
         request = task.extract_request(
             window.text,
             title=window.title,
-            fields=window.fields,
+            fields=fields_above(window),
             entity_types=self.entity_types,
             max_records=self.max_records,
         )
@@ -212,7 +221,7 @@ class _Extractor:
         return found
 
     def _parser(self, window: Window, *, may_be_empty: bool) -> "_ReplyParser":
-        return _ReplyParser(window.whole, self.entity_types, self.max_records, may_be_empty)
+        return _ReplyParser(as_read(window), self.entity_types, self.max_records, may_be_empty)
 
 
 @dataclass(slots=True)
@@ -256,6 +265,8 @@ def to_rows(found: ParsedExtraction, window: Window) -> tuple[tuple[EntityRow, .
     often says "he" or "the boat" only: the entity has one row for each chunk that supports a statement, and one for the
     other chunks that mention it. A relation rests on the chunks that support its statements; if none of its words
     occur, on the first chunk that mentions both entities, or the first.
+
+    Raise `revisions.EXTRACTION_ROWS` whenever the same records give other rows.
     """
     locator = Locator(window)
     support = _Support(window)
@@ -319,7 +330,7 @@ def lost_relations(
     """
     found = parse_extraction(
         raw,
-        window=window.whole,
+        window=as_read(window),
         example=example_names(),
         types=entity_types,
         max_records=MAX_RECORDS * (1 + max_gleanings),

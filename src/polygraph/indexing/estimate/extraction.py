@@ -28,6 +28,7 @@ from polygraph.models.prices import Price
 from polygraph.prompts import prompt
 from polygraph.records import Extraction, Window
 from polygraph.tasks import extract as extract_task
+from polygraph.text.passage import as_read, fields_above
 from polygraph.text.tokens import count_tokens
 
 MAX_RENDERED = 4_000
@@ -146,7 +147,7 @@ def _request(state: EstimateState, window: Window) -> ChatRequest:
     return extract_task.extract_request(
         window.text,
         title=window.title,
-        fields=window.fields,
+        fields=fields_above(window),
         entity_types=tuple(settings["entity_types"]),
         max_records=llm.MAX_RECORDS,
     )
@@ -157,7 +158,7 @@ def _rows(state: EstimateState, window: Window, reply: str) -> Extraction:
     try:
         parsed = parse_extraction(
             reply,
-            window=window.whole,
+            window=as_read(window),
             example=llm.example_names(),
             types=tuple(settings["entity_types"]),
             max_records=llm.MAX_RECORDS,

@@ -6,17 +6,21 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: adapters demo test check lint types slow page web clean
+.PHONY: adapters demo test check lint types slow deep page web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
 
 # Some tests wait for servers, so that one process more than there are cores keeps all of them busy.
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n $$(( $$($(BIN)/python -c 'import os; print(min(os.cpu_count() or 1, 3))') + 1 )) --dist loadfile -m "not slow and not network and not gpu"
+	$(BIN)/python -m pytest -n $$(( $$($(BIN)/python -c 'import os; print(min(os.cpu_count() or 1, 3))') + 1 )) --dist loadfile -m "not slow and not deep and not network and not gpu"
 
 slow: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m "slow and not network and not gpu" --ignore=tests/page
+
+# The same properties as in `slow` on many more cases: for changes of the store, of builds or of the graph. About an hour.
+deep: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto --maxprocesses 4 --dist worksteal -m deep
 
 # The page in a real Chromium, alone: drawing without a GPU takes all cores.
 page: $(VENV)/.dev

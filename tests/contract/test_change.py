@@ -197,10 +197,12 @@ def test_any_history_gives_the_index_of_what_is_left_with_a_model(tmp_path_facto
     follow(steps, tmp_path_factory.mktemp("history"), scripted_chat())
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize(
+    "n", [pytest.param(40, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.deep)]
+)
 @pytest.mark.parametrize("chat", [None, scripted_chat()], ids=["capitals", "model"])
-def test_any_of_many_histories_gives_the_index_of_what_is_left(chat, no_parser, tmp_path_factory):
-    @settings(max_examples=150, **COMMON)
+def test_any_of_many_histories_gives_the_index_of_what_is_left(chat, n, no_parser, tmp_path_factory):
+    @settings(max_examples=n, **COMMON)
     @given(STEPS)
     def check(steps):
         follow(steps, tmp_path_factory.mktemp("history"), chat)

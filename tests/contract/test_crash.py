@@ -72,9 +72,10 @@ def fails(ended, *parts, code=2):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
-@pytest.mark.slow
-def test_killed_at_random_moments_nothing_is_lost_nor_paid_twice(tmp_path):
-    kills = 40
+@pytest.mark.parametrize(
+    "kills", [pytest.param(12, marks=pytest.mark.slow), pytest.param(60, marks=pytest.mark.deep)]
+)
+def test_killed_at_random_moments_nothing_is_lost_nor_paid_twice(kills, tmp_path):
     found = benchmark("kills").run(tmp_path, kills, seed=kills, documents=12, per_round=4)
     for name, tally in found.items():
         assert tally.different == [], name

@@ -61,6 +61,7 @@ def index(tmp_path):
 # --- the main job -----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_same_commands_index_ask_stream_compare_chat_and_explain_against_an_endpoint(
     papers, index, command, call
 ):

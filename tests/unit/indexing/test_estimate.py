@@ -323,6 +323,7 @@ def test_a_damaged_file_is_no_estimate(tmp_path, text):
     assert load_estimate(tmp_path, []) == []
 
 
+@pytest.mark.slow
 def test_the_command_leaves_no_folder_behind_and_prints_a_cap(papers, tmp_path):
     environ = {k: v for k, v in os.environ.items() if not k.startswith(("POLYGRAPH_", "OPENAI_"))}
     environ |= {

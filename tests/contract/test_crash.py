@@ -190,6 +190,7 @@ def state(n):
     }
 
 
+@pytest.mark.slow
 def test_readers_during_builds_see_finished_states_and_never_an_error(tmp_path, write_files):
     folder = tmp_path / "papers"
     index, stop = tmp_path / "index", tmp_path / "stop"
@@ -275,13 +276,8 @@ def damaged_files(index):
                 yield path
 
 
-@pytest.mark.parametrize(
-    "how",
-    [
-        "flipped",
-        *(pytest.param(how, marks=pytest.mark.slow) for how in ("removed", "cut", "emptied", "longer")),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("how", ["flipped", "removed", "cut", "emptied", "longer"])
 def test_damaged_files_give_a_sentence_and_no_wrong_answer_and_are_made_anew(how, index, call):
     before = {
         m: call("ask", QUESTION, "--index", index, "-m", m, "--json").out

@@ -75,11 +75,9 @@ def server():
         yield served
 
 
-@pytest.mark.parametrize(
-    "corpus",
-    ["sample", *(pytest.param(name, marks=pytest.mark.slow) for name in ("carol", "imported"))],
-)
-@pytest.mark.parametrize("model", ["none", pytest.param("over HTTP", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("corpus", ["sample", "carol", "imported"])
+@pytest.mark.parametrize("model", ["none", "over HTTP"])
 def test_every_method_answers_or_says_why_not_within_its_budget_and_for_the_calls_it_names(
     corpus, model, folders, server
 ):

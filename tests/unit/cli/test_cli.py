@@ -283,7 +283,8 @@ def test_a_full_disk_is_explained_whatever_was_being_written(tmp_path, papers, d
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="needs limits of POSIX")
-@pytest.mark.parametrize("n_bytes", [pytest.param(20_000, marks=pytest.mark.slow), 120_000])
+@pytest.mark.parametrize("n_bytes", [20_000, 120_000])
+@pytest.mark.slow
 def test_a_full_disk_is_explained_and_the_same_command_goes_on(n_bytes, tmp_path, papers, index, command):
     # A limit on the size of files stops writes in SQLite, in tantivy and in numpy, as a full disk does.
     code = (

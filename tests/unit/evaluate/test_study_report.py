@@ -197,6 +197,7 @@ def test_pca_keeps_the_distances_of_coplanar_points():
     assert np.linalg.norm(points[1] - points[2]) == pytest.approx(5.0, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_long_answers_are_truncated_with_a_count():
     asked = questions(150)
     said = [answer(q.id, m, "word " * 1_500) for q in asked for m in "ABCDEF"]

@@ -94,6 +94,7 @@ def test_rows_are_phrases_with_their_places_and_nothing_else():
 
 
 @needs_tagger
+@pytest.mark.slow
 def test_processes_read_the_same_phrases():
     tasks = (
         [("Mara Quill built the Skerry Light.", "en", "")],

@@ -3,6 +3,7 @@ import time
 from itertools import combinations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rapidfuzz.distance import OSA
@@ -377,6 +378,7 @@ def test_no_mentions_give_no_entities():
     assert resolve([]) == Resolution(entity_of={}, merges=(), splits=())
 
 
+@pytest.mark.slow
 def test_cost_grows_with_the_number_of_mentions():
     rng = random.Random(1)
     words = ["".join(rng.choices("abcdefghijklmnoprstuvw", k=7)).capitalize() for _ in range(3_000)]

@@ -551,6 +551,7 @@ def test_indexing_again_repeats_nothing_and_keeps_the_imported_rows(tmp_path):
         assert index.status()["extractor"].startswith(f"{extractor}+nlp:")
 
 
+@pytest.mark.slow
 def test_documents_that_are_added_are_read_beside_the_imported_rows(tmp_path):
     (tmp_path / "papers").mkdir()
     (tmp_path / "papers" / "news.txt").write_text(

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Literal, TypeAlias
 
 from polygraph.errors import IndexLocked, IndexUnreadable, StorageFailed
-from polygraph.models.protocols import ChatReply
+from polygraph.models.protocols import ChatReply, Likelihood
 
 Outcome: TypeAlias = Literal["ok", "failed", "repaired"]
 Durability: TypeAlias = Literal["normal", "full"]
 
-FORMAT = 3
+FORMAT = 4
 BUSY_TIMEOUT_S = 30.0
 LOOKUP_KEYS = 900
 """Keys per query; older builds of SQLite accept at most 999 values in a statement."""
@@ -23,6 +23,9 @@ _SCHEMA = """
 CREATE TABLE IF NOT EXISTS reply (
   key TEXT PRIMARY KEY, model TEXT NOT NULL, text TEXT NOT NULL,
   prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, finish TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS likelihood (
+  key TEXT PRIMARY KEY, n_tokens INTEGER NOT NULL, log_probability REAL NOT NULL, probability REAL NOT NULL
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS vector (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, data BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS attempt (
@@ -190,11 +193,17 @@ class CallStore:
         """Return a stored reply."""
         with self._explained():
             row = self._connection.execute(
-                "SELECT text, prompt_tokens, completion_tokens, finish FROM reply WHERE key = ?", (key,)
+                "SELECT text, prompt_tokens, completion_tokens, finish, n_tokens, log_probability, probability "
+                "FROM reply LEFT JOIN likelihood USING (key) WHERE key = ?",
+                (key,),
             ).fetchone()
         if row is None:
             return None
-        return ChatReply(text=row[0], prompt_tokens=row[1], completion_tokens=row[2], finish=row[3])
+        text, reads, writes, finish, *sums = row
+        likelihood = Likelihood(*sums) if sums[0] is not None else None
+        return ChatReply(
+            text=text, prompt_tokens=reads, completion_tokens=writes, finish=finish, likelihood=likelihood
+        )
 
     def save_reply(self, key: str, reply: ChatReply, attempt: Attempt) -> ChatReply:
         """Commit a reply with its ledger entry.
@@ -212,15 +221,19 @@ class CallStore:
         self.insert_attempt(attempt)
         text = _storable(reply.text)
         values = (key, attempt.model, text, reply.prompt_tokens, reply.completion_tokens, reply.finish)
-        return bool(
-            self._connection.execute("INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", values).rowcount
-        )
+        run = self._connection.execute
+        inserted = bool(run("INSERT OR IGNORE INTO reply VALUES (?, ?, ?, ?, ?, ?)", values).rowcount)
+        if inserted and (found := reply.likelihood) is not None:
+            sums = (key, found.n_tokens, found.log_probability, found.probability)
+            run("INSERT OR REPLACE INTO likelihood VALUES (?, ?, ?, ?)", sums)
+        return inserted
 
     def forget(self, keys: Iterable[str]) -> None:
         """Delete stored replies and failed batch requests, so that these requests are sent again."""
         some = [(key,) for key in keys]
         with self.transaction() as run:
             run.executemany("DELETE FROM reply WHERE key = ?", some)
+            run.executemany("DELETE FROM likelihood WHERE key = ?", some)
             run.executemany("DELETE FROM batch WHERE key = ? AND state != 'sent'", some)
 
     # --- vectors ----------------------------------------------------------------------------------

@@ -81,7 +81,21 @@ def request_key(model: str, request: ChatRequest) -> str:
         "schema": request.schema,
         "sample": request.sample,
     }
+    if request.likelihood:
+        body["likelihood"] = True
     return digest("chat", model, json.dumps(body, sort_keys=True))
+
+
+def _receiver(
+    on_finish: Callable[[str], None] | None, on_reply: Callable[[ChatReply], None] | None
+) -> Callable[[ChatReply], None]:
+    def receive(reply: ChatReply) -> None:
+        if on_finish is not None:
+            on_finish(reply.finish)
+        if on_reply is not None:
+            on_reply(reply)
+
+    return receive
 
 
 class Calls:
@@ -161,6 +175,7 @@ class Calls:
         method: str = "",
         on_text: Callable[[str], None] | None = None,
         on_finish: Callable[[str], None] | None = None,
+        on_reply: Callable[[ChatReply], None] | None = None,
     ) -> T:
         """Get a reply and parse it. If it cannot be parsed, ask once more and give the reason.
 
@@ -173,6 +188,7 @@ class Calls:
             method: retrieval method that the call is made for, for the ledger.
             on_text: receives pieces of the first reply as they arrive; a repaired reply is not streamed.
             on_finish: receives `ChatReply.finish` before each parsing: a truncated reply may still be usable.
+            on_reply: receives each reply before it is parsed, for what the text does not say.
 
         Raises:
             UnusableReply: if `parse` rejects the repaired reply as well (its text is kept in quarantine), or the
@@ -184,7 +200,7 @@ class Calls:
             RequestsWaiting: with a batch, if the reply has not arrived yet.
         """
         with self.batch_round():
-            return self._ask(model, request, parse, stage, method, on_text, on_finish)
+            return self._ask(model, request, parse, stage, method, on_text, _receiver(on_finish, on_reply))
 
     def _ask(
         self,
@@ -194,11 +210,11 @@ class Calls:
         stage: str,
         method: str,
         on_text: Callable[[str], None] | None,
-        on_finish: Callable[[str], None] | None,
+        receive: Callable[[ChatReply], None],
     ) -> T:
         request = sampled_request(request)
         if (running := current_replay()) is not None:
-            return self._replayed(running, model, request, parse, on_finish)
+            return self._replayed(running, model, request, parse, receive)
         method = _METHOD.get() or method
         line = Attempt(stage=stage, method=method, model=model.name, outcome="ok")
         key = request_key(model.name, request)
@@ -206,8 +222,7 @@ class Calls:
         try:
             reply = self._reply(model, request, key, line, on_text)
             raw = reply.text
-            if on_finish is not None:
-                on_finish(reply.finish)
+            receive(reply)
             try:
                 return self._accept(key, parse(raw))
             except UnusableReply as error:
@@ -215,8 +230,7 @@ class Calls:
             repair_key = request_key(model.name, second)
             reply = self._reply(model, second, repair_key, replace(line, outcome="repaired"), None)
             raw = reply.text
-            if on_finish is not None:
-                on_finish(reply.finish)
+            receive(reply)
             return self._accept(key, parse(raw))
         except UnusableReply as error:
             self._quarantine(
@@ -238,7 +252,7 @@ class Calls:
         model: ChatModel,
         request: ChatRequest,
         parse: Callable[[str], T],
-        on_finish: Callable[[str], None] | None,
+        receive: Callable[[ChatReply], None],
     ) -> T:
         """Parse the stored reply to a request, in the same two rounds, without recording anything in the ledger."""
         second = request
@@ -248,8 +262,7 @@ class Calls:
             reply = self.store.reply(key)
             if reply is None:
                 raise UnusableReply("no reply is stored")
-            if on_finish is not None:
-                on_finish(reply.finish)
+            receive(reply)
             try:
                 return parse(reply.text)
             except UnusableReply as error:

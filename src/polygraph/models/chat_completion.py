@@ -1,12 +1,13 @@
 """Chat completions of the OpenAI protocol as JSON, whole or streamed. Nothing in them is trusted."""
 
 import json
+import math
 import re
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
-from polygraph.models.protocols import ChatReply, ChatRequest
+from polygraph.models.protocols import ChatReply, ChatRequest, Likelihood
 from polygraph.models.transport import TransportError
 from polygraph.text.tokens import count_tokens
 
@@ -16,6 +17,9 @@ MAX_REASONING_TOKENS = 200_000
 """Most output tokens that are believed without a limit in the request: a reasoning model bills more than it shows."""
 _SLACK_TOKENS = 1000
 """Tokens that an endpoint may add to our count whatever its size: templates, tools."""
+_ROUNDING = 1e-3
+_LEAST = 1e6
+"""A log-probability further below 0 is not believed."""
 _FEW_TOKENS = 16
 """Tokens that it may lack."""
 _TOO_LONG = re.compile(
@@ -144,6 +148,9 @@ class CompletionReader:
         self.usage: Mapping[str, Any] | None = None
         """Usage as reported, or None."""
         self._pieces: list[str] = []
+        self._likelihood: Likelihood | None = None
+        self._incomplete = False
+        """Whether some log-probability was malformed."""
         self._half = ""
         """First half of a surrogate pair whose other half may come with the next event."""
 
@@ -176,12 +183,25 @@ class CompletionReader:
             raise _malformed(f"a choice holds no {part}")
         finish = choice.get("finish_reason")
         self.finish = finish if isinstance(finish, str) and finish else self.finish
+        self._add_probabilities(choice.get("logprobs"))
         message = message or {}
         content = message.get("content")
         if not isinstance(content, str | None):
             raise _malformed("content is not text")
         thought = any(message.get(name) for name in ("reasoning_content", "reasoning"))
         return self._take(content or ""), bool(content or thought)
+
+    def _add_probabilities(self, given: object) -> None:
+        """Add the log-probabilities of the tokens of a choice; anything malformed makes all of them unusable."""
+        content = given.get("content") if isinstance(given, dict) else None
+        if content is None or self._incomplete:
+            return
+        logs = [_log_probability(token) for token in content] if isinstance(content, list) else [None]
+        known = [value for value in logs if value is not None]
+        self._incomplete = len(known) < len(logs)
+        if known:
+            added = Likelihood(len(known), math.fsum(known), math.fsum(map(math.exp, known)))
+            self._likelihood = self._likelihood + added if self._likelihood else added
 
     def _take(self, piece: str) -> str:
         piece, self._half = self._half + piece, ""
@@ -227,7 +247,17 @@ class CompletionReader:
             completion_tokens=writes,
             finish=known,
             implausible_usage=", ".join(wrong),
+            likelihood=None if self._incomplete else self._likelihood,
         )
+
+
+def _log_probability(token: object) -> float | None:
+    """Return the log-probability of a token, at most 0, or None if it holds none."""
+    value = token.get("logprob") if isinstance(token, dict) else None
+    # Rounding lets some endpoints report a little more than 0 for a certain token.
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LEAST <= value <= _ROUNDING:
+        return None
+    return min(float(value), 0.0)
 
 
 def _malformed(problem: str) -> TransportError:

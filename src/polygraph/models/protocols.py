@@ -1,5 +1,6 @@
 """The three kinds of model as protocols, and their requests and replies."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
@@ -9,6 +10,8 @@ from numpy.typing import NDArray
 
 Vectors: TypeAlias = NDArray[np.float32]
 TextKind: TypeAlias = Literal["query", "document", "name"]
+_MAX_EXPONENT = 700.0
+"""A larger one overflows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +33,41 @@ class ChatRequest:
     """JSON schema that the reply must follow; models without structured output ignore it."""
     sample: int = 0
     """Number of the reply when the same request is repeated, as by a judge; from 0."""
+    likelihood: bool = False
+    """Whether the log-probabilities of the reply's tokens are wanted; models that have none leave them out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Likelihood:
+    """How probable a model found its own reply: sums over tokens, so that replies of one path can be added."""
+
+    n_tokens: int
+    """At least 1."""
+    log_probability: float
+    """Sum of the natural logarithms of the tokens' probabilities, at most 0."""
+    probability: float
+    """Sum of the tokens' probabilities, in ``[0, n_tokens]``."""
+
+    @property
+    def perplexity(self) -> float:
+        """Exponential of the mean negative log-probability, at least 1.
+
+        >>> Likelihood(2, -1.3862943611198906, 1.0).perplexity
+        2.0
+        """
+        return math.exp(min(-self.log_probability / self.n_tokens, _MAX_EXPONENT))
+
+    @property
+    def confidence(self) -> float:
+        """Mean probability of a token, in ``[0, 1]``."""
+        return self.probability / self.n_tokens
+
+    def __add__(self, other: "Likelihood") -> "Likelihood":
+        return Likelihood(
+            self.n_tokens + other.n_tokens,
+            self.log_probability + other.log_probability,
+            self.probability + other.probability,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +81,8 @@ class ChatReply:
     """`length`: truncated at the output limit."""
     implausible_usage: str = ""
     """Usage that the endpoint reported and that cannot be true; the tokens above were counted here instead."""
+    likelihood: Likelihood | None = None
+    """If it was wanted and the model gives it."""
 
 
 @runtime_checkable

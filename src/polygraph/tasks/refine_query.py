@@ -6,19 +6,20 @@ round.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatModel, ChatRequest, Message
+from polygraph.models.protocols import ChatModel, ChatReply, ChatRequest, Message
 from polygraph.prompts import PromptText, as_data, one_line, prompt
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.parsing.json_repair import repair_json
 from polygraph.tasks.parsing.short_replies import printable
 from polygraph.text.words import STOP_WORDS, content_stems, phrases
 
+OnReply: TypeAlias = Callable[[ChatReply], None]
 Action = Literal["rewrite", "decompose", "disambiguate"]
 ACTIONS: tuple[Action, ...] = ("rewrite", "decompose", "disambiguate")
 """In the order in which a node of the tree is expanded."""
@@ -48,6 +49,7 @@ def refine_query(
     *,
     temperature: float = 0.0,
     method: str,
+    on_reply: OnReply | None = None,
 ) -> str:
     """Write the next query of a path: one call with a model.
 
@@ -63,13 +65,14 @@ def refine_query(
         models: in use.
         temperature: of the model.
         method: for the ledger.
+        on_reply: receives the reply with the probabilities of its tokens, where the model gives them.
 
     Raises:
         UnusableReply: if the model writes no query, also after the repair round.
     """
     if models.chat is None:
         return _by_rule(action, question, context)[:_MAX_QUERY_CHARACTERS]
-    return _ask_query(action, question, searched, context, models, models.chat, temperature, method)
+    return _ask_query(action, question, searched, context, models, models.chat, temperature, method, on_reply)
 
 
 def answer_path(
@@ -81,8 +84,11 @@ def answer_path(
     temperature: float = 0.0,
     max_tokens: int,
     method: str,
+    on_reply: OnReply | None = None,
 ) -> PathAnswer:
     """Answer from the evidence of one path; one call. Without evidence, the model answers from what it knows.
+
+    `on_reply` is as for `refine_query`.
 
     Raises:
         UnusableReply: if the reply holds no answer, also after the repair round.
@@ -94,8 +100,11 @@ def answer_path(
         max_output_tokens=max_tokens,
         temperature=temperature,
         schema=_schema("short", "answer"),
+        likelihood=on_reply is not None,
     )
-    return models.calls.ask(chat, request, parse_path_answer, stage="rq_answer", method=method)
+    return models.calls.ask(
+        chat, request, parse_path_answer, stage="rq_answer", method=method, on_reply=on_reply
+    )
 
 
 def parse_path_answer(text: str) -> PathAnswer:
@@ -145,6 +154,7 @@ def _ask_query(
     chat: ChatModel,
     temperature: float,
     method: str,
+    on_reply: OnReply | None,
 ) -> str:
     listed = "\n".join(f"- {one_line(query)}" for query in searched) or "(nothing yet)"
     path = f"Searched for so far:\n{as_data(listed, 'queries')}"
@@ -156,8 +166,9 @@ def _ask_query(
         max_output_tokens=_MAX_QUERY_TOKENS,
         temperature=temperature,
         schema=_schema("query"),
+        likelihood=on_reply is not None,
     )
-    return models.calls.ask(chat, request, parse_query, stage="rq_query", method=method)
+    return models.calls.ask(chat, request, parse_query, stage="rq_query", method=method, on_reply=on_reply)
 
 
 def _by_rule(action: Action, question: str, context: str) -> str:

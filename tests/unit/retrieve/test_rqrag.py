@@ -1,12 +1,15 @@
 """RQ-RAG: trees, calls and votes counted by hand on four one-sentence documents."""
 
 import json
+import math
 
 import pytest
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Calls, Models
+from polygraph.models.providers.openai import OpenAIChat
 from polygraph.models.providers.scripted import ScriptedChat
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.methods.rqrag import RQRAG
@@ -231,3 +234,64 @@ def test_found_text_cannot_end_its_fence():
     sent = chat.requests[-1].messages[-1].content
     assert sent.count("</evidence>") == 1
     assert sent.count("</queries>") == 1
+
+
+def chosen_by(index, select, log_probability):
+    """Choose among the root and two paths that say Bela, and one that says Cyra, with tokens of given probability."""
+
+    def said(turn):
+        return (
+            says("Cyra", "Cyra guards Dora. [1]")
+            if "Cyra guards" in turn
+            else says("Bela", "Ada funds Bela. [1]")
+        )
+
+    def query(turn):
+        return json.dumps({"query": "Dora" if "decompose" in turn[-20:] else "Ada Bela"})
+
+    with ScriptedServer(chat=playing(query, said), log_probability=log_probability) as server:
+        chat = OpenAIChat("m", base_url=server.base_url, api_key="k")
+        _, trace, given = ask(index, chat, depth=1, ndocs=1, select=select)
+        given.calls.close()
+        asked = ["logprobs" in call.body for call in server.log if call.status == 200]
+    return trace, asked
+
+
+def sure_of_cyra(request, _piece):
+    if "Task: rq_query" in request.messages[0].content:
+        return math.log(0.5)
+    return math.log(0.9 if "Cyra guards" in last_turn(request) else 0.2)
+
+
+@pytest.mark.parametrize(
+    ("select", "why"),
+    [
+        ("ensemble", "path 2: confidence 0.90 of 1.50 for “cyra”"),
+        ("confidence", "path 2: confidence 0.900, the highest of 3 paths"),
+        ("vote", "path 1: 3 of 4 votes for “bela”"),
+    ],
+)
+def test_confidence_chooses_the_path_where_the_model_gives_probabilities(index, select, why):
+    trace, asked = chosen_by(index, select, sure_of_cyra)
+    assert trace["chosen"] == why
+    assert all(asked) if select != "vote" else not any(asked)
+
+
+def test_perplexity_counts_the_queries_of_a_path(index):
+    def unsure_query(request, _piece):
+        turn = last_turn(request)
+        return math.log(
+            0.01 if "rq_query" in request.messages[0].content and "decompose" in turn[-20:] else 0.9
+        )
+
+    trace, _ = chosen_by(index, "perplexity", sure_of_cyra)
+    assert trace["chosen"].startswith("path 2: perplexity 1.")
+    trace, _ = chosen_by(index, "perplexity", unsure_query)
+    assert trace["chosen"] == "path 1: perplexity 1.111, the lowest of 3 paths"
+
+
+@pytest.mark.parametrize("select", ["ensemble", "confidence", "perplexity"])
+def test_without_probabilities_every_answer_has_one_vote(index, select):
+    trace, _ = chosen_by(index, select, None)
+    assert trace["chosen"] == "path 1: 3 of 4 votes for “bela”"
+    assert "confidence" not in trace["tree"][1]

@@ -48,6 +48,8 @@ class _Form:
     stream_usage: bool = True
     limit: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
     temperature: bool = True
+    likelihood: bool = True
+    """Log-probabilities, for requests that want them."""
 
     def weaker(self, refusal: str, request: ChatRequest, proven: "_Form | None") -> "_Form | None":
         """Return the form to try after a refusal, or None.
@@ -65,6 +67,7 @@ class _Form:
                 "max_completion_tokens",
                 replace(self, limit="max_completion_tokens"),
             ),
+            (request.likelihood and self.likelihood, "log_?prob", replace(self, likelihood=False)),
             (self.temperature, "temperature", replace(self, temperature=False)),
             (structured, "response_format|schema|json|structured|grammar|guided", self._less_structured()),
             (self.stream, "stream", replace(self, stream=False)),
@@ -73,6 +76,8 @@ class _Form:
             if possible and re.search(words, refusal):
                 return form
         # The message names no feature: drop one that the endpoint has never accepted.
+        if request.likelihood and self.likelihood and (proven is None or not proven.likelihood):
+            return replace(self, likelihood=False)
         if structured and (proven is None or proven.structured != self.structured):
             return self._less_structured()
         if self.stream and proven is None:
@@ -143,11 +148,16 @@ class OpenAIChat:
                 form = weaker
             else:
                 # A form that worked is kept. A request without a schema says nothing about schemas.
+                before = self._proven
+                tried = request.likelihood and form.likelihood
+                proven = replace(form, likelihood=tried or (before is not None and before.likelihood))
                 if request.schema:
-                    self._form = self._proven = form
+                    self._form, self._proven = form, proven
                 else:
                     self._form = replace(form, structured=self._form.structured)
-                    self._proven = self._proven or replace(form, structured="plain")
+                    self._proven = replace(
+                        before or replace(form, structured="plain"), likelihood=proven.likelihood
+                    )
                 return reply
 
     def batch_body(self, request: ChatRequest, refusals: Sequence[str] = ()) -> dict[str, Any]:
@@ -180,6 +190,8 @@ class OpenAIChat:
             arguments["temperature"] = request.temperature
         if request.max_output_tokens is not None:
             arguments[form.limit] = request.max_output_tokens
+        if request.likelihood and form.likelihood:
+            arguments["logprobs"] = True
         if request.schema is not None and form.structured != "plain":
             arguments["response_format"] = _response_format(request.schema, form.structured)
         return arguments

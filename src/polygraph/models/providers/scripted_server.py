@@ -5,7 +5,7 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -176,6 +176,7 @@ class ScriptedServer:
         refuses: parameters of a request that are answered with 400, such as ``json_schema``, ``json_object``,
             ``stream_options``, ``max_tokens``.
         reports_usage: False to leave the usage fields out.
+        log_probability: of a piece of a reply to a request that asks for it; None leaves them out.
         quota: limits of requests and tokens per minute; calls above them are answered with 429. None for no limit.
     """
 
@@ -192,6 +193,7 @@ class ScriptedServer:
         models: Sequence[str] = (),
         refuses: Sequence[str] = (),
         reports_usage: bool = True,
+        log_probability: Callable[[ChatRequest, str], float] | None = None,
         quota: Quota | None = None,
     ) -> None:
         self.chat = chat or ScriptedChat()
@@ -204,6 +206,7 @@ class ScriptedServer:
         self.models = tuple(models)
         self.refuses = tuple(refuses)
         self.reports_usage = reports_usage
+        self.log_probability = log_probability
         self.quota = quota
         self.stopping = threading.Event()
         self._lock = threading.Lock()
@@ -380,7 +383,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._log_reply(entry, fault, reply.prompt_tokens, reply.completion_tokens)
         common = {"id": f"chatcmpl-{entry.n}", "created": 0, "model": body.get("model", "")}
         if body.get("stream"):
-            events = list(_events(reply, common))
+            events = list(_events(reply, common, self._probabilities(request, body)))
             if (body.get("stream_options") or {}).get("include_usage") and self.script.reports_usage:
                 events.append({**common, "object": "chat.completion.chunk", "choices": [], "usage": usage})
             self._stream(events, fault)
@@ -389,9 +392,23 @@ class _Handler(BaseHTTPRequestHandler):
             "index": 0,
             "message": {"role": "assistant", "content": reply.text},
             "finish_reason": reply.finish,
+            **self._probabilities(request, body)(stream_pieces(reply.text)),
         }
         answer = {**common, "object": "chat.completion", "choices": [choice]}
         self._send(200, answer | ({"usage": usage} if self.script.reports_usage else {}), fault)
+
+    def _probabilities(
+        self, request: ChatRequest, body: Mapping[str, Any]
+    ) -> Callable[[Iterable[str]], dict[str, Any]]:
+        """Return what writes the log-probabilities of pieces of a reply, if they were asked for."""
+        given = self.script.log_probability if body.get("logprobs") else None
+
+        def write(pieces: Iterable[str]) -> dict[str, Any]:
+            if given is None:
+                return {}
+            return {"logprobs": {"content": [{"token": p, "logprob": given(request, p)} for p in pieces]}}
+
+        return write
 
     def _embed(self, entry: ServedCall, body: Mapping[str, Any], fault: str) -> None:
         given = body.get("input", [])
@@ -516,10 +533,13 @@ def _usage(reads: int, writes: int) -> dict[str, int]:
     return {"prompt_tokens": reads, "completion_tokens": writes, "total_tokens": reads + writes}
 
 
-def _events(reply: ChatReply, common: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+def _events(
+    reply: ChatReply, common: Mapping[str, Any], probabilities: Callable[[Iterable[str]], dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
     head = {**common, "object": "chat.completion.chunk"}
     for piece in stream_pieces(reply.text):
-        yield {**head, "choices": [{"index": 0, "delta": {"content": piece}, "finish_reason": None}]}
+        choice = {"index": 0, "delta": {"content": piece}, "finish_reason": None, **probabilities([piece])}
+        yield {**head, "choices": [choice]}
     yield {**head, "choices": [{"index": 0, "delta": {}, "finish_reason": reply.finish}]}
 
 

@@ -1,20 +1,20 @@
 """RQ-RAG: a tree of refined queries; every path gives an answer, and the answers vote.
 
 Chan et al. (2024), arXiv:2404.00610. The authors train a model to write control tokens; here each action is one
-structured call of any model. They choose between paths by token probabilities, which endpoints do not return, so their
-fallback, a majority vote, is always used. Answers without evidence (those of the root) vote but are never chosen,
-because nothing in them could be cited. Refusals do not vote.
+structured call of any model. They choose between paths by token probabilities; where the model gives none, each answer
+has one vote. Answers without evidence (those of the root) vote but are never chosen, because nothing in them could be
+cited. Refusals do not vote.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
 from polygraph.errors import UnusableReply
 from polygraph.models import Models
-from polygraph.models.protocols import ChatModel, Vectors
+from polygraph.models.protocols import ChatModel, ChatReply, Likelihood, Vectors
 from polygraph.records import Evidence, Json, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing_found
@@ -48,6 +48,27 @@ class _Node:
     answer: PathAnswer | None = None
     problem: str = ""
     """Why it has no answer."""
+    query_likelihood: Likelihood | None = None
+    """Of the reply that wrote its query."""
+    answer_likelihood: Likelihood | None = None
+
+    def set_query_likelihood(self, reply: ChatReply) -> None:
+        """Take it from a reply; a repaired reply replaces the one before."""
+        self.query_likelihood = reply.likelihood
+
+    def set_answer_likelihood(self, reply: ChatReply) -> None:
+        """Take it from a reply; a repaired reply replaces the one before."""
+        self.answer_likelihood = reply.likelihood
+
+    @property
+    def path_likelihood(self) -> Likelihood | None:
+        """Of everything that the model wrote on the path: the queries and the answer; None if any is not known."""
+        total = self.answer_likelihood
+        for step in self.path:
+            if total is None or step.query_likelihood is None:
+                return None
+            total += step.query_likelihood
+        return total
 
     @property
     def path(self) -> list["_Node"]:
@@ -79,6 +100,9 @@ class RQRAG:
     """Temperature of the calls that write queries (code: 1.0; the port: 0)."""
     answer_temperature: float = 0.0
     """Temperature of the calls that answer (code: 0; the port: 1.0)."""
+    select: Literal["ensemble", "confidence", "perplexity", "vote"] = "ensemble"
+    """What chooses the path (paper): equal answers with the highest sum of confidences; the most confident answer; the
+    path of lowest perplexity. A vote, one for each answer, where the model gives no probabilities (ours)."""
     answer_tokens: int = 300
     """Longest answer (code: 100, for the bare answer without citations)."""
     max_tokens: int = 6_000
@@ -107,15 +131,15 @@ class RQRAG:
             self._answer(question, nodes, models, models.chat)
         # 3. Choose a path.
         paths = [node for node in nodes if node.packed.evidence]
-        votes = _votes(nodes) if models.chat is not None else []
-        best, why = _elected(votes)
+        votes = _votes(nodes, weighed=self.select == "ensemble") if models.chat is not None else []
+        best, why = self._chosen(votes)
         if best is None and paths:
             best, why = _closest(question, asked, paths, index)
         trace = (
             Step(name="tree", value=[_as_json(node, index) for node in nodes]),
             Step(name="pruned", value=pruned),
             Step(name="calls", value=_n_calls(nodes) if models.chat is not None else 0),
-            Step(name="votes", value=[[answer, [node.n for node in group]] for answer, group in votes]),
+            Step(name="votes", value=[[group.answer, [node.n for node in group.nodes]] for group in votes]),
             Step(name="chosen", value=f"path {best.n}: {why}" if best else "none"),
         )
         if best is None:
@@ -132,6 +156,19 @@ class RQRAG:
             trace=trace,
             draft=best.answer.text if best.answer else "",
         )
+
+    def _chosen(self, votes: "Sequence[_Group]") -> tuple[_Node | None, str]:
+        """Return the path that `select` chooses, and why; a vote decides if the likelihood of any path is missing."""
+        paths = [node for group in votes for node in group.nodes if node.packed.evidence]
+        paths.sort(key=lambda node: (node.depth, node.n))
+        known = [(found, node) for node in paths if (found := node.path_likelihood) is not None]
+        if self.select in ("ensemble", "vote") or not paths or len(known) < len(paths):
+            return _elected(votes)
+        if self.select == "perplexity":
+            found, node = min(known, key=lambda each: round(each[0].perplexity, 9))
+            return node, f"perplexity {found.perplexity:.3f}, the lowest of {len(paths)} paths"
+        node = max(paths, key=lambda each: round(_confidence(each), 9))
+        return node, f"confidence {_confidence(node):.3f}, the highest of {len(paths)} paths"
 
     def _grow(self, question: str, index: Snapshot, models: Models) -> tuple[list[_Node], int]:
         """Build the tree; return its nodes in order of creation, and how many expansions were pruned."""
@@ -165,6 +202,7 @@ class RQRAG:
                 models,
                 temperature=self.query_temperature,
                 method=_NAME,
+                on_reply=node.set_query_likelihood if self.select != "vote" else None,
             )
         except UnusableReply as error:
             node.state, node.problem = "unusable", error.problem
@@ -196,6 +234,7 @@ class RQRAG:
                     temperature=self.answer_temperature,
                     max_tokens=self.answer_tokens,
                     method=_NAME,
+                    on_reply=node.set_answer_likelihood if self.select != "vote" else None,
                 )
             except UnusableReply as error:
                 node.problem = error.problem
@@ -222,24 +261,57 @@ def _evidence(node: _Node, place: int, index: Snapshot) -> tuple[Evidence, ...]:
     return chunk_evidence(chunks, [hit.score for hit in node.hits], whys, headings)
 
 
-def _votes(nodes: Sequence[_Node]) -> list[tuple[str, list[_Node]]]:
-    """Group paths by normalized short answer: most votes first, then the shallowest path, then the first created."""
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """Paths with the same short answer."""
+
+    answer: str
+    """Normalised."""
+    nodes: list[_Node]
+    """The shallowest first, then the first created."""
+    weight: float
+    """Number of paths, or the sum of their confidences."""
+    weighed: bool
+
+
+def _votes(nodes: Sequence[_Node], *, weighed: bool) -> list[_Group]:
+    """Group paths by short answer: the heaviest first, then the shallowest path, then the first created.
+
+    Args:
+        nodes: of the tree.
+        weighed: whether paths count by the confidence of their answer, if that of all is known, or else each as one.
+    """
     groups: dict[str, list[_Node]] = {}
     for node in nodes:
         key = normalize_name(node.answer.short) if node.answer else ""
         if key:
             groups.setdefault(key, []).append(node)
-    ordered = [(key, sorted(group, key=lambda n: (n.depth, n.n))) for key, group in groups.items()]
-    return sorted(ordered, key=lambda g: (-len(g[1]), g[1][0].depth, g[1][0].n))
+    weighed = weighed and all(node.answer_likelihood for group in groups.values() for node in group)
+    found = [
+        _Group(
+            answer,
+            sorted(group, key=lambda n: (n.depth, n.n)),
+            round(sum(_confidence(node) if weighed else 1.0 for node in group), 9),
+            weighed,
+        )
+        for answer, group in groups.items()
+    ]
+    return sorted(found, key=lambda g: (-g.weight, g.nodes[0].depth, g.nodes[0].n))
 
 
-def _elected(votes: Sequence[tuple[str, list[_Node]]]) -> tuple[_Node | None, str]:
+def _confidence(node: _Node) -> float:
+    return node.answer_likelihood.confidence if node.answer_likelihood is not None else 0.0
+
+
+def _elected(votes: Sequence[_Group]) -> tuple[_Node | None, str]:
     """Return the shallowest path with evidence from the first group that has one."""
-    n = sum(len(group) for _, group in votes)
-    for answer, group in votes:
-        for node in group:
+    total = sum(group.weight for group in votes)
+    for group in votes:
+        for node in group.nodes:
             if node.packed.evidence:
-                return node, f"{len(group)} of {n} votes for “{answer}”"
+                if group.weighed:
+                    return node, f"confidence {group.weight:.2f} of {total:.2f} for “{group.answer}”"
+                return node, f"{len(group.nodes)} of {total:.0f} votes for “{group.answer}”"
     return None, ""
 
 
@@ -282,6 +354,10 @@ def _as_json(node: _Node, index: Snapshot) -> Json:
     }
     if node.answer is not None:
         found["answer"] = node.answer.short or node.answer.text
+    if node.answer_likelihood is not None:
+        found["confidence"] = round(_confidence(node), 6)
+    if (whole := node.path_likelihood) is not None:
+        found["perplexity"] = round(whole.perplexity, 6)
     if node.problem:
         found["problem"] = node.problem
     return found

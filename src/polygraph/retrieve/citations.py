@@ -8,13 +8,11 @@ from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.claims import contradiction, is_computed
 from polygraph.text.passage import Heading, with_heading
-from polygraph.text.sentences import sentence_spans
+from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems
 
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
-_BOLD_END = re.compile(r"(?:\*{1,3}|_{1,3})\s+")
-"""Markup at the start of a sentence that closes bold text before it."""
 _MIN_SUPPORT = 0.2
 """Share of a claim's content words that a cited passage must contain; otherwise the citation is removed."""
 _NEIGHBOUR_SUPPORT = 0.5
@@ -164,8 +162,7 @@ def supporting_sentence(
         if wanted and len(wanted & set(content_stems(chunk.text))) / len(wanted) < min_support:
             continue
         for begin, end in sentence_spans(chunk.text):
-            markup = _BOLD_END.match(chunk.text, begin, end)
-            start = markup.end() if markup else begin
+            start = after_markup(chunk.text, begin, end)
             shared = len(wanted & set(content_stems(chunk.text[start:end]))) / (len(wanted) or 1)
             if best is None or shared > best[0]:
                 best = (shared, chunk, start, end)

@@ -16,8 +16,8 @@ from polygraph.text.words import content_stems
 
 ROW_TOKENS = 160
 """Longest row of a table, so that a table holds many."""
-_CHARACTERS_PER_TOKEN = 3.5
-"""For choosing only; rows are truncated by tokens."""
+_CHARACTERS_PER_TOKEN = (3.5, 3.2, 2.9, 2.6, 2.2, 1.6)
+"""For choosing statements: the next rate where tokens are shorter than supposed."""
 _MAX_COMPARED = 200
 """Descriptions of one row that are compared with the question."""
 _PREDICATES = 4
@@ -43,8 +43,7 @@ class RowTexts:
     def entity(self, entity: Entity) -> str:
         """Write name, type and what is said of an entity on one line."""
         kind = f" ({entity.type})" if entity.type else ""
-        head = f"{entity.name}{kind}: "
-        return truncate(head + self._said(entity, [entity.name], len(head)), self._max_tokens)
+        return self._row(f"{entity.name}{kind}:", entity, [entity.name])
 
     def relation(self, relation: Relation) -> str:
         """Write what a relation states as sentences, followed by its descriptions, on one line."""
@@ -54,7 +53,7 @@ class RowTexts:
         if not head:
             about = f" ({'; '.join(relation.keywords[:_PREDICATES])})" if relation.keywords else ""
             head = f"{ends[0]} and {ends[1]}{about}:"
-        return truncate(f"{head} {self._said(relation, ends, len(head))}".strip(), self._max_tokens)
+        return self._row(head, relation, ends)
 
     def relations(self, relations: Iterable[Relation]) -> list[str]:
         """Write several relations; their ends are read at once."""
@@ -69,8 +68,18 @@ class RowTexts:
             self._names |= self._index.entity_names(missing)
         return self._names
 
-    def _said(self, row: Entity | Relation, names: Sequence[str], used: int) -> str:
-        room = max(0, int(self._max_tokens * _CHARACTERS_PER_TOKEN) - used)
+    def _row(self, head: str, row: Entity | Relation, names: Sequence[str]) -> str:
+        """Write a row with as many whole statements as fit; only a statement that is too long alone is cut."""
+        line = ""
+        for rate in _CHARACTERS_PER_TOKEN:
+            room = max(0, int(self._max_tokens * rate) - len(head) - 1)
+            line = f"{head} {self._said(row, names, room)}".strip()
+            kept = truncate(line, self._max_tokens)
+            if kept == line:
+                return line
+        return f"{kept.rpartition(' ')[0] or kept} …"
+
+    def _said(self, row: Entity | Relation, names: Sequence[str], room: int) -> str:
         chosen = self._chosen(row.descriptions, names, room)
         if not chosen:
             return row.summary
@@ -80,8 +89,10 @@ class RowTexts:
         for n, (description, document) in enumerate(zip(chosen, documents, strict=True)):
             date = self._dates[document]
             ends_group = n + 1 == len(chosen) or self._dates[documents[n + 1]] != date
-            dated = date and ends_group and date not in description.text
-            parts.append(f"{description.text} ({date})" if dated else description.text)
+            # A statement may be a part of a sentence up to a semicolon; what follows here is another one.
+            said = description.text.strip()
+            said = f"{said.rstrip(' ;')}." if said.endswith(";") else said
+            parts.append(f"{said} ({date})" if date and ends_group and date not in said else said)
         return " ".join(parts)
 
     def _chosen(
@@ -92,18 +103,26 @@ class RowTexts:
         The words of the name do not count, since all descriptions are about it.
         """
         if sum(len(d.text) + 1 for d in descriptions) <= room:
-            return list(descriptions)
+            self._read_dates([document_of(d) for d in descriptions])
+            if sum(map(self._cost, descriptions)) <= room:
+                return list(descriptions)
         asked = self._asked - {stem for name in names for stem in content_stems(name)}
         turns = in_turns(descriptions)[:_MAX_COMPARED]
         shared = {n: len(asked & set(content_stems(descriptions[n].text))) if asked else 0 for n in turns}
+        self._read_dates([document_of(descriptions[n]) for n in turns])
         kept: list[int] = []
         # Sorting is stable, so that those with equally many shared words stay in turns.
         for n in sorted(turns, key=lambda n: -shared[n]):
-            cost = len(descriptions[n].text) + 1
+            cost = self._cost(descriptions[n])
             if cost <= room or not kept:
                 kept.append(n)
                 room -= cost
         return [descriptions[n] for n in sorted(kept)]
+
+    def _cost(self, description: Description) -> int:
+        """Return the characters of a statement with its date."""
+        date = self._dates[document_of(description)]
+        return len(description.text) + 1 + (len(date) + 3 if date else 0)
 
     def _read_dates(self, documents: Sequence[str]) -> None:
         missing = [d for d in dict.fromkeys(documents) if d not in self._dates]

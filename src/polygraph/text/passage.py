@@ -1,10 +1,13 @@
 """How a passage is written for a reader: the text of a chunk below what is known of its document."""
 
+import re
 from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
 from typing import NamedTuple
 
 from polygraph.records import Metadata, Window
 
+_MAIL_DATE = re.compile(r"(?:\w{3}, )?\d{1,2} \w{3} \d{4} \d{1,2}:\d{2}")
 FIRST_FIELDS = ("date", "author", "from", "to")
 """Fields that come first, in this order; the others follow by name."""
 HIDDEN_FIELDS = frozenset(
@@ -29,13 +32,13 @@ class Heading(NamedTuple):
     fields: str = ""
     """Short fields on one line, such as ``date: 1881-11-14; from: Corve; to: Captain Ritson``."""
     date: str = ""
-    """The field `date` as it is written."""
+    """The field `date` as it is written; of a mail's date, the day as ``1881-11-14``."""
 
     @classmethod
     def of(cls, title: str, metadata: Metadata) -> "Heading":
         """Return the heading of a document."""
         date = next((_value(v) for name, v in metadata.items() if name.casefold().strip() == "date"), "")
-        return cls(title, short_fields(metadata), date if len(date) <= MAX_DATE else "")
+        return cls(title, short_fields(metadata), _short_date(date) if len(date) <= MAX_DATE else "")
 
 
 def short_fields(metadata: Metadata) -> str:
@@ -62,6 +65,20 @@ def short_fields(metadata: Metadata) -> str:
     return "; ".join(written)
 
 
+def _short_date(date: str) -> str:
+    """Return the day of a date in the form of mails, since time and zone would stand behind every statement.
+
+    >>> _short_date("Mon, 20 Feb 2023 10:00:00 +0000"), _short_date("spring of 1881")
+    ('2023-02-20', 'spring of 1881')
+    """
+    if not _MAIL_DATE.match(date):
+        return date
+    try:
+        return parsedate_to_datetime(date).date().isoformat()
+    except ValueError:
+        return date
+
+
 def _value(value: object) -> str:
     if isinstance(value, list | tuple):
         parts = [_value(each) for each in value[:MAX_FIELDS] if not isinstance(each, list | tuple | Mapping)]
@@ -77,8 +94,8 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     Args:
         heading: of the document.
         text: the passage.
-        metadata: of the passage: its section and those that hold it, unless the title or the passage begins with
-            them, and its page.
+        metadata: of the passage: its section and those that hold it, unless the title begins with them or the
+            passage holds their heading, and its page.
 
     >>> with_heading(Heading("The Storm", "date: 1871-03-02"), "It rose at noon.")
     'The Storm\ndate: 1871-03-02\nIt rose at noon.'
@@ -89,14 +106,10 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
     >>> with_heading(Heading("Manual"), "Turn it off.", {"section": "Fire", "sections": ["Manual", "Safety"]})
     'Manual\nsection: Safety > Fire\nTurn it off.'
     """
-    begins = text.lstrip("# ")
-    lines = [] if begins.startswith(heading.title) else [heading.title]
+    lines = [] if text.lstrip("# ").startswith(heading.title) else [heading.title]
     parts = [heading.fields] if heading.fields else []
-    path = [title for title in _sections(metadata or {}) if not heading.title.startswith(title)]
-    # A passage that begins with a heading holds it and those below it.
-    held = next((n for n, title in enumerate(path) if begins.startswith(title)), len(path))
-    if path := path[:held]:
-        parts.append(f"section: {' > '.join(path)}")
+    if section := _section_above(heading.title, metadata or {}, text):
+        parts.append(section)
     if page := _value((metadata or {}).get("page", "")):
         parts.append(f"page: {page}")
     if parts:
@@ -107,7 +120,8 @@ def with_heading(heading: Heading, text: str, metadata: Metadata | None = None) 
 def fields_above(window: Window) -> str:
     """Write what stands between the title and the text of a window: fields, and the section in which it begins.
 
-    Of the path of the section, only titles that neither the document's title nor the first chunk holds are written.
+    Of the path of the section, only titles that do not begin the document's title or stand in the first chunk are
+    written.
 
     >>> from polygraph.records import Chunk
     >>> text = "Turn it off."
@@ -117,16 +131,22 @@ def fields_above(window: Window) -> str:
     'section: Safety > Fire'
     """
     first = window.chunks[0]
-    path = [title for title in _sections(first.metadata) if not window.title.startswith(title)]
-    # A section that begins in the first chunk does not hold the beginning of it, nor do those below.
-    held = next((n for n, title in enumerate(path) if title in first.text), len(path))
-    section = f"section: {' > '.join(path[:held])}" if held else ""
+    section = _section_above(window.title, first.metadata, first.text)
     return "; ".join(part for part in (window.fields, section) if part)
 
 
 def as_read(window: Window) -> str:
     """Return everything that an extractor reads of a window: title, fields, section and text, below each other."""
     return "\n".join(part for part in (window.title, fields_above(window), window.text) if part)
+
+
+def _section_above(title: str, metadata: Metadata, text: str) -> str:
+    """Write the section in which a passage begins, without titles that begin that of the document."""
+    path = [each for each in _sections(metadata) if not title.startswith(each)]
+    # A section whose heading stands in the passage does not hold the beginning of it, nor do those below it.
+    lines = [line.strip("#*_ \t") for line in text.splitlines()] if path else []
+    held = next((n for n, each in enumerate(path) if any(line.startswith(each) for line in lines)), len(path))
+    return f"section: {' > '.join(path[:held])}" if held else ""
 
 
 def _sections(metadata: Metadata) -> list[str]:

@@ -99,6 +99,19 @@ def atx_heading(line: str) -> str:
     return (bare if bare[-1:].isspace() else words).strip()
 
 
+def after_markup(text: str, start: int, end: int) -> int:
+    """Return where a sentence begins behind markup that closes bold text before it.
+
+    >>> after_markup("**The key.** It was lost.", 10, 25)
+    13
+    """
+    markup = _BOLD_END.match(text, start, end)
+    return markup.end() if markup else start
+
+
+_BOLD_END = re.compile(r"(?:\*{1,3}|_{1,3})\s+")
+
+
 def trim_span(text: str, start: int, end: int) -> tuple[int, int]:
     """Exclude the white space at both ends of a span; an empty span ends where it starts.
 

@@ -59,3 +59,23 @@ def test_source_texts_come_by_what_is_said_there_of_an_entity(tmp_path, index_of
     assert [(p.chunk, p.n_words) for p in asked] == [("d1.txt:0", 2), ("d2.txt:0", 0)]
     # Where no words are shared, the cosine decides.
     assert [p.chunk for p in other] == ["d2.txt:0", "d1.txt:0"]
+
+
+def test_a_report_that_two_communities_share_is_read_once(tmp_path, index_of, monkeypatch):
+    models = Models(
+        chat=scripted_chat(), embedder=WORDS, name_embedder=WORDS, reranker=None, calls=Calls(None)
+    )
+    reports = Snapshot.reports
+
+    def twice(self, communities):
+        return [r for each in reports(self, communities) for r in (each, replace(each, community="9-9"))]
+
+    monkeypatch.setattr(Snapshot, "reports", twice)
+    with index_of(tmp_path, TEXTS, models) as index:
+        found = GraphRAGLocal()("Ada?", index, replace(models, chat=None, calls=Calls(None)))
+        read = {
+            community: 1 for _, community in index.communities_of([e.id for e in index.entities(range(3))])
+        }
+    shown = next(step.value for step in found.trace if step.name == "reports")
+    assert shown
+    assert len(shown) <= len(read)

@@ -4,6 +4,7 @@ from polygraph.records import Description, Entity, Relation
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.text.passage import Heading
 from polygraph.text.statements import statements
+from polygraph.text.tokens import count_tokens
 
 
 class Names:
@@ -74,3 +75,32 @@ def test_without_a_question_documents_take_turns():
 def test_predicates_of_the_other_direction_and_lemmas_read_as_sentences():
     assert statements(["<-pay", "be keeper of"], "A", "B") == "B pay A. A is keeper of B."
     assert statements([], "A", "B") == ""
+
+
+def test_a_row_holds_whole_statements_with_their_dates_within_its_tokens():
+    said = [(f"Papa paid instalment {n} of the barque at Wexcombe.", f"letter:{n}") for n in range(30)]
+    line = RowTexts(Names(), max_tokens=60).entity(entity(*said))
+    assert line.endswith(("Wexcombe.", "(1887-05-03)"))
+    assert count_tokens(line) <= 60
+    assert line.count("instalment") >= 3
+
+
+def test_a_row_of_short_tokens_ends_with_a_whole_statement():
+    said = [(f"{n}: £{n}/{n}s./{n}d., @{n}%; #{n}.", f"book:{n}") for n in range(30)]
+    line = RowTexts(Names(), max_tokens=60).entity(entity(*said))
+    assert line.endswith(".")
+    assert count_tokens(line) <= 60
+
+
+def test_a_single_statement_that_is_too_long_ends_with_an_ellipsis_after_a_word():
+    line = RowTexts(Names(), max_tokens=20).entity(
+        entity(("He sailed to Wexcombe again and " * 20, "letter:0"))
+    )
+    assert line.endswith((" again …", " and …", " to …", " sailed …", " He …", " Wexcombe …"))
+
+
+def test_a_part_of_a_sentence_ends_like_a_sentence():
+    line = RowTexts(Names()).entity(
+        entity(("Keeper since 1865;", "letter:0"), ("Censured in 1881.", "news:0"))
+    )
+    assert line == "Papa (person): Keeper since 1865. (1887-05-03) Censured in 1881."

@@ -68,3 +68,18 @@ def test_a_section_path_of_another_form_is_ignored():
         with_heading(Heading("Guide"), "Run.", {"section": "Fire", "sections": 7})
         == "Guide\nsection: Fire\nRun."
     )
+
+
+def test_a_section_whose_heading_stands_inside_a_passage_is_not_written_above_it():
+    text = "# Handbook\n\n## Call-out\n\n### In fog\nNobody goes alone.\n\n## Equipment\nA stretcher."
+    metadata = {"section": "In fog", "sections": ["Handbook", "Call-out"]}
+    assert with_heading(Heading("Handbook"), text, metadata) == text
+    later = "Nobody goes alone in fog or at night."
+    assert (
+        with_heading(Heading("Handbook"), later, metadata) == f"Handbook\nsection: Call-out > In fog\n{later}"
+    )
+
+
+def test_the_date_of_a_mail_is_a_day():
+    assert Heading.of("Thanks", {"date": "Mon, 20 Feb 2023 10:00:00 +0000"}).date == "2023-02-20"
+    assert Heading.of("Thanks", {"date": "20 Foo 2023 10:00"}).date == "20 Foo 2023 10:00"

@@ -126,6 +126,8 @@ class GraphRAGLocal:
         matched = Counter(community for _, community in index.communities_of([e.id for e in entities]))
         reports = index.reports(sorted(matched))
         ordered = sorted(reports, key=lambda r: (-matched[r.community], -r.rating, r.community))
+        # Communities of two levels may have the same members, and so the same report.
+        ordered = list({r.text: r for r in reversed(ordered)}.values())[::-1]
         return tuple(
             report_evidence(
                 r,

@@ -9,7 +9,7 @@ import numpy as np
 from polygraph.models import Models
 from polygraph.records import Report
 from polygraph.tasks.offline.question_scope import is_global_question, subject_words
-from polygraph.tasks.offline.sentences import MAX_CANDIDATES, term_weights
+from polygraph.tasks.offline.sentences import DEPENDENT, MAX_CANDIDATES, term_weights
 from polygraph.text.words import content_stems
 
 
@@ -65,10 +65,20 @@ def rank_statements(
         scores = [100 * min(shares[i], 1.0) for i in kept]
     ranked = sorted(zip(scores, kept, strict=True), key=lambda pair: (-round(pair[0], 2), pair[1]))
     return [
-        ReportStatement(text=text, score=round(score, 2), report=report.community, chunks=chunks)
+        ReportStatement(
+            text=_self_contained(text, report), score=round(score, 2), report=report.community, chunks=chunks
+        )
         for score, i in ranked[:most]
         for text, report, chunks in [found[i]]
     ]
+
+
+def _self_contained(text: str, report: Report) -> str:
+    """Return a statement; one that begins like "He refused" and names nothing of its report stands after the title."""
+    is_open = report.title and DEPENDENT.match(text)
+    if is_open and not set(content_stems(report.title)) & set(content_stems(text)):
+        return f"{report.title}: {text}"
+    return text
 
 
 def _rank_summaries(

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
-from polygraph.text.sentences import sentence_spans
+from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems, words
 
 MAX_CANDIDATES = 48
@@ -21,7 +21,7 @@ _MAX_CHARACTERS = 600
 """A sentence is cut here; headings and tables without full stops can be endless."""
 _MIN_WORDS = 3
 """Shorter sentences are no candidates."""
-_DEPENDENT = re.compile(
+DEPENDENT = re.compile(
     r"[\"'“‘(*]*(?:he|she|it|they|him|her|them|his|its|their|this|that|these|those|such|there|here|then|so|but|and|or|yet|"
     r"both|neither|either|the (?:former|latter|same|other)|one|another|which|who)\b",
     re.IGNORECASE,
@@ -75,12 +75,11 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     for passage in passages:
         chunk = passage.chunk
         before, before_start = "", 0
-        for start, stop in _with_lists(chunk.text, sentence_spans(chunk.text)):
+        for first, stop in _with_lists(chunk.text, sentence_spans(chunk.text)):
+            start = after_markup(chunk.text, first, stop)
             end = min(stop, start + _MAX_CHARACTERS)
             text = " ".join(chunk.text[start:end].split())
-            is_joined = (
-                bool(before) and bool(_DEPENDENT.match(text)) and end - before_start <= _MAX_CHARACTERS
-            )
+            is_joined = bool(before) and bool(DEPENDENT.match(text)) and end - before_start <= _MAX_CHARACTERS
             shown = " ".join(chunk.text[before_start:end].split()) if is_joined else text
             if len(words(text)) >= _MIN_WORDS and shown.casefold() not in seen:
                 seen.add(shown.casefold())

@@ -49,3 +49,11 @@ def test_no_reports_give_no_statements_and_there_is_a_limit():
     assert rank_statements("Who?", [], models()) == []
     many = [report(n, f"The horn number {n} was bought by Tobias Wren.") for n in range(50)]
     assert len(rank_statements("Who bought the horn?", many, models(), most=7)) == 7
+
+
+def test_a_statement_about_him_names_the_report_that_it_is_from():
+    told = report(1, "His course was altered before three.", "The helm was put down before three.")
+    found = rank_statements("Whose course was altered before three?", [told], models())
+    texts = [s.text for s in found]
+    assert "Group 1: His course was altered before three." in texts
+    assert "The helm was put down before three." in texts

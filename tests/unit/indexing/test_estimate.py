@@ -170,6 +170,23 @@ def test_an_estimate_with_a_pilot_is_near_the_cost_of_the_build(papers, tmp_path
     assert total.calls.mid == pytest.approx(after.calls - before.calls, abs=3)
 
 
+def test_vectors_of_reports_count_the_texts_and_not_the_form_of_replies(papers, tmp_path):
+    class PaidVectors(HashEmbedder):
+        local = False
+        instant = False
+
+    settings = load_settings({}, environ={}, folder=tmp_path)
+    embedder = PaidVectors()
+    calls = Calls(tmp_path / "papers.index" / "calls.sqlite")
+    models = Models(chat=Paid(), embedder=embedder, name_embedder=embedder, reranker=None, calls=calls)
+    with Index.open(tmp_path / "papers.index", settings=settings, models=models) as index:
+        found = index.estimate(papers, pilot=3)
+    # Every report by a model is embedded, without the form of its reply.
+    assert (
+        0 < stage(found, "report_vectors").prompt_tokens.mid < stage(found, "reports").completion_tokens.mid
+    )
+
+
 def test_an_unknown_price_makes_the_cost_unknown_not_zero(papers, tmp_path):
     with opened(tmp_path, Paid("some-model")) as index:
         found = index.estimate(papers)

@@ -15,6 +15,8 @@ from polygraph.records import digest
 
 _BATCH = 512
 """Texts that the build embeds together."""
+_SMALL_REPORT_TOKENS = 35
+"""Mean of 90 reports without a model on communities of two entities (the sample collection)."""
 _CALL = 256
 """Texts in one call to an embedder that does not divide them itself."""
 
@@ -60,7 +62,13 @@ def _chunk_line(state: EstimateState, embedder: Embedder) -> Line:
 
 def _report_line(state: EstimateState, embedder: Embedder, size: GraphSize) -> Line:
     length = (state.report_lengths or report_lengths(state, 0))[1]
-    mean = min(length.tokens(size.context_tokens or 500.0), embedder.max_tokens)
+    mean = length.tokens(size.context_tokens or 500.0)
+    n_by_model = size.reports.mid + size.free * size.community_share
+    if n_by_model:
+        # Communities about which the model is not asked have a sentence or two.
+        share = min(1.0, n_by_model / max(1.0, size.communities.mid))
+        mean = share * mean * state.report_text_share + (1 - share) * _SMALL_REPORT_TOKENS
+    mean = min(mean, embedder.max_tokens)
     calls = Range(*(-(-n // _CALL) for n in low_mid_high(size.communities)))
     return priced_line(
         "report_vectors", embedder.name, state.price(embedder), calls, size.communities * mean, ZERO,

@@ -225,7 +225,11 @@ def _pilot_reports(state: EstimateState, n: int) -> list[tuple[int, int]]:
         community_size=state.plan.manifest.community_size, max_context=_max_context(state),
         report=default_report_length(REPORT_TOKENS[1]),
     )  # fmt: skip
-    return write_pilot_reports(graph, n, state.models, max_words=state.plan.manifest.report_words)
+    counted = write_pilot_reports(graph, n, state.models, max_words=state.plan.manifest.report_words)
+    if counted:
+        n_reply, n_report = (sum(each[part] for each in counted) for part in (1, 2))
+        state.report_text_share = min(1.0, n_report / max(1, n_reply))
+    return [(n_context, n_reply) for n_context, n_reply, _ in counted]
 
 
 def report_line(state: EstimateState, chat: ChatModel, size: GraphSize) -> Line:

@@ -63,21 +63,21 @@ def run_pilot(windows: Sequence[Window], n: int, models: Models, manifest: Manif
 
 def write_pilot_reports(
     graph: SimulatedGraph, n: int, models: Models, *, max_words: int
-) -> list[tuple[int, int]]:
+) -> list[tuple[int, int, int]]:
     """Have reports written on communities of the known windows, from small to large.
 
     These replies teach the length of reports. The build uses them only where a community of the whole index turns out
     the same, which is rare; the other calls of a pilot are never wasted.
 
     Returns:
-        Tokens of the context and of the reply.
+        Tokens of the context, of the reply, and of the report in it, without the form of the reply.
     """
     texts = sorted({context.text for context in graph.contexts}, key=lambda text: (len(text), text))
     n = min(n, len(texts))
     # The largest first, since the whole index has larger ones still; then evenly downwards.
     chosen = [texts[-1 - i * len(texts) // n] for i in range(n)]
 
-    def write(text: str) -> tuple[int, int] | None:
+    def write(text: str) -> tuple[int, int, int] | None:
         last = ""
 
         def parse(reply: str) -> report_task.ParsedReport:
@@ -89,9 +89,11 @@ def write_pilot_reports(
             return None
         try:
             request = report_task.report_request(text, max_words=max_words)
-            models.calls.ask(models.chat, request, parse, stage="reports")
+            found = models.calls.ask(models.chat, request, parse, stage="reports")
         except UnusableReply:
             return None
-        return count_tokens(text), count_tokens(last)
+        parts = [found.summary, *(part for finding in found.findings for part in finding)]
+        report = "\n".join([found.title, *(part.text for part in parts)])
+        return count_tokens(text), count_tokens(last), count_tokens(report)
 
-    return [pair for pair in models.calls.map(write, chosen) if pair is not None]
+    return [counts for counts in models.calls.map(write, chosen) if counts is not None]

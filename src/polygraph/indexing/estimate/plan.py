@@ -58,6 +58,9 @@ class EstimateState:
     """Tokens of a window's first reply, where it is stored."""
     report_lengths: tuple[ReportLength, ...] = ()
     """Low, middle and high."""
+    report_text_share: float = 0.75
+    """Share of the tokens of a report's reply that are its text, which is embedded; the rest is the form of the reply.
+    Without a pilot about that of replies in our format."""
     report_basis: str = ""
 
     def price(self, model: ChatModel | Embedder) -> Price | None:

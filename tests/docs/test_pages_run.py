@@ -14,6 +14,7 @@ the block before, `exit: N` expects an exit code, `same keys as: COMMAND` compar
 import asyncio
 import contextlib
 import functools
+import importlib
 import importlib.util
 import io
 import json
@@ -30,6 +31,10 @@ import pytest
 
 from polygraph.models.open import has_local
 from polygraph.models.providers.scripted_server import ScriptedServer
+
+# The client of MCP gives its servers the standard error of its first import, which must not be a redirected one.
+with contextlib.suppress(ImportError):
+    importlib.import_module("mcp.client.stdio")
 
 
 def _pages():

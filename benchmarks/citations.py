@@ -93,7 +93,7 @@ def judge_replies(path: Path, *, errors: bool) -> None:
         row = json.loads(line)
         if row["task"] != "answer" or NO_ANSWER in row["reply"]:
             continue  # the citations of a refusal are not checked
-        evidence = [text for _, text in blocks(fenced(row["user"], "evidence"))]
+        evidence = [(text,) for _, text in blocks(fenced(row["user"], "evidence"))]
         for _, verdicts in judge_citations(row["reply"], evidence, question=asked(row["user"])):
             n_citations += len(verdicts)
             removed = [v for v in verdicts if v.removed_because]
@@ -125,7 +125,7 @@ def shown(case: Case) -> list[str]:
 def check(text: str, evidence: Sequence[str], question: str) -> list[bool]:
     return [
         not v.removed_because
-        for _, verdicts in judge_citations(text, evidence, question=question)
+        for _, verdicts in judge_citations(text, [(e,) for e in evidence], question=question)
         for v in verdicts
     ]
 
@@ -155,7 +155,7 @@ def reranker() -> Judge:
     def judge(text: str, evidence: Sequence[str], question: str) -> list[bool]:
         return [
             v.n <= len(evidence) and bool(model.score(v.claim, [evidence[v.n - 1]])[0] > 0)
-            for _, verdicts in judge_citations(text, evidence, question=question)
+            for _, verdicts in judge_citations(text, [(e,) for e in evidence], question=question)
             for v in verdicts
         ]
 

@@ -3,11 +3,12 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.claims import contradiction, is_computed
-from polygraph.text.passage import Heading, with_heading
+from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems
 
@@ -48,7 +49,11 @@ def check_citations(
     chunks = chunks_of(evidence, index)
     titles = index.titles([c.document for c in chunks.values()])
     headings = index.headings([c.document for c in chunks.values()])
-    shown = [_shown_text(item, chunks, headings) for item in evidence]
+    written = {i: with_heading(headings[c.document], c.text, c.metadata) for i, c in chunks.items()}
+    shown = [
+        (item.text, *(written[span.chunk] for span in item.spans if span.chunk in chunks))
+        for item in evidence
+    ]
     verdicts = judge_citations(text, shown, question=question)
     citations: list[Citation] = []
     seen: set[tuple[int, str, int]] = set()
@@ -92,20 +97,21 @@ class CitationVerdict:
 
 
 def judge_citations(
-    text: str, shown: Sequence[str], *, question: str = ""
+    text: str, shown: Sequence[tuple[str, ...]], *, question: str = ""
 ) -> list[tuple[re.Match[str], tuple[CitationVerdict, ...]]]:
     """Judge each citation of a text against the texts of the evidence.
 
     Args:
         text: with citations ``[n]``.
-        shown: all text of each piece of evidence, in the order of their numbers.
+        shown: all texts of each piece of evidence, in the order of their numbers.
         question: its names and numbers need no support.
 
     Returns:
         Each group of marks with a verdict for each distinct number in it, in the order of the text.
     """
-    stems = [set(content_stems(item)) for item in shown]
-    everything = "\n".join(shown)
+    # Text by text, since several pieces of evidence rest on the same chunks.
+    stems = [set[str]().union(*map(content_stems, item)) for item in shown]
+    everything = "\n".join(dict.fromkeys(chain.from_iterable(shown)))
     judged = []
     matches = list(_CITATION.finditer(text))
     for match, before in zip(matches, [None, *matches], strict=False):
@@ -114,10 +120,11 @@ def judge_citations(
         shares = [len(wanted & item) / (len(wanted) or 1) if wanted else 1.0 for item in stems]
         cited = list(dict.fromkeys(int(number) for number in _NUMBER.findall(match.group())))
         there = [n for n in cited if 1 <= n <= len(shown)]
-        together = "\n".join(shown[n - 1] for n in there)
+        together = "\n".join(dict.fromkeys(chain.from_iterable(shown[n - 1] for n in there)))
         against = contradiction(clause or claim, together, given=question, elsewhere=everything)
         # Pieces that are cited together share the claim: each supports a part of it.
-        support = len(wanted & set(content_stems(together))) / (len(wanted) or 1) if wanted else 1.0
+        supported = wanted.intersection(set().union(*(stems[n - 1] for n in there)))
+        support = len(supported) / len(wanted) if wanted else 1.0
         best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
         is_neighbour = support < _MIN_SUPPORT or best - support > _NEIGHBOUR_SUPPORT
         verdicts = []
@@ -132,12 +139,6 @@ def judge_citations(
             verdicts.append(CitationVerdict(n, claim, because))
         judged.append((match, tuple(verdicts)))
     return judged
-
-
-def _shown_text(item: Evidence, chunks: Mapping[str, Chunk], headings: Mapping[str, Heading]) -> str:
-    """Return the text of a piece of evidence, and the chunks behind it with title and fields."""
-    found = [chunks[s.chunk] for s in item.spans if s.chunk in chunks]
-    return "\n".join([item.text, *(with_heading(headings[c.document], c.text, c.metadata) for c in found)])
 
 
 def chunks_of(evidence: Sequence[Evidence], index: Snapshot) -> dict[str, Chunk]:

@@ -286,7 +286,7 @@ def _number_words(text: str) -> Iterator[tuple[Number, str, str]]:
             continue
         word, end = match.group().casefold(), match.end()
         value = _word_value(word)
-        if value is None:
+        if value is None and "-" in word:
             number, _, unit_word = word.rpartition("-")
             value = _word_value(number) if unit_word in _UNITS else None
             end = match.start() + len(number)
@@ -303,6 +303,7 @@ def _number_words(text: str) -> Iterator[tuple[Number, str, str]]:
 _TENS_VALUES = frozenset(10.0 * n for n in range(2, 10))
 
 
+@lru_cache(maxsize=4_096)
 def _word_value(word: str) -> float | None:
     if word in _WORD_VALUES:
         return _WORD_VALUES[word]

@@ -49,7 +49,11 @@ def words(text: str) -> list[str]:
     >>> words("Scrooge's mind")
     ['scrooge', 'mind']
     """
-    return [w[:-2] if w.endswith(("'s", "’s")) else w for w in _WORD.findall(text.casefold())]
+    return [_without_possessive(word) for word in _WORD.findall(text.casefold())]
+
+
+def _without_possessive(word: str) -> str:
+    return word[:-2] if word.endswith(("'s", "’s")) else word
 
 
 def content_stems(text: str) -> list[str]:
@@ -62,9 +66,11 @@ def content_stems(text: str) -> list[str]:
 
 
 # The same passages are looked at for many claims and many questions.
-@lru_cache(maxsize=1_024)
+@lru_cache(maxsize=4_096)
 def _content_stems(text: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(stem(word) for word in words(text) if word not in STOP_WORDS))
+    # Most words of a text recur, so that the distinct ones are taken first.
+    found = dict.fromkeys(map(_without_possessive, dict.fromkeys(_WORD.findall(text.casefold()))))
+    return tuple(dict.fromkeys([stem(word) for word in found if word not in STOP_WORDS]))
 
 
 def phrases(text: str) -> list[tuple[str, bool]]:

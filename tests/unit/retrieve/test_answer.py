@@ -297,7 +297,7 @@ def test_a_citation_for_a_changed_name_is_removed_with_the_reason(retrieval, ind
 
 
 def test_a_short_clause_need_not_repeat_the_numbers_of_the_clauses_before_it():
-    shown = ["The mirror cracked in 1879.", "The mirror was never in a galleon."]
+    shown = [("The mirror cracked in 1879.",), ("The mirror was never in a galleon.",)]
     text = "The mirror cracked in 1879 [1]; it was never in a galleon [2]."
     assert [v.removed_because for _, judged in judge_citations(text, shown) for v in judged] == ["", ""]
     # Marks side by side are for the same words.

@@ -47,6 +47,6 @@ def test_two_hops_between_hubs_are_quick():
         np.concatenate([spokes, spokes]),
         np.ones(2 * len(spokes)),
     )
-    started = time.perf_counter()
+    started = time.process_time()
     assert len(paths(graph, 0, 1)) == 1_000
-    assert time.perf_counter() - started < 0.5
+    assert time.process_time() - started < 0.5

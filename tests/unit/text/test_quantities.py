@@ -119,8 +119,8 @@ def test_partial_dates_are_as_wide_as_they_are_written():
 
 
 def test_long_texts_are_read_in_time_that_grows_with_their_length():
-    started = time.perf_counter()
+    started = time.process_time()
     for text in ("1," * 20_000, "1889 " * 10_000, "one " * 10_000, "12 March " * 5_000, "£" * 40_000):
         quantities(text)
         dates(text)
-    assert time.perf_counter() - started < 3
+    assert time.process_time() - started < 3

@@ -270,8 +270,8 @@ def follow(base, seed, monkeypatch):
 @pytest.mark.parametrize(
     "seeds",
     [
-        range(20),
-        pytest.param(range(20, 200), marks=pytest.mark.slow),
+        range(10),
+        pytest.param(range(10, 200), marks=pytest.mark.slow),
         pytest.param(range(200, 1000), marks=pytest.mark.deep),
     ],
 )

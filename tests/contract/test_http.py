@@ -184,6 +184,7 @@ def test_an_index_with_vectors_of_the_endpoint_can_be_looked_at_and_pruned(paper
         pytest.param(["drop", "cut_http"], marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_a_fault_now_and_then_changes_nothing_in_the_index(faults, papers, index, tmp_path, call):
     with served() as sound:
         assert call("index", papers, "--index", tmp_path / "sound", env=endpoint(sound)).code == 0

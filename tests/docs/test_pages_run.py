@@ -102,6 +102,7 @@ def background(monkeypatch):
 
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda p: str(p.relative_to(pages.ROOT)))
+@pytest.mark.slow
 def test_every_code_block_of_the_page_runs(page, built, server, background, tmp_path, monkeypatch):
     if page.name in LOCAL_MODELS and not has_local():
         pytest.skip("the output shown is that of the local models, which are not installed")

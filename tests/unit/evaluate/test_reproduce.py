@@ -400,6 +400,7 @@ def endpoint():
         )
 
 
+@pytest.mark.slow
 def test_a_dry_run_calls_no_model_and_writes_nothing(data, endpoint, tmp_path):
     server, env = endpoint
     words = ("rag-vs-graphrag", "2", "--data", data, "--output", tmp_path / "out", "--dry-run")
@@ -448,6 +449,7 @@ def test_a_table_runs_end_to_end_and_resumes_without_new_calls(data, endpoint, t
     assert "NaiveRAG" in run(*words, env=env).output
 
 
+@pytest.mark.slow
 def test_a_judged_table_generates_answers_and_judges_its_questions(data, endpoint, tmp_path):
     _, env = endpoint
     out = tmp_path / "out"

@@ -352,6 +352,7 @@ MENTIONS = st.builds(
 
 @settings(max_examples=150, deadline=None)
 @given(st.lists(MENTIONS, max_size=25), st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_the_order_of_mentions_does_not_matter(mentions: list[Mention], rng: random.Random):
     mixed = mentions[:]
     rng.shuffle(mixed)

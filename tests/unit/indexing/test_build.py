@@ -221,6 +221,7 @@ def test_texts_without_a_single_name_fail_for_the_graph_and_not_for_words(tmp_pa
             index.add(folder)
 
 
+@pytest.mark.slow
 def test_a_build_stopped_in_any_stage_goes_on_and_ends_the_same(whole, kind, tmp_path):
     _, folder, wanted_rows, wanted_files, _ = whole
 

@@ -83,6 +83,7 @@ def export(base, tmp_path):
 # --- jsonl: canonical -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_equal_indexes_of_other_folders_in_another_order_export_equal_bytes(
     base, tmp_path, papers_texts, write_files
 ):

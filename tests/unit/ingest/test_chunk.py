@@ -153,6 +153,7 @@ def test_text_that_counts_for_nothing_is_still_bounded() -> None:
         assert max(len(c.text) for c in chunks) <= 32 * 10 + 4
 
 
+@pytest.mark.slow
 def test_a_long_line_costs_linear_time_and_few_calls() -> None:
     calls = []
 

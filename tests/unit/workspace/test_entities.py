@@ -248,6 +248,7 @@ def test_a_decision_that_was_stopped_is_carried_out_by_the_next_build(index):
 
 
 @pytest.mark.parametrize("seed", range(4))
+@pytest.mark.slow
 def test_decisions_give_the_graph_of_a_clean_build_with_the_same_decisions(seed, tmp_path, write_files):
     chance = random.Random(seed)
     folder = tmp_path / "papers"

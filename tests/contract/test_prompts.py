@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from polygraph import prompts
 from polygraph.errors import UnusableReply
+from polygraph.models.protocols import ChatRequest
 from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.prompts import FENCES, as_data, neutralize, prompt
 from polygraph.records import Chunk, Evidence, Report, Span, Triple
@@ -31,6 +32,7 @@ from polygraph.tasks import (
     map_reports,
     plan,
     question,
+    raft,
     rate_reports,
     refine_query,
     report,
@@ -124,6 +126,7 @@ CASES = {
     "keep_rows": lambda m, c, t: verify.filter_rows([t, t, t], t, m, method=""),
     "keywords": lambda m, c, t: question.question_keywords(t, m, method=""),
     "lengthen": lambda m, c, t: answer.lengthen_answer(t, t, 5, m, c, method=""),
+    "graft": lambda m, c, t: c.chat(ChatRequest(messages=raft.reader_messages("graft", t, context(t)))),
     "more_left": lambda m, c, t: conversation(m, c, t, "more_left"),
     "plan": lambda m, c, t: plan.plan(t, m, method=""),
     "points": lambda m, c, t: map_reports.find_points(t, [a_report(t)] * 3, m),
@@ -133,7 +136,9 @@ CASES = {
     "primer": lambda m, c, t: drift.run_primer(t, [a_report(t)] * 3, m, method=""),
     "question_entities": lambda m, c, t: question.question_entities(t, m, method=""),
     "question_parts": lambda m, c, t: aspects.question_parts(t, m, method=""),
+    "raft": lambda m, c, t: c.chat(ChatRequest(messages=raft.reader_messages("raft", t, context(t)))),
     "rate": lambda m, c, t: rate_reports.rate_report(t, a_report(t), m, method=""),
+    "reason": lambda m, c, t: raft.write_reasoning(t, context(t), 4, t, c, m.calls),
     "relevant_facts": lambda m, c, t: filter_facts.relevant_facts(t, [triple(t)] * 3, m, method=""),
     "report": lambda m, c, t: report.write_report(m, t, max_words=50),
     "route": lambda m, c, t: route.route_question(t, m, method=""),

@@ -12,7 +12,9 @@ from polygraph.testing.scripts.answering import (
     scripted_answer,
     scripted_condense,
     scripted_points,
+    scripted_raft,
     scripted_word,
+    scripted_word_alone,
 )
 from polygraph.testing.scripts.evaluation import (
     scripted_differences,
@@ -99,6 +101,9 @@ REPLIES: Mapping[str, Handler] = {
     "relevant_facts": scripted_relevant_facts,
     "answer_overview": scripted_answer,
     "answer_word": scripted_word,
+    "graft": scripted_word_alone,
+    "raft": scripted_raft,
+    "reason": scripted_raft,
     "question_parts": scripted_question_parts,
     "aspects": scripted_aspects,
     "summarise": scripted_summary,

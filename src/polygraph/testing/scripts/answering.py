@@ -5,6 +5,7 @@ import re
 
 from polygraph.models.protocols import ChatRequest
 from polygraph.tasks.answer import NO_ANSWER
+from polygraph.tasks.raft import ANSWER, REFUSAL, completion, quoted
 from polygraph.testing.scripts.indexing import CAPITALISED
 from polygraph.testing.scripts.prompt_reading import asked, blocks, fenced, last_turn, share
 from polygraph.text.sentences import sentence_spans
@@ -68,6 +69,26 @@ def scripted_word(request: ChatRequest) -> str:
             if part > 0 and named and not set(content_stems(name)) & wanted:
                 return f"{name} [{n}]"
     return f"{NO_ANSWER} insufficient evidence"
+
+
+def scripted_word_alone(request: ChatRequest) -> str:
+    """Return the name of `scripted_word` without the number of its evidence."""
+    return scripted_word(request).partition(" [")[0]
+
+
+def scripted_raft(request: ChatRequest) -> str:
+    """Quote the sentence that shares most words with the question; answer with the given answer, else the sentence."""
+    last = last_turn(request)
+    wanted = set(content_stems(asked(last)))
+    found = [
+        (share(wanted, text[start:end]), n, " ".join(text[start:end].split()))
+        for n, text in blocks(fenced(last, "evidence"))
+        for start, end in sentence_spans(text[:20_000])
+    ]
+    part, n, sentence = max(found, key=lambda item: (item[0], -item[1]), default=(0.0, 0, ""))
+    if part == 0:
+        return f"{ANSWER} {REFUSAL}"
+    return completion("raft", f"The evidence says: {quoted(sentence, n)}", fenced(last, "answer") or sentence)
 
 
 def scripted_condense(request: ChatRequest) -> str:

@@ -16,6 +16,7 @@ from polygraph.cli import (
     eval_retrieval,
     eval_sheets,
     eval_study,
+    finetune,
     graph,
     index,
     mcp,
@@ -40,6 +41,7 @@ for part in (index, ask, status, entities, graph, serve, mcp, reproduce):
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)
 app.add_typer(eval_retrieval.app)
+app.add_typer(finetune.app)
 shows_tracebacks = False
 """Set by ``--debug``."""
 INTERRUPTED = 130

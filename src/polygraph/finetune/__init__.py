@@ -1,0 +1,1 @@
+"""Tuning a small reader on passages of an index: rows for training (`data`)."""

@@ -1,0 +1,95 @@
+"""Word-for-word quotes: sentences of passages with their offsets, and the check that a quote is one."""
+
+import re
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+
+from polygraph.finetune.data.records import Quote
+from polygraph.records import Chunk
+from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
+from polygraph.text.words import content_stems
+
+MAX_QUOTE = 400
+"""Characters; a longer sentence is not quoted."""
+
+
+@lru_cache(maxsize=4_096)
+def sentences_of(chunk_id: str, document: str, start: int, text: str) -> tuple[Quote, ...]:
+    """Return the sentences of a chunk, without headings."""
+    found = []
+    for first, end in sentence_spans(text):
+        begin = after_markup(text, first, end)
+        shown = " ".join(text[begin:end].split())
+        if shown and len(shown) <= MAX_QUOTE and not atx_heading(shown):
+            found.append(
+                Quote(document=document, chunk=chunk_id, start=start + begin, end=start + end, text=shown)
+            )
+    return tuple(found)
+
+
+def sentences(chunk: Chunk) -> tuple[Quote, ...]:
+    """Return the sentences of a chunk that may be quoted, in order."""
+    return sentences_of(chunk.id, chunk.document, chunk.start, chunk.text)
+
+
+def locate(text: str, chunks: Iterable[Chunk]) -> Quote | None:
+    """Find a text in chunks, whatever the white space between its words; the first occurrence counts."""
+    words = text.split()
+    if not words:
+        return None
+    pattern = re.compile(r"\s+".join(map(re.escape, words)))
+    for chunk in chunks:
+        found = pattern.search(chunk.text)
+        if found:
+            return Quote(
+                document=chunk.document,
+                chunk=chunk.id,
+                start=chunk.start + found.start(),
+                end=chunk.start + found.end(),
+                text=" ".join(words),
+            )
+    return None
+
+
+def best_sentence(chunk: Chunk, wanted: frozenset[str]) -> tuple[float, Quote] | None:
+    """Return the sentence of a chunk with the largest share of some content words; of several the first.
+
+    Returns:
+        The share and the sentence; None if the chunk has no sentence that may be quoted.
+    """
+    found = sentences(chunk)
+    if not found:
+        return None
+    return max(
+        ((shared(wanted, quote.text), quote) for quote in found), key=lambda each: (each[0], -each[1].start)
+    )
+
+
+def shared(wanted: frozenset[str], text: str) -> float:
+    """Return the share of some content words that a text contains; 0 if there are none."""
+    return len(wanted.intersection(content_stems(text))) / len(wanted) if wanted else 0.0
+
+
+def is_verbatim(quote: Quote, passage: Chunk, shown: str) -> bool:
+    """Return whether a quote is word for word what its passage and the prompt contain.
+
+    The characters at its offsets are compared with its text, each run of white space as one space; the prompt must
+    contain the same characters.
+
+    Args:
+        quote: to check.
+        passage: the chunk that it is from.
+        shown: the prompt with the passage.
+    """
+    if quote.chunk != passage.id or not passage.start <= quote.start < quote.end <= passage.end:
+        return False
+    source = passage.text[quote.start - passage.start : quote.end - passage.start]
+    return (
+        bool(quote.text) and " ".join(source.split()) == quote.text and quote.text in " ".join(shown.split())
+    )
+
+
+def oracles_of(quotes: Sequence[Quote], chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:
+    """Return the chunks that quotes are from, in the order of the quotes, each once."""
+    by_id = {chunk.id: chunk for chunk in chunks}
+    return tuple(by_id[i] for i in dict.fromkeys(quote.chunk for quote in quotes))

@@ -1,6 +1,7 @@
 """What one caller may take: sizes, rates, slow clients, connections, waiting questions, and the end of the server."""
 
 import contextlib
+import logging
 import socket
 import threading
 import time
@@ -238,3 +239,16 @@ def test_routes_are_told_that_the_server_stops_while_answers_are_running(slow_mo
         assert asking.is_alive(), "streams that never end can end now, and the answer goes on"
         model.may_reply.set()
         asking.join(30)
+
+
+def test_a_server_leaves_the_logging_of_others_alone(index):
+    class Handler(logging.StreamHandler):
+        closed = False
+
+        def close(self):
+            self.closed = True
+            super().close()
+
+    handler = Handler()
+    with serving({"papers": index}):
+        assert not handler.closed

@@ -44,6 +44,8 @@ def make_server(app: Gate, settings: ServerSettings, on_start: Callable[[int], N
         http=_protocol(settings),
         ws="none",
         lifespan="on",
+        # A configuration of its own would close the handlers of every library, absl's with its stream among them.
+        log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,

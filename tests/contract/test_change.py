@@ -182,6 +182,7 @@ COMMON = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=3, **COMMON)
 @example([("add", "log.txt"), ("remove", "log.txt"), ("add", "log.txt")])
 @given(STEPS)

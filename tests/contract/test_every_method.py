@@ -119,7 +119,8 @@ def test_every_method_answers_or_says_why_not_within_its_budget_and_for_the_call
     assert answered >= (set(OURS) if chat else {"naive", "bm25", "hybrid"}), set(OURS) - answered
 
 
-@pytest.mark.parametrize("budget", [60, pytest.param(900, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("budget", [60, 900])
 def test_every_method_keeps_a_smaller_budget_on_real_documents(budget, folders):
     question = QUESTIONS["sample"][0]
     with Index.open(folders("sample"), settings=Settings(), models=hashed_models()) as index:

@@ -25,7 +25,9 @@ def differs_in_numbers_only(name):
     return all(type(a) is type(b) and type(a) in (int, float) for a, b in pairs if a != b)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow) if ":" in name else name for name in METHODS]
+)
 def test_every_method_keeps_to_the_contract(name):
     check_method(METHODS[name], quick=":" in name)
 

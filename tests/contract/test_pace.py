@@ -129,6 +129,7 @@ def test_vectors_and_texts_have_limits_of_their_own() -> None:
 # --- silence, slowness, and an end --------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_slow_model_that_writes_is_waited_for_and_a_silent_one_is_not() -> None:
     """Both at once, through the gate: the time-out follows progress."""
     words = " ".join(f"word{i}" for i in range(12))
@@ -158,6 +159,7 @@ def test_signs_of_life_without_a_word_do_not_hold_a_call_for_ever() -> None:
         assert 10.0 < time.monotonic() - began < 40.0
 
 
+@pytest.mark.slow
 def test_an_endpoint_that_falls_silent_half_way_ends_the_run_with_its_address_and_keeps_what_came() -> None:
     with (
         served(faults=lambda n: "ok" if n < 10 else "silence") as server,

@@ -14,6 +14,7 @@ proportion = pytest.importorskip("statsmodels.stats.proportion")
 multitest = pytest.importorskip("statsmodels.stats.multitest")
 
 
+@pytest.mark.slow
 def test_students_distribution_is_that_of_scipy():
     rng = np.random.default_rng(0)
     for degrees in (*range(1, 12), *rng.integers(12, 4999, size=40)):

@@ -105,6 +105,7 @@ def test_a_pasted_text_is_a_document_with_its_title(writer):
     assert finished(writer, writer.delete(f"{DOCUMENTS}/{added}").json()["job"])["state"] == "done"
 
 
+@pytest.mark.slow
 def test_the_name_of_an_upload_is_never_a_path(changing, writer):
     names = [
         "../../evil.txt",
@@ -325,6 +326,7 @@ def test_mcp_over_stdio_holds_no_queue_of_jobs(tmp_path):
         assert state.jobs is None
 
 
+@pytest.mark.slow
 def test_an_index_that_does_not_exist_is_made_by_the_first_upload(tmp_path):
     index = Index.open(tmp_path / "papers", settings=Settings(), models=hashed_models())
     with serving({"papers": index}, open_index=FAST) as server, server.client(WRITE) as client:

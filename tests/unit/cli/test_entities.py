@@ -52,6 +52,7 @@ def test_entities_are_listed_found_and_explained(run):
     assert "2 documents: a.txt (1), b.txt (1)" in run("entities", "why", "Mara Quill")
 
 
+@pytest.mark.slow
 def test_decisions_are_made_listed_and_undone(run):
     changed = listed(run, "merge", "Mara Quill", "Captain Tobin")
     assert [decision["kind"] for decision in changed["decisions"]] == ["merge"]

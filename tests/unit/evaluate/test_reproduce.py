@@ -367,6 +367,7 @@ def test_the_systems_of_a_paper_are_those_that_it_measured():
 # --- what it takes ------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_judge_calls_match_the_formula():
     # The users and the questions of each of five; 3 rivals x 125 questions x 2 orders.
     (posed, judged) = judging_stages(find_table("fg-rag", "1"), [])
@@ -417,6 +418,7 @@ def test_a_dry_run_calls_no_model_and_writes_nothing(data, endpoint, tmp_path):
     assert min(priced) >= 0
 
 
+@pytest.mark.slow
 def test_a_total_of_unknown_costs_is_unknown_and_not_zero(data, endpoint, tmp_path):
     _, env = endpoint
     words = ("rag-vs-graphrag", "2", "--data", data, "--output", tmp_path / "out", "--dry-run")
@@ -462,6 +464,7 @@ def test_a_judged_table_generates_answers_and_judges_its_questions(data, endpoin
     assert again == found
 
 
+@pytest.mark.slow
 def test_two_independent_runs_of_a_method_are_judged_against_each_other(data, endpoint, tmp_path):
     _, env = endpoint
     out = tmp_path / "out"
@@ -479,6 +482,7 @@ def test_two_independent_runs_of_a_method_are_judged_against_each_other(data, en
     assert row["calls"] == 3 * 2 * 2
 
 
+@pytest.mark.slow
 def test_questions_about_single_documents_are_asked_of_their_own_index(data, endpoint, tmp_path):
     _, env = endpoint
     out = tmp_path / "out"

@@ -172,6 +172,7 @@ def test_the_page_is_self_contained_and_escapes_markup_of_documents(made):
     assert len(page) < 5_000_000
 
 
+@pytest.mark.slow
 def test_the_same_study_gives_the_same_page(made):
     vectors = np.random.default_rng(0).normal(size=(len(made.answers), 8)).astype(np.float32)
     assert html_report(made, vectors) == html_report(material(), vectors)

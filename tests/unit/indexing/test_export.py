@@ -159,6 +159,7 @@ def test_deleted_files_of_layers_do_not_change_the_export(base, tmp_path):
     assert files_of(tmp_path / "out") == files_of(base / "export")
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_index(tmp_path):
     def peak(n_documents):
         folder = tmp_path / f"{n_documents}.index"

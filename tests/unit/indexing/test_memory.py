@@ -63,6 +63,7 @@ def loaded_in_steps(tmp_path, monkeypatch):
     return seen
 
 
+@pytest.mark.slow
 def test_a_large_index_is_merged_without_parser_and_models(tmp_path, monkeypatch):
     monkeypatch.setattr(layer_task, "LARGE", 1)
     none = [False, False, False]

@@ -135,6 +135,7 @@ def test_those_who_wait_for_a_call_share_its_failure(server: ScriptedServer) -> 
     assert len(server.log) == 1
 
 
+@pytest.mark.slow
 def test_a_reply_is_stored_before_it_is_used(server: ScriptedServer, tmp_path: Path) -> None:
     program = textwrap.dedent(
         f"""
@@ -158,6 +159,7 @@ def test_a_reply_is_stored_before_it_is_used(server: ScriptedServer, tmp_path: P
     assert server.calls == 1
 
 
+@pytest.mark.slow
 def test_several_processes_may_share_the_file(tmp_path: Path) -> None:
     program = textwrap.dedent(
         f"""

@@ -17,6 +17,7 @@ from polygraph.cli import (
     eval_sheets,
     eval_study,
     finetune,
+    finetune_data,
     graph,
     index,
     mcp,
@@ -41,6 +42,7 @@ for part in (index, ask, status, entities, graph, serve, mcp, reproduce):
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)
 app.add_typer(eval_retrieval.app)
+finetune.app.add_typer(finetune_data.app)
 app.add_typer(finetune.app)
 shows_tracebacks = False
 """Set by ``--debug``."""

@@ -35,8 +35,8 @@ def check_gold(questions: Sequence[Question], name: str) -> None:
     if not any(_has_gold(q) for q in questions):
         raise BadInput(
             f"{name} has no gold to learn from: none of its {len(questions):,} questions has an answer and the "
-            "document or passage that holds it. Add to its lines `answer`, and `quotes`, `passages` or `evidence`, as in: "
-            '{"question": "...", "answer": "...", "evidence": ["DOCUMENT"]}'
+            "document or passage that holds it. Add to its lines `answer`, and `quotes`, `passages` or `evidence`, as "
+            'in: {"question": "...", "answer": "...", "evidence": ["DOCUMENT"]}'
         )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from polygraph.finetune.data.records import Quote
+from polygraph.prompts import one_line
 from polygraph.records import Chunk
 from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
 from polygraph.text.words import content_stems
@@ -70,23 +71,19 @@ def shared(wanted: frozenset[str], text: str) -> float:
     return len(wanted.intersection(content_stems(text))) / len(wanted) if wanted else 0.0
 
 
-def is_verbatim(quote: Quote, passage: Chunk, shown: str) -> bool:
-    """Return whether a quote is word for word what its passage and the prompt contain.
+def is_verbatim(quote: Quote, document: str, shown: str) -> bool:
+    """Return whether a quote is word for word what its document and the prompt contain.
 
     The characters at its offsets are compared with its text, each run of white space as one space; the prompt must
     contain the same characters.
 
     Args:
         quote: to check.
-        passage: the chunk that it is from.
+        document: text of the document that it is from.
         shown: the prompt with the passage.
     """
-    if quote.chunk != passage.id or not passage.start <= quote.start < quote.end <= passage.end:
-        return False
-    source = passage.text[quote.start - passage.start : quote.end - passage.start]
-    return (
-        bool(quote.text) and " ".join(source.split()) == quote.text and quote.text in " ".join(shown.split())
-    )
+    source = document[quote.start : quote.end] if 0 <= quote.start < quote.end else ""
+    return bool(quote.text) and one_line(source) == quote.text and quote.text in one_line(shown)
 
 
 def oracles_of(quotes: Sequence[Quote], chunks: Iterable[Chunk]) -> tuple[Chunk, ...]:

@@ -1,11 +1,11 @@
 """What the stages of making training rows exchange."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from polygraph.models.protocols import Message
-from polygraph.records import Chunk, Json
+from polygraph.records import Chunk
 
 Part: TypeAlias = Literal["train", "held_out"]
 PARTS: tuple[Part, ...] = ("train", "held_out")
@@ -101,8 +101,7 @@ class TrainingData:
 
     rows: Mapping[Part, tuple[Row, ...]]
     dropped: tuple[DroppedQuestion, ...]
+    """Sorted by id."""
     held_out_documents: tuple[str, ...]
     """Ids, sorted; rows of the part `train` show nothing of these, and rows of `held_out` nothing else."""
-    settings: Mapping[str, Json]
-    """Everything that the rows depend on beside the index."""
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()

@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: adapters demo test check lint types slow deep page web clean
+.PHONY: adapters finetune demo test check lint types slow deep page web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
@@ -33,6 +33,13 @@ adapters: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/adapters
 	$(VENV)/adapters/bin/python -m pip --disable-pip-version-check -q install -e ".[server,langchain,llama-index,haystack]" hypothesis pytest
 	HAYSTACK_TELEMETRY_ENABLED=False $(VENV)/adapters/bin/python -m pytest tests/adapters "tests/docs/test_pages_run.py::test_every_code_block_of_the_page_runs[docs/adapters.md]"
+
+# Training needs PyTorch: an environment of its own. TORCH chooses a version; without an index for the CPU, pip may bring CUDA.
+TORCH ?= torch
+finetune: $(VENV)/.python
+	$(PYTHON) -m venv $(VENV)/finetune
+	$(VENV)/finetune/bin/python -m pip --disable-pip-version-check -q install "$(TORCH)" -e ".[finetune]" hypothesis pytest xllamacpp
+	$(VENV)/finetune/bin/python -m pytest tests/finetune
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

@@ -18,6 +18,7 @@ from polygraph.cli import (
     eval_study,
     finetune,
     finetune_data,
+    finetune_train,
     graph,
     index,
     mcp,
@@ -42,7 +43,8 @@ for part in (index, ask, status, entities, graph, serve, mcp, reproduce):
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)
 app.add_typer(eval_retrieval.app)
-finetune.app.add_typer(finetune_data.app)
+for part in (finetune_data, finetune_train):
+    finetune.app.add_typer(part.app)
 app.add_typer(finetune.app)
 shows_tracebacks = False
 """Set by ``--debug``."""

@@ -7,6 +7,7 @@ import typer
 
 from polygraph.cli.open_index import open_index
 from polygraph.cli.options import (
+    AdapterOption,
     BatchOption,
     CostOption,
     FormOption,
@@ -44,6 +45,7 @@ def ask(
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
+    adapter: AdapterOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -51,7 +53,7 @@ def ask(
     from polygraph.cli.render import answer as show
     from polygraph.workspace import json_views
 
-    with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
+    with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline), adapter=adapter) as opened:
         options: dict[str, Any] = {"where": metadata_of(where), "max_tokens": max_tokens, "form": form}
         if stream and not as_json:
             found = _stream(opened, question, method, options)
@@ -72,6 +74,7 @@ def chat(
     max_tokens: TokensOption = None,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
+    adapter: AdapterOption = None,
     offline: OfflineOption = False,
 ) -> None:
     """Ask questions that may refer to earlier ones; an empty line ends the chat."""
@@ -79,7 +82,7 @@ def chat(
     from polygraph.retrieve import method as find_method
 
     history: list[tuple[str, str]] = []
-    with open_index(index, **caps(max_cost, max_spend_tokens, None, offline)) as opened:
+    with open_index(index, **caps(max_cost, max_spend_tokens, None, offline), adapter=adapter) as opened:
         # Errors in index, method or filter are reported before the first question.
         scope = metadata_of(where)
         find_method(method or opened.settings.method)
@@ -114,6 +117,7 @@ def compare(
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
     batch: BatchOption = None,
+    adapter: AdapterOption = None,
     offline: OfflineOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -123,7 +127,7 @@ def compare(
     from polygraph.workspace.json_views import compared_json
 
     names = methods_of(methods)
-    with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline)) as opened:
+    with open_index(index, **caps(max_cost, max_spend_tokens, batch, offline), adapter=adapter) as opened:
         found = opened.compare(question, names, where=metadata_of(where), max_tokens=max_tokens, form=form)
     if as_json:
         show.as_json(compared_json(found))

@@ -76,6 +76,12 @@ BatchOption = Annotated[
         help="Write model calls to batch files in this folder, and import replies from it.",
     ),
 ]
+AdapterOption = Annotated[
+    Optional[Path],
+    typer.Option(
+        "--adapter", metavar="PATH", help="LoRA adapter for a `gguf:` model, as `finetune train` writes it."
+    ),
+]
 OfflineOption = Annotated[bool, typer.Option("--offline", help="Use no endpoint even if one is configured.")]
 ProfileOption = Annotated[
     Optional[str],

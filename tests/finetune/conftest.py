@@ -91,3 +91,51 @@ def small_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     )
     LlamaForCausalLM(config).save_pretrained(folder)
     return folder
+
+
+@pytest.fixture(scope="session")
+def small_gguf(small_model: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write the small model as GGUF, in 32 bits."""
+    import gguf
+    from safetensors.numpy import load_file
+    from transformers import AutoTokenizer
+
+    path = tmp_path_factory.mktemp("gguf") / "small.gguf"
+    tokenizer = AutoTokenizer.from_pretrained(small_model)
+    ids = sorted(tokenizer.get_vocab().items(), key=lambda pair: pair[1])
+    model = json.loads(tokenizer.backend_tokenizer.to_str())["model"]
+    writer = gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(2)
+    writer.add_context_length(512)
+    writer.add_embedding_length(64)
+    writer.add_feed_forward_length(128)
+    writer.add_head_count(4)
+    writer.add_head_count_kv(2)
+    writer.add_layer_norm_rms_eps(1e-6)
+    writer.add_rope_freq_base(10_000.0)
+    writer.add_rope_dimension_count(16)
+    writer.add_vocab_size(len(ids))
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list([token for token, _ in ids])
+    writer.add_token_types([3 if token in tokenizer.all_special_tokens else 1 for token, _ in ids])
+    writer.add_token_merges([" ".join(pair) for pair in model["merges"]])
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
+    writer.add_pad_token_id(0)
+    writer.add_add_bos_token(False)
+    writer.add_chat_template(tokenizer.chat_template)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, 2)
+    for name, tensor in load_file(small_model / "model.safetensors").items():
+        heads = 4 if "q_proj" in name else 2 if "k_proj" in name else 0
+        if heads:
+            # Row i of the first half of a head goes to place 2i, of the second half to place 2i + 1.
+            order = [16 * h + 8 * half + i for h in range(heads) for i in range(8) for half in range(2)]
+            tensor = tensor[order]  # noqa: PLW2901 - the same weights in another order
+        base, _, kind = name.rpartition(".")
+        writer.add_tensor(f"{names.get_name(base)}.{kind}", tensor.copy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return path

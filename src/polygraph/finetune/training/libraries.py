@@ -18,7 +18,7 @@ def require_finetune() -> None:
     if any(importlib.util.find_spec(name) is None for name in PACKAGES):
         raise MissingExtra("fine-tuning", "finetune")
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    os.environ.setdefault("BITSANDBYTES_NOWELCOME", "1")
+    os.environ.setdefault("TQDM_DISABLE", "1")
     warnings.filterwarnings("ignore", module=r"(bitsandbytes|peft|transformers|torch)\b.*")
     import logging
 

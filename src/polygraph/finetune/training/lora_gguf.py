@@ -56,7 +56,7 @@ def write_lora_gguf(adapter: Path, shape: Any, target: Path) -> None:
     writer.add_float32(gguf.Keys.Adapter.LORA_ALPHA, float(settings["lora_alpha"]))
     for name, matrix in sorted(load_file(adapter / "adapter_model.safetensors").items()):
         found = _NAME.match(name)
-        place = names.get_name(f"{found['module']}.weight", try_suffixes=(".weight",)) if found else None
+        place = names.get_name(found["module"]) if found else None
         if found is None or place is None:
             raise BadInput(f"llama.cpp has no tensor for {name}. Use the merged weights: --merge")
         module = found["module"].rpartition(".")[2]

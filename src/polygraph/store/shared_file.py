@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, TypeAlias
 
 _Inode: TypeAlias = tuple[int, int]
 
-_lock = threading.Lock()
+_lock = threading.RLock()  # a finalizer may run within it
 _users: "Counter[Path]" = Counter()
 """Connections to each file, and readers of it."""
 _kept: dict[Path, list[tuple[_Inode, BinaryIO]]] = {}
@@ -40,6 +40,11 @@ class LockedConnection(sqlite3.Connection):
         """Close the connection; a second call does nothing."""
         super().close()
         self._leave()
+
+    def __del__(self) -> None:
+        # An outdated snapshot is not closed, since another thread may be reading it: the last one drops it.
+        if getattr(self, "_path", None) is not None:
+            self.close()
 
     def _leave(self) -> None:
         if self._path is not None:

@@ -100,12 +100,15 @@ class Index:
         return cls(path, settings, models)
 
     def close(self) -> None:
-        """Release files and connections."""
+        """Release files and connections; no thread may use the index any more."""
         self.release()
         self.models.calls.close()
 
     def release(self) -> None:
-        """Release the files of this index, and leave the models open for other indexes that share them."""
+        """Release the files of this index, and leave the models open for other indexes that share them.
+
+        No thread may use the index any more.
+        """
         if self._snapshot is not None:
             self._snapshot.close()
             self._snapshot = None
@@ -327,7 +330,7 @@ class Index:
                 wait_s=wait_s,
             )
         finally:
-            self.release()
+            self._snapshot = None
 
     # --- questions ----------------------------------------------------------------------------------
 
@@ -592,7 +595,7 @@ class Index:
         # Taken before the state is opened, so that a change in between is noticed the next time.
         now = finished_stamp(self.folder)
         if self._snapshot is None or now != self._stamp:
-            # The earlier snapshot is not closed: another thread may still use it.
+            # The earlier snapshot is not closed: another thread may still use it. It closes itself after that.
             self._snapshot, self._stamp = Snapshot(self.folder), now
         return self._snapshot.where(where) if where else self._snapshot
 
@@ -678,11 +681,12 @@ class Index:
 
         try:
             with open_writer(self.folder, self.settings, self.models, progress, wait_s) as writer:
-                # An open snapshot would keep the earlier state in the log of the tables.
-                self.release()
+                # An open snapshot would keep the earlier state in the log of the tables. It is not closed, since
+                # another thread may be reading it: it closes itself when nobody does.
+                self._snapshot = None
                 yield writer
         finally:
-            self.release()
+            self._snapshot = None
 
 
 def _method_plan(name: str) -> MethodPlan:

@@ -1,5 +1,6 @@
 """The Python API: the same verbs as the commands, and one real book with the local models."""
 
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -141,6 +142,21 @@ def test_a_state_that_was_taken_stays_and_the_next_question_sees_the_new_one(
         assert "Ezra Pike" in reader.ask("Who was the lamp sold to?", "hybrid").text
         with Index.open(tmp_path / "index", models=hashed_models()) as late:
             assert "Ezra Pike" in late.ask("Who was the lamp sold to?", "hybrid").text
+
+
+def test_the_index_that_changes_can_be_read_meanwhile(tmp_path, papers_texts, write_files):
+    folder = write_files(tmp_path / "papers", papers_texts)
+    with Index.open(tmp_path / "index", models=hashed_models()) as index:
+        index.add(folder, methods=["bm25"])
+        taken = index.snapshot()
+        before = find_method("bm25")(QUESTION, taken, hashed_models()).context
+        write_files(folder, {"letter.txt": "Mara Quill sold the lamp of the Skerry Light to Ezra Pike."})
+        index.add(folder, methods=["bm25"])
+        assert find_method("bm25")(QUESTION, taken, hashed_models()).context == before
+        assert "Ezra Pike" in index.ask("Who was the lamp sold to?", "bm25").text
+        earlier = weakref.ref(taken)
+        del taken
+        assert earlier() is None, "nobody reads it, so that it is closed"
 
 
 def test_a_missing_layer_names_the_command(tmp_path, papers):

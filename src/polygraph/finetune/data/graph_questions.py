@@ -1,16 +1,20 @@
 """Questions without a model from the graph of an index: about nodes, edges and subgraphs, each with its sentences.
 
-Levels as in Zeng et al. (arXiv:2506.06331), section 3. A question is made from a sentence that names its entities, so
-that an error of the graph does not become an error of the question, and its answer stands in the sentence word for
-word. The wording is English; `sentence_questions` also poses German ones.
+Levels as in Zeng et al. (arXiv:2506.06331), section 3. A question is made from sentences that name its entities, so
+that an error of the graph does not become an error of the question, and its answer stands in a sentence word for word.
+The wording is English; `sentence_questions` also poses German ones.
 
 | kind | rests on | example |
 |---|---|---|
-| `node` | a sentence with a date, number or description of an entity | "Who was Anselm Dray?" |
+| `node` | a sentence about an entity: what it is, or with a date, time, amount or number | "Who was Anselm Dray?" |
 | `edge` | a sentence that names both ends of a relation | "The Halcyon struck which place in the fog?" |
-| `subgraph` | two sentences of two passages that name the same entity | "Which person has to do with ...?" |
+| `subgraph` | sentences of two passages about one entity | "Who wrote to Old Tobin in 1871, and also paid the fine?" |
+| `statement` | a sentence that says what somebody said | "According to ..., what did Mr. Corve ask?" |
+| `table` | a row of a table | "According to ..., what is given as "rig" for Halcyon?" |
+| `single` | a sentence that begins with its subject, as in `sentence_questions` | "Who refused to pay for the lamp?" |
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -18,43 +22,43 @@ import numpy as np
 
 from polygraph.errors import BadInput
 from polygraph.evaluate.questions.extractive import sentence_questions
+from polygraph.finetune.data import asking
+from polygraph.finetune.data.asking import AskedStatement, Subject
 from polygraph.finetune.data.gold_questions import resolve_questions
+from polygraph.finetune.data.nouns import TITLES, is_office
 from polygraph.finetune.data.quotes import sentences
 from polygraph.finetune.data.records import QuestionSet, Quote, TrainingQuestion
-from polygraph.finetune.data.statements import (
-    NOUNS,
-    AskedStatement,
-    Statement,
-    description,
-    is_name,
-    named_entities,
-    read_statement,
-    values,
-)
-from polygraph.records import Chunk, Entity
+from polygraph.finetune.data.statements import Statement, statements_of
+from polygraph.finetune.data.table_questions import table_questions
+from polygraph.finetune.data.titles import unique_titles
+from polygraph.records import Chunk
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.language import detect_language
 from polygraph.text.words import content_stems
 
-KINDS = ("node", "edge", "subgraph", "single", "two-hop")
-"""Of `graph_questions`; the last two are those of `sentence_questions`."""
-_PER_SENTENCE = 2
-"""Questions about the same sentence."""
-_PER_ENTITY = 3
+KINDS = ("node", "edge", "subgraph", "statement", "single", "table")
+"""Of `graph_questions`, in the order in which they take turns."""
+_PER_SENTENCE = 3
+"""Names that are asked for in one sentence, and values."""
+_PER_HALF = 2
+"""Questions at the level of subgraphs that use one sentence."""
+_PER_ENTITY = 5
 """Questions at the level of subgraphs that have the same answer."""
-_MAX_NEIGHBOURS = 60
-"""Neighbours of an entity beyond which it has to do with everything."""
+_MAX_HALF, _MIN_STEMS = 150, 4
+"""Characters and content words of what each half of such a question says."""
+_READ = ("en", "")
+"""Languages of the sentences that are read here; that of a short text may be unknown."""
 _SAMPLES = 4
-"""Sentences read per wanted question of a kind, at most, in chunks."""
+"""Sentences read per wanted question, at most, in whole chunks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Stated:
-    """A sentence that names entities of the graph, and its chunk."""
+    """A sentence that can be understood alone, and its chunk."""
 
     statement: Statement
-    quote: Quote
     chunk: Chunk
+    subject: Subject | None
 
 
 def graph_questions(index: Snapshot, *, n: int, seed: int, max_oracles: int) -> QuestionSet:
@@ -75,16 +79,17 @@ def graph_questions(index: Snapshot, *, n: int, seed: int, max_oracles: int) -> 
             f"{index.folder}, or give questions with gold: --questions FILE.jsonl"
         )
     stated = list(_stated(index, np.random.default_rng([seed, 2]), _SAMPLES * n))
-    by_kind: dict[str, list[TrainingQuestion]] = {
-        "node": list(_node_questions(index, stated)),
-        "edge": list(_edge_questions(index, stated)),
-        "subgraph": list(_subgraph_questions(index, stated)) if max_oracles > 1 else [],
-    }
-    sentence = sentence_questions(index, n_single=n, n_double=n if max_oracles > 1 else 0, seed=seed)
-    resolved = resolve_questions(sentence.questions, index, max_oracles=max_oracles)
-    for question in resolved.questions:
-        by_kind.setdefault(question.kind, []).append(question)
-    chosen = _in_turns([by_kind.get(kind, []) for kind in KINDS], n)
+    by_kind: dict[str, list[TrainingQuestion]] = {kind: [] for kind in KINDS}
+    found = [*_single_questions(index, stated), *_office_questions(index, stated)]
+    found += [*_subgraph_questions(stated, max_oracles), *table_questions(index, n=n, seed=seed)]
+    for question in found:
+        by_kind[question.kind].append(question)
+    sentence = sentence_questions(index, n_single=n, n_double=0, seed=seed)
+    # Those in English are made above: here they follow the types of a parser, and may need their context.
+    others = [question for question in sentence.questions if detect_language(question.question) not in _READ]
+    resolved = resolve_questions(others, index, max_oracles=max_oracles)
+    by_kind["single"] += resolved.questions
+    chosen = _in_turns([by_kind[kind] for kind in KINDS], n)
     notes = [note for note in sentence.notes if "suitable sentences were skipped" in note]
     if len(chosen) < n:
         notes.append(f"{len(chosen):,} of {n:,} questions: the documents have no more suitable sentences")
@@ -92,145 +97,143 @@ def graph_questions(index: Snapshot, *, n: int, seed: int, max_oracles: int) -> 
 
 
 def _stated(index: Snapshot, rng: np.random.Generator, n: int) -> Iterator[_Stated]:
-    """Yield English sentences that name entities, chunk by chunk in random order."""
+    """Yield English sentences that can be understood alone, chunk by chunk in random order."""
     mentions = index.edges("mentions")
+    title_of = unique_titles(index)
+    # A parser's types err too often to ask by them.
+    trusted = index.manifest.extractor.startswith("llm:")
     found = 0
     for row in rng.permutation(index.n_chunks).tolist():
         if found >= n:
             return
         (chunk,) = index.chunks([row])
-        if not index.permits([chunk.id]) or detect_language(chunk.text) not in ("en", ""):
+        if not index.permits([chunk.id]) or detect_language(chunk.text) not in _READ:
             continue
         rows = [int(v) for v in mentions.neighbours(index.n_entities + row) if v < index.n_entities]
         entities = index.entities(sorted(rows))
-        for quote in sentences(chunk):
-            statement = read_statement(quote.text, entities)
-            if statement is not None:
-                found += 1
-                yield _Stated(statement=statement, quote=quote, chunk=chunk)
+        title = title_of.get(chunk.document, "")
+        for statement in statements_of(chunk, entities, title, trusted=trusted):
+            found += 1
+            yield _Stated(statement=statement, chunk=chunk, subject=asking.read_subject(statement))
 
 
-def _node_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[TrainingQuestion]:
-    """Yield questions about one entity: what it is, and days, years, amounts and numbers in its sentences."""
+def _single_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[TrainingQuestion]:
+    """Yield the questions about each sentence."""
+    rows = index.entity_rows(sorted({e.id for each in stated for _, e in each.statement.names}))
+    near: dict[str, frozenset[int]] = {}
+
+    def related(question: AskedStatement, statement: Statement) -> bool:
+        """Whether the graph relates the answer to another name of the sentence."""
+        if question.asked is None:
+            return False
+        if question.asked.id not in near:
+            neighbours = index.graph.neighbours(rows[question.asked.id])
+            near[question.asked.id] = frozenset(int(v) for v in neighbours)
+        return any(
+            rows[e.id] in near[question.asked.id] for _, e in statement.names if e is not question.asked
+        )
+
     for each in stated:
-        described = description(each.statement)
-        asked = [described] if described is not None else []
-        asked += list(values(each.statement))[:_PER_SENTENCE]
-        for question in asked:
+        statement, subject = each.statement, each.subject
+        for question, entity in asking.descriptions(statement):
             # Another passage that describes the entity may answer as well.
-            _, entity = each.statement.names[0]
-            excluded = frozenset(entity.chunks) if question is described else frozenset()
-            yield _question("node", question, [each], excluded)
+            yield _question("node", question, [each], frozenset(entity.chunks))
+        for question in list(asking.values(statement))[:_PER_SENTENCE]:
+            yield _question("node", question, [each])
+        for question in list(asking.names(statement))[:_PER_SENTENCE]:
+            yield _question("edge" if related(question, statement) else "node", question, [each])
+        if subject is not None:
+            asked = asking.who(statement, subject)
+            if asked is not None:
+                yield _question("edge" if related(asked, statement) else "single", asked, [each])
+            said = asking.what_was_said(statement, subject, _text_of(index, each.chunk.document))
+            if said is not None:
+                yield _question("statement", said, [each])
 
 
-def _edge_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[TrainingQuestion]:
-    """Yield questions for one end of a relation whose other end the sentence names."""
-    rows = _rows(index, stated)
+def _office_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[TrainingQuestion]:
+    """Yield questions for the only holder of an office that a document names."""
+    titles = {each.chunk.document: each.statement.title for each in stated if each.statement.title}
+    for document, title in titles.items():
+        found: dict[str, list[tuple[AskedStatement, Quote, Chunk]]] = {}
+        for chunk in index.chunks_of(document):
+            for quote in sentences(chunk):
+                for asked in asking.holders(quote.text, title):
+                    found.setdefault(asked.question, []).append((asked, quote, chunk))
+        for holders in found.values():
+            asked, quote, chunk = holders[0]
+            if len({each.answer.split()[-1] for each, _, _ in holders}) == 1:
+                yield TrainingQuestion(
+                    id="",
+                    kind="node",
+                    question=asked.question,
+                    answers=(asked.answer,),
+                    oracles=(chunk,),
+                    quotes=(quote,),
+                )
+
+
+def _text_of(index: Snapshot, document: str) -> str:
+    found = index.store.documents.get(document)
+    return found.text if found is not None else ""
+
+
+def _subgraph_questions(stated: Sequence[_Stated], max_oracles: int) -> Iterator[TrainingQuestion]:
+    """Yield questions for the subject of two sentences of two passages."""
+    if max_oracles < 2:
+        return
+    about: dict[str, list[tuple[_Stated, Subject]]] = {}
     for each in stated:
-        asked = 0
-        for question in named_entities(each.statement):
-            ends = {e.id for _, e in each.statement.names} - {question.asked.id if question.asked else ""}
-            near = _neighbours(index, rows[question.asked.id]) if question.asked else frozenset()
-            if asked < _PER_SENTENCE and any(rows[end] in near for end in ends):
-                asked += 1
-                yield _question("edge", question, [each], frozenset())
-
-
-def _subgraph_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[TrainingQuestion]:
-    """Yield questions for the only entity of its type that is related to two others, stated in two passages."""
-    rows = _rows(index, stated)
-    by_row = {rows[e.id]: e for each in stated for _, e in each.statement.names}
-    about: dict[str, list[tuple[_Stated, Entity]]] = {}
-    for each in stated:
-        for _, middle in each.statement.names:
-            for _, end in each.statement.names:
-                if end.id != middle.id and rows[end.id] in _neighbours(index, rows[middle.id]):
-                    about.setdefault(middle.id, []).append((each, end))
-    entities = {e.id: e for e in by_row.values()}
-    for middle_id in about:
-        middle = entities[middle_id]
-        near = _neighbours(index, rows[middle_id])
-        noun = NOUNS.get(middle.type)
-        if noun is None or not is_name(middle.name) or len(near) > _MAX_NEIGHBOURS:
+        subject = each.subject
+        if subject is None or subject.entity is None or subject.words == "Who or what":
             continue
+        # An office is held by one person after another.
+        if is_office(subject.spelling) or not _says_enough(subject, each.statement):
+            continue
+        about.setdefault(subject.entity.id, []).append((each, subject))
+    for found in about.values():
         made = 0
-        used: set[str] = set()
-        for one, left in about[middle_id]:
-            for other, right in about[middle_id]:
-                if made >= _PER_ENTITY or left.id in used or right.id in used:
+        used: Counter[int] = Counter()
+        for i, (one, left) in enumerate(found):
+            for j, (other, right) in enumerate(found[i + 1 :], i + 1):
+                if made >= _PER_ENTITY or max(used[i], used[j]) >= _PER_HALF:
                     continue
-                if not _is_pair(index, one, left, other, right, middle, rows, by_row):
+                if left.words != right.words or one.chunk.id == other.chunk.id or not _same_name(left, right):
                     continue
                 made += 1
-                used |= {left.id, right.id}
-                asked = AskedStatement(
-                    question=f"Which {noun} has to do with both {_shown(left, one)} and {_shown(right, other)}?",
-                    answer=middle.name,
-                    asked=middle,
+                used.update((i, j))
+                question = AskedStatement(
+                    question=f"{left.words} {left.rest}, and also {right.rest}?",
+                    answer=max(left.spelling, right.spelling, key=len),
+                    asked=left.entity,
                 )
-                yield _question("subgraph", asked, [one, other], frozenset())
+                yield _question("subgraph", question, [one, other])
 
 
-def _is_pair(
-    index: Snapshot,
-    one: _Stated,
-    left: Entity,
-    other: _Stated,
-    right: Entity,
-    middle: Entity,
-    rows: dict[str, int],
-    by_row: dict[int, Entity],
-) -> bool:
-    """Return whether two sentences of two passages link two entities by `middle` and by no other of its type."""
-    if (
-        one.chunk.id >= other.chunk.id
-        or left.id == right.id
-        or not (is_name(left.name) and is_name(right.name))
-    ):
-        return False
-    if {left.type, right.type} & {"date", "quantity"} or _overlap(left, right) or _overlap(left, middle):
-        return False
-    first, second = _neighbours(index, rows[left.id]), _neighbours(index, rows[right.id])
-    if rows[right.id] in first or _overlap(right, middle) or max(len(first), len(second)) > _MAX_NEIGHBOURS:
-        return False
-    common = [by_row[row] if row in by_row else index.entities([row])[0] for row in sorted(first & second)]
-    return [e.id for e in common if NOUNS.get(e.type) == NOUNS.get(middle.type)] == [middle.id]
+def _same_name(one: Subject, other: Subject) -> bool:
+    """Return whether two names agree in title and last word; an alderman and a keeper may share the rest."""
+    first, second = one.spelling.split(), other.spelling.split()
+    titles = [words[0] if words[0].strip(".").casefold() in TITLES else "" for words in (first, second)]
+    return titles[0] == titles[1] and first[-1] == second[-1]
 
 
-def _overlap(one: Entity, other: Entity) -> bool:
-    """Return whether two entities share a word of their names."""
-    words = [set(content_stems(" ".join((e.name, *e.aliases)))) for e in (one, other)]
-    return bool(words[0] & words[1])
-
-
-def _shown(entity: Entity, stated: _Stated) -> str:
-    """Return the name of an entity as its sentence spells it, with the article that it has there."""
-    spelling = next(spelling for spelling, e in stated.statement.names if e.id == entity.id)
-    return (
-        f"the {spelling}" if f"the {spelling}" in stated.statement.text.replace("The ", "the ") else spelling
-    )
-
-
-def _rows(index: Snapshot, stated: Sequence[_Stated]) -> dict[str, int]:
-    return index.entity_rows(sorted({e.id for each in stated for _, e in each.statement.names}))
-
-
-def _neighbours(index: Snapshot, row: int) -> frozenset[int]:
-    return frozenset(int(v) for v in index.graph.neighbours(row))
+def _says_enough(subject: Subject, statement: Statement) -> bool:
+    short = len(subject.rest) <= _MAX_HALF and len(content_stems(subject.rest)) >= _MIN_STEMS
+    return short and asking.who(statement, subject) is not None
 
 
 def _question(
-    kind: str, asked: AskedStatement, stated: Sequence[_Stated], excluded: frozenset[str]
+    kind: str, asked: AskedStatement, stated: Sequence[_Stated], excluded: frozenset[str] = frozenset()
 ) -> TrainingQuestion:
     entity = asked.asked
-    answers = (asked.answer, *((entity.name, *entity.aliases) if entity is not None else ()))
+    answers = (asked.answer, *asked.also, *((entity.name, *entity.aliases) if entity is not None else ()))
     return TrainingQuestion(
         id="",
         kind=kind,
         question=asked.question,
         answers=tuple(dict.fromkeys(answers)),
         oracles=tuple(each.chunk for each in stated),
-        quotes=tuple(each.quote for each in stated),
+        quotes=tuple(dict.fromkeys(quote for each in stated for quote in each.statement.quotes)),
         excluded=excluded,
     )
 
@@ -239,7 +242,7 @@ def _in_turns(groups: Sequence[Sequence[TrainingQuestion]], n: int) -> list[Trai
     """Take one question of each group in turn until there are `n`, without repeated wordings; number them by kind."""
     taken: list[TrainingQuestion] = []
     seen: set[frozenset[str]] = set()
-    numbers: dict[str, int] = {}
+    numbers: Counter[str] = Counter()
     for i in range(max(map(len, groups), default=0)):
         for group in groups:
             if i >= len(group) or len(taken) >= n:
@@ -249,6 +252,6 @@ def _in_turns(groups: Sequence[Sequence[TrainingQuestion]], n: int) -> list[Trai
                 continue
             seen.add(words)
             kind = group[i].kind
-            numbers[kind] = numbers.get(kind, 0) + 1
+            numbers[kind] += 1
             taken.append(replace(group[i], id=f"{kind}-{numbers[kind]:04d}"))
     return taken

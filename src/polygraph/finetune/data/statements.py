@@ -1,71 +1,73 @@
-"""Questions from single English sentences: a name, date, number or description is asked for where it stands.
-
-"The Halcyon struck the Grey Reef in the fog." becomes "The Halcyon struck which place in the fog?". The order of words
-stays, so that no grammar is needed and the question is as true as its sentence. A sentence that needs its context to be
-understood gives no question.
-"""
+"""Sentences that can be understood alone: what questions without a model are made from. English."""
 
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
-from polygraph.records import Entity
-from polygraph.text.quantities import NUMBER_WORDS
-from polygraph.text.words import STOP_WORDS, content_stems
+from polygraph.finetune.data.nouns import FEMALE, MALE, TITLES, is_office, is_time, noun_of
+from polygraph.finetune.data.quotes import sentences
+from polygraph.finetune.data.records import Quote
+from polygraph.records import Chunk, Entity
+from polygraph.text.words import STOP_WORDS
 
-MIN_CHARACTERS, MAX_CHARACTERS = 40, 260
-_MIN_STEMS = 4
-"""Content words that a question needs to be about one thing."""
-NOUNS = {
-    "person": "person",
-    "place": "place",
-    "location": "place",
-    "organization": "organization",
-    "group": "group",
-    "ship": "ship",
-    "work": "work",
-    "product": "product",
-    "event": "event",
-}
-"""Noun that asks for an entity, by its type."""
+MIN_CHARACTERS, MAX_CHARACTERS = 30, 260
 _OF_THE_SPEAKER = re.compile(
     r"\b(?:I|me|my|mine|myself|we|us|our|ours|ourselves|you|your|yours|yourself)\b|\bI['’]", re.IGNORECASE
 )
 _POINTING = re.compile(
-    r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|himself|herself|itself|themselves|this|these|those|"
-    r"such|former|latter|here|there|one)\b",
+    r"\b(?:this|these|those|such|former|latter|here|thus|therefore|hence|accordingly|the same|the others?|the rest|"
+    r"the following|so|that (?:part|day|night|morning|evening|afternoon|week|month|year|time|place|office|name|sum|"
+    r"town|port|way|moment|matter|case)|"
+    r"there(?! (?:is|was|are|were|be|being|been|has|have|had|will|would|should|could|might|may|must|can|no)\b))\b",
     re.IGNORECASE,
 )
-_OPENING = re.compile(
-    r"(?:this|that|these|those|such|here|there|then|thus|hence|therefore|however|moreover|also|yet|still|nor|or|"
-    r"instead|otherwise|meanwhile|afterwards|besides|what|who|which|why|how|when|where|if|because|as)\b",
+"""Words that point to what stands outside the sentence."""
+_ELLIPTIC = re.compile(
+    r"The (?:first|second|third|fourth|last|next|other|latter|former|larger|smaller) [a-z]+"
+)
+_THING_PRONOUN = re.compile(r"\b(?:it|they|them|its|their|theirs|itself|themselves|one)\b", re.IGNORECASE)
+_HE = re.compile(r"\b(?:he|him|his|himself)\b", re.IGNORECASE)
+_SHE = re.compile(r"\b(?:she|her|hers|herself)\b", re.IGNORECASE)
+_MAN = re.compile(
+    r"\b(?:man|men|boy|father|son|brother|uncle|nephew|husband|gentleman|king)\b", re.IGNORECASE
+)
+_WOMAN = re.compile(
+    r"\b(?:woman|women|girl|mother|daughter|sister|aunt|niece|wife|widow|lady|queen|ship|vessel|barque|brig|boat|"
+    r"lifeboat|schooner|brigantine)\b",
     re.IGNORECASE,
 )
-_CONJUNCTION = re.compile(r"(?:And|But|So|For)\s+(?=[A-Za-z])")
-_TITLES = r"(?:Mrs?|Ms|Dr|Miss|Sir|Lady|Lord|Captain|Capt|Professor|Prof|Alderman|Councillor|Dean|Rev|Father|Judge)\.?"
-_MONTH = (
-    "January|February|March|April|May|June|July|August|September|October|November|December|Jan|Feb|Mar|Apr|Jun|Jul|"
-    "Aug|Sept|Sep|Oct|Nov|Dec"
+_THING = re.compile(
+    r"\b(?:an?|the|his|her|no|every|each|some|any|two|three|four|five)\s+[a-z]+", re.IGNORECASE
 )
-_DATE = re.compile(
-    rf"\b(?P<on>[Oo]n )(?P<value>(?:the )?\d{{1,2}}(?:st|nd|rd|th)?(?: of)? (?:{_MONTH})\.?(?:,? \d{{4}})?|"
-    rf"(?:{_MONTH})\.? \d{{1,2}}(?:st|nd|rd|th)?(?:, \d{{4}})?)\b"
+"""What a pronoun for things may stand for, if it comes before it."""
+_ODD = frozenset('"“”„«»?[]|_#:;()…')
+"""Characters of speech, lists, code and asides, which lose their meaning in a question."""
+_CONJUNCTION = re.compile(r"(?:And|But|So|Yet)\s+(?=[A-Za-z])")
+_START = re.compile(r"(?:The|An?|Every|Each|No|Some|All|Many|Most|Both)\s+[\w'’-]+")
+_PREPOSITION = re.compile(
+    r"(?:In|On|At|By|After|Before|During|From|Until|Since|For|Near|Under|With|Upon|Between|According to)\s+"
+    r"[^,]{3,80}(?:,\s+|\s+)(?=(?:the|an?|every|each|no)\s+[a-z]|[A-Z])"
 )
-_YEAR = re.compile(
-    r"\b(?P<on>(?:[Ii]n|[Ss]ince|[Uu]ntil|[Bb]y|[Bb]efore|[Aa]fter) )(?P<value>1[0-9]{3}|20[0-9]{2})\b(?!['’-])"
-)
-_WORDS = "|".join(sorted((*NUMBER_WORDS, "hundred", "thousand", "million", "dozen"), key=len, reverse=True))
-_NUMBER = rf"(?:\d{{1,3}}(?:,\d{{3}})+|\d+|(?:{_WORDS})(?:(?:-| | and )(?:{_WORDS}))*)"
-_MONEY = re.compile(
-    rf"(?P<on>)(?P<value>[£$€]\d[\d,]*(?:\.\d+)?(?: \d+s\.(?: \d+d\.)?)?|\b{_NUMBER} (?:pounds|guineas|shillings|dollars|euros))(?![\w-])",
-    re.IGNORECASE,
-)
-_COUNT = re.compile(rf"\b(?P<on>)(?P<value>{_NUMBER}) (?P<noun>(?:[a-z]+ )?[a-z]{{3,}}s)\b(?! (?:and|or) )")
-_NOT_COUNTED = frozenset(
-    {"is", "was", "has", "does", "this", "his", "its", "us", "less", "pounds", "guineas", "shillings"}
-)
-_IS = r"(?P<verb>is|was|are|were)"
+_FINITE_VERBS = """
+    is was are were has had have did does do will would shall should can could may might must came went gave took said
+    wrote made saw lay stood fell sold bought kept held found left put paid brought began rose sat led met sent told
+    thought knew won lost built drew grew ran struck broke spoke chose became wore read set let cut bore caught fought
+    hung swore taught threw woke forgot flew drove swam sang rang sank shook stole tore understood withdrew laid says
+    asks reports believes thinks expects wants wishes hopes knows runs keeps gives takes makes meets stands lies holds
+    carries bears leaves lives goes comes supplies buys sells owns rents depends provides contains requires allows uses
+    begins ends opens closes shows means proposes
+"""
+FINITE = frozenset(_FINITE_VERBS.split())
+"""Finite verbs that do not end in -ed."""
 _WHOLE_NAME = r"(?<![\w'’-]){}(?!['’-]?\w)"
+_AFTER_NAME = re.compile(
+    r"['’]s? |, [^,]+,? |\.? (?:(?:and|or) (?:the )?[A-Z][\w.'’ ]* )?(?P<verb>[a-z][\w'’-]*)\b"
+)
+_NOT_VERBS = "of for on in at by with from to upon under near and or who which that as"
+_NO_VERBS = frozenset(_NOT_VERBS.split())
+_BEFORE_PARTICIPLE = frozenset(("be", "been", "being", "to", "having", "by", "a", "an", "the", "of", "and"))
+"""Words after which a form in -ed is no finite verb."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,124 +75,101 @@ class Statement:
     """A sentence with the entities that it names."""
 
     text: str
+    """Without marks of emphasis and without a conjunction at its beginning; with a name for "He" or "She" there."""
     names: tuple[tuple[str, Entity], ...]
-    """Spelling and entity, in the order of the text; longest spellings first where names overlap."""
+    """Spelling and entity, in the order of the text; of overlapping names the longest."""
+    title: str
+    """Title of its document; empty if other documents have it too."""
+    trusted: bool
+    """Whether a model extracted the types of the entities."""
+    quotes: tuple[Quote, ...]
+    """The sentence; before it the one that names whom "He" or "She" stands for."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedStatement:
-    """A question about a sentence."""
+@dataclass(frozen=True, slots=True)
+class _Person:
+    """The person that the sentence before begins with."""
 
-    question: str
-    answer: str
-    """As the sentence spells it."""
-    asked: Entity | None = None
-    """The entity that is the answer, if it is one."""
+    spelling: str
+    quote: Quote
+    """That names the person."""
+    others: tuple[str, ...]
+    """Other people whom the sentence before names."""
 
-
-def read_statement(text: str, entities: Sequence[Entity]) -> Statement | None:
-    """Return a sentence with its names; None if it is too short or long, or not understood without its context."""
-    if not MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS or not text[0].isupper() or text[-1] not in ".!":
-        return None
-    if any(c in text for c in '"“”„«»?[]|*_#:') or _OF_THE_SPEAKER.search(text):
-        return None
-    names = tuple(_names_in(text, entities))
-    if not names:
-        return None
-    bare = _CONJUNCTION.sub("", text, count=1)
-    pointing = _POINTING.search(bare)
-    first_name = bare.find(names[0][0])
-    if _OPENING.match(bare) or (pointing is not None and pointing.start() < first_name):
-        return None
-    return Statement(text=text, names=names)
+    def is_meant(self, pronoun: str) -> bool:
+        """Return whether "he" or "she" can only stand for this person, as far as titles say."""
+        return _agrees(pronoun, self.spelling) and not any(_agrees(pronoun, other) for other in self.others)
 
 
-def named_entities(statement: Statement) -> Iterator[AskedStatement]:
-    """Ask for each name of a sentence that has another name, by its type; not for the name that it begins with."""
-    for spelling, entity in statement.names:
-        noun = NOUNS.get(entity.type)
-        if noun is None:
+def statements_of(
+    chunk: Chunk, entities: Sequence[Entity], title: str, *, trusted: bool
+) -> Iterator[Statement]:
+    """Yield the sentences of a passage that can be understood alone.
+
+    "He" or "She" at the beginning of a sentence is replaced by a name if the sentence before begins with this person,
+    by name or by such a pronoun, and names nobody else whose title agrees.
+
+    Args:
+        chunk: the passage.
+        entities: that it mentions.
+        title: of its document, as for `Statement`.
+        trusted: whether a model extracted the types of the entities.
+    """
+    person: _Person | None = None
+    end = chunk.start
+    for quote in sentences(chunk):
+        if re.search(r"[^\W_]", chunk.text[end - chunk.start : quote.start - chunk.start]):
+            person = None  # a heading, or a sentence too long to be quoted
+        end = quote.end
+        plain = _plain(quote.text)
+        quotes: tuple[Quote, ...] = (quote,)
+        pronoun = re.match(r"(?:He|She)\b", plain)
+        if person is not None and pronoun is not None and person.is_meant(pronoun[0]):
+            plain = f"{person.spelling}{plain[pronoun.end() :]}"
+            quotes = (person.quote, quote)
+        elif pronoun is not None:
+            person = None
             continue
-        pattern = _WHOLE_NAME.format(
-            rf"(?:[Tt]he )?(?P<name>(?:{_TITLES} )*{re.escape(spelling)})(?P<whose>['’]s)?"
-        )
-        found = list(re.finditer(pattern, statement.text))
-        if len(found) != 1 or found[0].start() == 0 or _runs_on(statement.text, found[0].span("name")):
-            continue
-        asked = f"which {noun}{found[0]['whose'] or ''}"
-        question = _asked(statement.text, found[0].span(), asked)
-        left = {word.casefold() for word in re.findall(r"[A-Z]\w+", question)}
-        own = {
-            word.casefold()
-            for name in (entity.name, *entity.aliases)
-            for word in re.findall(r"[A-Z]\w+", name)
-        }
-        others = any(other.id != entity.id for _, other in statement.names)
-        if others and not left & (own - STOP_WORDS) and _is_specific(question):
-            yield AskedStatement(question=question, answer=found[0]["name"], asked=entity)
+        found = names_in(plain, entities)
+        person = _first_person(plain, found, quotes[0], trusted=trusted)
+        if _is_usable(plain) and is_clear(plain, found):
+            yield Statement(text=plain, names=tuple(found), title=title, trusted=trusted, quotes=quotes)
 
 
-def values(statement: Statement) -> Iterator[AskedStatement]:
-    """Ask for the day, the year, the amount of money or the number in a sentence that has one of them once."""
-    for pattern, words in (
-        (_DATE, "which day"),
-        (_YEAR, "which year"),
-        (_MONEY, "how much"),
-        (_COUNT, "how many"),
-    ):
-        found = list(pattern.finditer(statement.text))
-        if len(found) != 1 or (words == "how many" and found[0]["noun"].split()[-1] in _NOT_COUNTED):
-            continue
-        (match,) = found
-        if match.start() == 0 and words in ("which day", "which year"):
-            # "In 1871 the lamp was lit." asks as "The lamp was lit in which year?".
-            rest = statement.text[match.end() :].lstrip(", ").rstrip(".! ")
-            question = f"{rest[:1].upper()}{rest[1:]} {match['on'].lower()}{words}?" if rest else ""
-        else:
-            question = _asked(statement.text, match.span("value"), words)
-        if _is_specific(question):
-            yield AskedStatement(question=question, answer=match["value"].removeprefix("the "))
+def is_clear(text: str, names: Sequence[tuple[str, Entity]]) -> bool:
+    """Return whether a sentence has a subject and a verb, and every pronoun stands for something in it."""
+    subject = next((m[0] for s, _ in names if (m := re.match(rf"(?:The )?{re.escape(s)}(?!\w)", text))), "")
+    if subject and not subject.startswith("The "):
+        after = _AFTER_NAME.match(text[len(subject) :])
+        # "Resolved, that ..." has no subject, whatever a parser takes it for.
+        if after is None or after["verb"] in _NO_VERBS or (" " not in subject and subject.endswith("ed")):
+            return False
+    elif not subject and not _START.match(text) and not _PREPOSITION.match(text):
+        return False
+    if not has_verb(text) or _POINTING.search(text) or _ELLIPTIC.search(text):
+        return False
+    if not all(_has_person(text[: each.start()], "he", names) for each in _HE.finditer(text)):
+        return False
+    if not all(_has_person(text[: each.start()], "she", names) for each in _SHE.finditer(text)):
+        return False
+    return all(_THING.search(text[len(subject) : each.start()]) for each in _THING_PRONOUN.finditer(text))
 
 
-def description(statement: Statement) -> AskedStatement | None:
-    """Ask who or what the first name of a sentence is, if the sentence says so."""
-    spelling, entity = statement.names[0]
-    head = rf"(?:The )?{re.escape(spelling)}"
-    is_a = re.match(rf"(?P<head>{head}) {_IS} (?P<what>(?:the|an?) [^;:]{{8,140}})[.!]$", statement.text)
-    apposed = re.match(rf"(?P<head>{head}), (?P<what>(?:the|an?) [^,;:.]{{8,100}}), ", statement.text)
-    found = is_a or apposed
-    if found is None or len(content_stems(found["what"])) < 2:
-        return None
-    word = "Who" if entity.type in ("person", "group") else "What"
-    verb = found["verb"] if is_a else "was"
-    name = found["head"]
-    name = f"the {name[4:]}" if name.startswith("The ") else name
-    return AskedStatement(question=f"{word} {verb} {name}?", answer=found["what"])
+def has_verb(text: str) -> bool:
+    """Return whether a text has a finite verb, as far as its form shows."""
+    words = re.findall(r"[^\W\d_][\w'’-]*", text)
+    past = (w for before, w in pairwise(words) if w.endswith("ed") and before not in _BEFORE_PARTICIPLE)
+    return any(word in FINITE for word in words) or any(word.islower() and len(word) > 4 for word in past)
 
 
-def _asked(text: str, span: tuple[int, int], words: str) -> str:
-    """Replace a part of a sentence by question words, and end it with a question mark."""
-    question = _CONJUNCTION.sub("", f"{text[: span[0]]}{words}{text[span[1] :]}".rstrip(".! "), count=1)
-    return f"{question[:1].upper()}{question[1:]}?"
+def names_in(text: str, entities: Sequence[Entity]) -> list[tuple[str, Entity]]:
+    """Return the names that a sentence contains, in its order.
 
-
-def _is_specific(question: str) -> bool:
-    return len(content_stems(question)) >= _MIN_STEMS and len(question) >= MIN_CHARACTERS // 2
-
-
-def _runs_on(text: str, span: tuple[int, int]) -> bool:
-    """Return whether a name is a part of a longer one: another capitalised word is next to it."""
-    before = re.search(r"([A-Z][\w.'’]*) $", text[: span[0]])
-    after = re.match(r" (?:of the |of |de |von |van )?[A-Z]|-", text[span[1] :])
-    starts = before is not None and before.start() == 0
-    return after is not None or (before is not None and not starts)
-
-
-def _names_in(text: str, entities: Sequence[Entity]) -> list[tuple[str, Entity]]:
-    """Return the names that a sentence contains; of overlapping names the longest, ties by position, then id."""
+    Of overlapping names the longest counts, ties by position, then id. Days, months and feasts are no names.
+    """
     found: list[tuple[int, int, str, Entity]] = []
     for entity in entities:
-        for spelling in {entity.name, *entity.aliases}:
+        for spelling in sorted({entity.name, *entity.aliases}):
             if is_name(spelling):
                 match = re.search(_WHOLE_NAME.format(re.escape(spelling)), text)
                 if match:
@@ -205,7 +184,73 @@ def _names_in(text: str, entities: Sequence[Entity]) -> list[tuple[str, Entity]]
 def is_name(text: str) -> bool:
     """Return whether a spelling looks like a proper name.
 
-    >>> is_name("Skerry Light"), is_name("clock"), is_name("STOP")
-    (True, False, False)
+    >>> is_name("Skerry Light"), is_name("clock"), is_name("STOP"), is_name("Monday")
+    (True, False, False, False)
     """
-    return len(text) > 2 and text[0].isupper() and not text.isupper() and text.casefold() not in STOP_WORDS
+    starts = len(text) > 2 and text[0].isupper() and not text.isupper()
+    return starts and text.casefold() not in STOP_WORDS and not is_time(text)
+
+
+def proper_names(statement: Statement, without: str = "") -> int:
+    """Count the names of a statement that are no offices, without those of one entity (an id)."""
+    return len({e.id for spelling, e in statement.names if e.id != without and not is_office(spelling)})
+
+
+# --- parts ----------------------------------------------------------------------------------------------
+
+
+def _plain(text: str) -> str:
+    plain = _CONJUNCTION.sub("", re.sub(r"\*{1,3}", "", text), count=1)
+    return f"{plain[:1].upper()}{plain[1:]}"
+
+
+def _is_usable(text: str) -> bool:
+    if not MIN_CHARACTERS <= len(text) <= MAX_CHARACTERS or text[-1] not in ".!" or not text[0].isalpha():
+        return False
+    return not (_ODD.intersection(text) or text.isupper() or _OF_THE_SPEAKER.search(text))
+
+
+def _first_person(
+    text: str, names: Sequence[tuple[str, Entity]], quote: Quote, *, trusted: bool
+) -> _Person | None:
+    """Return the person that a sentence begins with, and the other people and offices in it."""
+    people = {
+        _titled(spelling, text): entity.id
+        for spelling, entity in names
+        if is_office(spelling) or noun_of(entity, _titled(spelling, text), trusted=trusted) == "person"
+    }
+    first = next((name for name in people if text.startswith(name) and not is_office(name)), None)
+    if first is None or re.match(r"['’]s\b|,? and\b", text[len(first) :]):
+        return None
+    others = tuple(name for name, entity in people.items() if entity != people[first])
+    return _Person(spelling=first, quote=quote, others=others)
+
+
+def _titled(spelling: str, text: str) -> str:
+    """Return a name with the titles before it in a text."""
+    titles = "|".join(sorted(TITLES))
+    found = re.search(rf"(?:\b(?i:{titles})\.? )*{_WHOLE_NAME.format(re.escape(spelling))}", text)
+    return found[0] if found else spelling
+
+
+def _agrees(pronoun: str, name: str) -> bool:
+    """Return whether "he" or "she" can stand for a name, as far as its title says."""
+    title = name.partition(" ")[0].strip(".").casefold()
+    return title not in (FEMALE if pronoun.casefold() == "he" else MALE)
+
+
+def _has_person(before: str, pronoun: str, names: Sequence[tuple[str, Entity]]) -> bool:
+    """Return whether the text before a pronoun has somebody, or a ship, that it can stand for.
+
+    A title that says neither, as "Alderman" or an office, counts for "he" alone; a name without a title for both.
+    """
+    if (_MAN if pronoun == "he" else _WOMAN).search(before):
+        return True
+    for spelling, _ in names:
+        if spelling not in before:
+            continue
+        first = _titled(spelling, before).partition(" ")[0].strip(".").casefold()
+        neutral = first in TITLES - FEMALE - MALE or is_office(spelling)
+        if _agrees(pronoun, first) and (pronoun == "he" or not neutral):
+            return True
+    return pronoun == "he" and any(is_office(word) for word in re.findall(r"[\w-]+", before))

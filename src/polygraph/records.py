@@ -391,6 +391,8 @@ EvidenceKind: TypeAlias = Literal["chunk", "entity", "relation", "report", "summ
 AnswerForm: TypeAlias = Literal["short", "cited", "overview"]
 """`short`: one name, number, date, yes or no, cited. `cited`: cited statements, as long as the question needs.
 `overview`: up to 2,000 words that cover everything the evidence says; without a model, the best statements of it."""
+ReaderForm: TypeAlias = Literal["raft", "graft"]
+"""The form of the replies that a reader was tuned for. `raft`: quotes, then the answer; `graft`: the answer alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

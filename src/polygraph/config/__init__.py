@@ -56,6 +56,11 @@ class Settings(BaseModel):
         None,
         description="LoRA adapter for a `gguf:` model: a GGUF file, or the folder of `polygraph finetune train`.",
     )
+    reader_form: Literal["", "raft", "graft"] = Field(
+        "",
+        description="Form of the answers that the chat model was tuned for, `raft` or `graft`; empty: that of the "
+        "adapter, if there is one.",
+    )
     base_url: str = Field("", description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
     api_key: str = Field("", description="Key for the endpoint. Keep it in the environment.")
     timeout_s: float = Field(120.0, gt=0, description="Seconds without data after which a call fails.")

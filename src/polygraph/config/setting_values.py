@@ -13,6 +13,7 @@ class SettingValues(TypedDict, total=False):
     index: str | Path | None
     chat_model: str | None
     adapter: str | Path | None
+    reader_form: Literal["", "raft", "graft"]
     base_url: str | None
     api_key: str | None
     timeout_s: float | None

@@ -14,6 +14,7 @@ from polygraph.models.protocols import (
     TextKind,
     Vectors,
 )
+from polygraph.records import ReaderForm
 
 __all__ = [
     "Calls",
@@ -42,6 +43,8 @@ class Models:
     """For names of entities and relations, which are many and short; offline the static embedder."""
     reranker: Reranker | None
     calls: Calls
+    reader_form: ReaderForm | None = None
+    """The form of the replies that the chat model was tuned for; None for a model that was not."""
 
     def release(self) -> None:
         """Free the local models that can be loaded again."""

@@ -1,9 +1,10 @@
 """Open the models that the settings name."""
 
 import importlib.util
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from polygraph.config import Settings
 from polygraph.errors import BadInput, MissingExtra, ModelUnavailable
@@ -12,6 +13,7 @@ from polygraph.models.calls import Calls
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import ChatModel, Embedder, Reranker
 from polygraph.models.transport import TransportError
+from polygraph.records import ReaderForm
 
 if TYPE_CHECKING:
     from polygraph.models.batch.jobs import BatchOptions
@@ -80,7 +82,22 @@ def open_models(
         name_embedder=embedder if name_embedder.name == embedder.name else name_embedder,
         reranker=_reranker(settings),
         calls=calls,
+        reader_form=_reader_form(settings),
     )
+
+
+def _reader_form(settings: Settings) -> ReaderForm | None:
+    """Return the form that the chat model was tuned for; that of an adapter stands in the report of its training."""
+    if settings.reader_form:
+        return settings.reader_form
+    if settings.adapter is None or settings.offline:
+        return None
+    folder = settings.adapter if settings.adapter.is_dir() else settings.adapter.parent
+    try:
+        form = json.loads((folder / "training.json").read_text(encoding="utf-8")).get("form")
+    except (OSError, ValueError, AttributeError, RecursionError):
+        return None
+    return form if form in get_args(ReaderForm) else None
 
 
 def open_chat(settings: Settings, name: str) -> ChatModel:

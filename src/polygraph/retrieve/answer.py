@@ -8,10 +8,11 @@ from typing import get_args
 from polygraph.errors import BadInput
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel
-from polygraph.records import Answer, AnswerForm, Citation, Evidence, Retrieval
+from polygraph.records import Answer, AnswerForm, Citation, Evidence, ReaderForm, Retrieval
 from polygraph.retrieve.citations import check_citations, chunks_of, cite, supporting_sentence
 from polygraph.retrieve.evidence import passages_of
 from polygraph.retrieve.table_evidence import answer_from_index
+from polygraph.retrieve.tuned_reader import answer_with_tuned_reader
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import NO_ANSWER, ChatTurn, write_answer
 from polygraph.tasks.offline.answer import answer_with_sentences
@@ -51,8 +52,9 @@ def answer(
     """Answer a question from what was retrieved.
 
     With a chat model: one call, or the draft of a method that has written one. Each citation is resolved to a sentence
-    of a document; a citation whose evidence does not support the claim is removed and noted. Without a chat
-    model: what a table of the documents answers by rule, else sentences of the documents.
+    of a document; a citation whose evidence does not support the claim is removed and noted. A tuned reader
+    (`Models.reader_form`) is asked in the words that it was tuned on, without `form` and `history`, and cites by
+    quotes. Without a chat model: what a table of the documents answers by rule, else sentences of the documents.
 
     Args:
         question: as asked.
@@ -84,6 +86,8 @@ def answer(
             draft = _extract(question, retrieval, index, models)
         elif retrieval.draft:
             draft = _check_reply(question, retrieval.draft, retrieval.evidence, index)
+        elif models.reader_form is not None:
+            draft = _read(question, retrieval, index, models, models.chat, models.reader_form)
         else:
             draft = _write(question, retrieval, index, models, models.chat, history, on_text)
             streamed = True
@@ -110,6 +114,21 @@ def _refusal(reason: str) -> _AnswerDraft:
 
 
 # --- with a model -------------------------------------------------------------------------------------
+
+
+def _read(
+    question: str,
+    retrieval: Retrieval,
+    index: Snapshot,
+    models: Models,
+    chat: ChatModel,
+    form: ReaderForm,
+) -> _AnswerDraft:
+    """Have a tuned reader answer; one call."""
+    found = answer_with_tuned_reader(question, retrieval, index, models, chat, form)
+    if found.refused_because:
+        return _refusal(found.refused_because)
+    return _AnswerDraft(text=found.text, citations=found.citations, notes=found.notes)
 
 
 def _write(

@@ -8,13 +8,13 @@ ends with a line that begins with `ANSWER`. `reader_messages` is the prompt of t
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeAlias
 
 from polygraph.errors import UnusableReply
-from polygraph.models import ChatModel
+from polygraph.models import ChatModel, Models
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.prompts import PromptText, as_data, one_line, prompt
+from polygraph.records import ReaderForm
 from polygraph.tasks.answer import NO_ANSWER
 from polygraph.tasks.parsing.short_replies import without_thinking
 
@@ -22,14 +22,13 @@ BEGIN_QUOTE = "##begin_quote##"
 END_QUOTE = "##end_quote##"
 ANSWER = "<ANSWER>:"
 REFUSAL = f"{NO_ANSWER} the evidence does not answer the question."
-ReaderForm: TypeAlias = Literal["raft", "graft"]
-"""`raft`: quotes, then the answer; `graft`: the answer alone."""
 _REFUSALS: dict[ReaderForm, str] = {
     "raft": f"If the evidence does not answer the question, write only: {ANSWER} {REFUSAL}",
     "graft": f"If the evidence does not answer the question, write only: {REFUSAL}",
 }
 _QUOTE = re.compile(f"{re.escape(BEGIN_QUOTE)}(.*?){re.escape(END_QUOTE)}", re.DOTALL)
 _QUOTE_OR_CITED = re.compile(rf"{_QUOTE.pattern}|\[(?P<number>\d{{1,4}})\]", re.DOTALL)
+_NUMBERED_QUOTE = re.compile(rf"{_QUOTE.pattern}(?:\s*\[(?P<number>\d{{1,4}})\])?", re.DOTALL)
 _MAX_REPLY_TOKENS = 700
 
 
@@ -41,6 +40,8 @@ class RaftReply:
     """Everything before the answer; empty for the answer alone."""
     quotes: tuple[str, ...]
     """In order, with single spaces between words."""
+    numbers: tuple[int, ...]
+    """The number of evidence that follows each quote; 0 where none does."""
     answer: str
 
     @property
@@ -95,12 +96,61 @@ def quoted(text: str, number: int) -> str:
 def parse_raft(text: str) -> RaftReply:
     r"""Parse a reply; without a line for the answer, the whole text is the answer.
 
-    >>> parse_raft("It says ##begin_quote##She lit  it.##end_quote## [2]\n<ANSWER>: Mara")
-    RaftReply(reasoning='It says ##begin_quote##She lit  it.##end_quote## [2]', quotes=('She lit it.',), answer='Mara')
+    >>> reply = parse_raft("It says ##begin_quote##She lit  it.##end_quote## [2]\n<ANSWER>: Mara")
+    >>> reply.quotes, reply.numbers, reply.answer
+    (('She lit it.',), (2,), 'Mara')
     """
     reasoning, _, answer = without_thinking(text).rpartition(ANSWER)
-    quotes = tuple(one_line(found) for found in _QUOTE.findall(reasoning))
-    return RaftReply(reasoning=reasoning.strip(), quotes=quotes, answer=one_line(answer))
+    found = list(_NUMBERED_QUOTE.finditer(reasoning))
+    return RaftReply(
+        reasoning=reasoning.strip(),
+        quotes=tuple(one_line(each[1]) for each in found),
+        numbers=tuple(int(each["number"] or 0) for each in found),
+        answer=one_line(answer),
+    )
+
+
+def read_with_tuned(
+    question: str, context: str, form: ReaderForm, models: Models, chat: ChatModel, *, method: str
+) -> RaftReply:
+    """Have a tuned reader answer from a packed context, in the words that it was tuned on; one call.
+
+    Args:
+        question: as asked.
+        context: numbered pieces of evidence.
+        form: of the reply.
+        models: in use.
+        chat: the tuned reader.
+        method: for the ledger.
+
+    Returns:
+        The reply; of the form `graft`, and of a reply without the line of the answer, the whole text is the answer.
+
+    Raises:
+        UnusableReply: if the reply stays empty after the repair round.
+    """
+    request = ChatRequest(
+        messages=reader_messages(form, question, context), max_output_tokens=_MAX_REPLY_TOKENS
+    )
+    return models.calls.ask(chat, request, _not_empty, stage="answer", method=method)
+
+
+def _not_empty(text: str) -> RaftReply:
+    reply = parse_raft(text)
+    if not (reply.answer or reply.reasoning):
+        raise UnusableReply("the reply is empty", text)
+    return reply
+
+
+def without_marks(text: str) -> str:
+    """Return a text without the marks of quotes and of the answer, as in a reply that broke its form.
+
+    >>> without_marks("##begin_quote##She lit it.##end_quote## <ANSWER>: Mara")
+    'She lit it. Mara'
+    """
+    for mark in (BEGIN_QUOTE, END_QUOTE, ANSWER):
+        text = text.replace(mark, "")
+    return one_line(text)
 
 
 def renumber(reasoning: str, numbers: Sequence[int]) -> str:

@@ -4,8 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from polygraph.errors import BadInput
-from polygraph.records import Json
-from polygraph.tasks.raft import ReaderForm
+from polygraph.records import Json, ReaderForm
 
 WithoutOracle: TypeAlias = Literal["refuse", "answer"]
 

@@ -8,11 +8,11 @@ from typing import Literal, TypeAlias
 from polygraph.errors import BadInput
 from polygraph.evaluate.questions.file import read_questions
 from polygraph.finetune.data.gold_questions import check_gold, resolve_questions
-from polygraph.finetune.data.graph_questions import graph_questions
 from polygraph.finetune.data.model_questions import model_questions, with_reasoning
 from polygraph.finetune.data.presets import Preset, preset_as_json
 from polygraph.finetune.data.records import QuestionSet, TrainingData
 from polygraph.finetune.data.rows import compose_rows
+from polygraph.finetune.data.rules.graph_questions import graph_questions
 from polygraph.models import Models
 from polygraph.records import Json
 from polygraph.store.snapshot import Snapshot

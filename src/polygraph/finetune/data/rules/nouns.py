@@ -30,7 +30,7 @@ _GIVEN = frozenset(_GIVEN_WORDS.split())
 _PLACE_WORDS = """
     street lane road avenue square bay reef point hill quay yard harbour harbor farm inn bridge island islands river
     lake park castle mountain mount valley beach cape coast forest wharf pier church cathedral chapel airport
-    station village town county city house hall room tower gate palace
+    station village town county city hall room tower gate palace
 """
 _ORGANIZATION_WORDS = """
     board council committee society company trust corporation club university college school institute institution
@@ -129,9 +129,9 @@ def noun_of(entity: Entity, spelling: str, *, trusted: bool, before: str = "") -
         return ""
     if before.casefold() in _SHIP_WORDS.split():
         return "ship"
-    # Of the last word first: "Harbour Board" is a board.
+    # Of the last word first: "Harbour Board" is a board. "Jack Hill" may be a person or a hill.
     if len(words) > 1 and words[-1] in _NOUN_OF and words[0] not in TITLES:
-        return _NOUN_OF[words[-1]]
+        return _NOUN_OF[words[-1]] if words[0] not in _GIVEN else ""
     if len(words) > 1 and (words[0] in TITLES or words[0] in _GIVEN):
         return "person"
     titled = any(
@@ -140,6 +140,6 @@ def noun_of(entity: Entity, spelling: str, *, trusted: bool, before: str = "") -
         and found[-1] == words[-1]
         for name in (entity.name, *entity.aliases)
     )
-    if titled and len(words) <= 3:
+    if titled and len(words) <= 3 and entity.type == "person":
         return "person"
     return _TRUSTED.get(entity.type.casefold(), "") if trusted else ""

@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from polygraph.finetune.data.nouns import FEMALE, MALE, TITLES, is_office, is_time, noun_of
 from polygraph.finetune.data.quotes import sentences
 from polygraph.finetune.data.records import Quote
+from polygraph.finetune.data.rules.nouns import FEMALE, MALE, TITLES, is_office, is_time, noun_of
 from polygraph.records import Chunk, Entity
 from polygraph.text.words import STOP_WORDS
 
@@ -16,9 +16,10 @@ _OF_THE_SPEAKER = re.compile(
     r"\b(?:I|me|my|mine|myself|we|us|our|ours|ourselves|you|your|yours|yourself)\b|\bI['’]", re.IGNORECASE
 )
 _POINTING = re.compile(
-    r"\b(?:this|these|those|such|former|latter|here|thus|therefore|hence|accordingly|the same|the others?|the rest|"
+    r"\b(?:this|these|those|such|former|latter|here|thus|therefore|hence|accordingly|same|the others?|the rest|"
     r"the following|so|that (?:part|day|night|morning|evening|afternoon|week|month|year|time|place|office|name|sum|"
-    r"town|port|way|moment|matter|case)|"
+    r"town|port|way|moment|matter|case|season)|(?:in|on|at|of|by|for|from|with|during|to) that [a-z]+|"
+    r"that [a-z]+(?=[.!]$)|"
     r"there(?! (?:is|was|are|were|be|being|been|has|have|had|will|would|should|could|might|may|must|can|no)\b))\b",
     re.IGNORECASE,
 )
@@ -64,6 +65,7 @@ _WHOLE_NAME = r"(?<![\w'’-]){}(?!['’-]?\w)"
 _AFTER_NAME = re.compile(
     r"['’]s? |, [^,]+,? |\.? (?:(?:and|or) (?:the )?[A-Z][\w.'’ ]* )?(?P<verb>[a-z][\w'’-]*)\b"
 )
+_TITLES_BEFORE = re.compile(rf"(?:\b(?:{'|'.join(sorted(TITLES))})\.? )+$", re.IGNORECASE)
 _NOT_VERBS = "of for on in at by with from to upon under near and or who which that as"
 _NO_VERBS = frozenset(_NOT_VERBS.split())
 _BEFORE_PARTICIPLE = frozenset(("be", "been", "being", "to", "having", "by", "a", "an", "the", "of", "and"))
@@ -146,6 +148,8 @@ def is_clear(text: str, names: Sequence[tuple[str, Entity]]) -> bool:
             return False
     elif not subject and not _START.match(text) and not _PREPOSITION.match(text):
         return False
+    if re.match(r"[^,]+, (?:he|she|it|they)\b", text):
+        return False
     if not has_verb(text) or _POINTING.search(text) or _ELLIPTIC.search(text):
         return False
     if not all(_has_person(text[: each.start()], "he", names) for each in _HE.finditer(text)):
@@ -170,7 +174,7 @@ def names_in(text: str, entities: Sequence[Entity]) -> list[tuple[str, Entity]]:
     found: list[tuple[int, int, str, Entity]] = []
     for entity in entities:
         for spelling in sorted({entity.name, *entity.aliases}):
-            if is_name(spelling):
+            if spelling in text and is_name(spelling):
                 match = re.search(_WHOLE_NAME.format(re.escape(spelling)), text)
                 if match:
                     found.append((*match.span(), spelling, entity))
@@ -228,9 +232,8 @@ def _first_person(
 
 def _titled(spelling: str, text: str) -> str:
     """Return a name with the titles before it in a text."""
-    titles = "|".join(sorted(TITLES))
-    found = re.search(rf"(?:\b(?i:{titles})\.? )*{_WHOLE_NAME.format(re.escape(spelling))}", text)
-    return found[0] if found else spelling
+    before = _TITLES_BEFORE.search(text[: max(text.find(spelling), 0)])
+    return f"{before[0] if before else ''}{spelling}"
 
 
 def _agrees(pronoun: str, name: str) -> bool:

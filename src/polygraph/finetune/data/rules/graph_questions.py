@@ -22,15 +22,17 @@ import numpy as np
 
 from polygraph.errors import BadInput
 from polygraph.evaluate.questions.extractive import sentence_questions
-from polygraph.finetune.data import asking
-from polygraph.finetune.data.asking import AskedStatement, Subject
 from polygraph.finetune.data.gold_questions import resolve_questions
-from polygraph.finetune.data.nouns import TITLES, is_office
 from polygraph.finetune.data.quotes import sentences
 from polygraph.finetune.data.records import QuestionSet, Quote, TrainingQuestion
-from polygraph.finetune.data.statements import Statement, statements_of
-from polygraph.finetune.data.table_questions import table_questions
-from polygraph.finetune.data.titles import unique_titles
+from polygraph.finetune.data.rules.asking import AskedStatement
+from polygraph.finetune.data.rules.names import description_questions, holder_questions, name_questions
+from polygraph.finetune.data.rules.nouns import TITLES, is_office
+from polygraph.finetune.data.rules.statements import Statement, statements_of
+from polygraph.finetune.data.rules.subjects import Subject, read_subject, said_question, subject_question
+from polygraph.finetune.data.rules.table_questions import table_questions
+from polygraph.finetune.data.rules.titles import unique_titles
+from polygraph.finetune.data.rules.values import value_questions
 from polygraph.records import Chunk
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.language import detect_language
@@ -48,6 +50,8 @@ _MAX_HALF, _MIN_STEMS = 150, 4
 """Characters and content words of what each half of such a question says."""
 _READ = ("en", "")
 """Languages of the sentences that are read here; that of a short text may be unknown."""
+_LANGUAGE_SAMPLE = 200
+"""Passages whose language is examined."""
 _SAMPLES = 4
 """Sentences read per wanted question, at most, in whole chunks."""
 
@@ -84,16 +88,27 @@ def graph_questions(index: Snapshot, *, n: int, seed: int, max_oracles: int) -> 
     found += [*_subgraph_questions(stated, max_oracles), *table_questions(index, n=n, seed=seed)]
     for question in found:
         by_kind[question.kind].append(question)
-    sentence = sentence_questions(index, n_single=n, n_double=0, seed=seed)
-    # Those in English are made above: here they follow the types of a parser, and may need their context.
-    others = [question for question in sentence.questions if detect_language(question.question) not in _READ]
-    resolved = resolve_questions(others, index, max_oracles=max_oracles)
-    by_kind["single"] += resolved.questions
+    others = _questions_in_other_languages(index, n, seed, max_oracles)
+    by_kind["single"] += others.questions
     chosen = _in_turns([by_kind[kind] for kind in KINDS], n)
-    notes = [note for note in sentence.notes if "suitable sentences were skipped" in note]
+    notes = list(others.notes)
     if len(chosen) < n:
         notes.append(f"{len(chosen):,} of {n:,} questions: the documents have no more suitable sentences")
-    return QuestionSet(questions=tuple(chosen), dropped=resolved.dropped, notes=tuple(notes))
+    return QuestionSet(questions=tuple(chosen), dropped=others.dropped, notes=tuple(notes))
+
+
+def _questions_in_other_languages(index: Snapshot, n: int, seed: int, max_oracles: int) -> QuestionSet:
+    """Return those of `sentence_questions` that are not English, if a sample of the passages is not.
+
+    Those in English follow the types of a parser, and may need their context; here they are made with more care.
+    """
+    rows = np.random.default_rng([seed, 7]).permutation(index.n_chunks)[:_LANGUAGE_SAMPLE].tolist()
+    if all(detect_language(chunk.text) in _READ for chunk in index.chunks(rows)):
+        return QuestionSet(questions=())
+    found = sentence_questions(index, n_single=n, n_double=0, seed=seed)
+    others = [question for question in found.questions if detect_language(question.question) not in _READ]
+    resolved = resolve_questions(others, index, max_oracles=max_oracles)
+    return replace(resolved, notes=tuple(note for note in found.notes if "sentences were skipped" in note))
 
 
 def _stated(index: Snapshot, rng: np.random.Generator, n: int) -> Iterator[_Stated]:
@@ -114,7 +129,7 @@ def _stated(index: Snapshot, rng: np.random.Generator, n: int) -> Iterator[_Stat
         title = title_of.get(chunk.document, "")
         for statement in statements_of(chunk, entities, title, trusted=trusted):
             found += 1
-            yield _Stated(statement=statement, chunk=chunk, subject=asking.read_subject(statement))
+            yield _Stated(statement=statement, chunk=chunk, subject=read_subject(statement))
 
 
 def _single_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[TrainingQuestion]:
@@ -135,18 +150,18 @@ def _single_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[Tr
 
     for each in stated:
         statement, subject = each.statement, each.subject
-        for question, entity in asking.descriptions(statement):
+        for question, entity in description_questions(statement):
             # Another passage that describes the entity may answer as well.
             yield _question("node", question, [each], frozenset(entity.chunks))
-        for question in list(asking.values(statement))[:_PER_SENTENCE]:
+        for question in list(value_questions(statement))[:_PER_SENTENCE]:
             yield _question("node", question, [each])
-        for question in list(asking.names(statement))[:_PER_SENTENCE]:
+        for question in list(name_questions(statement))[:_PER_SENTENCE]:
             yield _question("edge" if related(question, statement) else "node", question, [each])
         if subject is not None:
-            asked = asking.who(statement, subject)
+            asked = subject_question(statement, subject)
             if asked is not None:
                 yield _question("edge" if related(asked, statement) else "single", asked, [each])
-            said = asking.what_was_said(statement, subject, _text_of(index, each.chunk.document))
+            said = said_question(statement, subject, _text_of(index, each.chunk.document))
             if said is not None:
                 yield _question("statement", said, [each])
 
@@ -158,11 +173,11 @@ def _office_questions(index: Snapshot, stated: Sequence[_Stated]) -> Iterator[Tr
         found: dict[str, list[tuple[AskedStatement, Quote, Chunk]]] = {}
         for chunk in index.chunks_of(document):
             for quote in sentences(chunk):
-                for asked in asking.holders(quote.text, title):
+                for asked in holder_questions(quote.text, title):
                     found.setdefault(asked.question, []).append((asked, quote, chunk))
-        for holders in found.values():
-            asked, quote, chunk = holders[0]
-            if len({each.answer.split()[-1] for each, _, _ in holders}) == 1:
+        for held in found.values():
+            asked, quote, chunk = held[0]
+            if len({each.answer.split()[-1] for each, _, _ in held}) == 1:
                 yield TrainingQuestion(
                     id="",
                     kind="node",
@@ -185,7 +200,7 @@ def _subgraph_questions(stated: Sequence[_Stated], max_oracles: int) -> Iterator
     about: dict[str, list[tuple[_Stated, Subject]]] = {}
     for each in stated:
         subject = each.subject
-        if subject is None or subject.entity is None or subject.words == "Who or what":
+        if subject is None or subject.entity is None:
             continue
         # An office is held by one person after another.
         if is_office(subject.spelling) or not _says_enough(subject, each.statement):
@@ -214,12 +229,14 @@ def _same_name(one: Subject, other: Subject) -> bool:
     """Return whether two names agree in title and last word; an alderman and a keeper may share the rest."""
     first, second = one.spelling.split(), other.spelling.split()
     titles = [words[0] if words[0].strip(".").casefold() in TITLES else "" for words in (first, second)]
-    return titles[0] == titles[1] and first[-1] == second[-1]
+    # Without a noun that says what it is, only the same name counts.
+    certain = one.spelling == other.spelling or one.words != "Who or what"
+    return certain and titles[0] == titles[1] and first[-1] == second[-1]
 
 
 def _says_enough(subject: Subject, statement: Statement) -> bool:
     short = len(subject.rest) <= _MAX_HALF and len(content_stems(subject.rest)) >= _MIN_STEMS
-    return short and asking.who(statement, subject) is not None
+    return short and subject_question(statement, subject) is not None
 
 
 def _question(

@@ -6,7 +6,7 @@ import numpy as np
 
 from polygraph.finetune.data.quotes import MAX_QUOTE
 from polygraph.finetune.data.records import Quote, TrainingQuestion
-from polygraph.finetune.data.titles import unique_titles
+from polygraph.finetune.data.rules.titles import unique_titles
 from polygraph.prompts import one_line
 from polygraph.records import Chunk, Table
 from polygraph.store.snapshot import Snapshot

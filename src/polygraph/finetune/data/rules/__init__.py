@@ -1,0 +1,1 @@
+"""Questions without a model: rules for sentences, tables and the graph."""

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -99,46 +98,34 @@ def test_an_interrupted_training_continues_to_the_result_of_an_unbroken_one(
     assert not (tmp_path / "reader.checkpoints").exists()
 
 
-@pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
-def test_a_killed_command_continues_to_the_same_result(rows: Path, recipe: Recipe, tmp_path: Path) -> None:
-    settings = ["--steps", "40", "--checkpoint-every", "1", "--rate", "0.01", "--seed", "3"]
-    command = [
-        sys.executable,
-        "-m",
-        "polygraph",
-        "finetune",
-        "train",
-        str(rows),
-        "--model",
-        recipe.model,
-        *settings,
-    ]
-    running = subprocess.Popen([*command, "--output", str(tmp_path / "killed")], stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 120
-    while not list(tmp_path.glob("killed.checkpoints/step-000000[3-9]")):
-        assert running.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    running.send_signal(signal.SIGKILL)
-    running.wait()
-    assert not (tmp_path / "killed").exists()
-    done = subprocess.run(
-        [*command, "--output", str(tmp_path / "killed")],
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=200,
-    )
-    assert "step 40 of 40" in done.stderr
-    assert "step 1 of 40" not in done.stderr
-    # The unbroken run is in this process: the result depends on neither.
-    values = {"steps": 40, "checkpoint_every": 50, "seed": 3}
-    from polygraph.finetune.training.recipes import recipe_with
+KILLED = """
+import os, signal, sys
+from pathlib import Path
+from polygraph.finetune.training.recipes import Recipe
+from polygraph.finetune.training.train import train
 
-    whole = train(
-        rows, tmp_path / "whole", recipe_with("cpu", model=recipe.model, learning_rate=0.01, **values)
-    )
-    assert_same(whole.folder, tmp_path / "killed")
+def kill(progress):
+    if progress.step == 13:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+train(Path({rows!r}), Path({output!r}), {recipe!r}, on_progress=kill)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="kills as POSIX does")
+def test_a_killed_process_continues_to_the_result_of_an_unbroken_one(
+    rows: Path, recipe: Recipe, unbroken: Trained, tmp_path: Path
+) -> None:
+    plain = replace(recipe, shape={})
+    code = KILLED.format(rows=str(rows), output=str(tmp_path / "reader"), recipe=plain)
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, timeout=300)
+    assert done.returncode == -signal.SIGKILL, done.stderr.decode()
+    assert not (tmp_path / "reader").exists()
+    steps = []
+    again = train(rows, tmp_path / "reader", recipe, on_progress=lambda each: steps.append(each.step))
+    assert steps[0] == 11
+    assert again.report["losses"] == unbroken.report["losses"]
+    assert_same(unbroken.folder, again.folder)
 
 
 def test_training_ends_early_without_gain_and_keeps_the_best_matrices(
@@ -213,3 +200,31 @@ def test_a_damaged_checkpoint_is_passed_over(
     assert steps[0] == 6
     assert_same(unbroken.folder, again.folder)
     shutil.rmtree(tmp_path / "reader")
+
+
+def test_merged_weights_of_a_gguf_file_answer_as_its_adapter_does(
+    rows: Path, recipe: Recipe, small_gguf: Path, tmp_path: Path
+) -> None:
+    from peft import PeftModel
+    from transformers import AutoTokenizer
+
+    trained = train(rows, tmp_path / "reader", replace(recipe, model=str(small_gguf), steps=4), merge=True)
+    ids = torch.arange(5, 45)[None]
+    base = AutoModelForCausalLM.from_pretrained(small_gguf.parent, gguf_file=small_gguf.name)
+    with torch.no_grad():
+        adapted = PeftModel.from_pretrained(base, str(trained.folder))(ids).logits
+        merged = AutoModelForCausalLM.from_pretrained(trained.folder / "merged")(ids).logits
+    assert torch.allclose(adapted, merged, atol=1e-4)
+    assert AutoTokenizer.from_pretrained(trained.folder / "merged").chat_template
+
+
+def test_the_adapter_of_the_nf4_model_is_merged_with_weights_that_are_not_quantised(
+    rows: Path, nf4: Recipe, tmp_path: Path
+) -> None:
+    quick = replace(nf4, steps=2)
+    first = train(rows, tmp_path / "reader", quick)
+    assert not (first.folder / "merged").exists()
+    assert train(rows, tmp_path / "reader", quick, merge=True).earlier
+    merged = AutoModelForCausalLM.from_pretrained(first.folder / "merged")
+    assert merged.model.layers[0].mlp.up_proj.weight.dtype == torch.float32
+    assert not getattr(merged, "is_loaded_in_4bit", False)

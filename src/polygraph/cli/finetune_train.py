@@ -120,9 +120,8 @@ def _show_progress(progress: "Progress") -> None:
         parts.append(f"loss {progress.loss:.3f}")
     if progress.held_out is not None:
         parts.append(f"held-out loss {progress.held_out:.3f}")
-    if progress.step:
-        left = progress.seconds / progress.step * (progress.steps - progress.step)
-        parts.append(f"about {duration(left)} left")
+    if progress.seconds_left is not None:
+        parts.append(f"about {duration(progress.seconds_left)} left")
     err.print("; ".join(parts), markup=False)
 
 

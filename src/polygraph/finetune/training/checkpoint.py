@@ -32,7 +32,9 @@ class Position:
     skipped: int = 0
     """Updates that were skipped since a gradient was not finite."""
     seconds: float = 0.0
-    """Time in all runs, without loading."""
+    """Time of the updates, in all runs."""
+    measuring_seconds: float = 0.0
+    """Time of the measurements of the held-out loss, in all runs."""
 
     @property
     def best_loss(self) -> float | None:

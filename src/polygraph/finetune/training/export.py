@@ -47,7 +47,10 @@ def write_merged(adapter: Path, source: ModelSource, folder: Path) -> None:
     """
     device: Device = best_device()
     model = merged_model(load_model(source, device, nf4=False), adapter)
-    # The configuration of a GGUF file lacks what a server needs to know about the format.
+    # Weights of a GGUF file are 32-bit floats here, but the model still counts as quantised and refuses to be saved.
+    model.hf_quantizer = None
+    if hasattr(model.config, "quantization_config"):
+        del model.config.quantization_config
     model.config.use_cache = True
     model.save_pretrained(folder, safe_serialization=True)
     load_tokenizer(source).save_pretrained(folder)

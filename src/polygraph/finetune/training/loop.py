@@ -31,8 +31,8 @@ class Progress:
     """Of this step; None before the first."""
     held_out: float | None
     """Held-out loss, if it was measured now."""
-    seconds: float
-    """Since the beginning, in all runs."""
+    seconds_left: float | None
+    """If it does not end early; None before the first step."""
 
 
 def n_steps(recipe: Recipe, n_rows: int) -> int:
@@ -178,7 +178,7 @@ class Trainer:
             return
         began = time.monotonic()
         found = held_out_loss(self._model, self._held_out, self._device)
-        position.seconds += time.monotonic() - began
+        position.measuring_seconds += time.monotonic() - began
         best = position.best_loss
         position.held_out.append((position.step, found))
         if best is None or found < best:
@@ -195,9 +195,20 @@ class Trainer:
                 steps=self._steps,
                 loss=loss,
                 held_out=held_out,
-                seconds=self.position.seconds,
+                seconds_left=self._seconds_left(),
             )
         )
+
+    def _seconds_left(self) -> float | None:
+        position = self.position
+        if not position.step:
+            return None
+        left = position.seconds / position.step * (self._steps - position.step)
+        if position.held_out:
+            every = self._recipe.evaluate_every
+            measurements = math.ceil(self._steps / every) - math.ceil(position.step / every)
+            left += position.measuring_seconds / len(position.held_out) * measurements
+        return left
 
     def _save(self) -> None:
         import torch

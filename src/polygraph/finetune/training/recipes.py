@@ -196,6 +196,8 @@ def recipe_with(name: str, **values: Any) -> Recipe:
     if name not in RECIPES:
         raise BadInput(f"there is no recipe {name!r}. Choose one of: {', '.join(RECIPES)}")
     given = {key: value for key, value in values.items() if value is not None}
+    if "steps" in given and "epochs" in given:
+        raise BadInput("--steps and --epochs both say how long to train. Give one of them")
     recipe = replace(RECIPES[name], **given)
     if "model" in given and given["model"] != RECIPES[name].model:
         recipe = replace(recipe, shape={})

@@ -199,8 +199,7 @@ def _report(
             "train": len(learned.rows),
             "held_out": len(held_out.rows),
             "held_out_measured": min(len(held_out.rows), recipe.held_out_rows),
-            "left_out": {**{f"train, {k}": v for k, v in learned.left_out.items()}}
-            | {f"held-out, {k}": v for k, v in held_out.left_out.items()},
+            "left_out": {"train": dict(learned.left_out), "held_out": dict(held_out.left_out)},
             "tokens": learned.n_tokens,
             "learned_tokens": learned.n_learned,
         },
@@ -211,6 +210,7 @@ def _report(
         "best_step": position.best_step if position.held_out else position.step,
         "skipped_updates": position.skipped,
         "seconds": round(position.seconds, 3),
+        "measuring_seconds": round(position.measuring_seconds, 3),
         "finished": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "versions": {name: version(name) for name in ("torch", "transformers", "peft", "bitsandbytes")},
     }

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from polygraph.errors import BadInput, MissingExtra
 from polygraph.finetune.training.recipes import RECIPES, recipe_as_json, recipe_with
-from polygraph.finetune.training.rows import read_rows
+from polygraph.finetune.training.rows import form_of, read_rows
 
 GOOD = {
     "messages": [
@@ -140,3 +140,18 @@ def test_without_its_libraries_training_names_the_extra(
     with pytest.raises(MissingExtra, match=r"polygraph-rag\[finetune\]"):
         train(write(tmp_path, GOOD), tmp_path / "reader", recipe_with("cpu"))
     assert not (tmp_path / "reader").exists()
+
+
+@pytest.mark.parametrize("form", ["raft", "graft"])
+def test_the_form_of_rows_is_that_of_their_instruction(tmp_path: Path, form: str) -> None:
+    from polygraph.tasks.raft import reader_messages
+
+    turns = [
+        {"role": turn.role, "content": turn.content}
+        for turn in reader_messages(form, "Who?", "[1] Mara built it.")
+    ]
+    row = {"messages": [*turns, GOOD["messages"][2]]}
+    assert form_of(read_rows(write(tmp_path, row, row)).train) == form
+    assert form_of(read_rows(write(tmp_path, row, GOOD)).train) is None
+    no_system = {"messages": GOOD["messages"][1:]}
+    assert form_of(read_rows(write(tmp_path, row, no_system)).train) is None

@@ -5,9 +5,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from polygraph.errors import BadInput
+from polygraph.records import ReaderForm
 
 TRAIN_FILE, HELD_OUT_FILE = "train.jsonl", "held-out.jsonl"
 MAX_ROW_BYTES = 4 << 20
@@ -55,6 +56,16 @@ def read_rows(folder: Path) -> RowFiles:
             f"{folder / TRAIN_FILE} has no rows. Make them with: polygraph finetune data --output {folder}"
         )
     return RowFiles(train=train, held_out=held_out, sha256=sha.hexdigest())
+
+
+def form_of(rows: Sequence[ChatRow]) -> ReaderForm | None:
+    """Return the form of the replies that the instruction of every row asks for; None if rows differ or it is another.
+
+    A tuned reader is later asked in the words of this form.
+    """
+    found = {row.turns[0]["content"].partition("\n")[0] for row in rows if row.turns[0]["role"] == "system"}
+    complete = all(row.turns[0]["role"] == "system" for row in rows)
+    return next((form for form in get_args(ReaderForm) if complete and found == {f"Task: {form}"}), None)
 
 
 def _read(path: Path, sha: Any) -> tuple[ChatRow, ...]:

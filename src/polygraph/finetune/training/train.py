@@ -23,7 +23,7 @@ from polygraph.finetune.training.libraries import require_finetune
 from polygraph.finetune.training.loop import Progress, Trainer
 from polygraph.finetune.training.lora import add_lora
 from polygraph.finetune.training.recipes import Recipe, recipe_as_json
-from polygraph.finetune.training.rows import RowFiles, read_rows
+from polygraph.finetune.training.rows import RowFiles, form_of, read_rows
 from polygraph.finetune.training.tokens import TokenRows, tokenize_rows
 from polygraph.models.providers.gguf import ADAPTER_FILE
 from polygraph.records import Json
@@ -96,7 +96,7 @@ def train(
         checkpoints = Checkpoints(output.with_name(f"{output.name}.checkpoints"), made_with)
         trainer = Trainer(model, recipe, learned.rows, held_out.rows, checkpoints, device)
         position = trainer.run(on_progress)
-        report = _report(made_with, recipe, learned, held_out, position)
+        report = {"form": form_of(rows.train), **_report(made_with, recipe, learned, held_out, position)}
         _write(output, lambda folder: _fill(folder, model, report))
         checkpoints.remove()
         del model, trainer

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from polygraph.errors import MissingExtra
 from polygraph.extract.nlp import dependency_trees as syntax
+from polygraph.extract.nlp.capitalized_names import capitalized_spans
 from polygraph.extract.nlp.extractor import extract
+from polygraph.extract.nlp.noise import column_name_spans
 from polygraph.extract.nlp.paragraphs import split_paragraphs
 from polygraph.extract.nlp.row_builder import MAX_DESCRIPTION, cooccurring_pairs, excerpt
 from polygraph.extract.nlp.workers import WorkerPool, extract_parallel, extract_texts
@@ -444,3 +446,40 @@ def test_importing_the_extractor_loads_nothing_heavy():
         check=False,
     )
     assert done.stdout.split() == ["False", "False"], done.stderr
+
+
+# --- what is no entity
+
+
+def names_of(text: str, language: str) -> set[str]:
+    ((entities, _, problem),) = extract_texts([(text, language, "")])
+    assert not problem
+    return {name for name, _, _, _ in entities}
+
+
+@pytest.mark.parametrize("language", [pytest.param("en", marks=needs_parser), "fr"])
+def test_column_names_and_identifiers_of_rows_are_no_entities_and_values_are(language):
+    text = "\n".join(
+        f"order_id: SO-10{n}; Customer: {who}; Site: Bremen."
+        for n, who in enumerate(["Marrow Dairy", "Hale Brewing", "Calder Mills"])
+    )
+    found = {name.casefold() for name in names_of(text, language)}
+    assert not found & {"order_id", "customer", "site"}
+    assert {"marrow dairy", "hale brewing", "bremen"} <= found
+
+
+def test_a_german_noun_or_form_of_address_is_no_name_by_its_capital():
+    text = (
+        "Haben Sie die Pumpe geprüft? Die Pumpe in Bremen steht, und Lena Voss hat den Hafen von Bremen gesehen. "
+        "Bitte senden Sie uns Ihre Antwort, damit Sie und Lena Voss den Termin für die Pumpe MX-110 halten."
+    )
+    found = [text[s.start : s.end] for s in capitalized_spans(text, language="de")]
+    assert "Sie" not in found
+    assert not {"Pumpe", "Hafen", "Antwort", "Termin"} & set(found)
+    assert {"Bremen", "Lena Voss"} <= set(found)
+    assert any("MX-110" in name for name in found)
+    assert "sie" not in {name.casefold() for name in names_of(text, "de")}
+
+
+def test_two_colons_in_prose_name_no_columns():
+    assert column_name_spans("Note: the ship left; result: none. It went on.") == []

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from polygraph.extract.lexicon import ABBREVIATIONS, MONTHS
 from polygraph.text.language import FUNCTION_WORDS
@@ -20,6 +21,30 @@ _PARTICLES = "of de del della di da do dos du des van von der den la le les el a
 _CONNECTORS = frozenset(_PARTICLES.split())
 _FIRST_CONNECTORS = _CONNECTORS - {"the"}
 _MAX_WORDS = 8
+_NOUN_CAPITALS = frozenset(["de", "lb"])
+"""Languages that write every noun with a capital, so that a capital alone marks no name."""
+_DETERMINERS = """
+der die das den dem des ein eine einen einem einer eines kein keine keinen keinem keiner im am zum zur beim vom ins
+ans aufs mein dein sein ihr unser euer meine deine seine ihre unsere eure seinen ihren unseren seiner ihrer unserer
+dieser diese dieses diesen diesem jeder jede jedes jeden jedem alle allen viele vielen mehr pro je welche welcher
+welches welchen manche einige beide beiden
+"""
+_BEFORE_NOUNS = frozenset(_DETERMINERS.split())
+_ADJECTIVE_ENDINGS = (
+    "ige",
+    "igen",
+    "iger",
+    "iges",
+    "igem",
+    "liche",
+    "lichen",
+    "licher",
+    "liches",
+    "lichem",
+    "ische",
+    "ischen",
+)
+_BEFORE_PLACES = frozenset(["in", "aus", "nach", "von", "bei", "über", "bis"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +106,8 @@ def capitalized_spans(text: str, *, language: str = "en") -> list[CapitalizedSpa
     tokens = [m.span() for m in _TOKEN.finditer(text)]
     stop = FUNCTION_WORDS.get(language, frozenset()) | FUNCTION_WORDS["en"]
     found = [CapitalizedSpan(a, b, date=True) for a, b in taken]
+    by_noun = language in _NOUN_CAPITALS
+    names = _names_among_nouns(text, tokens) if by_noun else frozenset()
     i, first = 0, True
     while i < len(tokens):
         begin, end = tokens[i]
@@ -89,18 +116,42 @@ def capitalized_spans(text: str, *, language: str = "en") -> list[CapitalizedSpa
             i += 1
             continue
         word = text[begin:end]
-        if (first or len(word) == 1) and word.lower() in stop:
+        if (first or by_noun or len(word) == 1) and word.lower() in stop:
             first, i = False, i + 1
             continue
         last = _last_of_run(text, tokens, i, taken)
+        if by_noun:
+            run = (text[a:b].lower() in stop - _CONNECTORS for a, b in tokens[i : last + 1])
+            last = i + next((n for n, is_stop in enumerate(run) if is_stop), last - i + 1) - 1
         begin, end = tokens[i][0], tokens[last][1]
-        if end - begin > 1:
+        is_noun = by_noun and last == i and word not in names and not _has_inner_capital(word)
+        if end - begin > 1 and not is_noun:
             found.append(
                 CapitalizedSpan(begin, end, doubtful=first and last == i and not _has_inner_capital(word))
             )
         first, i = False, last + 1
     found.sort(key=lambda span: (span.start, span.end))
     return found
+
+
+def _names_among_nouns(text: str, tokens: list[tuple[int, int]]) -> frozenset[str]:
+    """Return the single words that stand like names: after a preposition of place, and never after an article.
+
+    >>> text = "Wir fahren in Bremen zu dem Hafen und in Kisten aus dem Lager nach Leeds."
+    >>> sorted(_names_among_nouns(text, [m.span() for m in _TOKEN.finditer(text)]))
+    ['Bremen', 'Kisten', 'Leeds']
+    """
+    like_names: set[str] = set()
+    like_nouns: set[str] = set()
+    for (a, b), (c, d) in pairwise(tokens):
+        if not text[c].isupper():
+            continue
+        before = text[a:b]
+        if before in _BEFORE_PLACES:
+            like_names.add(text[c:d])
+        elif before.lower() in _BEFORE_NOUNS or (before.islower() and before.endswith(_ADJECTIVE_ENDINGS)):
+            like_nouns.add(text[c:d])
+    return frozenset(like_names - like_nouns)
 
 
 def _last_of_run(text: str, tokens: list[tuple[int, int]], i: int, taken: list[tuple[int, int]]) -> int:

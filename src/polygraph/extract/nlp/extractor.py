@@ -15,7 +15,7 @@ from polygraph.extract.nlp.workers import Outcome, Task, extract_parallel, extra
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
 from polygraph.text.language import detect_language, has_capitals
 
-VERSION = 1
+VERSION = 2
 """Incremented whenever the same text would give different rows."""
 
 PARALLEL_CHARS = 350_000

@@ -19,7 +19,7 @@ from polygraph.extract.nlp.row_builder import RowBuilder
 from polygraph.extract.nlp.workers import Outcome, Task
 from polygraph.records import Extraction, Window
 
-VERSION = 1
+VERSION = 2
 """Incremented whenever the same text would give different rows."""
 
 MAX_WORD = 15
@@ -65,7 +65,7 @@ def extract_noun_phrases(tasks: Sequence[Task]) -> list[Outcome]:
     has_tagger = dependency_trees.installed()
     outcomes: list[Outcome] = []
     for text, language, title in tasks:
-        builder = RowBuilder()
+        builder = RowBuilder(text, language)
         try:
             if language == "en" and has_tagger:
                 paragraphs = split_paragraphs(text)

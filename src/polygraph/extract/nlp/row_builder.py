@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import combinations
 from typing import TypeAlias
 
+from polygraph.extract.nlp.noise import Noise
 from polygraph.text.normalize import normalize_name
 
 COOCCURRENCE_STRENGTH = 0.3
@@ -48,16 +49,25 @@ def _key_of(name: str) -> str:
 
 
 class RowBuilder:
-    """Collects mentions and relations; names with the same normalised form are one entity of the window."""
+    """Collects mentions and relations; names with the same normalised form are one entity of the window.
 
-    def __init__(self) -> None:
+    Args:
+        text: of the window.
+        language: ISO 639-1 code of the window, or empty.
+    """
+
+    def __init__(self, text: str, language: str = "en") -> None:
+        self._noise = Noise(text, language)
         self._entities: dict[str, _Entity] = {}
         self._relations: dict[tuple[str, str, str], _Relation] = {}
 
     def add_mention(
         self, name: str, type_: str, span: tuple[int, int], sentence: str, *, is_name: bool, score: int = 0
     ) -> str:
-        """Add a mention and return the key of its entity, or an empty string if the name has no letters or digits.
+        """Add a mention and return the key of its entity.
+
+        The key is empty if the name has no letters or digits, or if it is noise: a column name, an identifier or a
+        function word.
 
         Args:
             name: as written.
@@ -68,7 +78,7 @@ class RowBuilder:
             score: how well the sentence describes the entity; the first sentence with the highest score is kept.
         """
         key = _key_of(name)
-        if not key:
+        if not key or self._noise.holds(name, span[0]):
             return ""
         entity = self._entities.get(key)
         if entity is None:

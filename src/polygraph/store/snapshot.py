@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import dot_rows
 from polygraph.errors import IndexMismatch, IndexUnreadable
 from polygraph.graph.csr import Graph
 from polygraph.graph.edges import mention_edges
@@ -189,7 +190,7 @@ class Snapshot:
     def chunk_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
         """Return the cosine of some chunks with a unit vector, in the order asked for."""
         rows = self._vectors("chunk_vectors").rows(np.asarray(ns, dtype=np.int64))
-        return np.asarray(np.round(rows @ vector, 6), dtype=np.float32)
+        return np.asarray(np.round(dot_rows(rows, vector), 6), dtype=np.float32)
 
     def chunk_vectors(self, ns: Sequence[int] | NDArray[np.int64]) -> Vectors:
         """Return unit vectors of some chunks, in the order asked for, shape ``(len(ns), dimension)``."""

@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import dot_rows
 from polygraph.models.protocols import Vectors
 from polygraph.store.atomic_files import damage, reserve_space, write_folder
 
@@ -88,8 +89,7 @@ class VectorIndex:
         """Cosine of every row with a unit vector of shape ``(dimension,)``; shape ``(n,)``."""
         if not len(self._matrix):
             return np.zeros(0, dtype=np.float32)
-        product: NDArray[np.float32] = self._matrix @ vector.astype(np.float32)
-        return product
+        return dot_rows(self._matrix, vector.astype(np.float32))
 
     def rows(self, ns: NDArray[np.int64]) -> Vectors:
         """The vectors of some rows, shape ``(len(ns), dimension)``."""

@@ -13,6 +13,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import dot_rows
 from polygraph.graph.edges import overwrite
 from polygraph.graph.embedding_texts import triple_text
 from polygraph.graph.pagerank import EdgeKind, Network, Walk, paths, walk
@@ -149,7 +150,7 @@ class HippoRAG:
             triples |= index.triples(far)
             texts = [triple_text(triples[n]) for n in (*near, *far) if n in triples]
             vectors = models.calls.embed(models.embedder, texts, "document", stage="facts", method="hipporag")
-            again = np.round(np.asarray(vectors) @ vector, 6)
+            again = np.round(dot_rows(np.asarray(vectors), vector), 6)
             scaled = _min_max(again, again[: len(near)])
         else:
             finite = scores[np.isfinite(scores)]

@@ -14,6 +14,7 @@ from difflib import SequenceMatcher
 import numpy as np
 from numpy.typing import NDArray
 
+from polygraph.arrays import dot_rows
 from polygraph.models import Models
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
@@ -132,7 +133,7 @@ def _similar(
     # The embedder of names: it is the quicker one, and there are many short texts.
     vectors = models.name_embedder.embed([c.quoted.text for c in candidates], "document")
     vector = models.name_embedder.embed([question], "query")[0]
-    return similarities(candidates, weights, vectors @ vector)
+    return similarities(candidates, weights, dot_rows(vectors, vector))
 
 
 _KINDS: Sequence[tuple[re.Pattern[str], re.Pattern[str], float]] = (

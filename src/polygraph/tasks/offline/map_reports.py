@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polygraph.arrays import dot_rows
 from polygraph.models import Models
 from polygraph.records import Report
 from polygraph.tasks.offline.question_scope import is_global_question, subject_words
@@ -89,7 +90,8 @@ def _rank_summaries(
     cosines = np.zeros(len(reports), dtype=np.float32)
     if subject and reports:
         vectors = models.name_embedder.embed([r.text for r in reports], "document")
-        cosines = np.round(vectors @ models.name_embedder.embed([subject], "query")[0], 6)
+        vector = models.name_embedder.embed([subject], "query")[0]
+        cosines = np.round(dot_rows(vectors, vector), 6)
     scores = [
         round(40 * max(float(cosine), 0.0) + 30 * r.rating / 10 + 30 * r.weight, 2)
         for cosine, r in zip(cosines, reports, strict=True)

@@ -3,6 +3,7 @@
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from polygraph.arrays import dot_rows
 from polygraph.models import Models
 from polygraph.records import Span
 from polygraph.tasks.offline.sentences import (
@@ -62,7 +63,7 @@ class SentencePool:
         some = [self._candidates[i] for i in taken]
         vector = self._models.name_embedder.embed([query], "query")[0]
         weights = term_weights(content_stems(query), [c.terms for c in some])
-        scores = similarities(some, weights, self._vectors[taken] @ vector)
+        scores = similarities(some, weights, dot_rows(self._vectors[taken], vector))
         chosen: list[int] = []
         for i in sorted(range(len(some)), key=lambda i: (-scores[i], i)):
             own = self._content[taken[i]]

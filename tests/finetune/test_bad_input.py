@@ -1,7 +1,6 @@
 """Input that cannot be trained on, and machines that are too small: one sentence with the fix, and nothing is lost."""
 
 import os
-import resource
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -132,6 +131,8 @@ def test_another_setting_is_refused_for_a_finished_and_for_a_begun_training(rows
 
 @pytest.mark.skipif(os.name != "posix", reason="limits sizes of files as POSIX does")
 def test_without_space_the_last_checkpoint_is_kept_and_the_command_continues(rows, recipe, tmp_path) -> None:
+    import resource
+
     whole = train(rows, tmp_path / "whole", recipe)
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
 

@@ -72,3 +72,17 @@ def test_the_command_prints_the_estimate_and_writes_nothing(rows: Path, tmp_path
     )
     assert json.loads(done.stdout)["trained_parameters"] == 20_971_520
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_help_of_the_command_loads_no_library_of_training() -> None:
+    code = (
+        "import sys; sys.argv = ['polygraph', 'finetune', 'train', '--help']\n"
+        "from polygraph.cli import main\n"
+        "try:\n    main()\nfinally:\n    print('LOADED', *sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=True
+    )
+    loaded = {name.partition(".")[0] for name in done.stdout.rpartition("LOADED")[2].split()}
+    assert "--dry-run" in done.stdout
+    assert not loaded & {"torch", "transformers", "peft", "bitsandbytes", "gguf", "safetensors"}

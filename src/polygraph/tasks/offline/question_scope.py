@@ -2,6 +2,7 @@
 
 import re
 
+from polygraph.text.language import FUNCTION_WORDS
 from polygraph.text.words import STOP_WORDS, question_names, stem, words
 
 _GLOBAL_WORDS = """
@@ -9,23 +10,46 @@ _GLOBAL_WORDS = """
     throughout collection document documents paper papers source sources summarise summarize summary
     overview general kind kinds way ways run whole back important key corpus text texts archive thing
     things subject
+    thema themen hauptthema hauptthemen dokument dokumente dokumenten unterlagen sammlung überblick übersicht
+    wichtigste wichtigsten worum geht handeln insgesamt zusammenfassung fasse zusammen texte texten welche was wovon gib
+    thème thèmes sujet sujets principal principaux principale principales grands aperçu résume résumé résumer résumez
+    ensemble parlent textes quels quelles quel
+    tema temas documento documentos colección resumen resume resumir panorama conjunto textos asuntos tratan trata
+    cuáles cuál qué
 """
 _GLOBAL_STEMS = frozenset(stem(word) for word in _GLOBAL_WORDS.split())
-_GLOBAL = re.compile(
-    r"\b(?:themes?|trends?|overview|overall|recurring|recur|throughout|summari[sz]e|in general|keeps? coming|"
-    r"(?:main|major|common|key|important|central) (?:topics?|subjects?|points?|issues?|ideas?|events?|people|things)|"
-    r"(?:the|these|this|those|all|whole) (?:papers|documents|collection|sources|corpus|archive|texts))\b",
-    re.IGNORECASE,
-)
+_GLOBAL = {
+    "en": r"themes?|trends?|overview|overall|recurring|recur|throughout|summari[sz]e|in general|keeps? coming|"
+    r"(?:main|major|common|key|important|central) "
+    r"(?:topics?|subjects?|points?|issues?|ideas?|events?|people|things)|"
+    r"(?:the|these|this|those|all|whole) (?:papers|documents|collection|sources|corpus|archive|texts)",
+    "de": r"themen|hauptthem(?:a|en)|überblick|übersicht|zusammenfassung|fasse\b.{0,80}\bzusammen|"
+    r"(?:diese[nr]?|allen?|die|den|der) (?:ganzen? |gesamten? )?(?:dokumenten?|unterlagen|sammlung|texten?)",
+    "fr": r"thèmes?|aperçu|résume[rz]?|un résumé|sujets principaux|"
+    r"(?:principaux|principales|grands|grandes) (?:sujets?|points?|idées?|questions?)|"
+    r"(?:ces|tous les|les|cette) (?:documents|textes|collection)",
+    "es": r"temas?|panorama general|resumen|resumir|resume (?:el|la|los|las|est[aeo]s?)|asuntos principales|"
+    r"(?:principales|grandes) (?:asuntos|puntos|ideas|cuestiones)|"
+    r"(?:estos|todos los|los|esta) (?:documentos|textos|colección)",
+}
+_FORMS = {code: re.compile(rf"\b(?:{form})\b", re.IGNORECASE) for code, form in _GLOBAL.items()}
 
 
 def is_global_question(question: str) -> bool:
     """Return whether a question is about the whole collection: it names nothing and asks for themes or an overview.
 
+    Questions are recognised in English, French, German and Spanish.
+
     >>> is_global_question("What are these papers about?"), is_global_question("Who was Scrooge's partner?")
     (True, False)
+    >>> is_global_question("Was sind die wichtigsten Themen dieser Dokumente?")
+    True
     """
-    return bool(_GLOBAL.search(question)) and not question_names(question)
+    language = _language(question)
+    names = question_names(question) if language else []
+    if language == "de":
+        names = [name for name in names if not _is_german_noun(name, question)]
+    return bool(language) and not names
 
 
 def subject_words(question: str) -> str:
@@ -34,4 +58,18 @@ def subject_words(question: str) -> str:
     >>> subject_words("What disputes over money recur throughout these papers?")
     'disputes money'
     """
-    return " ".join(w for w in words(question) if w not in STOP_WORDS and stem(w) not in _GLOBAL_STEMS)
+    stop = STOP_WORDS | FUNCTION_WORDS.get(_language(question), frozenset())
+    return " ".join(w for w in words(question) if w not in stop and stem(w) not in _GLOBAL_STEMS)
+
+
+def _language(question: str) -> str:
+    """Return the language in which a question asks for the whole; empty if it does not."""
+    return next((code for code, form in _FORMS.items() if form.search(question)), "")
+
+
+def _is_german_noun(name: str, question: str) -> bool:
+    """Return whether nothing but its capital makes a word a name; it does not follow a preposition of place."""
+    if stem(name.casefold()) in _GLOBAL_STEMS:
+        return True
+    after_preposition = re.search(rf"\b(?:in|aus|nach|von|bei|über) {re.escape(name)}\b", question)
+    return name.isalpha() and after_preposition is None

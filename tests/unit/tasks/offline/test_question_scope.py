@@ -2,7 +2,7 @@
 
 import pytest
 
-from polygraph.tasks.offline.question_scope import is_global_question
+from polygraph.tasks.offline.question_scope import is_global_question, subject_words
 
 
 @pytest.mark.parametrize(
@@ -12,8 +12,32 @@ from polygraph.tasks.offline.question_scope import is_global_question
         ("Summarise the collection.", True),
         ("Who built the light?", False),
         ("What are the main duties of Mara Quill?", False),
+        ("What does her resume say?", False),
         ("", False),
+        ("Worum geht es in diesen Dokumenten?", True),
+        ("Welche Themen kommen in den Unterlagen vor?", True),
+        ("Gib mir einen Überblick über die Sammlung.", True),
+        ("Wann wurde die Pumpe in Bremen geprüft?", False),
+        ("Welche Themen gab es in Bremen?", False),
+        ("Quels sont les principaux sujets de ces documents ?", True),
+        ("Qui a signé le contrat de Lyon ?", False),
+        ("¿Cuáles son los temas principales de estos documentos?", True),
+        ("Resume los documentos.", True),
+        ("¿Quién firmó el contrato de Valencia?", False),
     ],
 )
 def test_global_questions_name_nothing_and_ask_for_the_whole(question, is_global):
     assert is_global_question(question) is is_global
+
+
+@pytest.mark.parametrize(
+    ("question", "subject"),
+    [
+        ("Welche Themen zur Wartung kommen in den Unterlagen vor?", "wartung"),
+        ("Quels sont les principaux sujets de ces documents ?", ""),
+        ("¿Cuáles son los temas principales de estos documentos?", ""),
+    ],
+)
+def test_the_subject_of_a_global_question_has_no_word_of_the_form(question, subject):
+    assert subject in subject_words(question)
+    assert len(subject_words(question).split()) <= len(subject.split()) + 2

@@ -186,6 +186,7 @@ def test_the_documented_environment_name_is_read(name, tmp_path):
         "max_gleanings": "2",
         "profile": "lightrag",
         "community_weight": "mentions",
+        "reader_form": "raft",
     }
     environ = {f"POLYGRAPH_{name.upper()}": examples.get(name, "50")}
     row = next(r for r in explain_settings(environ=environ, folder=tmp_path) if r.name == name)

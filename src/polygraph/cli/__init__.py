@@ -17,6 +17,7 @@ from polygraph.cli import (
     eval_sheets,
     eval_study,
     finetune,
+    finetune_compare,
     finetune_data,
     finetune_train,
     graph,
@@ -43,7 +44,7 @@ for part in (index, ask, status, entities, graph, serve, mcp, reproduce):
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)
 app.add_typer(eval_retrieval.app)
-for part in (finetune_data, finetune_train):
+for part in (finetune_data, finetune_train, finetune_compare):
     finetune.app.add_typer(part.app)
 app.add_typer(finetune.app)
 shows_tracebacks = False

@@ -20,6 +20,8 @@ USAGE_FIELDS = (
 """Fields of `Usage` that a study keeps for each answer."""
 INSTANCE_MARK = "#"
 """Separates the name of a method from the number of an instance of it: ``hybrid#2``."""
+TUNED_MARK = "+tuned"
+"""Ends the name of a method whose answers a tuned reader wrote: ``graft:paper+tuned``."""
 _CITATION = re.compile(r"\s*\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\]")
 _NUMBER = re.compile(r"\d+")
 
@@ -79,7 +81,8 @@ class StudyAnswer:
     question: str
     """Id of the question."""
     method: str
-    """Name of the method; a second instance of it, answered independently, is ``METHOD#2``."""
+    """Name of the method; a second instance of it, answered independently, is ``METHOD#2``, and ``METHOD+tuned`` is
+    answered by a tuned reader."""
     trial: int = 0
     """The trial that judges the answer; every trial judges the answers of trial 0, unless each has its own."""
     text: str
@@ -139,12 +142,17 @@ class StudyAnswer:
 
 
 def method_of(name: str) -> str:
-    """Return the method of an instance.
+    """Return the method of an instance, without the mark of a tuned reader.
 
-    >>> method_of("hybrid#2"), method_of("hybrid")
-    ('hybrid', 'hybrid')
+    >>> method_of("hybrid#2"), method_of("hybrid"), method_of("hybrid+tuned#2")
+    ('hybrid', 'hybrid', 'hybrid')
     """
-    return name.partition(INSTANCE_MARK)[0]
+    return name.partition(INSTANCE_MARK)[0].removesuffix(TUNED_MARK)
+
+
+def is_tuned(name: str) -> bool:
+    """Return whether the name says that a tuned reader answers."""
+    return name.partition(INSTANCE_MARK)[0].endswith(TUNED_MARK)
 
 
 def instance_of(name: str) -> int:
@@ -171,8 +179,8 @@ def study_pairs(methods: Sequence[str]) -> list[tuple[str, str]]:
 
 
 def is_control(a: str, b: str) -> bool:
-    """Return whether two names are instances of one method (an A/A control)."""
-    return method_of(a) == method_of(b)
+    """Return whether two names are instances of one method with one reader (an A/A control)."""
+    return a.partition(INSTANCE_MARK)[0] == b.partition(INSTANCE_MARK)[0]
 
 
 def strip_citations(text: str, n_items: int) -> str:

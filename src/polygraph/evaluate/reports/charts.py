@@ -18,6 +18,7 @@ from polygraph.evaluate.statistics.win_rates import WinRates
 _INK = "#010203"
 """Placeholder that is replaced by the colour of the page's text."""
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8b7d3a", "#7f7f7f")
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Okabe and Ito's palette, safe for colour blindness and on light and dark backgrounds."""
 _WIN, _TIE, _LOSE = "#0072b2", "#a6a6a6", "#e07a2e"
 _MAX_LABELS = 22
@@ -181,23 +182,47 @@ def pair_label(a: str, b: str) -> str:
     return f"{shorten(a)}\n– {shorten(b)}"
 
 
-def answer_map(points: NDArray[np.float64], methods: Sequence[str]) -> str:
-    """Draw answers as points, coloured by method.
+def answer_map(points: NDArray[np.float64], methods: Sequence[str], types: Sequence[str] = ()) -> str:
+    """Draw answers as points, coloured by method and marked by type of question.
 
     Args:
         points: shape ``(n, 2)``.
         methods: of each point.
+        types: of the question of each point; none: all have the same mark.
     """
+    marks = {name: _MARKS[i % len(_MARKS)] for i, name in enumerate(sorted(set(types)))}
+    shown = np.asarray([marks[name] for name in types] or [_MARKS[0]] * len(points))
     with _figure(width=8.6, height=4.6) as ((axis,), finish):
         for i, name in enumerate(dict.fromkeys(methods)):
             mine = np.asarray([m == name for m in methods])
-            axis.plot(
-                points[mine, 0], points[mine, 1], "o", markersize=3, alpha=0.7,
-                color=_COLOURS[i % len(_COLOURS)], label=shorten(name),
-            )  # fmt: skip
+            colour = _COLOURS[i % len(_COLOURS)]
+            for mark in sorted(set(shown[mine])):
+                these = mine & (shown == mark)
+                axis.plot(points[these, 0], points[these, 1], mark, markersize=3, alpha=0.7, color=colour)
+            axis.plot([], [], "o", markersize=3, color=colour, label=shorten(name))
+        for name, mark in marks.items() if len(marks) > 1 else ():
+            axis.plot([], [], mark, markersize=3, color=_INK, label=shorten(name or "no type"))
         axis.legend(fontsize=8, frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         axis.set_xticks([])
         axis.set_yticks([])
+        return finish()
+
+
+def loss_chart(trained: Sequence[tuple[int, float]], held_out: Sequence[tuple[int, float]]) -> str:
+    """Draw the loss of a training over its steps.
+
+    Args:
+        trained: step and loss on the rows of the step.
+        held_out: step and loss on held-out rows.
+    """
+    with _figure(width=6.4, height=3.2) as ((axis,), finish):
+        for points, label, style in ((trained, "rows to train on", "-"), (held_out, "held-out rows", "o-")):
+            if points:
+                steps, losses = zip(*points, strict=True)
+                axis.plot(steps, losses, style, markersize=3, linewidth=1, label=label)
+        axis.set_xlabel("step")
+        axis.set_ylabel("loss")
+        axis.legend(fontsize=8, frameon=False)
         return finish()
 
 

@@ -10,6 +10,7 @@ from polygraph.evaluate.judging.judge_agreement import JudgeAgreement
 from polygraph.evaluate.judging.judgements import Judgement
 from polygraph.evaluate.metrics.answer_scores import AnswerScores
 from polygraph.evaluate.metrics.oracle import Confusion
+from polygraph.evaluate.metrics.separation import separation
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import StudyAnswer
 from polygraph.evaluate.reports import charts, html
@@ -73,6 +74,23 @@ class StudyReport:
 def embed_answers(answers: Sequence[StudyAnswer], embedder: Embedder) -> Vectors:
     """Embed answers for the map of the report; shape ``(n, dimension)``."""
     return embedder.embed([a.text[:_EMBEDDED_CHARACTERS] or "nothing" for a in answers], "document")
+
+
+def _answer_map(report: "StudyReport", vectors: Vectors) -> str:
+    types = {q.id: q.type for q in report.questions}
+    return charts.answer_map(
+        charts.pca_2d(vectors),
+        [a.method for a in report.answers],
+        [types.get(a.question, "") for a in report.answers],
+    )
+
+
+def _separation_sentence(report: "StudyReport", vectors: Vectors) -> str:
+    """Say how far methods lie apart, since a picture alone misleads; empty with one method."""
+    methods = [a.method for a in report.answers]
+    if len(set(methods)) < 2:
+        return ""
+    return separation(vectors, methods, [a.question for a in report.answers]).sentence
 
 
 def html_report(report: StudyReport, vectors: Vectors | None = None) -> str:
@@ -167,10 +185,10 @@ def _sections(report: StudyReport, vectors: Vectors | None) -> dict[str, list[st
     if vectors is not None and len(vectors) > 2:
         sections["Map of answers"] = [
             html.figure(
-                charts.answer_map(charts.pca_2d(vectors), [a.method for a in report.answers]),
+                _answer_map(report, vectors),
                 "Each point is an answer; nearby answers have similar meanings. Principal components of the "
-                "embeddings.",
-                label="Map of all answers by meaning, coloured by method.",
+                f"embeddings. {_separation_sentence(report, vectors)}",
+                label="Map of all answers by meaning, coloured by method, marked by type of question.",
             )
         ]
     sections["Questions and answers"] = question_sections(

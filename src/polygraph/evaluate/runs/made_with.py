@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError
 from importlib.metadata import version as installed_version
 from importlib.resources import files
 
-from polygraph.evaluate.records import MadeWith, method_of
+from polygraph.evaluate.records import MadeWith, is_tuned, method_of
 from polygraph.evaluate.runs.provenance import own_source, package_digest, parameters_text, part_digest
 from polygraph.models import Models
 from polygraph.records import AnswerForm
@@ -67,7 +67,7 @@ def describe_answerer(
             type(method).__qualname__, parameters_text(method), own_source(type(method)), _prompts_digest()
         ),
         max_tokens=max_tokens,
-        form=form or "",
+        form=models.reader_form or form or "",
         version=_package_version(),
         layers={
             layer: index.versions[layer]
@@ -81,8 +81,8 @@ def describe_answerer(
 def differences(made: Iterable[tuple[str, MadeWith | None]]) -> list[str]:
     """Return in what some answers differ that must not differ within a study, one phrase per part.
 
-    Models, temperature, token budget and version must be the same for all answers; parameters for all answers of a
-    method; each layer of an index for all that read it.
+    Models, temperature, token budget and version must be the same for all answers, but tuned readers have a chat model
+    of their own; parameters for all answers of a method; each layer of an index for all that read it.
 
     Args:
         made: method and record of each answer; None: unknown.
@@ -101,7 +101,8 @@ def differences(made: Iterable[tuple[str, MadeWith | None]]) -> list[str]:
             continue
         for part, label in _LABELS.items():
             value = getattr(record, part)
-            add(label, _NONE.get(part, "none") if value in ("", None) else str(value), method)
+            shared = "tuned chat model" if part == "chat" and is_tuned(method) else label
+            add(shared, _NONE.get(part, "none") if value in ("", None) else str(value), method)
         add(f"settings of {method_of(method)}", record.settings, method)
         for layer, version in record.layers.items():
             layers.setdefault((record.document, layer), set()).add(version)

@@ -1,0 +1,1 @@
+"""Comparison of a plain and a tuned reader behind the same retrievals."""

@@ -1,0 +1,213 @@
+"""The report of a comparison: Markdown, JSON and two pictures."""
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from typing import Any, TypeAlias
+
+from polygraph.evaluate.metrics.answer_scores import AnswerScores
+from polygraph.evaluate.reports.charts import answer_map, loss_chart, pca_2d
+from polygraph.evaluate.reports.formatting import markdown_table, mean_interval, p_value
+from polygraph.evaluate.statistics.intervals import Interval, few_questions_note
+from polygraph.evaluate.statistics.multiple_testing import ALPHA
+from polygraph.finetune.compare.reading import NOTES
+from polygraph.finetune.compare.run import MeasureTest, ReaderComparison
+from polygraph.finetune.compare.systems import name_of
+
+TRUTH = ("right", "right where shown", "exact match", "F1", "stands in the context")
+"""Measures of what is said; the others are of how it is said."""
+_OVERLAP = ("rouge1", "rouge2", "rougeL", "BLEU", "similarity", "BERTScore F1")
+
+
+def conclusions(found: ReaderComparison) -> list[str]:
+    """Say for each difference of readers what became better, worse, or was not shown to differ."""
+    sentences = []
+    for contrast in dict.fromkeys(t.contrast for t in found.tests if t.contrast.part == "reader"):
+        mine = [t for t in found.tests if t.contrast == contrast]
+        for title, chosen in (
+            ("what it says", [t for t in mine if t.measure in TRUTH]),
+            ("how it says it", [t for t in mine if t.measure not in TRUTH]),
+        ):
+            shown = [t for t in chosen if t.p < ALPHA]
+            text = "; ".join(f"{t.measure} {_signed(t.difference.mean)}" for t in shown)
+            sentences.append(
+                f"{name_of(contrast.a)} against {name_of(contrast.b)}, {title}: {text or 'no difference was shown'}."
+            )
+    return sentences
+
+
+def report_page(found: ReaderComparison, training: Mapping[str, Any], pictures: Sequence[str]) -> str:
+    """Write the report as Markdown.
+
+    Args:
+        found: the comparison.
+        training: the report of the training; empty if it is unknown.
+        pictures: names of the files with the map of answers and, if known, the loss.
+    """
+    n = len(found.questions)
+    note = few_questions_note(n)
+    parts = [
+        "# A plain and a tuned reader",
+        f"{n} questions that were held out from training, {len(found.systems)} systems. Both readers get the same "
+        "prompt, that of the training rows. Intervals are of 95%; differences are paired and corrected after Holm.",
+        *([f"Note: {note}."] if note else []),
+        "## What became better, and what did not",
+        "\n".join(f"- {sentence}" for sentence in conclusions(found)),
+        "## Means",
+        _lines(_means_table(found)),
+        "\n".join(f"- {name}: {NOTES[name]}" for name in found.means if name in NOTES),
+        "## Differences",
+        _lines(_tests_table(found.tests)),
+    ]
+    if found.scores is not None:
+        parts += ["## Overlap with the gold answers", _lines(_overlap_table(found))]
+    parts += ["## Cost", _lines(_cost_table(found))]
+    if training:
+        parts.append(_training_line(training))
+    parts += [
+        "## Map of answers",
+        f"![answers by system and type of question]({pictures[0]})",
+        f"{found.separation.sentence} What lies apart need not be right.",
+    ]
+    parts += [f"![loss over the steps of training]({name})" for name in pictures[1:]]
+    return "\n\n".join(parts) + "\n"
+
+
+def report_json(found: ReaderComparison, training: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the comparison as plain values."""
+    return {
+        "questions": len(found.questions),
+        "systems": {system: name_of(system) for system in found.systems},
+        "means": {
+            measure: {system: {**asdict(mean), "n": n} for system, (mean, n) in by_system.items()}
+            for measure, by_system in found.means.items()
+        },
+        "differences": [
+            {
+                "measure": t.measure,
+                "a": t.contrast.a,
+                "b": t.contrast.b,
+                "part": t.contrast.part,
+                "n": t.n,
+                **asdict(t.difference),
+                "p": t.p,
+            }
+            for t in found.tests
+        ],
+        "overlap": found.scores.figures() if found.scores is not None else {},
+        "separation": asdict(found.separation),
+        "cost": {system: _cost(found, system) for system in found.systems},
+        "training": dict(training),
+        "conclusions": conclusions(found),
+    }
+
+
+def pictures_of(found: ReaderComparison, training: Mapping[str, Any]) -> dict[str, str]:
+    """Draw the map of answers and, if the training is known, the loss over its steps; SVG by file name."""
+    types = {q.id: q.type for q in found.questions}
+    drawn = {
+        "answers.svg": answer_map(
+            pca_2d(found.vectors),
+            [name_of(a.method) for a in found.answers],
+            [types[a.question] for a in found.answers],
+        )
+    }
+    losses = list(enumerate(training.get("losses", []), 1))
+    held_out = [(each["step"], each["loss"]) for each in training.get("held_out_losses", [])]
+    if losses or held_out:
+        drawn["training.svg"] = loss_chart(losses, held_out)
+    return drawn
+
+
+def as_text(value: Mapping[str, Any]) -> str:
+    """Return a report in JSON with the same bytes for the same values."""
+    return json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+
+
+_Table: TypeAlias = tuple[Sequence[str], Sequence[Sequence[str]]]
+
+
+def _lines(table: _Table) -> str:
+    return "\n".join(markdown_table(*table))
+
+
+def _means_table(found: ReaderComparison) -> _Table:
+    rows = []
+    for measure, by_system in found.means.items():
+        cells = [
+            f"{mean_interval(by_system[s][0])} ({by_system[s][1]})" if s in by_system else "–"
+            for s in found.systems
+        ]
+        rows.append((measure, *cells))
+    return ("measure [95%] (questions)", *map(name_of, found.systems)), rows
+
+
+def _tests_table(tests: Iterable[MeasureTest]) -> _Table:
+    return ("measure", "first", "second", "what differs", "questions", "difference [95%]", "p (Holm)"), [
+        (
+            t.measure,
+            name_of(t.contrast.a),
+            name_of(t.contrast.b),
+            t.contrast.part,
+            str(t.n),
+            _difference(t.difference),
+            p_value(t.p),
+        )
+        for t in tests
+    ]
+
+
+def _overlap_table(found: ReaderComparison) -> _Table:
+    scores: AnswerScores | None = found.scores
+    rows = [
+        (metric.name, *(mean_interval(metric.means[s]) for s in found.systems))
+        for metric in (scores.metrics if scores is not None else ())
+        if metric.name in _OVERLAP
+    ]
+    return ("measure [95%]", *map(name_of, found.systems)), rows
+
+
+def _cost_table(found: ReaderComparison) -> _Table:
+    rows = []
+    for system in found.systems:
+        cost = _cost(found, system)
+        rows.append(
+            (
+                name_of(system),
+                f"{cost['tokens']:,.0f}",
+                "–" if not cost["seconds"] else f"{cost['seconds']:.1f}",
+            )
+        )
+    return ("system", "tokens a question", "seconds a question"), rows
+
+
+def _cost(found: ReaderComparison, system: str) -> dict[str, float]:
+    """Return the mean tokens and seconds of a question."""
+    usage: list[Mapping[str, Any]] = [a.usage for a in found.answers if a.method == system]
+
+    def mean(*fields: str) -> float:
+        return sum(float(row.get(name) or 0) for row in usage for name in fields) / (len(usage) or 1)
+
+    return {"tokens": mean("prompt_tokens", "completion_tokens"), "seconds": mean("seconds")}
+
+
+def _training_line(training: Mapping[str, Any]) -> str:
+    losses = training.get("held_out_losses") or []
+    fell = (
+        f"; loss on held-out rows {losses[0]['loss']:.3f} before, {losses[-1]['loss']:.3f} after"
+        if losses
+        else ""
+    )
+    return (
+        f"Training: {training.get('steps', 0):,} steps, {training.get('tokens', 0):,} tokens, "
+        f"{training.get('seconds', 0) / 60:.0f} minutes{fell}. The loss says that the form was learned, not that "
+        "answers are right."
+    )
+
+
+def _difference(interval: Interval) -> str:
+    return f"{_signed(interval.mean)} [{_signed(interval.low)}, {_signed(interval.high)}]"
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3f}" if abs(value) >= 0.0005 else "0.000"

@@ -140,20 +140,28 @@ Number(value=17.0, unit='week', is_word=True)]
 
 def _missing_name(claim: str, known: str, elsewhere: str) -> str:
     """Return the first name of a claim of which the text has no form."""
+    there = {_plain(word) for word in set(_WORD.findall(known))}
+    names = [
+        match
+        for match in _WORD.finditer(claim)
+        if match.group()[0].isupper()
+        and len(match.group()) >= 3
+        and _plain(match.group()) not in _ORDINARY
+        and _plain(match.group()) not in there
+        and not _SENTENCE_START.search(claim[: match.start()])
+    ]
+    if not names:
+        return ""
     # A claim may be too short to show its language.
     german = (detect_language(claim) or detect_language(known)) == "de"
-    there = {_plain(w.group()) for w in _WORD.finditer(known)}
     starts = {w[:_SHORT_WORD] for w in there}
     folded = _plain(known)
     initials = _initials(known)
-    for match in _WORD.finditer(claim):
-        name = match.group()
-        if not name[0].isupper() or len(name) < 3 or _SENTENCE_START.search(claim[: match.start()]):
-            continue
+    for match in names:
         if german and not _ends_german_name(claim, match):
             continue
-        plain = _plain(name)
-        if plain in _ORDINARY or plain in folded or (name.isupper() and plain in initials):
+        name, plain = match.group(), _plain(match.group())
+        if plain in folded or (name.isupper() and plain in initials):
             continue
         if any(part in there for part in re.split(r"['’\-]", plain) if len(part) >= _SHORT_WORD):
             continue
@@ -192,7 +200,13 @@ _ORDINARY = frozenset(_ORDINARY_WORDS.split())
 @lru_cache(maxsize=4_096)
 def _plain(text: str) -> str:
     folded = unicodedata.normalize("NFKD", text.casefold())
-    return "".join(c for c in folded if not unicodedata.combining(c)).replace("’", "'").removesuffix("'s")
+    if not folded.isascii():
+        folded = _MAY_COMBINE.sub(lambda m: "" if unicodedata.combining(m.group()) else m.group(), folded)
+    return folded.replace("’", "'").removesuffix("'s")
+
+
+_MAY_COMBINE = re.compile(r"[^\x00-\u02ff]")
+"""Characters among which are all that combine with the one before them."""
 
 
 def _initials(text: str) -> str:
@@ -206,10 +220,13 @@ def _initials(text: str) -> str:
 
 
 def _missing_number(claim: str, shown: str, known: str) -> str:
+    claimed = list(_found_numbers(claim))
+    if not claimed:
+        return ""
     there = numbers(known)
     values = {round(n.value, 6) for n in there}
     computed = is_computed(claim)
-    for number, written, noun in _found_numbers(claim):
+    for number, written, noun in claimed:
         value = round(number.value, 6)
         if value not in values and (scaled := _scaled_by_range(claim, written, number.value)) in values:
             value = scaled
@@ -279,28 +296,41 @@ def _found_numbers(text: str) -> Iterator[tuple[Number, str, str]]:
 
 
 def _number_words(text: str) -> Iterator[tuple[Number, str, str]]:
-    found = list(_WORD.finditer(text))
+    # Most words of a text recur and few are numbers, so that the places of those alone are looked up.
+    known = {word: found for word in set(_WORD.findall(text)) if (found := _number_word(word))}
+    if not known:
+        return
+    alternatives = "|".join(map(re.escape, sorted(known, key=lambda word: (-len(word), word))))
     end_of_last = -1
-    for i, match in enumerate(found):
+    for match in re.finditer(f"{_WORD_START}(?:{alternatives}){_WORD_END}", text):
         if match.start() < end_of_last:
             continue
-        word, end = match.group().casefold(), match.end()
-        value = _word_value(word)
-        if value is None and "-" in word:
-            number, _, unit_word = word.rpartition("-")
-            value = _word_value(number) if unit_word in _UNITS else None
-            end = match.start() + len(number)
-        if value is None:
-            continue
-        if value in _TENS_VALUES and i + 1 < len(found):
-            unit = _word_value(found[i + 1].group().casefold())
-            if unit is not None and 0 < unit < 10 and text[end : found[i + 1].start()].strip(" -") == "":
-                value, end = value + unit, found[i + 1].end()
+        value, length = known[match.group()]
+        end = match.start() + length
+        if value in _TENS_VALUES and (after := _WORD.search(text, match.end())):
+            unit = _word_value(after.group().casefold())
+            if unit is not None and 0 < unit < 10 and text[end : after.start()].strip(" -") == "":
+                value, end = value + unit, after.end()
         end_of_last = end
         yield _with_unit(value, text, match.start(), end, text[match.start() : end], True)
 
 
 _TENS_VALUES = frozenset(10.0 * n for n in range(2, 10))
+_WORD_START = r"(?<![^\W\d_])(?<![^\W\d_]['’\-])"
+"""Where a match of `_WORD` may begin: not inside another one."""
+_WORD_END = r"(?![^\W\d_])(?!['’\-][^\W\d_])"
+
+
+@lru_cache(maxsize=16_384)
+def _number_word(word: str) -> tuple[float, int] | None:
+    """Return the value of a word, also if it is joined to a unit, with the length of the number in it."""
+    folded = word.casefold()
+    value = _word_value(folded)
+    if value is not None:
+        return value, len(word)
+    number, _, unit_word = folded.rpartition("-")
+    value = _word_value(number) if unit_word in _UNITS else None
+    return (value, len(number)) if value is not None else None
 
 
 @lru_cache(maxsize=4_096)

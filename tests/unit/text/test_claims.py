@@ -103,3 +103,11 @@ def test_a_number_may_be_rounded_but_not_changed_in_its_last_digit():
 def test_a_time_of_day_may_be_written_in_words():
     shown = "The maroons were fired at twenty-five minutes past three."
     assert contradiction("The maroons were fired only at 3.25", shown) == ""
+
+
+def test_a_number_word_inside_another_word_is_no_number():
+    found = [
+        (n.value, n.unit)
+        for n in numbers("It's-one, a stone, some-two-more; twenty\nthree, Twenty-one and 5one")
+    ]
+    assert found == [(5.0, ""), (20.0, ""), (3.0, ""), (21.0, ""), (1.0, "")]

@@ -1,0 +1,356 @@
+"""Own cost of an index and of questions, with a scripted endpoint for replies and vectors.
+
+    python benchmarks/overhead.py [--tokens 60000 600000] [--latency 0 0.2] [--other OTHER/src]
+
+No model runs, so what is measured is Polygraph's work: CPU seconds, peak memory and wall time of `Index.add` with
+every layer, and CPU milliseconds of a question (`Index.ask`, median of `--questions`). The endpoint is a process of its
+own on loopback. Each index and each method runs in a fresh process; its start counts for the index and not for the
+questions. `--other` names the `src` folder of another state of the code, which is measured in turn with this one.
+
+The text is generated from a seed: names follow the law of Zipf over a vocabulary that grows as in real text
+(Heaps, 0.6), about one for twelve words. The chain of calls is what the wall time must be at least: calls of a
+stage wait for those of the stages that they read, `--concurrency` at once, each `--latency` seconds.
+"""
+
+import argparse
+import hashlib
+import json
+import math
+import multiprocessing
+import os
+import random
+import re
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+METHODS = ("hybrid", "walk", "graphrag-local", "hipporag", "lightrag-mix", "fast-graphrag")
+SOURCE = Path(__file__).resolve().parents[1] / "src"
+_SYLLABLES = (
+    "mar",
+    "tob",
+    "ska",
+    "wren",
+    "hal",
+    "cy",
+    "or",
+    "lin",
+    "dun",
+    "ve",
+    "qui",
+    "pen",
+    "gar",
+    "ness",
+    "ash",
+    "by",
+    "ro",
+    "del",
+    "fin",
+    "mu",
+    "sta",
+    "tor",
+)
+_VERBS = (
+    "met",
+    "paid",
+    "followed",
+    "visited",
+    "warned",
+    "married",
+    "taught",
+    "served",
+    "left",
+    "found",
+    "wrote",
+    "carried",
+    "helped",
+    "sold",
+)
+_PLACES = (
+    "harbour",
+    "market",
+    "valley",
+    "court",
+    "mill",
+    "church",
+    "garden",
+    "road",
+    "house",
+    "bridge",
+    "tower",
+    "field",
+    "library",
+)
+_TOKENS_PER_WORD = 1.35
+
+
+def name_of(rank: int) -> str:
+    """Return the name of a rank: two words, distinct for each rank."""
+    syllables, rest = [], rank + 500
+    while rest:
+        rest, digit = divmod(rest, len(_SYLLABLES))
+        syllables.append(_SYLLABLES[digit])
+    first = _SYLLABLES[rank * 7 % len(_SYLLABLES)] + _SYLLABLES[rank * 5 % 19]
+    return f"{first.title()} {''.join(syllables).title()}"
+
+
+def pick_name(chance: random.Random, n_words: int) -> str:
+    """Return a name by Zipf's law among those that a text of this length has."""
+    n_names = max(20, int(2.5 * n_words**0.6))
+    return name_of(int(n_names ** chance.random()))
+
+
+def sentence(chance: random.Random, n_words: int) -> str:
+    """Return a sentence of about twenty words with two names, at times three."""
+    common = [f"{chance.choice(_PLACES)}{chance.choice(('', 's', 'side', 'less'))}" for _ in range(6)]
+    first, second = pick_name(chance, n_words), pick_name(chance, n_words)
+    text = f"In the {common[0]} of the old {common[1]} {first} {chance.choice(_VERBS)} {second}"
+    text += f" near the {common[2]} and the {common[3]} for {chance.randrange(2, 900)} days"
+    if chance.random() < 0.3:
+        text += f" with the {common[4]} of {pick_name(chance, n_words)}"
+    return text + "."
+
+
+def write_text(folder: Path, n_tokens: int, *, seed: int = 0) -> None:
+    """Write files of about 2,000 tokens each."""
+    folder.mkdir(parents=True)
+    n_words, written, number = int(n_tokens / _TOKENS_PER_WORD), 0, 0
+    chance = random.Random(seed)
+    while written < n_words:
+        paragraphs, words = [], 0
+        while words < min(1500, n_words - written):
+            paragraph = " ".join(sentence(chance, n_words) for _ in range(5))
+            paragraphs.append(paragraph)
+            words += len(paragraph.split())
+        (folder / f"{number:05}.txt").write_text("\n\n".join(paragraphs), encoding="utf-8")
+        written, number = written + words, number + 1
+
+
+def questions(n_tokens: int, n: int) -> list[str]:
+    """Return questions about names of the text."""
+    chance, n_words = random.Random(7), int(n_tokens / _TOKENS_PER_WORD)
+    return [
+        f"What did {pick_name(chance, n_words)} do with {pick_name(chance, n_words)} at the {chance.choice(_PLACES)}?"
+        for _ in range(n)
+    ]
+
+
+class WordHashes:
+    """Vectors of 1,536 dimensions, as common endpoints have: each word adds 8 of them, chosen by its hash."""
+
+    name, dimension, max_tokens, local = "hash", 1536, 8000, True
+
+    def embed(self, texts: Sequence[str], kind: str) -> NDArray[np.float32]:  # noqa: ARG002  one way for all kinds
+        """Return unit vectors."""
+        places = [
+            [p for word in re.findall(r"\w+", text.lower()) for p in _places(word)] or [0] for text in texts
+        ]
+        rows = np.stack([np.bincount(each, minlength=self.dimension) for each in places]).astype(np.float32)
+        unit: NDArray[np.float32] = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+        return unit
+
+    def count(self, texts: Sequence[str]) -> list[int]:
+        """Return the words of each text."""
+        return [text.count(" ") + 1 for text in texts]
+
+
+@lru_cache(maxsize=200_000)
+def _places(word: str) -> list[int]:
+    digest = hashlib.sha256(word.encode()).digest()
+    return [int.from_bytes(digest[n : n + 2], "little") % WordHashes.dimension for n in range(0, 16, 2)]
+
+
+def serve(pipe: Connection) -> None:
+    """Run the endpoint; on ``latency`` set it, on ``calls`` return what was called since."""
+    from polygraph.models.providers.scripted_server import ScriptedServer
+    from polygraph.testing import scripted_chat
+
+    with ScriptedServer(chat=scripted_chat(), embedder=WordHashes()) as server:
+        pipe.send(server.base_url)
+        seen = 0
+        while True:
+            latency = pipe.recv()
+            server.latency_s = latency if latency is not None else server.latency_s
+            log = server.log
+            calls = Counter(call.task or "embedding" for call in log[seen:])
+            seen = len(log)
+            pipe.send(dict(calls))
+
+
+def usage_s() -> float:
+    """Return the CPU seconds of this process and its children."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(each.ru_utime + each.ru_stime for each in used)
+
+
+def settings(url: str, concurrency: int) -> dict[str, Any]:
+    """Return the settings of an index that has the endpoint for everything."""
+    return {
+        "base_url": url,
+        "api_key": "none",
+        "chat_model": "scripted",
+        "concurrency": concurrency,
+        "prices": {},
+        "embedder": "endpoint:hash",
+        "name_embedder": "endpoint:hash",
+        "reranker": "none",
+    }
+
+
+def run_index(folder: Path, texts: Path, url: str, concurrency: int) -> dict[str, Any]:
+    """Index the texts with every layer, in this process."""
+    from polygraph import Index
+
+    with Index.open(folder, **settings(url, concurrency)) as index:
+        report = index.add(texts, extractor="llm")
+    peak_kb = max(
+        resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
+    )
+    return {
+        "cpu_s": usage_s(),
+        "peak_mb": peak_kb / 1024,
+        "layers": {name: round(seconds, 2) for name, seconds in report.built.items()},
+        "counts": dict(report.counts),
+    }
+
+
+def run_questions(folder: Path, method: str, url: str, asked: list[str]) -> dict[str, Any]:
+    """Ask questions by one method, in this process; the first one, which opens the index, is shown by itself."""
+    from polygraph import Index
+
+    milliseconds, wall = [], []
+    with Index.open(folder, **settings(url, 16)) as index:
+        for question in asked:
+            cpu, clock = time.process_time(), time.perf_counter()
+            index.ask(question, method=method)
+            milliseconds.append(1000 * (time.process_time() - cpu))
+            wall.append(time.perf_counter() - clock)
+    return {
+        "first_ms": milliseconds[0],
+        "cpu_ms": statistics.median(milliseconds[1:]),
+        "wall_s": statistics.median(wall[1:]),
+        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+def child(source: Path, *given: str) -> dict[str, Any]:
+    """Run a part in a fresh process with the code of a folder, and return what it prints and its wall time."""
+    kept = {n: v for n, v in os.environ.items() if not n.startswith(("POLYGRAPH_", "OPENAI_"))}
+    started = time.perf_counter()
+    done = subprocess.run(
+        [sys.executable, __file__, "--part", *given],
+        env={**kept, "PYTHONPATH": str(source), "NO_PROXY": "127.0.0.1"},
+        stdout=subprocess.PIPE,
+        check=True,
+        text=True,
+    )
+    return {"wall_s": time.perf_counter() - started, **json.loads(done.stdout.splitlines()[-1])}
+
+
+def part(given: list[str]) -> None:
+    """Run what `child` asks for and print the result as JSON."""
+    kind, folder, *rest = given
+    if kind == "index":
+        result = run_index(Path(folder), Path(rest[0]), rest[1], int(rest[2]))
+    else:
+        result = run_questions(Path(folder), rest[0], rest[1], json.loads(rest[2]))
+    print(json.dumps(result))
+
+
+def chain_s(calls: dict[str, int], latency_s: float, concurrency: int) -> float:
+    """Return the time that calls of an index must take: by stage, or by their number if that is more.
+
+    Extraction comes first; descriptions, then reports read what it found, vectors of reports come last. A report of a
+    community reads those of its children, so that at least two calls follow each other. All other vectors fit beside.
+    """
+    by_stage = [-(-calls.get(task, 0) // concurrency) for task in ("extract", "same", "describe")]
+    reports = calls.get("report", 0)
+    by_stage += [max(-(-reports // concurrency), 2 if reports > 1 else reports), 1]
+    return latency_s * max(sum(by_stage), math.ceil(sum(calls.values()) / concurrency))
+
+
+def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -> Iterator[str]:
+    """Measure each state of the code in turn and yield the lines of the tables."""
+    states = {"now": SOURCE, **({"before": given.other} if given.other else {})}
+    for n_tokens in given.tokens:
+        texts = work / f"texts-{n_tokens}"
+        write_text(texts, n_tokens)
+        asked = questions(n_tokens, given.questions + 1)
+        for state, source in states.items():
+            folder = work / f"{state}-{n_tokens}"
+            for latency in given.latency:
+                target = folder.with_name(f"{folder.name}-{latency:g}")
+                pipe.send(latency)
+                pipe.recv()
+                found = child(source, "index", str(target), str(texts), url, str(given.concurrency))
+                pipe.send(None)
+                calls = pipe.recv()
+                cells = [f"{found['cpu_s']:.2f} s", f"{found['peak_mb']:.0f}", f"{found['wall_s']:.1f} s"]
+                cells += [f"{chain_s(calls, latency, given.concurrency):.1f} s", f"{sum(calls.values())}"]
+                yield row(n_tokens, f"index, {1000 * latency:.0f} ms", state, *cells)
+                if given.verbose:
+                    print(json.dumps({**found, "calls": calls}), flush=True)
+            pipe.send(0.0)
+            pipe.recv()
+            for method in given.methods:
+                target = folder.with_name(f"{folder.name}-{given.latency[0]:g}")
+                found = child(source, "ask", str(target), method, url, json.dumps(asked))
+                pipe.send(None)
+                calls = pipe.recv()
+                cells = [
+                    f"{found['cpu_ms']:.1f} ms, first {found['first_ms']:.0f}",
+                    f"{found['peak_mb']:.0f}",
+                ]
+                cells += [f"{1000 * found['wall_s']:.0f} ms", "", f"{sum(calls.values()) / len(asked):.1f}"]
+                yield row(n_tokens, f"`{method}`", state, *cells)
+
+
+def row(*cells: object) -> str:
+    """Return a row of a Markdown table."""
+    return "| " + " | ".join(f"{cell:,}" if isinstance(cell, int) else str(cell) for cell in cells) + " |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--tokens", type=int, nargs="+", default=[60_000, 600_000])
+    parser.add_argument("--latency", type=float, nargs="+", default=[0.0, 0.2], help="seconds of a call")
+    parser.add_argument("--concurrency", type=int, default=16)
+    parser.add_argument("--questions", type=int, default=20)
+    parser.add_argument("--methods", nargs="*", default=METHODS)
+    parser.add_argument("--other", type=Path, help="src folder of another state of the code")
+    parser.add_argument("--work", type=Path, help="a folder that does not exist, which is kept")
+    parser.add_argument("--verbose", action="store_true")
+    parser.add_argument("--part", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.part:
+        part(given.part)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    ours, theirs = spawn.Pipe()
+    endpoint = spawn.Process(target=serve, args=(theirs,), daemon=True)
+    endpoint.start()
+    with tempfile.TemporaryDirectory() as temporary:
+        work = given.work or Path(temporary)
+        print(row("tokens", "what", "state", "CPU", "peak MB", "wall", "chain of calls", "calls"))
+        print(row(*["---"] * 8))
+        for line in measure(given, ours, ours.recv(), work):
+            print(line, flush=True)
+    endpoint.kill()
+
+
+if __name__ == "__main__":
+    main()

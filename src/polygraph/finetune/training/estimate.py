@@ -75,7 +75,7 @@ class TrainingEstimate:
         yield "steps", f"{self.steps:,}"
         yield "parameters", f"{self.parameters:,}, of which {self.trained_parameters:,} are trained"
         yield "memory", f"about {self.memory_bytes / 1e9:.1f} GB"
-        yield "time", f"about {duration(self.seconds)}, within a factor of two"
+        yield "time", f"about {duration(self.seconds)}, within a factor of two, if nothing else runs"
 
 
 def estimate_training(data: Path, recipe: Recipe) -> TrainingEstimate:
@@ -211,16 +211,28 @@ def _memory(
 
 
 def _speed(width: int, device: Device) -> float:
-    """Return operations per second of a matrix product as wide as the model, the best of several."""
+    """Return operations per second of a matrix product as wide as the model, the best of several.
+
+    On a CPU this is the time of one core times their number, so that other processes do not count.
+    """
     import torch
 
     from polygraph.finetune.training.base_model import working_type
 
     left = torch.ones(512, width, device=device, dtype=working_type(device))
     right = torch.ones(width, 4 * width, device=device, dtype=working_type(device))
-    best, until = float("inf"), time.monotonic() + 0.5
-    while time.monotonic() < until:
-        began = time.perf_counter()
-        float((left @ right)[0, 0])  # reading a value waits for the device
-        best = min(best, time.perf_counter() - began)
-    return 2.0 * 512 * width * 4 * width / best
+    threads = torch.get_num_threads()
+    clock = time.perf_counter
+    if device == "cpu":
+        torch.set_num_threads(1)
+        clock = time.thread_time
+    best = float("inf")
+    try:
+        for _ in range(8):
+            began = clock()
+            float((left @ right)[0, 0])  # reading a value waits for the device
+            best = min(best, clock() - began)
+    finally:
+        torch.set_num_threads(threads)
+    cores = threads if device == "cpu" else 1
+    return 2.0 * 512 * width * 4 * width / max(best, 1e-4) * cores

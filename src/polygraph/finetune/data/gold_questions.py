@@ -87,7 +87,7 @@ def _resolve(question: Question, index: Snapshot, max_oracles: int) -> TrainingQ
     gold = _gold_quotes(question, index)
     quotes = gold or _searched(question, index)
     if not quotes:
-        raise _NotUsableError("its evidence is not in the index")
+        raise _NotUsableError("its evidence is not in the index, or only a part of it")
     answers = [a for a in map(normalise_answer, question.answers) if is_searchable(a)]
     oracles = oracles_of(quotes, index.chunks_by_id([q.chunk for q in quotes]))
     texts = [normalise_answer(chunk.text) for chunk in oracles]
@@ -142,13 +142,18 @@ def _quote_of(passage: GoldPassage, question: Question, chunks: Sequence[Chunk])
 
 
 def _searched(question: Question, index: Snapshot) -> tuple[Quote, ...]:
-    """Return the best sentence of each gold chunk; without gold chunks, of the gold documents."""
+    """Return the best sentence of each gold chunk, else of each gold document; none if one of them is missing."""
     if question.chunks:
         groups = [[chunk] for chunk in index.chunks_by_id(question.chunks)]
+        complete = len(groups) == len(question.chunks)
     else:
         groups = [index.chunks_of(d)[:_MAX_CHUNKS] for d in question.evidence]
+        complete = all(groups) and question.evidence_complete
         if question.evidence_rule == "any":
             groups = [[chunk for group in groups for chunk in group]]
+            complete = True
+    if not complete:
+        return ()
     found = [quote for quote in (_best(group, question) for group in groups if group) if quote is not None]
     return tuple({(q.chunk, q.start): q for q in found}.values())
 

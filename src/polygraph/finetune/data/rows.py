@@ -228,8 +228,14 @@ def compose_rows(
         rows=rows,
         dropped=tuple(sorted(dropped, key=lambda each: each.id)),
         held_out_documents=tuple(sorted(split.documents)),
-        notes=questions.notes,
+        notes=(*questions.notes, *_empty_note(held_out, rows["held_out"])),
     )
+
+
+def _empty_note(held_out: float, rows: Sequence[Row]) -> tuple[str, ...]:
+    if not held_out or rows:
+        return ()
+    return ("no row is held out: the held-out documents are too few to show passages without the answer",)
 
 
 def n_with_oracle(share: float, n: int) -> int:

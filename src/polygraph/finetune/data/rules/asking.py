@@ -15,7 +15,10 @@ from polygraph.text.words import STOP_WORDS, content_stems
 
 _MIN_STEMS, _MIN_STEMS_WITHIN = 4, 2
 """Content words of a question about the whole collection, and of one about a document."""
-_COMMON_SUBJECT = re.compile(r"(?:[A-Z][a-z]+ [^,]{3,80},? t|T)he [a-z]")
+_COMMON_SUBJECT = re.compile(
+    r"(?:The|(?:In|On|At|By|After|Before|During|From|Until|Since|For|Near|Under|With|Upon|Between) [^,]{3,80},? the)"
+    r" [a-z]"
+)
 """A sentence whose subject, or first noun after a phrase, is a common noun with an article."""
 _OF_ITS_DOCUMENT = re.compile(
     r"\b(?:now|today|tonight|yesterday|tomorrow|at present|ago|yet|hitherto|last|next|(?:is|are) to|present|already|"

@@ -38,9 +38,7 @@ _WOMAN = re.compile(
     r"lifeboat|schooner|brigantine)\b",
     re.IGNORECASE,
 )
-_THING = re.compile(
-    r"\b(?:an?|the|his|her|no|every|each|some|any|two|three|four|five)\s+[a-z]+", re.IGNORECASE
-)
+_THING = re.compile(r"\b(?:an?|the|his|her|every|each|some|any|two|three|four|five)\s+[a-z]+", re.IGNORECASE)
 """What a pronoun for things may stand for, if it comes before it."""
 _ODD = frozenset('"“”„«»?[]|_#:;()…')
 """Characters of speech, lists, code and asides, which lose their meaning in a question."""

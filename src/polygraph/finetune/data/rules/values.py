@@ -25,7 +25,7 @@ _DATE = re.compile(
 )
 _YEAR = re.compile(
     r"\b(?P<on>(?:[Ii]n|[Ss]ince|[Uu]ntil|(?:spring|summer|autumn|winter|end|beginning) of|"
-    rf"(?:[Ii]n|[Ss]ince) (?:{_MONTH})) )(?P<value>1[0-9]{3}|20[0-9]{2})(?![\w'’-]|[.,]\d)"
+    rf"(?:[Ii]n|[Ss]ince) (?:{_MONTH})) )(?P<value>1\d\d\d|20\d\d)(?![\w'’-]|[.,]\d)"
 )
 _SMALL = rf"(?:{_ONES})(?:-(?:{_ONES}))?"
 _CLOCK = rf"(?:half past|(?:a )?quarter (?:past|to|before)|{_SMALL}(?: minutes)? (?:past|to|before)) {_SMALL}"
@@ -100,7 +100,8 @@ def value_questions(statement: Statement) -> Iterator[AskedStatement]:
             elif match.start() == 0:
                 continue
             else:
-                question = replaced(text, match.span("cut" if groups.get("cut") else "value"), words)
+                of = "of " if pattern is _YEAR and groups["on"].split()[-1] in _MONTH.split("|") else ""
+                question = replaced(text, match.span("cut" if groups.get("cut") else "value"), f"{of}{words}")
             asked = placed(statement, question, match["value"].removeprefix("the "), None)
             if asked is not None:
                 yield asked

@@ -1,13 +1,13 @@
 """The command `polygraph reproduce`."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli.options import CostOption, JsonOption, SpendOption
+from polygraph.cli.options import AdapterOption, CostOption, JsonOption, SpendOption
 from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
@@ -60,6 +60,13 @@ def reproduce(
         bool,
         typer.Option("--bertscore", help="Also measure BERTScore; needs the package bert-score."),
     ] = False,
+    adapter: AdapterOption = None,
+    tuned_model: Annotated[
+        Optional[str],
+        typer.Option(
+            "--tuned-model", metavar="MODEL", help="Tuned model at the endpoint, instead of --adapter."
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only estimate calls, tokens and cost.")] = False,
     max_cost: CostOption = None,
     max_spend_tokens: SpendOption = None,
@@ -88,6 +95,9 @@ def reproduce(
         raise BadInput(f"--bertscore: table {found.name} of {paper} has no BERTScore")
     if bertscore:
         require_bert_score()
+    change = _tuned_settings(found, adapter, tuned_model)
+    if not change:
+        found = found.without_tuned()
     corpus, asked = data_files(data, found)
     questions = select(found, read_questions(asked), seed=seed, limit=limit) if asked else []
     settings = load_settings(
@@ -98,11 +108,30 @@ def reproduce(
         _dry_run(found, corpus, questions, folder, settings, trials, limit, as_json)
         return
     require_eval_extra()
-    figures = _run(found, corpus, questions, folder, settings, judge, seed, trials, limit, bertscore, as_json)
+    figures = _run(
+        found, corpus, questions, folder, settings, change, judge, seed, trials, limit, bertscore, as_json
+    )
     _show(found, figures, settings.chat_model, bertscore, as_json)
 
 
 # --- running ------------------------------------------------------------------------------------------
+
+
+def _tuned_settings(table: "Table", adapter: Path | None, tuned_model: str | None) -> dict[str, Any]:
+    """Return what the settings of the tuned reader change; empty without one.
+
+    Raises:
+        BadInput: if two are named, or the table has none.
+    """
+    if adapter is None and tuned_model is None:
+        return {}
+    if adapter is not None and tuned_model is not None:
+        raise BadInput("--adapter and --tuned-model name two tuned readers. Give one")
+    if not table.has_tuned:
+        raise BadInput(
+            f"table {table.name} of {table.paper} has no tuned reader. Leave out the option that names one"
+        )
+    return {"adapter": adapter} if adapter is not None else {"chat_model": tuned_model}
 
 
 def _run(
@@ -111,6 +140,7 @@ def _run(
     questions: "list[Question]",
     folder: Path,
     settings: Any,
+    change: dict[str, Any],
     judge: str | None,
     seed: int,
     trials: int,
@@ -127,7 +157,15 @@ def _run(
     from polygraph.workspace.index import Index
     from polygraph.workspace.per_document import PerDocument
 
-    with Bars(quiet=quiet) as bars, Index.open(folder / "index", settings=settings) as index:
+    with (
+        Bars(quiet=quiet) as bars,
+        Index.open(folder / "index", settings=settings) as index,
+        (
+            Index.open(folder / "index", settings=settings.model_copy(update=change))
+            if change
+            else nullcontext()
+        ) as with_tuned,
+    ):
         chat = require_chat(index.models)
         experiment = index.experiment(folder / "study", progress=bars)
         indexes = PerDocument(index, corpus) if table.scope == "single" else None
@@ -135,6 +173,12 @@ def _run(
             index.add(corpus, methods=list(table.presets), progress=bars)
             experiment = replace(
                 experiment, ask=ask_in_form(index.retrieve, index.snapshot, index.models, table)
+            )
+        tuned = None
+        if with_tuned is not None:
+            tuned = replace(
+                with_tuned.experiment(folder / "study", progress=bars),
+                ask=ask_in_form(with_tuned.retrieve, with_tuned.snapshot, with_tuned.models, table),
             )
 
         @contextmanager
@@ -155,6 +199,7 @@ def _run(
             trials=trials,
             limit=limit,
             bert=bert,
+            tuned=tuned,
         )
 
 

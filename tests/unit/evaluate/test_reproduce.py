@@ -358,6 +358,7 @@ def test_bertscore_is_never_zero_if_it_was_not_measured():
 def test_the_systems_of_a_paper_are_those_that_it_measured():
     graft = {system.name: system.method for system in find_table("graft", "4").systems}
     assert graft["Baseline GraphRAG"] == "graft:paper"
+    assert graft["GRAFT"] == "graft:paper+tuned"
     assert METHODS["graft:paper"].k_reports == 1
     light = {s.method for t in TABLES if t.paper == "fg-rag" for s in t.systems if s.name == "LightRAG"}
     (name,) = light
@@ -449,6 +450,24 @@ def test_a_table_runs_end_to_end_and_resumes_without_new_calls(data, endpoint, t
     assert run_json(*words, env=env) == found
     assert server.calls == before
     assert "NaiveRAG" in run(*words, env=env).output
+
+
+@pytest.mark.slow
+def test_the_rows_of_a_tuned_reader_are_run_only_if_one_is_named(data, endpoint, tmp_path):
+    server, env = endpoint
+    words = ("graft", "4", "--data", data, "--output", tmp_path / "out")
+    plain = {(f["system"], f["column"]): f["ours"] for f in run_json(*words, env=env)["figures"]}
+    assert plain["Baseline GraphRAG", "ROUGE-1"] is not None
+    assert plain["GRAFT", "ROUGE-1"] is None
+    before = server.calls
+    tuned = run_json(*words, "--tuned-model", "tuned", env=env)
+    found = {(f["system"], f["column"]): f["ours"] for f in tuned["figures"]}
+    assert found["GRAFT", "ROUGE-1"] is not None
+    assert found["RAFT", "ROUGE-1"] is not None
+    assert found["Baseline GraphRAG", "ROUGE-1"] == plain["Baseline GraphRAG", "ROUGE-1"]
+    assert server.calls > before
+    with pytest.raises(BadInput, match="no tuned reader"):
+        run("fg-rag", "2", "--data", data, "--tuned-model", "tuned", env=env)
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from polygraph.evaluate.judging.length_alignment import ATTEMPTS
 from polygraph.evaluate.judging.pairwise import DESIGNS, JudgingDesign
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.questions.generate import summary_questions
+from polygraph.evaluate.records import is_tuned
 from polygraph.evaluate.reproduce.measure import TableValue, measure_table
 from polygraph.evaluate.reproduce.tables import TABLES, QuestionSource, Table
 from polygraph.evaluate.runs.by_document import OpenDocument, answer_by_document
@@ -214,6 +215,7 @@ def run(
     trials: int = 0,
     limit: int = 0,
     bert: bool = False,
+    tuned: Experiment | None = None,
 ) -> list[TableValue]:
     """Run or resume a table, and measure it.
 
@@ -228,6 +230,7 @@ def run(
         trials: of the judges; 0: as in the paper.
         limit: maximum number of generated questions; 0: as in the paper.
         bert: whether to measure BERTScore, if the table has it.
+        tuned: the same experiment with a tuned reader; needed if the table has one.
 
     Raises:
         BadInput: if the study was made with other settings, or a question does not name its document.
@@ -243,7 +246,9 @@ def run(
     if table.scope == "single":
         answer_by_document(folder, asked, table.methods, open_document, experiment.models, progress)
     else:
-        experiment.answer(table.methods)
+        experiment.answer([m for m in table.methods if not is_tuned(m)])
+        if tuned is not None:
+            tuned.answer([m for m in table.methods if is_tuned(m)])
     if table.judging is not None:
         for pair in table.judged_pairs:
             if pair.methods:

@@ -82,7 +82,7 @@ def differences(made: Iterable[tuple[str, MadeWith | None]]) -> list[str]:
     """Return in what some answers differ that must not differ within a study, one phrase per part.
 
     Models, temperature, token budget and version must be the same for all answers, but tuned readers have a chat model
-    of their own; parameters for all answers of a method; each layer of an index for all that read it.
+    and a form of their own; parameters for all answers of a method; each layer of an index for all that read it.
 
     Args:
         made: method and record of each answer; None: unknown.
@@ -101,7 +101,7 @@ def differences(made: Iterable[tuple[str, MadeWith | None]]) -> list[str]:
             continue
         for part, label in _LABELS.items():
             value = getattr(record, part)
-            shared = "tuned chat model" if part == "chat" and is_tuned(method) else label
+            shared = f"{label} of tuned readers" if part in ("chat", "form") and is_tuned(method) else label
             add(shared, _NONE.get(part, "none") if value in ("", None) else str(value), method)
         add(f"settings of {method_of(method)}", record.settings, method)
         for layer, version in record.layers.items():

@@ -1,11 +1,12 @@
 """Records of a published table: systems, columns, judging, and numbers with their place in the paper."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Literal, TypeAlias
 
 from polygraph.config.profiles import ProfileName
+from polygraph.evaluate.records import is_tuned, method_of
 
 Measure: TypeAlias = Literal[
     "precision", "recall", "f1", "accuracy", "em", "only_correct", "rouge1", "rougeL",
@@ -24,7 +25,8 @@ class System:
     name: str
     """As in the paper."""
     method: str = ""
-    """The preset that corresponds to it; empty if there is none. ``PRESET#2`` is a second, independent run of it."""
+    """The preset that corresponds to it; empty if there is none. ``PRESET#2`` is a second, independent run of it, and
+    ``PRESET+tuned`` is answered by a tuned reader."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +138,17 @@ class Table:
     @property
     def presets(self) -> tuple[str, ...]:
         """Presets to run, each once."""
-        return tuple(dict.fromkeys(name.partition("#")[0] for name in self.methods))
+        return tuple(dict.fromkeys(map(method_of, self.methods)))
+
+    @property
+    def has_tuned(self) -> bool:
+        """Whether a tuned reader answers for some system."""
+        return any(map(is_tuned, self.methods))
+
+    def without_tuned(self) -> "Table":
+        """Return the table without running what needs a tuned reader."""
+        plain = tuple(replace(s, method="") if is_tuned(s.method) else s for s in self.systems)
+        return replace(self, systems=plain)
 
     @property
     def judged_pairs(self) -> tuple[JudgedPair, ...]:

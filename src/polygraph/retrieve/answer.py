@@ -9,8 +9,15 @@ from polygraph.errors import BadInput
 from polygraph.models import Models
 from polygraph.models.protocols import ChatModel
 from polygraph.records import Answer, AnswerForm, Citation, Evidence, ReaderForm, Retrieval
-from polygraph.retrieve.citations import check_citations, chunks_of, cite, supporting_sentence
+from polygraph.retrieve.citations import check_citations, cite
 from polygraph.retrieve.evidence import passages_of
+from polygraph.retrieve.graph_statements import (
+    GraphStatements,
+    connections,
+    is_about_the_whole,
+    list_themes,
+    statements_from_graph,
+)
 from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.retrieve.tuned_reader import answer_with_tuned_reader
 from polygraph.store.snapshot import Snapshot
@@ -22,9 +29,6 @@ from polygraph.text.words import content_stems
 
 _PASSAGES = 16
 """Chunks from which an extractive answer is made."""
-_POINTS = 6
-"""Points of an extractive answer about the whole collection."""
-_POINTS_PER_DOCUMENT = 2
 _REFUSAL_CHARACTERS = 40
 """A refusal says so within this many characters of the reply."""
 
@@ -202,11 +206,15 @@ class _RefusalFilter:
 
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> _AnswerDraft:
     is_global = is_global_question(question)
-    if is_global and retrieval.answer_form == "overview":
-        return _list_points(retrieval.evidence, index)
+    summaries = [item for item in retrieval.evidence if is_about_the_whole(item)]
+    if is_global and (retrieval.answer_form == "overview" or summaries):
+        # The numbers of the evidence stay those of the retrieval.
+        return _from_graph(list_themes(retrieval.evidence, index, only_summaries=bool(summaries)))
     passages = _passages(question, retrieval.evidence, index)
     selection = answer_with_sentences(question, passages, models)
     if not selection.sentences:
+        if (found := connections(question, retrieval.evidence, index)).lines:
+            return _from_graph(found)
         hint = "; a question about the whole collection is one for `graphrag-global`" if is_global else ""
         return _refusal(selection.refused_because + hint)
     chunks = {p.chunk.id: p.chunk for p in passages}
@@ -218,40 +226,21 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
             cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
         )
     text = " ".join(f"{s.text} [{s.evidence}]" for s in selection.sentences)
-    return _AnswerDraft(
-        text=f"{selection.verdict}: {text}" if selection.verdict else text, citations=tuple(citations)
-    )
+    text = f"{selection.verdict}: {text}" if selection.verdict else text
+    found = statements_from_graph(question, retrieval.evidence, index, answered=text)
+    return _AnswerDraft(text="\n".join([text, *found.lines]), citations=(*citations, *found.citations))
 
 
-def _list_points(evidence: Sequence[Evidence], index: Snapshot) -> _AnswerDraft:
-    """List the best points about the whole collection: one per passage, few per document."""
-    chunks = chunks_of(evidence, index)
-    titles = index.titles([c.document for c in chunks.values()])
-    lines: list[str] = []
-    citations: list[Citation] = []
-    for n, item in enumerate(evidence, 1):
-        found = supporting_sentence(item.text, item, chunks)
-        if found is None:
-            continue
-        chunk, start, end = found
-        cited = [c.document for c in citations]
-        if any(c.chunk == chunk.id for c in citations) or cited.count(chunk.document) >= _POINTS_PER_DOCUMENT:
-            continue
-        lines.append(f"- {' '.join(item.text.split())} [{n}]")
-        citations.append(cite(n, chunk, start, end, titles))
-        if len(lines) == _POINTS:
-            break
-    return _AnswerDraft(text="\n".join(lines), citations=tuple(citations))
+def _from_graph(found: GraphStatements) -> _AnswerDraft:
+    return _AnswerDraft(text="\n".join(found.lines), citations=found.citations)
 
 
 def _passages(question: str, evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
-    """Collect the chunks of the evidence, chunks first; of too many, those that share most words with the question."""
+    """Collect the chunks of the evidence in its order; of too many, those that share most words with the question."""
     numbers: dict[str, int] = {}
-    for is_chunk in (True, False):
-        for n, item in enumerate(evidence, 1):
-            if (item.kind == "chunk") == is_chunk:
-                for span in item.spans:
-                    numbers.setdefault(span.chunk, n)
+    for n, item in enumerate(evidence, 1):
+        for span in item.spans:
+            numbers.setdefault(span.chunk, n)
     chunks = index.chunks_by_id(list(numbers))
     if len(chunks) > _PASSAGES:
         wanted = set(content_stems(question))

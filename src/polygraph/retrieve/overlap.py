@@ -1,4 +1,4 @@
-"""Passages that several methods found for one question, and which of them found each."""
+"""What several methods found for one question, and which of them found each."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -40,3 +40,29 @@ def overlap(retrievals: Sequence[Retrieval]) -> list[SharedPassage]:
         for chunk in dict.fromkeys(chunk for one in each for chunk in one)
     ]
     return sorted(found, key=lambda s: (-s.n, min(p for p in s.positions if p is not None), s.chunk))
+
+
+def found_alone(retrievals: Sequence[Retrieval]) -> list[list[int]]:
+    """Return for each retrieval the numbers of the evidence that no other one has, from 1, in its order.
+
+    A passage counts as found by every retrieval with evidence that rests on it; entities, relations, reports and
+    summaries by their kind and id.
+    """
+    chunks = [set(passages(one)) for one in retrievals]
+    rows = [{(item.kind, item.id) for item in one.evidence} for one in retrievals]
+    found: list[list[int]] = []
+    for i, one in enumerate(retrievals):
+        other_chunks = set[str]().union(*chunks[:i], *chunks[i + 1 :])
+        other_rows = set[tuple[str, str]]().union(*rows[:i], *rows[i + 1 :])
+        found.append(
+            [
+                n
+                for n, item in enumerate(one.evidence, 1)
+                if (
+                    item.id not in other_chunks
+                    if item.kind == "chunk"
+                    else (item.kind, item.id) not in other_rows
+                )
+            ]
+        )
+    return found

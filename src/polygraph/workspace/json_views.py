@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.catalogue import describe
-from polygraph.retrieve.overlap import overlap
+from polygraph.retrieve.overlap import found_alone, overlap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,13 +52,18 @@ def answer_json(found: Answer, paths: Sequence[FactPath] | None = None) -> dict[
 
 
 def compared_json(found: Sequence[Answer]) -> list[dict[str, Any]]:
-    """Return the answers as the JSON of `ask`, each with the passages that other methods share and those of its own."""
+    """Return the answers as the JSON of `ask`, each with what other methods share and what it alone has.
+
+    ``shared`` and ``only`` are ids of passages; ``alone`` are numbers of evidence, counted from 1.
+    """
     held = overlap([a.retrieval for a in found])
+    alone = found_alone([a.retrieval for a in found])
     return [
         answer_json(a)
         | {
             "shared": [h.chunk for h in held if h.positions[i] is not None and h.n > 1],
             "only": [h.chunk for h in held if h.positions[i] is not None and h.n == 1],
+            "alone": alone[i],
         }
         for i, a in enumerate(found)
     ]

@@ -10,6 +10,7 @@ from polygraph.models.providers.scripted import ScriptedChat
 from polygraph.records import Evidence, Retrieval, Span
 from polygraph.retrieve.answer import answer
 from polygraph.retrieve.citations import judge_citations
+from polygraph.retrieve.graph_statements import connections
 from polygraph.retrieve.methods.lexical import BM25
 from polygraph.store.snapshot import Snapshot
 from polygraph.testing import hashed_models
@@ -303,3 +304,45 @@ def test_a_short_clause_need_not_repeat_the_numbers_of_the_clauses_before_it():
     # Marks side by side are for the same words.
     wrong = judge_citations("The mirror cracked in 1878 [1] [2].", shown)
     assert all(v.removed_because for _, judged in wrong for v in judged)
+
+
+def from_graph(kind, text, *documents):
+    spans = tuple(Span(document, f"{document}:0", 0, len(TEXTS[document])) for document in documents)
+    return Evidence(kind=kind, id=text, text=text, score=1.0, spans=spans)
+
+
+def test_without_a_model_relations_and_reports_of_a_method_are_shown_as_such(retrieval, index):
+    own = (
+        from_graph("relation", "Mara Quill and Sallow Bay: she leased the quarry above the light.", "a.txt"),
+        from_graph("report", "# The light\nThe light and its horn were paid by the harbour board.", "b.txt"),
+    )
+    plain = answer("Who built the light by the bay?", retrieval, index, hashed_models())
+    found = answer(
+        "Who built the light by the bay?",
+        replace(retrieval, evidence=own + retrieval.evidence),
+        index,
+        hashed_models(),
+    )
+    assert "- Relation" not in plain.text
+    assert "\n- Relation: Mara Quill and Sallow Bay: she leased the quarry above the light. [1]" in found.text
+    assert {c.n for c in found.citations} >= {1}
+
+
+def test_a_connection_that_no_sentence_states_is_answered_by_the_relation_of_both_names(retrieval, index):
+    relation = from_graph("relation", "Mara Quill and Tobias Wren: neighbours.", "a.txt", "b.txt")
+    with_both = replace(retrieval, evidence=(relation, *retrieval.evidence))
+    found = connections("How are Mara Quill and Tobias Wren connected?", with_both.evidence, index)
+    assert found.lines == ("- Relation: Mara Quill and Tobias Wren: neighbours. [1]",)
+    assert not connections("When did Mara Quill pay Tobias Wren?", with_both.evidence, index).lines
+
+
+def test_an_overview_gives_the_share_of_documents_of_each_theme(retrieval, index):
+    theme = from_graph("report", "# The light\nMara Quill built the light.", "a.txt", "b.txt")
+    found = answer(
+        "What are the main topics of these documents?",
+        replace(retrieval, evidence=(theme, *retrieval.evidence)),
+        index,
+        hashed_models(),
+    )
+    assert found.text == "- The light: Mara Quill built the light. (2 of 3 documents) [1]"
+    assert [c.n for c in found.citations] == [1]

@@ -9,11 +9,15 @@ from rich.text import Text
 
 from polygraph.cli.render.answer import err, out, show_table
 from polygraph.records import Answer
-from polygraph.retrieve.overlap import SharedPassage, overlap
+from polygraph.retrieve.overlap import SharedPassage, found_alone, overlap
 
 _MARKS = re.compile(r"\s*\[[\d, ]{1,40}\]")
 _ROWS = 15
 """Maximum number of listed passages."""
+_ALONE = 3
+"""Listed pieces of evidence that one method alone has."""
+_WIDTH = 150
+"""Characters of such a piece."""
 _SOURCES = 4
 """Maximum number of cited documents below an answer."""
 
@@ -32,6 +36,7 @@ def show_compared(found: Sequence[Answer]) -> None:
     out.print(table)
     _show_costs(found, names, held)
     _show_overlap(found, held)
+    _show_alone(found)
     for a in found:
         for note in a.notes:
             err.print(Text(f"note: {a.method}: {note}", style="dim"))
@@ -106,6 +111,22 @@ def _show_overlap(found: Sequence[Answer], held: Sequence[SharedPassage]) -> Non
     show_table(("passage", *columns), rows, right=columns)
     more = f"; {len(held) - len(shown)} more are not listed" if len(held) > len(shown) else ""
     out.print(Text(f"numbers are positions in the evidence, * is cited{more}", style="dim"))
+
+
+def _show_alone(found: Sequence[Answer]) -> None:
+    """Print the first pieces of evidence of each method that no other one has."""
+    if len(found) < 2:
+        return
+    out.print()
+    out.print(Text("what each method alone has, best first", style="bold"))
+    for i, (a, numbers) in enumerate(zip(found, found_alone([a.retrieval for a in found]), strict=True), 1):
+        n_all = len(a.retrieval.evidence)
+        out.print(Text(f"{i} {a.method}: {len(numbers)} of {n_all} pieces of evidence", style="cyan"))
+        for n in numbers[:_ALONE]:
+            item = a.retrieval.evidence[n - 1]
+            text = " ".join(item.text.split())
+            line = f"  [{n}] {item.kind}: {text}"
+            out.print(Text(line if len(line) <= _WIDTH else f"{line[:_WIDTH].rstrip()} …"), soft_wrap=True)
 
 
 def _selected(held: Sequence[SharedPassage], cited: Sequence[set[str]]) -> list[SharedPassage]:

@@ -1,0 +1,157 @@
+"""What a method found in the graph, as lines of an answer without a model: relations, paths, reports, themes.
+
+Sentences of passages alone would make all methods answer alike, although one found passages and another relations.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from polygraph.records import Chunk, Citation, Evidence
+from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
+from polygraph.store.snapshot import Snapshot
+from polygraph.text.words import content_stems, question_names
+
+_MOST = 3
+"""Lines from the graph below an answer."""
+_THEMES = 6
+"""Themes of an overview."""
+_THEMES_PER_DOCUMENT = 2
+_MAX_CHARACTERS = 240
+_MIN_SHARED = 2
+"""Content words that a line and the question share."""
+_MIN_NEW = 0.25
+"""Share of the words of a line that neither the question nor the answer above it has."""
+_LABELS = {"relation": "Relation", "report": "Report", "summary": "Report"}
+_ASKS_FOR_CONNECTION = re.compile(
+    r"\b(?:connect\w*|relat\w+|link\w*|associat\w+|between|to do with|zusammenhang\w*|verbind\w*|verbunden|"
+    r"beziehung\w*|relación|relacionad\w+|vincul\w+|lien|liens|rapport|liés?|liées?)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphStatements:
+    """Lines of an answer with their citations, in the order of the evidence."""
+
+    lines: tuple[str, ...] = ()
+    citations: tuple[Citation, ...] = ()
+
+
+def statements_from_graph(
+    question: str, evidence: Sequence[Evidence], index: Snapshot, *, answered: str = ""
+) -> GraphStatements:
+    """Return the relations and reports that share most words with a question, in the order of the method.
+
+    Args:
+        question: as asked.
+        evidence: of one method, in its order.
+        index: the snapshot that it comes from.
+        answered: the answer above; a line that says no more is left out.
+    """
+    wanted = set(content_stems(question))
+    known = set(content_stems(answered))
+    shared: list[tuple[int, int]] = []
+    for n, item in enumerate(evidence, 1):
+        if item.kind not in _LABELS:
+            continue
+        words = set(content_stems(_text(item)))
+        is_new = len(words - known - wanted) > _MIN_NEW * len(words)
+        if is_new and len(words & wanted) >= min(_MIN_SHARED, len(wanted)):
+            shared.append((len(words & wanted), n))
+    best = sorted(sorted(shared, key=lambda pair: (-pair[0], pair[1]))[: 2 * _MOST], key=lambda pair: pair[1])
+    return _lines([n for _, n in best], evidence, index)
+
+
+def connections(question: str, evidence: Sequence[Evidence], index: Snapshot) -> GraphStatements:
+    """Return the relations that hold all names of a question about a connection; none for another question."""
+    names = [set(content_stems(name)) for name in question_names(question)]
+    if len(names) < _MIN_SHARED or not _ASKS_FOR_CONNECTION.search(question):
+        return GraphStatements()
+    numbers = [
+        n
+        for n, item in enumerate(evidence, 1)
+        if item.kind == "relation" and all(name <= set(content_stems(item.text)) for name in names)
+    ]
+    return _lines(numbers, evidence, index)
+
+
+def list_themes(
+    evidence: Sequence[Evidence], index: Snapshot, *, only_summaries: bool = False
+) -> GraphStatements:
+    """Return the best points about the whole collection, each with the number of documents that it rests on.
+
+    One point per passage, and at most two per document.
+
+    Args:
+        evidence: of one method, in its order.
+        index: the snapshot that it comes from.
+        only_summaries: leave out evidence that sums up nothing.
+    """
+    chunks = chunks_of(evidence, index)
+    titles = index.titles([c.document for c in chunks.values()])
+    allowed = index.documents_allowed
+    n_documents = index.store.count("documents") if allowed is None else len(allowed)
+    lines: list[str] = []
+    citations: list[Citation] = []
+    for n, item in enumerate(evidence, 1):
+        if only_summaries and not is_about_the_whole(item):
+            continue
+        text = _text(item)
+        found = supporting_sentence(text, item, chunks)
+        if found is None:
+            continue
+        chunk, start, end = found
+        cited = [c.document for c in citations]
+        if any(c.chunk == chunk.id for c in citations) or cited.count(chunk.document) >= _THEMES_PER_DOCUMENT:
+            continue
+        n_about = len({span.document for span in item.spans})
+        lines.append(f"- {text} ({n_about} of {n_documents} {_documents(n_documents)}) [{n}]")
+        citations.append(cite(n, chunk, start, end, titles))
+        if len(lines) == _THEMES:
+            break
+    return GraphStatements(lines=tuple(lines), citations=tuple(citations))
+
+
+def is_about_the_whole(evidence: Evidence) -> bool:
+    """Return whether evidence sums up many passages."""
+    return evidence.kind in ("report", "summary")
+
+
+def _documents(n: int) -> str:
+    return "document" if n == 1 else "documents"
+
+
+def _lines(numbers: Sequence[int], evidence: Sequence[Evidence], index: Snapshot) -> GraphStatements:
+    """Write the first lines that have different texts and a sentence to cite."""
+    items = [evidence[n - 1] for n in numbers]
+    chunks: Mapping[str, Chunk] = chunks_of(items, index)
+    titles = index.titles([c.document for c in chunks.values()])
+    lines: dict[str, tuple[str, Citation]] = {}
+    for n, item in zip(numbers, items, strict=True):
+        text = _shortened(_text(item))
+        found = supporting_sentence(text, item, chunks)
+        if found is None or text in lines:
+            continue
+        lines[text] = (f"- {_LABELS[item.kind]}: {text} [{n}]", cite(n, *found, titles))
+        if len(lines) == _MOST:
+            break
+    return GraphStatements(
+        lines=tuple(line for line, _ in lines.values()),
+        citations=tuple(citation for _, citation in lines.values()),
+    )
+
+
+def _text(item: Evidence) -> str:
+    """Return evidence on one line; of a report its title and first paragraph."""
+    if item.kind == "report":
+        title, _, rest = item.text.strip().partition("\n")
+        summary = rest.strip().partition("\n")[0]
+        return " ".join(f"{title.lstrip('# ')}: {summary}".split())
+    return " ".join(item.text.split())
+
+
+def _shortened(text: str) -> str:
+    if len(text) <= _MAX_CHARACTERS:
+        return text
+    return text[: text.rfind(" ", _MAX_CHARACTERS // 2, _MAX_CHARACTERS)].rstrip(" ,;:") + " …"

@@ -8,10 +8,10 @@ The first n questions by seed 0 of hotpotqa, nq, 2wiki, musique and popqa are ea
 - with evidence: the ten best by BM25, of which the last ones make room for gold passages that BM25 missed;
 - without: the ten best by BM25 that are not gold. The answer should be refused.
 
-A hit is a gold answer, as whole words, within the first 40 or 80 words of the answer; "yes" and "no" are hits only as the
-verdict at its beginning. A refusal is no hit. Results go to FILE, one line per question, so that a run can be resumed;
-`--compare` prints the paired differences between two such files, with 95% intervals over questions. Run an older state
-of the code by setting PYTHONPATH to its `src`.
+A hit is a gold answer, as whole words, within the first 40 or 80 words of the answer; "yes" and "no" are hits only as
+the verdict at its beginning. A refusal is no hit. Results go to FILE, one line per question, so that a run can be
+resumed; `--compare` prints the paired differences between two such files, with 95% intervals over questions.
+Run an older state of the code by setting PYTHONPATH to its `src`.
 """
 
 import argparse
@@ -72,8 +72,8 @@ def read(path: Path) -> dict[tuple[str, str], dict[str, Any]]:
 
 def ask_set(source: Path, n: int, models: Any, done: set[tuple[str, str]]) -> Any:
     """Yield one row of results for each question of a set that is not done."""
-    with gzip.open(source / "corpus.jsonl.gz", "rt", encoding="utf-8") as lines:
-        corpus = {d["id"]: d for d in map(json.loads, lines)}
+    with gzip.open(source / "corpus.jsonl.gz", "rt", encoding="utf-8") as file:
+        corpus = {d["id"]: d for d in map(json.loads, file)}
     ids = list(corpus)
     lines = (source / "questions.jsonl").read_text(encoding="utf-8").splitlines()
     questions = [q for q in map(json.loads, lines) if q["evidence"] and q["answer"]]

@@ -67,6 +67,50 @@ for _code, _known in FUNCTION_WORDS.items():
         _LANGUAGES_OF.setdefault(_word, []).append(_code)
 
 
+_QUESTION_WORDS = {
+    "en": "who whom whose what when where why how which",
+    "de": "wer wem wen wessen was wann wo wohin woher warum wieso weshalb wie wieviel welche welcher welches welchen",
+    "fr": "qui quand où comment pourquoi quel quelle quels quelles combien quoi",
+    "es": "quién quiénes qué cuándo dónde cómo cuál cuáles cuánto cuántos cuánta cuántas",
+    "it": "chi cosa quando dove come perché quale quali quanto quanti quanta quante",
+    "pt": "quem quando onde como qual quais quanto quantos quantas",
+    "nl": "wie wat wanneer waar hoe waarom welke hoeveel",
+}
+LANGUAGE_NAMES = {
+    "ar": "Arabic", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek", "en": "English", "es": "Spanish",
+    "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi", "hu": "Hungarian", "id": "Indonesian",
+    "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch", "no": "Norwegian", "pl": "Polish",
+    "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish", "th": "Thai", "tr": "Turkish",
+    "uk": "Ukrainian", "vi": "Vietnamese", "zh": "Chinese",
+}  # fmt: skip
+"""English names of the languages that can be detected."""
+
+
+def detect_question_language(question: str) -> str:
+    """Detect the language of a question, which is often too short for `detect_language`.
+
+    In Latin script, a language is returned if it alone has the most function and question words, at least two of them
+    and a quarter of the words. Capitalized words after the first one are not counted, since titles have function words
+    of other languages.
+
+    Returns:
+        An ISO 639-1 code, or ``""`` if there is too little evidence.
+
+    >>> detect_question_language("Wie hoch ist die Miete?"), detect_question_language("Who wrote La vie en rose?")
+    ('de', 'en')
+    """
+    if by_script := _language_by_script(question):
+        return by_script
+    found = _WORD.findall(question)
+    kept = [w.lower() for n, w in enumerate(found) if n == 0 or not w[0].isupper()]
+    counts = {
+        code: sum((w in known) + (w in _QUESTION_WORDS.get(code, "").split()) for w in kept)
+        for code, known in FUNCTION_WORDS.items()
+    }
+    (best, most), (_, second) = sorted(counts.items(), key=lambda pair: -pair[1])[:2]
+    return best if most > second and most >= max(2, len(kept) / 4) else ""
+
+
 def detect_language(text: str) -> str:
     """Detect the language of a text.
 

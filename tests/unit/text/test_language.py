@@ -2,7 +2,7 @@ import pytest
 
 from polygraph.extract.nlp.capitalized_names import capitalized_spans, occurrences
 from polygraph.extract.nlp.keyphrases import keyphrases
-from polygraph.text.language import detect_language, has_capitals
+from polygraph.text.language import detect_language, detect_question_language, has_capitals
 
 SAMPLES = {
     "en": "The keeper of the light had not been seen since the storm, and nobody knew where he was.",
@@ -73,3 +73,20 @@ def test_long_runs_do_not_cost_quadratic_time():
     assert capitalized_spans("A" * 50_000) is not None
     assert capitalized_spans("A. " * 20_000) is not None
     assert len(capitalized_spans("Anna de la " * 5_000)) > 0
+
+
+@pytest.mark.parametrize(
+    ("question", "code"),
+    [
+        ("Wer leitet die Werft?", "de"),
+        ("Wie hoch ist die Miete?", "de"),
+        ("Combien coûte la réparation de la pompe ?", "fr"),
+        ("¿Cuándo se firmó el contrato?", "es"),
+        ("Who directed La La Land?", "en"),
+        ("What is the capital of Der Niederlande?", "en"),
+        ("灯台はいつ壊れましたか", "ja"),
+        ("MX-400 flow?", ""),
+    ],
+)
+def test_the_language_of_a_short_question_is_detected_and_titles_do_not_mislead(question, code):
+    assert detect_question_language(question) == code

@@ -28,6 +28,7 @@ from polygraph.tasks.offline.sentences import (
     term_weights,
 )
 from polygraph.tasks.offline.verdicts import asks_for_verdict, find_verdict
+from polygraph.text.language import LANGUAGE_NAMES, detect_language, detect_question_language
 from polygraph.text.prose import join_list
 from polygraph.text.words import STOP_WORDS, content_stems, question_names, stem, words
 
@@ -62,6 +63,8 @@ class ExtractiveAnswer:
     verdict: str = ""
     """``Yes``, ``No`` or which of two, if a rule decides it; see `verdicts`."""
     refused_because: str = ""
+    note: str = ""
+    """Says that the question is in another language than the passages, if so; a refusal says it in its reason."""
     logit: float | None = None
     """The cross-encoder's logit for the best sentence, which decides on a refusal; None without a cross-encoder."""
 
@@ -82,6 +85,30 @@ def answer_with_sentences(
     """
     if not passages:
         return _refused("nothing was found")
+    found = _answer(question, passages, models, refuse_below)
+    if not (note := _other_language(question, passages)):
+        return found
+    if found.refused_because:
+        return replace(found, refused_because=f"{found.refused_because}; {note}")
+    return replace(found, note=note)
+
+
+def _other_language(question: str, passages: Sequence[Passage]) -> str:
+    """Say that no passage is in the language of the question; empty if one is, or if a language is unknown."""
+    asked = detect_question_language(question)
+    found = dict.fromkeys(detect_language(p.chunk.text) for p in passages)
+    known = [code for code in found if code]
+    # Danish and Norwegian are too close to be told apart.
+    same = {"da", "no"} if asked in ("da", "no") else {asked}
+    if not asked or not known or not same.isdisjoint(known):
+        return ""
+    names = join_list([LANGUAGE_NAMES[code] for code in known])
+    return f"the question is in {LANGUAGE_NAMES[asked]}, and the passages found are in {names}"
+
+
+def _answer(
+    question: str, passages: Sequence[Passage], models: Models, refuse_below: float
+) -> ExtractiveAnswer:
     wanted = content_stems(question)
     if missing := _missing_names(question, passages):
         listed = join_list([f"“{name}”" for name in missing])

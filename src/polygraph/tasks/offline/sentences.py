@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.records import Chunk, Span
+from polygraph.text.language import detect_language
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems, words
 
@@ -68,14 +69,16 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
     """Return every distinct sentence once, in the order of the passages.
 
     A sentence that depends on the one before it ("He refused.") is joined to it, and a list or code to the sentence
-    with a colon above it, if they are short enough together.
+    with a colon above it, if they are short enough together. Sentences end by the rules of the document's language.
     """
+    languages = _languages(passages)
     found: list[Candidate] = []
     seen: set[str] = set()
     for passage in passages:
         chunk = passage.chunk
+        spans = sentence_spans(chunk.text, language=languages[chunk.document])
         before, before_start = "", 0
-        for first, stop in _with_lists(chunk.text, sentence_spans(chunk.text)):
+        for first, stop in _with_lists(chunk.text, spans):
             start = after_markup(chunk.text, first, stop)
             end = min(stop, start + _MAX_CHARACTERS)
             text = " ".join(chunk.text[start:end].split())
@@ -103,6 +106,14 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                 )
             before, before_start = text, start
     return found
+
+
+def _languages(passages: Sequence[Passage]) -> dict[str, str]:
+    """Detect the language of each document from its passages; English if there is too little evidence."""
+    texts: dict[str, list[str]] = {}
+    for passage in passages:
+        texts.setdefault(passage.chunk.document, []).append(passage.chunk.text)
+    return {document: detect_language("\n".join(some)) or "en" for document, some in texts.items()}
 
 
 def _with_lists(text: str, spans: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -106,3 +106,25 @@ def test_endless_texts_and_questions_are_answered_in_bounded_size():
     found = chosen("Who built the light? " * 500, "light granite " * 20_000, LIGHT)
     assert all(len(s.text) <= 2_000 for s in found.sentences)
     assert len(found.sentences) <= 5
+
+
+def test_sentences_end_by_the_rules_of_the_documents_language():
+    text = (
+        "Der Vertrag wurde am 3. März von Dr. Holm und der Reederei in Bremen unterschrieben. Er gilt bis auf weiteres "
+        "und ist nicht kündbar."
+    )
+    found = chosen("Von wem wurde der Vertrag mit der Reederei unterschrieben?", text)
+    assert found.sentences[0].text.startswith("Der Vertrag wurde am 3. März von Dr. Holm")
+
+
+def test_an_answer_and_a_refusal_say_that_the_question_is_in_another_language():
+    text = f"{LIGHT} It was paid for by the owners of the ships that had been lost, and they were not glad of it."
+    note = "the question is in German, and the passages found are in English"
+    found = chosen(
+        "Wer hat Mara Quill das granite light bezahlt?", text, reranker=Judge("1871", otherwise=1.0)
+    )
+    assert found.sentences
+    assert found.note == note
+    refused = chosen("Wo ist der Hund von Amundsen?", text)
+    assert refused.refused_because.endswith(note)
+    assert chosen("Who built the light of granite?", text).note == ""

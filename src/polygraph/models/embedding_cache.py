@@ -204,7 +204,11 @@ def _unit(rows: Sequence[bytes], embedder: Embedder) -> Vectors:
         if len(half) != size:
             raise _mixed_dimensions(embedder, len(half) // 2, size // 2)
     packed = np.frombuffer(b"".join(rows), dtype="<f2").reshape(len(rows), -1)
-    return _scaled(packed.astype(np.float64)).astype(np.float32)
+    unit = np.empty(packed.shape, dtype=np.float32)
+    # In parts, since double precision takes four times the memory.
+    for at in range(0, len(packed), BATCH):
+        unit[at : at + BATCH] = _scaled(packed[at : at + BATCH].astype(np.float64))
+    return unit
 
 
 def _scaled(rows: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -76,6 +76,8 @@ _HIS_WIFE = re.compile(
     r"\b(?:his (?:wife|widow|bride)|seiner? (?:Frau|Witwe)|sa femme|su esposa|sua moglie|kona si)\b", re.I
 )
 _YEAR = re.compile(r"(?<![\d.,])[12]\d{3}(?![\d.,]?\d)")
+_HAS_YEAR = re.compile(r"\d{4}")
+"""What all patterns of years need; most descriptions do not have it."""
 _LIFE = re.compile(
     r"\(\s*(?:c\.? ?)?(\d{4})\s*[-–—]\s*(?:c\.? ?)?(\d{4})\s*\)|\b(?:lived|lebte|vécut|vivió|visse"
     r"|levde)\s+(?:from|von|de|dal|fra)"
@@ -109,6 +111,7 @@ _OF_OTHERS = re.compile(
     r"([^\W\d_]+)|\b([^\W\d_]+)[’']s\b",
     re.I,
 )
+_HAS_TRADE = TITLES_OF_PEOPLE | OCCUPATIONS
 _GENERAL_WORDS = frozenset().union(*FUNCTION_WORDS.values())
 _MAX_CHARS = 600
 _STEMS = 10
@@ -250,6 +253,9 @@ def _place_before_noun(text: str) -> Iterator[str]:
 
 
 def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
+    if not _HAS_YEAR.search(text):
+        found.years = frozenset()
+        return
     years = {int(year) for year in _YEAR.findall(text)}
     if is_person and (life := _LIFE.search(text)):
         first, last = (int(year) for year in life.groups() if year)
@@ -269,8 +275,10 @@ def _add_years(found: Attributes, text: str, *, is_person: bool) -> None:
 
 def _stems(text: str, name: NameParts) -> Iterator[str]:
     """Yield the stems of the longer words of a description, without those of the name."""
-    of_others = {word.casefold() for match in _OF_OTHERS.findall(text) for word in match}
-    of_others &= TITLES_OF_PEOPLE | OCCUPATIONS  # ``Sister of the inspector`` is none
+    of_others = set[str]()
+    if not _HAS_TRADE.isdisjoint(re.findall(r"[^\W\d_]+", text.casefold())):
+        of_others = {word.casefold() for match in _OF_OTHERS.findall(text) for word in match}
+        of_others &= _HAS_TRADE  # ``Sister of the inspector`` is none
     kept = dict.fromkeys(
         fold(word)[:STEM]
         for word in re.findall(r"[^\W\d_]{4,}", text.casefold())

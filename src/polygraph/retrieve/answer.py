@@ -228,7 +228,11 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
     text = " ".join(f"{s.text} [{s.evidence}]" for s in selection.sentences)
     text = f"{selection.verdict}: {text}" if selection.verdict else text
     found = statements_from_graph(question, retrieval.evidence, index, answered=text)
-    return _AnswerDraft(text="\n".join([text, *found.lines]), citations=(*citations, *found.citations))
+    return _AnswerDraft(
+        text="\n".join([text, *found.lines]),
+        citations=(*citations, *found.citations),
+        notes=(selection.note,) if selection.note else (),
+    )
 
 
 def _from_graph(found: GraphStatements) -> _AnswerDraft:

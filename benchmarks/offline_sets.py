@@ -160,7 +160,7 @@ def table(rows: Mapping[tuple[str, str], dict[str, Any]]) -> list[str]:
 def compare(
     before: Mapping[tuple[str, str], dict[str, Any]], after: Mapping[tuple[str, str], dict[str, Any]]
 ) -> list[str]:
-    """Tabulate the paired differences over the questions that both files hold."""
+    """Tabulate the paired differences over the questions that both files hold; words and CPU time without interval."""
     both = [
         {"set": key[0]} | {c: float(after[key][c]) - float(before[key][c]) for c in COLUMNS}
         for key in before
@@ -171,12 +171,10 @@ def compare(
         f"|---|---|{'---|' * len(COLUMNS)}",
     ]
     for name, some in grouped(both).items():
-        gaps = paired_means(np.array([[row[c] for c in COLUMNS] for row in some]), np.random.default_rng(0))
-        cells = []
-        for column, gap in zip(COLUMNS, gaps, strict=True):
-            digits = 0 if column in COLUMNS[4:] else 3
-            found = gap.interval()
-            cells.append(f"{found.mean:+.{digits}f} [{found.low:+.{digits}f}, {found.high:+.{digits}f}]")
+        shares = np.array([[row[c] for c in COLUMNS[:4]] for row in some])
+        gaps = [gap.interval() for gap in paired_means(shares, np.random.default_rng(0))]
+        cells = [f"{gap.mean:+.3f} [{gap.low:+.2f}, {gap.high:+.2f}]" for gap in gaps]
+        cells += [f"{np.mean([row[c] for row in some]):+.0f}" for c in COLUMNS[4:]]
         lines.append(f"| {name} | {len(some)} | {' | '.join(cells)} |")
     return lines
 

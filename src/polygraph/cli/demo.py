@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from collections.abc import Iterable
 from contextlib import ExitStack
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -9,9 +10,10 @@ from typing import Any
 
 from rich.text import Text
 
+from polygraph.cli.demo_questions import answered_questions
 from polygraph.cli.progress import Bars
 from polygraph.cli.render.answer import err, out, show_answer
-from polygraph.store.snapshot import Snapshot
+from polygraph.records import Answer
 from polygraph.workspace.index import Index
 
 SAMPLE_QUESTIONS = (
@@ -52,29 +54,23 @@ def run(path: str | None, folder: Path | None, **flags: Any) -> None:
             err.print(Text(f"note: {note}", style="yellow"))
         for reason in report.unread[:5]:
             err.print(Text(f"not read: {reason[0]}: {reason[1]}", style="yellow"))
-        questions = SAMPLE_QUESTIONS if path is None else _questions(opened.snapshot())
-        for question, method in questions:
+        if path is None:
+            answers: Iterable[Answer] = (opened.ask(q, method) for q, method in SAMPLE_QUESTIONS)
+        else:
+            answers = answered_questions(opened)
+        first = ""
+        for answer in answers:
+            first = first or answer.question
             out.print()
             out.rule(style="dim")
-            out.print(Text(f"{question}  ", style="bold").append(f"[{method}]", style="magenta"))
+            out.print(
+                Text(f"{answer.question}  ", style="bold").append(f"[{answer.method}]", style="magenta")
+            )
             out.print()
-            show_answer(opened.ask(question, method))
-        _next_steps(where, questions[0][0], path is None, opened.models.chat is None)
-
-
-def _questions(snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
-    """Return questions about the most connected entities of an index, and about the whole."""
-    # Names are preferred to common nouns.
-    ranked = sorted(
-        snapshot.store.graph.all_entities(),
-        key=lambda e: (e.type in ("concept", "", "date"), -e.degree, e.id),
-    )
-    found = [e.name for e in ranked[:2]] or ["this"]
-    return (
-        (f"What is said about {found[0]}?", "graphrag-local"),
-        (f"How are {found[0]} and {found[-1]} connected?", "hybrid"),
-        ("What are the main topics of these documents?", "graphrag-global"),
-    )
+            show_answer(answer)
+        if not first:
+            out.print("\nNo question could be suggested that these documents answer; ask one of your own.")
+        _next_steps(where, first or "QUESTION", path is None, opened.models.chat is None)
 
 
 def _next_steps(where: Path, question: str, sample: bool, offline: bool) -> None:

@@ -13,6 +13,8 @@ import pytest
 
 from polygraph.config import load_settings
 from polygraph.errors import BadInput, IndexUnreadable
+from polygraph.extract.nlp import extractor as nlp
+from polygraph.indexing.estimate.local_cost import SAMPLED_WINDOWS
 from polygraph.indexing.estimate.model_profile import (
     DEFAULT_PROFILES,
     GPT_4O,
@@ -202,6 +204,29 @@ def test_without_a_chat_model_nothing_is_paid(papers, tmp_path):
     assert found.lines == ()
     assert found.questions[0].calls == Range(0, 0, 0)
     assert any("no chat model" in note for note in found.notes)
+
+
+def test_without_a_model_time_and_disk_come_from_a_small_sample_of_a_large_corpus(tmp_path, write_files):
+    n = 2 * SAMPLED_WINDOWS
+    files = {f"{i}.txt": f"Mara Quill built light number {i} with Tobias Wren." for i in range(n)}
+    folder = write_files(tmp_path / "many", files)
+    read: list[int] = []
+    whole = nlp.extract
+
+    def counted(windows, **options):
+        read.append(len(windows))
+        return whole(windows, **options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(nlp, "extract", counted)
+        with opened(tmp_path, None) as index:
+            found = index.estimate(str(folder))
+    assert found.windows_to_read == n
+    assert 0 < sum(read) <= SAMPLED_WINDOWS + 1
+    (note,) = [note for note in found.notes if "on this machine" in note]
+    assert "rough" in note
+    assert "of disk" in note
+    assert f"of {n} windows" in note
 
 
 def test_a_method_that_needs_no_graph_costs_no_extraction(papers, tmp_path):

@@ -11,6 +11,7 @@ from polygraph.indexing.estimate.extraction import (
     extraction_lines,
 )
 from polygraph.indexing.estimate.graph_size import GraphSize, estimate_graph, report_lengths, report_line
+from polygraph.indexing.estimate.local_cost import SAMPLED_WINDOWS, is_local_build, local_cost_note
 from polygraph.indexing.estimate.model_profile import GPT_4O, ModelProfile
 from polygraph.indexing.estimate.plan import EstimateState, Plan
 from polygraph.indexing.estimate.questions import LayerSizes, question_line
@@ -57,10 +58,14 @@ def estimate(corpus: Corpus, plan: Plan, models: Models, *, pilot: int = 0) -> E
     profiles: tuple[ModelProfile, ...] = (GPT_4O,)
     if model_extracts and chat is not None and to_read:
         lines, profiles = extraction_lines(state, chat, to_read)
-    elif to_read:
+    elif to_read and not is_local_build(state):
         extract_without_model(state, to_read)
+    elif to_read:
+        state.notes.append(local_cost_note(state, to_read))
     size = GraphSize()
-    if "graph" in layers and (set(needed) - {"chunks", "lexical"} or plan.methods):
+    # Where nothing is paid, the size of the graph changes no cost, and simulating it can take longer than building it.
+    needs_size = not is_local_build(state) or len(to_read) <= SAMPLED_WINDOWS
+    if needs_size and "graph" in layers and (set(needed) - {"chunks", "lexical"} or plan.methods):
         size = estimate_graph(state, profiles, n_pilot_reports, writes_reports=model_writes)
         described = _description_line(state, needed, size)
         if described is not None:

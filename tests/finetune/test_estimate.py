@@ -26,8 +26,8 @@ def test_the_recipe_of_the_paper_is_built_without_weights(rows: Path) -> None:
     assert 1.2e9 + 1e9 < found.memory_bytes < 6e9
 
 
-@pytest.mark.parametrize("name", sorted(RECIPES))
-def test_every_recipe_names_modules_that_its_model_has(rows: Path, name: str) -> None:
+@pytest.mark.parametrize("name", sorted(set(RECIPES) - {"paper"}))
+def test_every_other_recipe_names_modules_that_its_model_has(rows: Path, name: str) -> None:
     found = estimate_training(rows, recipe_with(name))
     assert found.trained_parameters > 1_000_000
     assert found.seconds > 0

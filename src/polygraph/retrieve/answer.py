@@ -215,8 +215,12 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
     if not selection.sentences:
         if (found := connections(question, retrieval.evidence, index)).lines:
             return _from_graph(found)
-        hint = "; a question about the whole collection is one for `graphrag-global`" if is_global else ""
-        return _refusal(selection.refused_because + hint)
+        if is_global:
+            # The reader takes a German noun of the question for a name that is missing.
+            return _refusal(
+                "no sentence sums up the collection; a question about the whole collection is one for `graphrag-global`"
+            )
+        return _refusal(selection.refused_because)
     chunks = {p.chunk.id: p.chunk for p in passages}
     titles = {p.chunk.document: p.title for p in passages}
     citations = []

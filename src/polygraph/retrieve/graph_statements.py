@@ -19,7 +19,7 @@ _THEMES = 6
 _THEMES_PER_DOCUMENT = 2
 _MAX_CHARACTERS = 240
 _MIN_SHARED = 2
-"""Content words that a line and the question share."""
+"""Content words that a line and the question share, at least; and half of the question's, since a name alone is two."""
 _MIN_NEW = 0.25
 """Share of the words of a line that neither the question nor the answer above it has."""
 _LABELS = {"relation": "Relation", "report": "Report", "summary": "Report"}
@@ -51,13 +51,14 @@ def statements_from_graph(
     """
     wanted = set(content_stems(question))
     known = set(content_stems(answered))
+    least = max(min(_MIN_SHARED, len(wanted)), (len(wanted) + 1) // 2)
     shared: list[tuple[int, int]] = []
     for n, item in enumerate(evidence, 1):
         if item.kind not in _LABELS:
             continue
         words = set(content_stems(_text(item)))
         is_new = len(words - known - wanted) > _MIN_NEW * len(words)
-        if is_new and len(words & wanted) >= min(_MIN_SHARED, len(wanted)):
+        if is_new and len(words & wanted) >= least:
             shared.append((len(words & wanted), n))
     best = sorted(sorted(shared, key=lambda pair: (-pair[0], pair[1]))[: 2 * _MOST], key=lambda pair: pair[1])
     return _lines([n for _, n in best], evidence, index)

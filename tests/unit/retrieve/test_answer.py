@@ -346,3 +346,18 @@ def test_an_overview_gives_the_share_of_documents_of_each_theme(retrieval, index
     )
     assert found.text == "- The light: Mara Quill built the light. (2 of 3 documents) [1]"
     assert [c.n for c in found.citations] == [1]
+
+
+def test_a_relation_that_shares_only_a_name_with_the_question_is_not_shown(retrieval, index):
+    relation = from_graph("relation", "Mara Quill and the chapel: bees and honey of Old Tobin.", "c.txt")
+    evidence = (relation, *retrieval.evidence)
+    question = "When was the light built by Mara Quill with granite?"
+    found = answer(question, replace(retrieval, evidence=evidence), index, hashed_models())
+    assert "Relation" not in found.text
+
+
+def test_an_overview_without_reports_is_refused_for_that_and_not_for_a_german_noun(retrieval, index):
+    found = answer("Worum geht es in diesen Dokumenten?", retrieval, index, hashed_models())
+    assert found.refused
+    assert "graphrag-global" in found.text
+    assert "Dokumenten" not in found.text

@@ -12,12 +12,12 @@ from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.words import content_stems, question_names
 
-_MOST = 3
+_MOST = 2
 """Lines from the graph below an answer."""
 _THEMES = 6
 """Themes of an overview."""
 _THEMES_PER_DOCUMENT = 2
-_MAX_CHARACTERS = 240
+_MAX_CHARACTERS = 160
 _MIN_SHARED = 2
 """Content words that a line and the question share, at least; and half of the question's, since a name alone is two."""
 _MIN_NEW = 0.25

@@ -13,7 +13,7 @@ class SettingValues(TypedDict, total=False):
     index: str | Path | None
     chat_model: str | None
     adapter: str | Path | None
-    reader_form: Literal["", "raft", "graft"]
+    reader_form: Literal["", "raft", "graft"] | None
     base_url: str | None
     api_key: str | None
     timeout_s: float | None

@@ -207,7 +207,8 @@ class _RefusalFilter:
 def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> _AnswerDraft:
     is_global = is_global_question(question)
     summaries = [item for item in retrieval.evidence if is_about_the_whole(item)]
-    if is_global and (retrieval.answer_form == "overview" or summaries):
+    # Summaries may be results of steps; reports are about the collection whatever the form.
+    if is_global and (retrieval.answer_form == "overview" or any(s.kind == "report" for s in summaries)):
         # The numbers of the evidence stay those of the retrieval.
         return _from_graph(list_themes(retrieval.evidence, index, only_summaries=bool(summaries)))
     passages = _passages(question, retrieval.evidence, index)

@@ -171,3 +171,11 @@ def test_a_folder_that_cannot_be_written_is_one_sentence_and_leaves_nothing(data
     assert done.code == 2
     assert "No space left on device. Free some space" in done.sentence
     assert not list(tmp_path.glob("rows*"))
+
+
+def test_a_collection_too_small_to_hold_rows_out_says_so(data):
+    # Each held-out passage of the handbook stands alone, without another one to show beside it.
+    done = data("--output", "rows", "--json")
+    found = json.loads(done.out)
+    empty = found["counts"]["held_out"]["rows"] == 0
+    assert any(note.startswith("no row is held out") for note in found["notes"]) == empty

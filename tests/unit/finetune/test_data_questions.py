@@ -146,6 +146,8 @@ def test_a_sentence_gives_a_question(text, question, answer):
         "He bought a small house in Alder Street for Miss Orme.",
         "Mr. Vane reported that she struck the Harrow at noon.",
         "I saw Mr. Vane in Alder Street with Miss Orme.",  # the speaker
+        "Mr. Vane, for the Board, thought that it belonged to Miss Orme.",
+        "The harbour keeps its own, which is slow of the clocks of Corfe.",
         "Mr. Vane said that this was the purpose of the Harbour Board.",  # points elsewhere
         'Mr. Vane said "not before noon" to Miss Orme in Corfe.',
         "Mr. Vane, Clerk; Miss Orme, second; Dr. Sayle (chairman).",
@@ -199,6 +201,11 @@ def test_what_was_said_is_asked_only_if_the_document_has_it_once():
     twice = f"{once} Miss Orme asked whether the sexton was told of the change."
     assert f"{WITHIN}what did Miss Orme ask?" in asked(once)
     assert f"{WITHIN}what did Miss Orme ask?" not in asked(twice)
+
+
+def test_a_clause_that_goes_on_about_its_speaker_is_not_what_was_said():
+    text = "Miss Orme ruled that the clock of the church was slow, and disallowed the question."
+    assert f"{WITHIN}what did Miss Orme rule?" not in asked(text)
 
 
 def test_a_question_for_an_office_names_the_document():

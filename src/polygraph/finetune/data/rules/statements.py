@@ -25,8 +25,9 @@ _POINTING = re.compile(
 )
 """Words that point to what stands outside the sentence."""
 _ELLIPTIC = re.compile(
-    r"The (?:first|second|third|fourth|last|next|other|latter|former|larger|smaller) [a-z]+"
+    r"^The (?:first|second|third|fourth|last|next|other|larger|smaller) [a-z]+|\b(?:its|his|her|their) own(?=[,.])"
 )
+"""Phrases whose noun stands in another sentence."""
 _THING_PRONOUN = re.compile(r"\b(?:it|they|them|its|their|theirs|itself|themselves|one)\b", re.IGNORECASE)
 _HE = re.compile(r"\b(?:he|him|his|himself)\b", re.IGNORECASE)
 _SHE = re.compile(r"\b(?:she|her|hers|herself)\b", re.IGNORECASE)
@@ -154,7 +155,9 @@ def is_clear(text: str, names: Sequence[tuple[str, Entity]]) -> bool:
         return False
     if not all(_has_person(text[: each.start()], "she", names) for each in _SHE.finditer(text)):
         return False
-    return all(_THING.search(text[len(subject) : each.start()]) for each in _THING_PRONOUN.finditer(text))
+    # "Mr. Bask, for the Board, thought that it ..." does not mean the board.
+    said = re.sub(r"^, [^,]+,", "", text[len(subject) :])
+    return all(_THING.search(said[: each.start()]) for each in _THING_PRONOUN.finditer(said))
 
 
 def has_verb(text: str) -> bool:

@@ -123,6 +123,9 @@ def said_question(statement: Statement, subject: Subject, document: str) -> Aske
     if base is None or clause is None or not statement.title:
         return None
     answer = clause["that"] or clause["asked"]
+    # "..., and disallowed the question" is said of the subject again.
+    if re.search(r", and (?:[a-z]+ed|was|were|is|had|has) (?!been)", answer):
+        return None
     again = (
         rf"(?:{re.escape(subject.spelling)}{_ASIDE}|\b(?:He|She|They))\s+(?:{_ADVERB}\s+)?{subject.verb}\b"
     )

@@ -16,7 +16,6 @@ from polygraph.retrieve.graph_statements import (
     connections,
     is_about_the_whole,
     list_themes,
-    statements_from_graph,
 )
 from polygraph.retrieve.table_evidence import answer_from_index
 from polygraph.retrieve.tuned_reader import answer_with_tuned_reader
@@ -231,11 +230,9 @@ def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Model
             cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
         )
     text = " ".join(f"{s.text} [{s.evidence}]" for s in selection.sentences)
-    text = f"{selection.verdict}: {text}" if selection.verdict else text
-    found = statements_from_graph(question, retrieval.evidence, index, answered=text)
     return _AnswerDraft(
-        text="\n".join([text, *found.lines]),
-        citations=(*citations, *found.citations),
+        text=f"{selection.verdict}: {text}" if selection.verdict else text,
+        citations=tuple(citations),
         notes=(selection.note,) if selection.note else (),
     )
 

@@ -1,7 +1,4 @@
-"""What a method found in the graph, as lines of an answer without a model: relations, paths, reports, themes.
-
-Sentences of passages alone would make all methods answer alike, although one found passages and another relations.
-"""
+"""What a method found in the graph, as an answer without a model: relations that connect two names, and themes."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -13,16 +10,11 @@ from polygraph.store.snapshot import Snapshot
 from polygraph.text.words import content_stems, question_names
 
 _MOST = 2
-"""Lines from the graph below an answer."""
+"""Relations that an answer shows."""
 _THEMES = 6
 """Themes of an overview."""
 _THEMES_PER_DOCUMENT = 2
 _MAX_CHARACTERS = 160
-_MIN_SHARED = 2
-"""Content words that a line and the question share, at least; and half of the question's, since a name alone is two."""
-_MIN_NEW = 0.25
-"""Share of the words of a line that neither the question nor the answer above it has."""
-_LABELS = {"relation": "Relation", "report": "Report", "summary": "Report"}
 _ASKS_FOR_CONNECTION = re.compile(
     r"\b(?:connect\w*|relat\w+|link\w*|associat\w+|between|to do with|zusammenhang\w*|verbind\w*|verbunden|"
     r"beziehung\w*|relación|relacionad\w+|vincul\w+|lien|liens|rapport|liés?|liées?)\b",
@@ -38,36 +30,10 @@ class GraphStatements:
     citations: tuple[Citation, ...] = ()
 
 
-def statements_from_graph(
-    question: str, evidence: Sequence[Evidence], index: Snapshot, *, answered: str = ""
-) -> GraphStatements:
-    """Return the relations and reports that share most words with a question, in the order of the method.
-
-    Args:
-        question: as asked.
-        evidence: of one method, in its order.
-        index: the snapshot that it comes from.
-        answered: the answer above; a line that says no more is left out.
-    """
-    wanted = set(content_stems(question))
-    known = set(content_stems(answered))
-    least = max(min(_MIN_SHARED, len(wanted)), (len(wanted) + 1) // 2)
-    shared: list[tuple[int, int]] = []
-    for n, item in enumerate(evidence, 1):
-        if item.kind not in _LABELS:
-            continue
-        words = set(content_stems(_text(item)))
-        is_new = len(words - known - wanted) > _MIN_NEW * len(words)
-        if is_new and len(words & wanted) >= least:
-            shared.append((len(words & wanted), n))
-    best = sorted(sorted(shared, key=lambda pair: (-pair[0], pair[1]))[: 2 * _MOST], key=lambda pair: pair[1])
-    return _lines([n for _, n in best], evidence, index)
-
-
 def connections(question: str, evidence: Sequence[Evidence], index: Snapshot) -> GraphStatements:
     """Return the relations that hold all names of a question about a connection; none for another question."""
     names = [set(content_stems(name)) for name in question_names(question)]
-    if len(names) < _MIN_SHARED or not _ASKS_FOR_CONNECTION.search(question):
+    if len(names) < 2 or not _ASKS_FOR_CONNECTION.search(question):
         return GraphStatements()
     numbers = [
         n
@@ -134,7 +100,7 @@ def _lines(numbers: Sequence[int], evidence: Sequence[Evidence], index: Snapshot
         found = supporting_sentence(text, item, chunks)
         if found is None or text in lines:
             continue
-        lines[text] = (f"- {_LABELS[item.kind]}: {text} [{n}]", cite(n, *found, titles))
+        lines[text] = (f"- Relation: {text} [{n}]", cite(n, *found, titles))
         if len(lines) == _MOST:
             break
     return GraphStatements(

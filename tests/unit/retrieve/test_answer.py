@@ -311,23 +311,6 @@ def from_graph(kind, text, *documents):
     return Evidence(kind=kind, id=text, text=text, score=1.0, spans=spans)
 
 
-def test_without_a_model_relations_and_reports_of_a_method_are_shown_as_such(retrieval, index):
-    own = (
-        from_graph("relation", "Mara Quill and Sallow Bay: she leased the quarry above the light.", "a.txt"),
-        from_graph("report", "# The light\nThe light and its horn were paid by the harbour board.", "b.txt"),
-    )
-    plain = answer("Who built the light by the bay?", retrieval, index, hashed_models())
-    found = answer(
-        "Who built the light by the bay?",
-        replace(retrieval, evidence=own + retrieval.evidence),
-        index,
-        hashed_models(),
-    )
-    assert "- Relation" not in plain.text
-    assert "\n- Relation: Mara Quill and Sallow Bay: she leased the quarry above the light. [1]" in found.text
-    assert {c.n for c in found.citations} >= {1}
-
-
 def test_a_connection_that_no_sentence_states_is_answered_by_the_relation_of_both_names(retrieval, index):
     relation = from_graph("relation", "Mara Quill and Tobias Wren: neighbours.", "a.txt", "b.txt")
     with_both = replace(retrieval, evidence=(relation, *retrieval.evidence))
@@ -346,14 +329,6 @@ def test_an_overview_gives_the_share_of_documents_of_each_theme(retrieval, index
     )
     assert found.text == "- The light: Mara Quill built the light. (2 of 3 documents) [1]"
     assert [c.n for c in found.citations] == [1]
-
-
-def test_a_relation_that_shares_only_a_name_with_the_question_is_not_shown(retrieval, index):
-    relation = from_graph("relation", "Mara Quill and the chapel: bees and honey of Old Tobin.", "c.txt")
-    evidence = (relation, *retrieval.evidence)
-    question = "When was the light built by Mara Quill with granite?"
-    found = answer(question, replace(retrieval, evidence=evidence), index, hashed_models())
-    assert "Relation" not in found.text
 
 
 def test_an_overview_without_reports_is_refused_for_that_and_not_for_a_german_noun(retrieval, index):

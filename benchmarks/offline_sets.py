@@ -25,14 +25,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from refusal import passages_of
 
 from polygraph.config import load_settings
 from polygraph.evaluate.statistics.intervals import paired_means, share_intervals
 from polygraph.models.open import open_models
-from polygraph.records import Chunk
 from polygraph.store.lexical import LexicalIndex
 from polygraph.tasks.offline.answer import answer_with_sentences
-from polygraph.tasks.offline.sentences import Passage
 
 SETS = ("hotpotqa", "nq", "2wiki", "musique", "popqa")
 PASSAGES = 10
@@ -110,23 +109,7 @@ def ask_set(source: Path, n: int, models: Any, done: set[tuple[str, str]]) -> An
 
 def ask(question: str, documents: Sequence[Mapping[str, str]], models: Any) -> list[str]:
     """Return the verdict, if any, and the sentences of an answer; nothing for a refusal."""
-    passages = [
-        Passage(
-            chunk=Chunk(
-                id=f"{d['id']}:0",
-                document=d["id"],
-                ordinal=0,
-                start=0,
-                end=len(d["text"]),
-                text=d["text"],
-                n_tokens=0,
-            ),
-            title=d["title"],
-            evidence=n,
-        )
-        for n, d in enumerate(documents, 1)
-    ]
-    found = answer_with_sentences(question, passages, models)
+    found = answer_with_sentences(question, passages_of(documents), models)
     return [part for part in (found.verdict, *(s.text for s in found.sentences)) if part]
 
 

@@ -12,7 +12,7 @@ import argparse
 import gzip
 import json
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -65,8 +65,9 @@ def judge(
             yield best(q["question"], [d for d in hits if d["id"] not in gold][:10], models), False
 
 
-def best(question: str, documents: list[dict[str, Any]], models: Any) -> float:
-    passages = [
+def passages_of(documents: Sequence[Mapping[str, Any]]) -> list[Passage]:
+    """Return documents as the passages of an answer, each in one piece."""
+    return [
         Passage(
             chunk=Chunk(
                 id=f"{d['id']}:0",
@@ -82,7 +83,10 @@ def best(question: str, documents: list[dict[str, Any]], models: Any) -> float:
         )
         for n, d in enumerate(documents, 1)
     ]
-    found = answer_with_sentences(question, passages, models, refuse_below=float("-inf"))
+
+
+def best(question: str, documents: list[dict[str, Any]], models: Any) -> float:
+    found = answer_with_sentences(question, passages_of(documents), models, refuse_below=float("-inf"))
     return found.logit if found.logit is not None else float("-inf")
 
 

@@ -58,8 +58,9 @@ def compare(
     from polygraph.cli.render import answer as show
     from polygraph.config import load_settings
     from polygraph.evaluate.extra import require_eval_extra
-    from polygraph.evaluate.questions.file import read_questions
+    from polygraph.evaluate.questions.file import read_questions, sample_questions
     from polygraph.finetune.compare.report import conclusions, report_json
+    from polygraph.models.providers.gguf import training_report
 
     if (adapter is None) == (tuned_model is None):
         raise BadInput(
@@ -67,11 +68,12 @@ def compare(
             "MODEL, which the endpoint serves"
         )
     require_eval_extra()
-    asked = _sample(read_questions(questions or data / "questions.jsonl"), limit, seed)
+    asked = read_questions(questions or data / "questions.jsonl")
+    asked = sample_questions(asked, limit or len(asked), seed)
     settings = load_settings({"index": index, **caps(max_cost, max_spend_tokens, None, False)})
     settings = settings.model_copy(update={"adapter": None, "reader_form": form or _form_of(data)})
     change: dict[str, Any] = {"adapter": adapter} if adapter is not None else {"chat_model": tuned_model}
-    training = _training_report(adapter)
+    training = training_report(adapter) if adapter is not None else {}
     with Bars(quiet=as_json) as bars:
         found = _compare(output, asked, split_names(methods), settings, change, seed, bars)
     _write(output, found, training)
@@ -116,16 +118,6 @@ def _compare(
         )
 
 
-def _sample(questions: "list[Question]", limit: int, seed: int) -> "list[Question]":
-    """Return some questions in their order."""
-    if not limit or len(questions) <= limit:
-        return questions
-    import numpy as np
-
-    chosen = np.random.default_rng(seed).permutation(len(questions))[:limit]
-    return [questions[int(i)] for i in sorted(chosen)]
-
-
 def _form_of(data: Path) -> "ReaderForm":
     """Return the form of the rows of a folder.
 
@@ -146,20 +138,6 @@ def _form_of(data: Path) -> "ReaderForm":
         f"{data} does not say which form its rows have. Make rows with: polygraph finetune data --output {data}; or "
         "name the form with --form raft"
     )
-
-
-def _training_report(adapter: Path | None) -> dict[str, Any]:
-    """Return the report of a training; empty if there is none."""
-    import json
-
-    if adapter is None:
-        return {}
-    folder = adapter if adapter.is_dir() else adapter.parent
-    try:
-        found = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return found if isinstance(found, dict) else {}
 
 
 def _write(output: Path, found: "ReaderComparison", training: dict[str, Any]) -> None:

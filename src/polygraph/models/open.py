@@ -1,7 +1,6 @@
 """Open the models that the settings name."""
 
 import importlib.util
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
@@ -92,11 +91,9 @@ def _reader_form(settings: Settings) -> ReaderForm | None:
         return settings.reader_form
     if settings.adapter is None or settings.offline:
         return None
-    folder = settings.adapter if settings.adapter.is_dir() else settings.adapter.parent
-    try:
-        form = json.loads((folder / "training.json").read_text(encoding="utf-8")).get("form")
-    except (OSError, ValueError, AttributeError, RecursionError):
-        return None
+    from polygraph.models.providers.gguf import training_report
+
+    form = training_report(settings.adapter).get("form")
     return form if form in get_args(ReaderForm) else None
 
 

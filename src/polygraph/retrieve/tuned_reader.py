@@ -1,6 +1,5 @@
 """Answers of a tuned reader: its quotes are looked up in the evidence and become the citations."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,7 +9,9 @@ from polygraph.records import Chunk, Citation, Evidence, ReaderForm, Retrieval
 from polygraph.retrieve.citations import chunks_of, cite, supporting_sentence
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import NO_ANSWER
+from polygraph.tasks.parsing.citations import strip_citations
 from polygraph.tasks.raft import RaftReply, read_with_tuned, without_marks
+from polygraph.text.words import find_text
 
 OUT_OF_FORM = "the reply does not have the form that the reader was tuned for"
 """Note of an answer."""
@@ -56,7 +57,8 @@ def answer_with_tuned_reader(
         return TunedAnswer(text="", refused_because=because or "the evidence does not suffice")
     citations, missing = _cite_quotes(reply, retrieval.evidence, index)
     notes += [f"{NOT_VERBATIM}: “{quote[:_SHOWN]}”" for quote in missing]
-    text = without_marks(reply.answer or reply.reasoning)
+    # Only quotes cite: a number that the reader writes beside the answer is not checked.
+    text, _ = strip_citations(without_marks(reply.answer or reply.reasoning), len(retrieval.evidence))
     numbers = dict.fromkeys(c.n for c in citations)
     cited = "".join(f"[{n}]" for n in numbers)
     return TunedAnswer(text=f"{text} {cited}".strip(), citations=tuple(citations), notes=tuple(notes))
@@ -79,27 +81,16 @@ def _cite_quotes(
                 break
         else:
             missing.append(quote)
-    return list(dict.fromkeys(citations)), missing
+    return list(dict.fromkeys(citations)), list(dict.fromkeys(missing))
 
 
 def _find(quote: str, item: Evidence, chunks: dict[str, Chunk]) -> tuple[Chunk, int, int] | None:
     """Return the chunk with the start and end of a quote in it; of a report or a fact, the sentence behind it."""
     for span in item.spans:
         chunk = chunks.get(span.chunk)
-        place = _place(quote, chunk.text) if chunk is not None else None
+        place = find_text(quote, chunk.text) if chunk is not None else None
         if chunk is not None and place is not None:
             return (chunk, *place)
-    if _place(quote, item.text) is None:
+    if find_text(quote, item.text) is None:
         return None
     return supporting_sentence(quote, item, chunks, min_support=0.0)
-
-
-def _place(quote: str, text: str) -> tuple[int, int] | None:
-    r"""Return start and end of a quote in a text, each run of white space of which counts as one space.
-
-    >>> _place("the lamp", "She lit the \n lamp.")
-    (8, 18)
-    """
-    words = quote.split()
-    found = re.search(r"\s+".join(map(re.escape, words)), text) if words else None
-    return found.span() if found is not None else None

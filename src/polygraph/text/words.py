@@ -52,6 +52,21 @@ def words(text: str) -> list[str]:
     return [_without_possessive(word) for word in _WORD.findall(text.casefold())]
 
 
+def find_text(wanted: str, text: str) -> tuple[int, int] | None:
+    r"""Return the first place of a text in another one, as start and end, whatever the white space between words.
+
+    >>> find_text("the lamp", "She lit the \n lamp.")
+    (8, 18)
+    """
+    parts = wanted.split()
+    if not parts:
+        return None
+    # The pattern has only literal words and runs of white space, so the search takes linear time except for repeats of
+    # the first word.
+    found = re.search(r"\s+".join(map(re.escape, parts)), text)
+    return found.span() if found is not None else None
+
+
 def _without_possessive(word: str) -> str:
     return word[:-2] if word.endswith(("'s", "’s")) else word
 

@@ -113,7 +113,11 @@ def test_the_same_reader_twice_is_not_better_than_itself(readers, tmp_path):
 def test_a_second_run_asks_no_model_and_gives_the_same_bytes(readers, tmp_path):
     first = compared(readers, tmp_path / "s")
     again = compared(readers, tmp_path / "s")
-    training = {"losses": [1.5, 0.7], "held_out_losses": [{"step": 0, "loss": 1.5}, {"step": 2, "loss": 0.6}]}
+    training = {
+        "losses": [1.5, 0.7, 0.5],
+        "held_out_losses": [{"step": 0, "loss": 1.5}, {"step": 2, "loss": 0.6}, {"step": 3, "loss": 0.8}],
+        "best_step": 2,
+    }
     assert as_text(report_json(first, training)) == as_text(report_json(again, training))
     assert sum(a.usage["calls"] for a in first.answers) == sum(a.usage["calls"] for a in again.answers)
     pictures = pictures_of(first, training)
@@ -121,7 +125,7 @@ def test_a_second_run_asks_no_model_and_gives_the_same_bytes(readers, tmp_path):
     assert pictures == pictures_of(again, training)
     page = report_page(first, training, list(pictures))
     assert "RAFT" in page
-    assert "loss on held-out rows 1.500 before, 0.600 after" in page
+    assert "loss on held-out rows 1.500 before, 0.600 after step 2, which is kept" in page
     assert "only 13 questions were measured" in page
 
 

@@ -91,3 +91,15 @@ def test_the_form_is_that_of_the_setting_else_that_of_the_adapter(tmp_path):
     assert form(**gguf, reader_form="raft") == "raft"
     (tmp_path / "training.json").write_text("[]")
     assert form(**gguf) is None
+
+
+def test_a_number_beside_the_answer_cites_nothing(folder):
+    found = ask(folder, f"{quoted('Mara Quill built the light in 1871.', 1)}\n<ANSWER>: Mara Quill [2]")
+    assert found.text == "Mara Quill [1]"
+    assert [c.n for c in found.citations] == [1]
+    assert ask(folder, "Mara Quill [2]", form="graft").text == "Mara Quill"
+
+
+def test_a_quote_that_is_repeated_counts_once(folder):
+    twice = f"{quoted('Tobias Wren built the light.', 1)} {quoted('Tobias Wren built the light.', 2)}"
+    assert len(ask(folder, f"{twice}\n<ANSWER>: Tobias Wren").notes) == 1

@@ -1,6 +1,5 @@
 """Gold of a question resolved against an index, and its ranks in a retrieval."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -9,8 +8,9 @@ from polygraph.evaluate.metrics.answer_match import contains_answer, normalise_a
 from polygraph.evaluate.metrics.ranking import ranks_of
 from polygraph.evaluate.questions.file import GoldPassage, Question
 from polygraph.evaluate.records import GoldRanks
-from polygraph.records import Chunk, Document, Retrieval
+from polygraph.records import Chunk, Retrieval
 from polygraph.store.snapshot import Snapshot
+from polygraph.text.words import find_text
 
 _YES_NO = frozenset({"yes", "no", "noanswer"})
 
@@ -111,23 +111,12 @@ def _overlapping_chunks(passage: GoldPassage, index: Snapshot) -> frozenset[str]
     start, end = passage.start, passage.end
     if end <= start:
         document = index.store.documents.get(passage.document)
-        span = _locate(passage.text, document) if document else None
+        span = find_text(passage.text, document.text) if document else None
         if span is None:
             return frozenset()
         start, end = span
     chunks: Sequence[Chunk] = index.chunks_of(passage.document)
     return frozenset(c.id for c in chunks if c.start < end and start < c.end)
-
-
-def _locate(text: str, document: Document) -> tuple[int, int] | None:
-    """Return the span of a text in a document, whatever the white space between words."""
-    words = text.split()
-    if not words:
-        return None
-    # The pattern has only literal words and runs of white space, so the search takes linear time except for
-    # repeats of the first word.
-    found = re.search(r"\s+".join(map(re.escape, words)), document.text)
-    return found.span() if found else None
 
 
 def _without_spaces(text: str) -> str:

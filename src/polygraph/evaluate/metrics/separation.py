@@ -53,10 +53,12 @@ def separation(
     Returns:
         A share of 0 and a p of 1 if all vectors of a block are equal.
     """
-    names = list(dict.fromkeys(groups))
-    group = np.asarray([names.index(each) for each in groups])
-    listed = list(dict.fromkeys(blocks))
-    members = [np.flatnonzero([each == block for each in blocks]) for block in listed]
+    numbers = {name: i for i, name in enumerate(dict.fromkeys(groups))}
+    group = np.asarray([numbers[each] for each in groups])
+    rows_of: dict[Hashable, list[int]] = {}
+    for i, block in enumerate(blocks):
+        rows_of.setdefault(block, []).append(i)
+    members = [np.asarray(rows) for rows in rows_of.values()]
     centred = np.asarray(vectors, dtype=np.float64).copy()
     for rows in members:
         centred[rows] -= centred[rows].mean(axis=0)
@@ -66,7 +68,7 @@ def separation(
 
     def share(labels: NDArray[np.int_]) -> float:
         between = 0.0
-        for i in range(len(names)):
+        for i in range(len(numbers)):
             mine = labels == i
             if mine.any():
                 between += float((centred[mine].sum(axis=0) ** 2).sum()) / int(mine.sum())

@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
+import numpy as np
+
 from polygraph.errors import BadInput
 from polygraph.records import Json
 
@@ -125,6 +127,14 @@ def read_questions(path: str | Path, *, evidence: str = "evidence") -> list[Ques
             f"no line of {file} has the field {evidence!r} given by --evidence. Name a field that the file has"
         )
     return found
+
+
+def sample_questions(questions: Sequence[Question], n: int, seed: int) -> list[Question]:
+    """Return at most `n` questions, chosen by a seed, in their order."""
+    if len(questions) <= n:
+        return list(questions)
+    chosen = np.random.default_rng(seed).permutation(len(questions))[:n]
+    return [questions[int(i)] for i in sorted(chosen)]
 
 
 def question_line(question: Question) -> dict[str, Json]:

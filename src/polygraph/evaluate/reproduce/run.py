@@ -5,12 +5,10 @@ from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
 
-import numpy as np
-
 from polygraph.errors import BadInput
 from polygraph.evaluate.judging.length_alignment import ATTEMPTS
 from polygraph.evaluate.judging.pairwise import DESIGNS, JudgingDesign
-from polygraph.evaluate.questions.file import Question
+from polygraph.evaluate.questions.file import Question, sample_questions
 from polygraph.evaluate.questions.generate import summary_questions
 from polygraph.evaluate.records import is_tuned
 from polygraph.evaluate.reproduce.measure import TableValue, measure_table
@@ -110,11 +108,11 @@ def select(table: Table, questions: Sequence[Question], *, seed: int = 0, limit:
         kept = [
             q
             for type_ in table.types
-            for q in _sample([q for q in kept if q.type == type_], table.per_type, seed)
+            for q in sample_questions([q for q in kept if q.type == type_], table.per_type, seed)
         ]
     n = min(x for x in (limit or len(kept), table.n or len(kept), len(kept)) if x)
     position = {q.id: i for i, q in enumerate(questions)}
-    return sorted(_sample(kept, n, seed), key=lambda q: position[q.id])
+    return sorted(sample_questions(kept, n, seed), key=lambda q: position[q.id])
 
 
 def design_of(table: Table, trials: int = 0) -> JudgingDesign:
@@ -266,13 +264,6 @@ def run(
 # --- parts --------------------------------------------------------------------------------------------
 
 
-def _sample(questions: Sequence[Question], n: int, seed: int) -> list[Question]:
-    if len(questions) <= n:
-        return list(questions)
-    chosen = np.random.default_rng(seed).permutation(len(questions))[:n]
-    return [questions[int(i)] for i in sorted(chosen)]
-
-
 def _per_level(limit: int) -> int:
     return min(GROUNDED, ceil(limit / 3)) if limit else GROUNDED
 
@@ -283,7 +274,7 @@ def _generate(experiment: Experiment, source: QuestionSource, seed: int, limit: 
         if source == "summary" and limit:
             # There are always 125, of which some are sampled.
             generated = summary_questions(experiment.snapshot(), experiment.models).questions
-            experiment.import_questions(_sample(generated, limit, seed))
+            experiment.import_questions(sample_questions(generated, limit, seed))
         else:
             experiment.generate_questions(
                 "summary" if source == "summary" else "grounded", n=_per_level(limit), seed=seed

@@ -192,12 +192,11 @@ def _cost(found: ReaderComparison, system: str) -> dict[str, float]:
 
 
 def _training_line(training: Mapping[str, Any]) -> str:
-    losses = training.get("held_out_losses") or []
-    fell = (
-        f"; loss on held-out rows {losses[0]['loss']:.3f} before, {losses[-1]['loss']:.3f} after"
-        if losses
-        else ""
-    )
+    losses = {each["step"]: each["loss"] for each in training.get("held_out_losses") or []}
+    kept = training.get("best_step")
+    fell = ""
+    if 0 in losses and kept in losses:
+        fell = f"; loss on held-out rows {losses[0]:.3f} before, {losses[kept]:.3f} after step {kept:,}, which is kept"
     return (
         f"Training: {training.get('steps', 0):,} steps, {training.get('tokens', 0):,} tokens, "
         f"{training.get('seconds', 0) / 60:.0f} minutes{fell}. The loss says that the form was learned, not that "

@@ -1,6 +1,5 @@
 """Word-for-word quotes: sentences of passages with their offsets, and the check that a quote is one."""
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
@@ -8,7 +7,7 @@ from polygraph.finetune.data.records import Quote
 from polygraph.prompts import one_line
 from polygraph.records import Chunk
 from polygraph.text.sentences import after_markup, atx_heading, sentence_spans
-from polygraph.text.words import content_stems
+from polygraph.text.words import content_stems, find_text
 
 MAX_QUOTE = 400
 """Characters; a longer sentence is not quoted."""
@@ -35,19 +34,15 @@ def sentences(chunk: Chunk) -> tuple[Quote, ...]:
 
 def locate(text: str, chunks: Iterable[Chunk]) -> Quote | None:
     """Find a text in chunks, whatever the white space between its words; the first occurrence counts."""
-    words = text.split()
-    if not words:
-        return None
-    pattern = re.compile(r"\s+".join(map(re.escape, words)))
     for chunk in chunks:
-        found = pattern.search(chunk.text)
-        if found:
+        found = find_text(text, chunk.text)
+        if found is not None:
             return Quote(
                 document=chunk.document,
                 chunk=chunk.id,
-                start=chunk.start + found.start(),
-                end=chunk.start + found.end(),
-                text=" ".join(words),
+                start=chunk.start + found[0],
+                end=chunk.start + found[1],
+                text=one_line(text),
             )
     return None
 

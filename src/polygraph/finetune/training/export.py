@@ -35,7 +35,7 @@ def write_adapter(model: Any, folder: Path) -> bool:
 def write_merged(adapter: Path, source: ModelSource, folder: Path) -> None:
     """Write the model with the matrices added to its weights, and its tokenizer.
 
-    Weights that were quantised for training are loaded anew without quantisation.
+    If training quantised the weights, they are loaded again without quantisation.
 
     Args:
         adapter: folder with the adapter.

@@ -25,11 +25,10 @@ from polygraph.finetune.training.lora import add_lora
 from polygraph.finetune.training.recipes import Recipe, recipe_as_json
 from polygraph.finetune.training.rows import RowFiles, form_of, read_rows
 from polygraph.finetune.training.tokens import TokenRows, tokenize_rows
-from polygraph.models.providers.gguf import ADAPTER_FILE
+from polygraph.models.providers.gguf import ADAPTER_FILE, TRAINING_FILE
 from polygraph.records import Json
 from polygraph.store.atomic_files import write_folder
 
-REPORT = "training.json"
 _NOT_COMPARED = {"name", "model", "checkpoint_every"}
 """Fields of a recipe that do not change the result; the weights are compared instead of the name of the model."""
 
@@ -107,7 +106,7 @@ def train(
         else:
             on_note("merging the adapter with the weights")
             _write(output / MERGED, lambda folder: write_merged(output, source, folder))
-    report = json.loads((output / REPORT).read_text(encoding="utf-8"))
+    report = json.loads((output / TRAINING_FILE).read_text(encoding="utf-8"))
     return Trained(folder=output, report=report, earlier=finished is not None)
 
 
@@ -144,7 +143,9 @@ def check_output(output: Path) -> None:
     Raises:
         BadInput: if it holds anything else.
     """
-    if output.is_file() or (output.is_dir() and any(output.iterdir()) and not (output / REPORT).is_file()):
+    if output.is_file() or (
+        output.is_dir() and any(output.iterdir()) and not (output / TRAINING_FILE).is_file()
+    ):
         raise BadInput(f"{output} exists and is not the folder of a training. Choose another --output")
 
 
@@ -158,7 +159,7 @@ def _finished(output: Path, made_with: Mapping[str, Json]) -> Mapping[str, Any] 
     Raises:
         BadInput: if the folder holds another training.
     """
-    path = output / REPORT
+    path = output / TRAINING_FILE
     if not path.is_file():
         return None
     try:
@@ -219,7 +220,7 @@ def _report(
 def _fill(folder: Path, model: Any, report: Mapping[str, Any]) -> None:
     written = write_adapter(model, folder)
     text = json.dumps({**report, "gguf": ADAPTER_FILE if written else None}, indent=1)
-    (folder / REPORT).write_text(text + "\n", encoding="utf-8")
+    (folder / TRAINING_FILE).write_text(text + "\n", encoding="utf-8")
 
 
 def _write(folder: Path, fill: Callable[[Path], None]) -> None:

@@ -5,6 +5,7 @@ result must have the checksum of the official file. An adapter (LoRA in GGUF) is
 """
 
 import hashlib
+import json
 import os
 import secrets
 import tempfile
@@ -82,6 +83,8 @@ GGUF_MODELS: Mapping[str, GgufModel] = MappingProxyType(
 
 ADAPTER_FILE = "adapter.gguf"
 """Name of the adapter in the folder of a training."""
+TRAINING_FILE = "training.json"
+"""Name of the report there."""
 _ADAPTER_HEAD = b"GGUF"
 
 
@@ -191,6 +194,20 @@ def locate_adapter(adapter: Path) -> Path:
     if head != _ADAPTER_HEAD:
         raise BadInput(f"the adapter {path} is not a GGUF file. Give the file {ADAPTER_FILE} of a training")
     return path
+
+
+def training_report(adapter: Path) -> dict[str, Any]:
+    """Return the report of the training of an adapter; empty if there is none.
+
+    Args:
+        adapter: its file, or the folder of the training.
+    """
+    folder = adapter if adapter.is_dir() else adapter.parent
+    try:
+        found = json.loads((folder / TRAINING_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class GgufChat:

@@ -12,7 +12,7 @@ from transformers import AutoTokenizer
 
 from polygraph.errors import BadInput, StorageFailed, WorkFailed
 from polygraph.finetune.training.recipes import Recipe
-from polygraph.finetune.training.rows import read_rows
+from polygraph.finetune.training.rows import ChatRow, read_rows
 from polygraph.finetune.training.tokens import texts, tokenize_rows
 from polygraph.finetune.training.train import train
 
@@ -172,3 +172,16 @@ def test_a_loss_that_is_not_finite_ends_training(rows, recipe, small_model, tmp_
     save_file(weights, broken / "model.safetensors", metadata={"format": "pt"})
     with pytest.raises(WorkFailed, match=r"loss of step 1 is not a finite number.*lower --rate"):
         train(rows, tmp_path / "reader", replace(recipe, model=str(broken)))
+
+
+def test_only_the_answer_is_learned_if_the_recipe_says_so(small_model) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(small_model)
+    reply = "##begin_quote##The harbour is red.##end_quote## [1]\n<ANSWER>: red"
+    turns = ({"role": "user", "content": "Which colour?"}, {"role": "assistant", "content": reply})
+    row = ChatRow(file="train.jsonl", line=1, turns=turns)
+    plain = ChatRow(file="train.jsonl", line=2, turns=(turns[0], {"role": "assistant", "content": "red"}))
+    found = tokenize_rows([row, plain], tokenizer, 512, "answer").rows
+    whole = tokenize_rows([row, plain], tokenizer, 512).rows
+    assert [each.ids for each in found] == [each.ids for each in whole]
+    assert tokenizer.decode(found[0].ids[found[0].start :]).lstrip() == "<ANSWER>: red<|im_end|>"
+    assert found[1] == whole[1]

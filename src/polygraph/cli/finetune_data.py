@@ -17,6 +17,7 @@ from polygraph.cli.options import (
     caps,
     metadata_of,
 )
+from polygraph.errors import BadInput
 
 if TYPE_CHECKING:
     from polygraph.finetune.data.build import QuestionSource
@@ -52,9 +53,11 @@ def data(
         ),
     ] = None,
     distractors: Annotated[
-        Optional[int],
+        Optional[str],
         typer.Option(
-            "--distractors", metavar="N", help="Passages without the answer (raft: 4, graft: 3 or 4)."
+            "--distractors",
+            metavar="N|N-M",
+            help="Passages without the answer (raft: 4, graft: 3-4); of a range, each row has one number by chance.",
         ),
     ] = None,
     max_tokens: Annotated[
@@ -71,6 +74,12 @@ def data(
         Literal["quotes", "model"],
         typer.Option("--reasoning", help="Before the answer: quotes alone, or reasoning by the chat model."),
     ] = "quotes",
+    copies: Annotated[
+        int,
+        typer.Option(
+            "--copies", metavar="N", help="Rows of each question to train on, each with other distractors."
+        ),
+    ] = 1,
     held_out: Annotated[
         float,
         typer.Option("--held-out", metavar="SHARE", help="Share of the questions to hold out by document."),
@@ -93,7 +102,7 @@ def data(
     composition = preset_with(
         preset,
         oracle_share=oracle_share,
-        distractors=distractors,
+        distractors=_range(distractors) if distractors is not None else None,
         max_tokens=max_tokens,
         without_oracle=without_oracle,
     )
@@ -102,6 +111,7 @@ def data(
         questions=_source(questions),
         n=n,
         reasoning=reasoning,
+        copies=copies,
         held_out=held_out,
         seed=seed,
     )
@@ -126,6 +136,16 @@ def data(
 def _source(text: str) -> "QuestionSource":
     named: dict[str, QuestionSource] = {"rules": "rules", "model": "model"}
     return named.get(text, Path(text))
+
+
+def _range(text: str) -> tuple[int, int]:
+    low, _, high = text.partition("-")
+    try:
+        return int(low), int(high or low)
+    except ValueError:
+        raise BadInput(
+            f"--distractors {text!r} is no number of passages. Give one, such as 4, or a range: 1-4"
+        ) from None
 
 
 def _check_models(models: "Models", source: "QuestionSource", reasoning: str) -> None:

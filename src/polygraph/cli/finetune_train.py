@@ -1,7 +1,7 @@
 """The command `polygraph finetune train`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Optional
 
 import typer
 
@@ -47,6 +47,14 @@ def train(
             "--targets", metavar="MODULE,...", help="Linear modules that are trained, such as q_proj."
         ),
     ] = None,
+    learned: Annotated[
+        Optional[Literal["reply", "answer"]],
+        typer.Option("--learned", help="What the loss is taken of: the reply, or its answer without quotes."),
+    ] = None,
+    order: Annotated[
+        Optional[Literal["random", "length"]],
+        typer.Option("--order", help="Rows by chance, or in the first pass shortest first."),
+    ] = None,
     max_tokens: Annotated[
         Optional[int], typer.Option("--max-tokens", metavar="N", help="Longer rows are left out.")
     ] = None,
@@ -85,6 +93,8 @@ def train(
         learning_rate=rate,
         rank=rank,
         targets=tuple(split_names(targets)) if targets is not None else None,
+        learned=learned,
+        order=order,
         max_tokens=max_tokens,
         evaluate_every=evaluate_every,
         patience=patience,

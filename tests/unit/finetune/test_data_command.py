@@ -140,6 +140,9 @@ def test_rows_are_replaced_but_no_other_folder(data, tmp_path):
     [
         (["--oracle-share", "0"], "--oracle-share 0 leaves no row"),
         (["--distractors", "0"], "Give at least 1"),
+        (["--distractors", "4-1"], "Give at least 1"),
+        (["--distractors", "many"], "or a range: 1-4"),
+        (["--copies", "0"], "Give at least 1"),
         (["--held-out", "1"], "is not a share of the questions"),
         (["-n", "0"], "asks for no questions"),
         (["--max-tokens", "1"], "no question to train on is left"),

@@ -16,7 +16,7 @@ from polygraph.testing import hashed_models
 @pytest.fixture(scope="module")
 def made(small_index, tmp_path_factory):
     """The folder of rows of the small index, and the rows."""
-    options = DataOptions(preset=preset_with("raft", distractors=2), held_out=0.5)
+    options = DataOptions(preset=preset_with("raft", distractors=(2, 2)), held_out=0.5)
     data = make_rows(small_index, hashed_models(), options)
     folder = tmp_path_factory.mktemp("files") / "rows"
     write_rows(folder, data, options.as_json(), small_index)
@@ -72,7 +72,7 @@ def test_the_configuration_for_axolotl_names_files_and_roles(made):
 
 
 def test_without_held_out_rows_no_trainer_is_pointed_to_them(small_index, tmp_path):
-    options = DataOptions(preset=preset_with("raft", distractors=2), held_out=0.0)
+    options = DataOptions(preset=preset_with("raft", distractors=(2, 2)), held_out=0.0)
     data = make_rows(small_index, hashed_models(), options)
     write_rows(tmp_path / "rows", data, options.as_json(), small_index)
     assert (tmp_path / "rows" / "held-out.jsonl").read_bytes() == b""

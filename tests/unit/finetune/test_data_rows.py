@@ -94,10 +94,16 @@ def lamps(tmp_path_factory):
     snapshot.close()
 
 
-def rows_of(lamps, preset=None, *, held_out=0.25, seed=0, gold=GOLD):
+def rows_of(lamps, preset=None, *, held_out=0.25, seed=0, copies=1, gold=GOLD):
     resolved = resolve_questions(gold, lamps, max_oracles=2)
     return compose_rows(
-        resolved, lamps, hashed_models(), preset or PRESETS["raft"], held_out=held_out, seed=seed
+        resolved,
+        lamps,
+        hashed_models(),
+        preset or PRESETS["raft"],
+        held_out=held_out,
+        seed=seed,
+        copies=copies,
     )
 
 
@@ -118,7 +124,7 @@ compositions = st.builds(
     ),
     st.sampled_from(["raft", "graft"]),
     st.one_of(st.none(), st.floats(0.01, 1.0)),
-    st.one_of(st.none(), st.integers(1, 6)),
+    st.one_of(st.none(), st.tuples(st.integers(1, 3), st.integers(3, 6))),
     st.sampled_from(["refuse", "answer"]),
 )
 seeds = st.integers(0, 10_000)
@@ -195,7 +201,7 @@ def test_another_seed_gives_another_order(lamps):
 @examples
 @given(seed=seeds, n=st.integers(1, 6))
 def test_a_row_without_oracle_shows_as_many_passages(lamps, seed, n):
-    data = rows_of(lamps, preset_with("raft", oracle_share=0.5, distractors=n), seed=seed, held_out=0.0)
+    data = rows_of(lamps, preset_with("raft", oracle_share=0.5, distractors=(n, n)), seed=seed, held_out=0.0)
     for row in data.rows["train"]:
         assert len(row.passages) == n + len(row.question.oracles)
 
@@ -334,3 +340,15 @@ def test_a_model_can_reason_towards_known_answers(lamps):
     for row in data.rows["train"]:
         for quote, number in re.findall(r"##begin_quote##(.*?)##end_quote## \[(\d+)\]", row.completion):
             assert quote in evidence_of(row)[int(number)]
+
+
+def test_copies_of_a_question_differ_and_keep_the_share_of_oracles(lamps) -> None:
+    once = rows_of(lamps, preset_with("raft", distractors=(1, 4)))
+    thrice = rows_of(lamps, preset_with("raft", distractors=(1, 4)), copies=3)
+    asked = [row.question.id for row in once.rows["train"]]
+    assert sorted(row.question.id for row in thrice.rows["train"]) == sorted(3 * asked)
+    assert thrice.rows["held_out"] == once.rows["held_out"]
+    shown = {(row.question.id, tuple(c.id for c in row.passages)) for row in thrice.rows["train"]}
+    assert len(shown) > 2 * len(asked)
+    answerable = [row for row in thrice.rows["train"] if not row.question.null]
+    assert sum(row.has_oracle for row in answerable) == int(0.8 * len(answerable) + 0.5)

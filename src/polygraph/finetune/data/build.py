@@ -33,6 +33,8 @@ class DataOptions:
     """Most questions of `rules` or `model`."""
     reasoning: Literal["quotes", "model"] = "quotes"
     """What stands before the answer: the quotes alone, or reasoning with quotes that the chat model writes."""
+    copies: int = 1
+    """Rows of each question to train on, each with distractors and an order of its own."""
     held_out: float = 0.2
     """Share of the questions to hold out."""
     seed: int = 0
@@ -45,6 +47,7 @@ class DataOptions:
             "questions": source,
             "n": self.n,
             "reasoning": self.reasoning,
+            "copies": self.copies,
             "held_out": self.held_out,
             "seed": self.seed,
         }
@@ -68,6 +71,8 @@ def make_rows(
     """
     if options.n < 1:
         raise BadInput(f"-n {options.n} asks for no questions. Give at least 1")
+    if options.copies < 1:
+        raise BadInput(f"--copies {options.copies} makes no rows. Give at least 1")
     index.check_embedder(models.embedder.name, models.embedder.dimension)
     found = _questions(index, models, options, on_done)
     if options.reasoning == "model" and options.questions != "model":
@@ -77,6 +82,7 @@ def make_rows(
         index,
         models,
         options.preset,
+        copies=options.copies,
         held_out=options.held_out,
         seed=options.seed,
         on_done=lambda done, total: on_done("rows", done, total),

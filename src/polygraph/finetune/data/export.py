@@ -147,6 +147,7 @@ def _provenance(n: int, row: Row) -> dict[str, Json]:
         "part": row.part,
         "row": n,
         "question": row.question.id,
+        "copy": row.copy,
         "kind": row.question.kind,
         "documents": list(row.question.documents),
         "oracles": [chunk.id for chunk in row.question.oracles],

@@ -42,7 +42,7 @@ def preset_with(
     name: str,
     *,
     oracle_share: float | None = None,
-    distractors: int | None = None,
+    distractors: tuple[int, int] | None = None,
     max_tokens: int | None = None,
     without_oracle: WithoutOracle | None = None,
 ) -> Preset:
@@ -62,9 +62,12 @@ def preset_with(
             )
         preset = replace(preset, oracle_share=oracle_share)
     if distractors is not None:
-        if distractors < 1:
-            raise BadInput(f"--distractors {distractors} is not a number of passages. Give at least 1")
-        preset = replace(preset, distractors=(distractors, distractors))
+        low, high = distractors
+        if not 1 <= low <= high:
+            raise BadInput(
+                f"--distractors {low}-{high} is no number of passages. Give at least 1, such as 4 or 1-4"
+            )
+        preset = replace(preset, distractors=distractors)
     if max_tokens is not None:
         if max_tokens < 1:
             raise BadInput(f"--max-tokens {max_tokens} leaves no room for passages. Give at least 500")

@@ -88,6 +88,8 @@ class Row:
     """System, user and assistant."""
     n_tokens: int
     """Of the three messages, by `text.tokens`."""
+    copy: int = 0
+    """Number of the row among those of its question, from 0."""
 
     @property
     def completion(self) -> str:

@@ -59,14 +59,15 @@ class _Composer:
     text_of: Callable[[str], str]
     """Text of a document by id."""
 
-    def row(self, question: TrainingQuestion, *, with_oracle: bool) -> Row:
-        """Compose the row of a question.
+    def row(self, question: TrainingQuestion, *, with_oracle: bool, copy: int = 0) -> Row:
+        """Compose the row of a question; each copy has distractors and an order of its own.
 
         Raises:
             _DropError: if that is not possible.
         """
         # Of its own seed, so that a row does not depend on the other questions.
-        rng = np.random.default_rng([self.seed, 3, int(with_oracle), crc32(question.id.encode())])
+        seeds = [self.seed, 3, int(with_oracle), crc32(question.id.encode())]
+        rng = np.random.default_rng([*seeds, copy] if copy else seeds)
         oracles = question.oracles if with_oracle else ()
         low, high = self.preset.distractors
         # Passages with the answer that are not shown are replaced, so that their number gives nothing away.
@@ -75,7 +76,7 @@ class _Composer:
         while True:
             if not chosen:
                 raise _DropError("no passage without its answer can be shown beside it")
-            row = self._written(question, oracles, [chunk for chunk, _ in chosen], rng)
+            row = self._written(question, oracles, [chunk for chunk, _ in chosen], rng, copy)
             if self.preset.max_tokens is None or row.n_tokens <= self.preset.max_tokens:
                 return row
             chosen = chosen[:-1]
@@ -107,6 +108,7 @@ class _Composer:
         oracles: Sequence[Chunk],
         distractors: Sequence[Chunk],
         rng: np.random.Generator,
+        copy: int,
     ) -> Row:
         together = [*oracles, *distractors]
         passages = [together[i] for i in rng.permutation(len(together)).tolist()]
@@ -127,6 +129,7 @@ class _Composer:
             refuses=self._refuses(question, oracles),
             messages=messages,
             n_tokens=sum(count_tokens(message.content) for message in messages),
+            copy=copy,
         )
 
     def _prompt(self, question: TrainingQuestion, context: str) -> tuple[Message, Message]:
@@ -167,6 +170,7 @@ def compose_rows(
     *,
     held_out: float,
     seed: int,
+    copies: int = 1,
     on_done: Callable[[int, int], None] = lambda *_: None,
 ) -> TrainingData:
     """Compose the rows of questions, split by document.
@@ -181,6 +185,7 @@ def compose_rows(
         preset: composition of rows.
         held_out: share of the questions in [0, 1).
         seed: of every choice.
+        copies: rows of each question in the part to train on; a held-out question has one.
         on_done: called after each question with questions done and all.
 
     Raises:
@@ -216,7 +221,10 @@ def compose_rows(
         made: list[Row] = []
         for question in (q for q in usable if (q.id in split.questions) == out):
             try:
-                made.append(composer.row(question, with_oracle=not question.null))
+                made += [
+                    composer.row(question, with_oracle=not question.null, copy=copy)
+                    for copy in range(1 if out else copies)
+                ]
             except _DropError as reason:
                 dropped.append(_dropped(question, str(reason)))
             n_done += 1
@@ -254,12 +262,15 @@ def _without_oracles(made: Sequence[Row], composer: _Composer) -> list[Row]:
     order = rng.permutation(len(answerable)).tolist()
     bare = order[n_with_oracle(composer.preset.oracle_share, len(order)) :]
     # What can be shown beside the oracles can be shown without them, so that none of these fails.
-    again = {answerable[i].question.id: composer.row(answerable[i].question, with_oracle=False) for i in bare}
-    return [again.get(row.question.id, row) for row in made]
+    again = {
+        (row.question.id, row.copy): composer.row(row.question, with_oracle=False, copy=row.copy)
+        for row in (answerable[i] for i in bare)
+    }
+    return [again.get((row.question.id, row.copy), row) for row in made]
 
 
 def _shuffled(rows: Sequence[Row], part: Part, seed: int) -> tuple[Row, ...]:
-    ordered = sorted(rows, key=lambda row: row.question.id)
+    ordered = sorted(rows, key=lambda row: (row.question.id, row.copy))
     rng = np.random.default_rng([seed, 5, PARTS.index(part)])
     return tuple(ordered[i] for i in rng.permutation(len(ordered)).tolist())
 

@@ -171,7 +171,7 @@ def _count(rows: tuple[ChatRow, ...], source: ModelSource, recipe: Recipe) -> _C
         ]
         exact = False
     else:
-        kept = tokenize_rows(rows, tokenizer, recipe.max_tokens)
+        kept = tokenize_rows(rows, tokenizer, recipe.max_tokens, recipe.learned)
         pairs = [(len(row.ids), row.n_learned) for row in kept.rows]
         exact = True
     fitting = [pair for pair in pairs if pair[0] <= recipe.max_tokens]

@@ -46,13 +46,30 @@ def n_steps(recipe: Recipe, n_rows: int) -> int:
     return recipe.steps or max(1, math.ceil(recipe.epochs * n_rows / recipe.rows_per_step))
 
 
-def rows_of_step(recipe: Recipe, n_rows: int, step: int) -> list[int]:
-    """Return the numbers of the rows of a step, from 0; each pass has an order of its own, from the seed."""
+def rows_of_step(recipe: Recipe, lengths: Sequence[int], step: int) -> list[int]:
+    """Return the numbers of the rows of a step, from 0; each pass has an order of its own, from the seed.
+
+    With `Recipe.order` ``length`` the first pass takes the shortest rows first; ties by number.
+
+    Args:
+        recipe: with the seed and the order.
+        lengths: tokens of each row.
+        step: from 0.
+
+    >>> from polygraph.finetune.training.recipes import Recipe
+    >>> recipe = Recipe(name="r", model="m", rows_per_step=2, order="length")
+    >>> rows_of_step(recipe, [30, 10, 20], 0)
+    [1, 2]
+    """
     numbers: list[int] = []
+    n_rows = len(lengths)
     first = step * recipe.rows_per_step
     for place in range(first, first + recipe.rows_per_step):
         epoch, within = divmod(place, n_rows)
-        numbers.append(int(np.random.default_rng((recipe.seed, epoch)).permutation(n_rows)[within]))
+        if recipe.order == "length" and epoch == 0:
+            numbers.append(int(np.argsort(lengths, kind="stable")[within]))
+        else:
+            numbers.append(int(np.random.default_rng((recipe.seed, epoch)).permutation(n_rows)[within]))
     return numbers
 
 
@@ -82,6 +99,7 @@ class Trainer:
         self.position = Position()
         self._model, self._recipe, self._device = model, recipe, device
         self._train, self._held_out = train, held_out[: recipe.held_out_rows]
+        self._lengths = [len(row.ids) for row in train]
         self._checkpoints = checkpoints
         self._optimizer = make_optimizer(model, recipe)
         self._best = _copy(lora_state(model))
@@ -139,7 +157,7 @@ class Trainer:
 
         for group in self._optimizer.param_groups:
             group["lr"] = rate_at(self._recipe, step, self._steps)
-        rows = [self._train[n] for n in rows_of_step(self._recipe, len(self._train), step)]
+        rows = [self._train[n] for n in rows_of_step(self._recipe, self._lengths, step)]
         # Divided by all tokens of the step, so that each token counts the same in long and short rows.
         learned = sum(row.n_learned for row in rows)
         total = 0.0

@@ -9,6 +9,8 @@ from polygraph.errors import BadInput
 from polygraph.records import Json
 
 Optimizer: TypeAlias = Literal["adamw", "paged_adamw_8bit"]
+Learned: TypeAlias = Literal["reply", "answer"]
+Order: TypeAlias = Literal["random", "length"]
 _ATTENTION = ("q_proj", "k_proj", "v_proj", "o_proj")
 _ALL_LINEAR = (*_ATTENTION, "gate_proj", "up_proj", "down_proj")
 
@@ -42,6 +44,12 @@ class Recipe:
     """Rows whose gradients are added before an update; rows pass through the model one at a time, without padding."""
     epochs: float = 1.0
     """Passes over the rows."""
+    learned: Learned = "reply"
+    """What the loss is taken of: the whole reply, or what follows the mark of the answer. The loss on held-out rows is
+    always that of the whole reply."""
+    order: Order = "random"
+    """Order of the rows in the first pass: by chance, or shortest first, so that rows with few passages come before
+    those with many (a curriculum); further passes are by chance."""
     steps: int | None = None
     """Updates; None: as many as `epochs` needs."""
     optimizer: Optimizer = "adamw"

@@ -5,7 +5,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from polygraph.finetune.training.recipes import Learned
 from polygraph.finetune.training.rows import ChatRow
+from polygraph.tasks.raft import ANSWER
 
 TOO_LONG, HAS_CONTROL_TOKEN = "too long", "with a control token of the model in their text"
 
@@ -16,11 +18,11 @@ class TokenRow:
 
     ids: tuple[int, ...]
     start: int
-    """Index of the first token of the completion; this one and all that follow are learned."""
+    """Index of the first learned token: of the completion, or of its answer; all that follow are learned."""
 
     @property
     def n_learned(self) -> int:
-        """Tokens of the completion."""
+        """Learned tokens."""
         return len(self.ids) - self.start
 
 
@@ -41,11 +43,13 @@ class TokenRows:
 
     @property
     def n_learned(self) -> int:
-        """Tokens of all completions."""
+        """Learned tokens of all rows."""
         return sum(row.n_learned for row in self.rows)
 
 
-def tokenize_rows(rows: Iterable[ChatRow], tokenizer: Any, max_tokens: int) -> TokenRows:
+def tokenize_rows(
+    rows: Iterable[ChatRow], tokenizer: Any, max_tokens: int, learned: Learned = "reply"
+) -> TokenRows:
     """Convert rows to tokens as the model sees them when it is used.
 
     Prompt and completion are converted apart, since the model writes after a complete prompt. Text that contains a
@@ -61,12 +65,15 @@ def tokenize_rows(rows: Iterable[ChatRow], tokenizer: Any, max_tokens: int) -> T
             continue
         prompt, completion = texts(row, tokenizer)
         before = tokenizer(prompt, add_special_tokens=False)["input_ids"]
-        ids = (*before, *tokenizer(completion, add_special_tokens=False)["input_ids"])
+        after = tokenizer(completion, add_special_tokens=False, return_offsets_mapping=True)
+        ids = (*before, *after["input_ids"])
+        skipped = max(0, completion.rfind(ANSWER)) if learned == "answer" else 0
+        start = len(before) + sum(begin < skipped for begin, _ in after["offset_mapping"])
         longest = max(longest, len(ids))
         if len(ids) > max_tokens:
             left_out[TOO_LONG] += 1
         else:
-            kept.append(TokenRow(ids=ids, start=len(before)))
+            kept.append(TokenRow(ids=ids, start=start))
     return TokenRows(rows=tuple(kept), left_out=left_out, longest=longest)
 
 

@@ -118,7 +118,7 @@ def tokenized(
     Raises:
         BadInput: if no row is left to learn.
     """
-    learned = tokenize_rows(rows.train, tokenizer, recipe.max_tokens)
+    learned = tokenize_rows(rows.train, tokenizer, recipe.max_tokens, recipe.learned)
     held_out = tokenize_rows(rows.held_out, tokenizer, recipe.max_tokens)
     if not learned.rows:
         raise BadInput(

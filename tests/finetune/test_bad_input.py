@@ -185,3 +185,8 @@ def test_only_the_answer_is_learned_if_the_recipe_says_so(small_model) -> None:
     assert [each.ids for each in found] == [each.ids for each in whole]
     assert tokenizer.decode(found[0].ids[found[0].start :]).lstrip() == "<ANSWER>: red<|im_end|>"
     assert found[1] == whole[1]
+    marks = tokenizer.decode([whole[0].ids[i] for i in whole[0].marks])
+    assert "".join(marks.split()) == "##begin_quote####end_quote##<ANSWER>:"
+    assert tokenizer.decode(whole[0].ids[whole[0].answer :]).strip() == "red<|im_end|>"
+    assert whole[1].marks == ()
+    assert whole[1].answer == whole[1].start

@@ -58,8 +58,26 @@ def assert_same(left: Path, right: Path) -> None:
 def test_lora_in_32_bits_lowers_the_held_out_loss(unbroken: Trained) -> None:
     losses = [each["loss"] for each in unbroken.report["held_out_losses"]]
     assert losses[-1] < 0.8 * losses[0]
+    assert {each["form"] for each in unbroken.report["held_out_losses"]} == {None}
     assert unbroken.report["steps"] == len(unbroken.report["losses"]) == 24
     assert unbroken.report["tokens"] == 4 * unbroken.report["rows"]["tokens"]
+
+
+def test_the_form_is_measured_beside_the_loss(rows: Path, recipe: Recipe, tmp_path: Path) -> None:
+    for name in ("train", "held-out"):
+        changed = []
+        for line in (rows / f"{name}.jsonl").read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            said = row["messages"][-1]["content"]
+            colour = said.split()[-1].rstrip(".")
+            row["messages"][-1]["content"] = f"##begin_quote##{said}##end_quote## [1]\n<ANSWER>: {colour}"
+            changed.append(json.dumps(row))
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(changed), encoding="utf-8")
+    found = train(tmp_path, tmp_path / "reader", recipe)
+    first, *_, last = found.report["held_out_losses"]
+    assert first["form"] == 0
+    assert last["form"] > 0.5
+    assert 0 <= first["answer"] <= last["answer"]
 
 
 def test_qlora_with_nf4_lowers_the_held_out_loss_and_continues_exactly(

@@ -8,6 +8,7 @@ import typer
 from polygraph.cli.options import JsonOption, split_names
 
 if TYPE_CHECKING:
+    from polygraph.finetune.training.checkpoint import Measurement
     from polygraph.finetune.training.estimate import TrainingEstimate
     from polygraph.finetune.training.loop import Progress
     from polygraph.finetune.training.train import Trained
@@ -129,10 +130,15 @@ def _show_progress(progress: "Progress") -> None:
     if progress.loss is not None:
         parts.append(f"loss {progress.loss:.3f}")
     if progress.held_out is not None:
-        parts.append(f"held-out loss {progress.held_out:.3f}")
+        parts += _measured(progress.held_out)
     if progress.seconds_left is not None:
         parts.append(f"about {duration(progress.seconds_left)} left")
     err.print("; ".join(parts), markup=False)
+
+
+def _measured(found: "Measurement") -> list[str]:
+    form = [] if found.form is None else [f"form {found.form:.0%}"]
+    return [f"held-out loss {found.loss:.3f}", *form, f"answer {found.answer:.0%}"]
 
 
 def _show_note(note: str) -> None:

@@ -115,7 +115,11 @@ def test_a_second_run_asks_no_model_and_gives_the_same_bytes(readers, tmp_path):
     again = compared(readers, tmp_path / "s")
     training = {
         "losses": [1.5, 0.7, 0.5],
-        "held_out_losses": [{"step": 0, "loss": 1.5}, {"step": 2, "loss": 0.6}, {"step": 3, "loss": 0.8}],
+        "held_out_losses": [
+            {"step": 0, "loss": 1.5, "form": 0.0, "answer": 0.1},
+            {"step": 2, "loss": 0.6, "form": 1.0, "answer": 0.3},
+            {"step": 3, "loss": 0.8, "form": 1.0, "answer": 0.2},
+        ],
         "best_step": 2,
     }
     assert as_text(report_json(first, training)) == as_text(report_json(again, training))
@@ -123,6 +127,7 @@ def test_a_second_run_asks_no_model_and_gives_the_same_bytes(readers, tmp_path):
     pictures = pictures_of(first, training)
     assert list(pictures) == ["answers.svg", "training.svg"]
     assert pictures == pictures_of(again, training)
+    assert "rows with the marks of the form" in pictures["training.svg"]
     page = report_page(first, training, list(pictures))
     assert "RAFT" in page
     assert "loss on held-out rows 1.500 before, 0.600 after step 2, which is kept" in page

@@ -208,20 +208,29 @@ def answer_map(points: NDArray[np.float64], methods: Sequence[str], types: Seque
         return finish()
 
 
-def loss_chart(trained: Sequence[tuple[int, float]], held_out: Sequence[tuple[int, float]]) -> str:
-    """Draw the loss of a training over its steps.
+def loss_chart(
+    trained: Sequence[tuple[int, float]],
+    held_out: Sequence[tuple[int, float]],
+    shares: Mapping[str, Sequence[tuple[int, float]]],
+) -> str:
+    """Draw the loss of a training over its steps, with shares of held-out rows.
 
     Args:
         trained: step and loss on the rows of the step.
         held_out: step and loss on held-out rows.
+        shares: step and share, by what it is of.
     """
     with _figure(width=6.4, height=3.2) as ((axis,), finish):
         for points, label, style in ((trained, "rows to train on", "-"), (held_out, "held-out rows", "o-")):
             if points:
                 steps, losses = zip(*points, strict=True)
                 axis.plot(steps, losses, style, markersize=3, linewidth=1, label=label)
+        for label, points in shares.items():
+            if points:
+                steps, values = zip(*points, strict=True)
+                axis.plot(steps, values, "s--", markersize=3, linewidth=1, label=label)
         axis.set_xlabel("step")
-        axis.set_ylabel("loss")
+        axis.set_ylabel("loss; share of rows" if any(shares.values()) else "loss")
         axis.legend(fontsize=8, frameon=False)
         return finish()
 

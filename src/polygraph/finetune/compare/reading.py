@@ -22,6 +22,7 @@ NOTES: Mapping[str, str] = {
     "in form": "the reply has the form that the reader was tuned for",
     "verbatim quotes": "of all quotes of a reply, those that are in the evidence word for word",
     "false refusals": "of the questions whose context holds a gold answer",
+    "right refusals": "of the questions whose context holds no gold answer",
     "stands in the context": "of the answers that are no refusals: the answer is in the context word for word",
 }
 """What each measure means."""
@@ -65,6 +66,8 @@ def _measure(question: Question, answer: StudyAnswer) -> dict[str, float]:
         if shown:
             found["right where shown"] = right
             found["false refusals"] = float(answer.refused)
+        else:
+            found["right refusals"] = float(answer.refused)
     missing = sum(note.startswith(NOT_VERBATIM) for note in answer.notes)
     quotes = len(answer.citations) + missing
     if quotes:

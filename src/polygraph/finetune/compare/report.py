@@ -16,7 +16,14 @@ from polygraph.finetune.compare.systems import name_of
 
 TRUTH = ("right", "right where shown", "exact match", "F1", "stands in the context")
 """Measures of what is said; the others are of how it is said."""
+_OVER_STEPS = {"form": "rows with the marks of the form", "answer": "rows with the right answer"}
 _OVERLAP = ("rouge1", "rouge2", "rougeL", "BLEU", "similarity", "BERTScore F1")
+
+
+_OVER_STEPS_NOTE = (
+    "Shares of held-out rows over the steps are those whose tokens are the most likely ones after the beginning of the "
+    "right reply; a reader that writes its own reply is right less often, as the table above says."
+)
 
 
 def conclusions(found: ReaderComparison) -> list[str]:
@@ -69,7 +76,8 @@ def report_page(found: ReaderComparison, training: Mapping[str, Any], pictures: 
         f"![answers by system and type of question]({pictures[0]})",
         f"{found.separation.sentence} What lies apart need not be right.",
     ]
-    parts += [f"![loss over the steps of training]({name})" for name in pictures[1:]]
+    if pictures[1:]:
+        parts += [f"![loss and form over the steps of training]({pictures[1]})", _OVER_STEPS_NOTE]
     return "\n\n".join(parts) + "\n"
 
 
@@ -103,7 +111,7 @@ def report_json(found: ReaderComparison, training: Mapping[str, Any]) -> dict[st
 
 
 def pictures_of(found: ReaderComparison, training: Mapping[str, Any]) -> dict[str, str]:
-    """Draw the map of answers and, if the training is known, the loss over its steps; SVG by file name."""
+    """Draw the map of answers and, if the training is known, loss and form over its steps; SVG by file name."""
     types = {q.id: q.type for q in found.questions}
     drawn = {
         "answers.svg": answer_map(
@@ -113,9 +121,14 @@ def pictures_of(found: ReaderComparison, training: Mapping[str, Any]) -> dict[st
         )
     }
     losses = list(enumerate(training.get("losses", []), 1))
-    held_out = [(each["step"], each["loss"]) for each in training.get("held_out_losses", [])]
+    measured = training.get("held_out_losses", [])
+    held_out = [(each["step"], each["loss"]) for each in measured]
+    shares = {
+        title: [(each["step"], each[key]) for each in measured if each.get(key) is not None]
+        for key, title in _OVER_STEPS.items()
+    }
     if losses or held_out:
-        drawn["training.svg"] = loss_chart(losses, held_out)
+        drawn["training.svg"] = loss_chart(losses, held_out, shares)
     return drawn
 
 

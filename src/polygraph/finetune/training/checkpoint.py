@@ -15,6 +15,19 @@ _KEPT = 2
 """Newest checkpoints that are kept, in case the last one is damaged."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measurement:
+    """What was measured on held-out rows; shares are of rows, each token given all that precede it in the row."""
+
+    step: int
+    loss: float
+    """Mean cross-entropy per token of the completions, in nats."""
+    form: float | None
+    """Share of rows whose marks of quotes and answer are the most likely tokens; None if the form has no marks."""
+    answer: float
+    """Share of rows whose answer is the most likely one."""
+
+
 @dataclass(slots=True, kw_only=True)
 class Position:
     """How far training has come."""
@@ -23,8 +36,8 @@ class Position:
     """Updates so far."""
     losses: list[float] = field(default_factory=list)
     """Mean loss of each step, per token of the completions."""
-    held_out: list[tuple[int, float]] = field(default_factory=list)
-    """Step and held-out loss of each measurement."""
+    held_out: list[Measurement] = field(default_factory=list)
+    """Measurements in the order of their steps."""
     best_step: int = 0
     """Step with the lowest held-out loss, whose matrices are the result."""
     tokens: int = 0
@@ -39,12 +52,12 @@ class Position:
     @property
     def best_loss(self) -> float | None:
         """The lowest held-out loss, if one was measured."""
-        return min((loss for _, loss in self.held_out), default=None)
+        return min((found.loss for found in self.held_out), default=None)
 
     @property
     def since_best(self) -> int:
         """Measurements since the lowest one."""
-        return sum(1 for step, _ in self.held_out if step > self.best_step)
+        return sum(1 for found in self.held_out if found.step > self.best_step)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +116,7 @@ class Checkpoints:
             stored = json.loads((folder / "position.json").read_text(encoding="utf-8"))
             self._check(stored["made_with"])
             values = stored["position"]
-            values["held_out"] = [(step, loss) for step, loss in values["held_out"]]
+            values["held_out"] = [Measurement(**found) for found in values["held_out"]]
             # `weights_only`: a file from elsewhere must not run code.
             tensors = {
                 path.stem: torch.load(path, map_location="cpu", weights_only=True)

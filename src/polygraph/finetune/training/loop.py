@@ -10,7 +10,7 @@ import numpy as np
 
 from polygraph.errors import BadInput, WorkFailed
 from polygraph.finetune.training.base_model import Device
-from polygraph.finetune.training.checkpoint import Checkpoints, Position
+from polygraph.finetune.training.checkpoint import Checkpoints, Measurement, Position
 from polygraph.finetune.training.lora import make_optimizer, rate_at, trained_parameters
 from polygraph.finetune.training.recipes import Recipe
 from polygraph.finetune.training.tokens import TokenRow
@@ -29,8 +29,8 @@ class Progress:
     steps: int
     loss: float | None
     """Of this step; None before the first."""
-    held_out: float | None
-    """Held-out loss, if it was measured now."""
+    held_out: Measurement | None
+    """On held-out rows, if it was measured now."""
     seconds_left: float | None
     """If it does not end early; None before the first step."""
 
@@ -195,17 +195,17 @@ class Trainer:
         if not self._held_out:
             return
         began = time.monotonic()
-        found = held_out_loss(self._model, self._held_out, self._device)
+        found = measure(self._model, self._held_out, self._device, position.step)
         position.measuring_seconds += time.monotonic() - began
         best = position.best_loss
-        position.held_out.append((position.step, found))
-        if best is None or found < best:
+        position.held_out.append(found)
+        if best is None or found.loss < best:
             position.best_step = position.step
             self._best = _copy(lora_state(self._model))
         self._report(on_progress, loss, found)
 
     def _report(
-        self, on_progress: Callable[[Progress], None], loss: float | None, held_out: float | None
+        self, on_progress: Callable[[Progress], None], loss: float | None, held_out: Measurement | None
     ) -> None:
         on_progress(
             Progress(
@@ -257,7 +257,14 @@ class Trainer:
 
 
 def completion_loss(model: Any, row: TokenRow, device: Device) -> Any:
-    """Return the summed cross-entropy of the completion's tokens, in nats.
+    """Return the summed cross-entropy of the completion's tokens, in nats."""
+    import torch
+
+    return torch.nn.functional.cross_entropy(*_learned(model, row, device), reduction="sum")
+
+
+def _learned(model: Any, row: TokenRow, device: Device) -> tuple[Any, Any]:
+    """Return the logits of the learned tokens, shape ``(n_learned, vocabulary)``, and their ids.
 
     Logits are computed only where a learned token follows: with a large vocabulary they are most of the memory.
     """
@@ -266,11 +273,11 @@ def completion_loss(model: Any, row: TokenRow, device: Device) -> Any:
     ids = torch.tensor([row.ids], device=device)
     places = torch.arange(row.start - 1, len(row.ids) - 1, device=device)
     logits = model(input_ids=ids, logits_to_keep=places, use_cache=False).logits[0]
-    return torch.nn.functional.cross_entropy(logits.float(), ids[0, row.start :], reduction="sum")
+    return logits.float(), ids[0, row.start :]
 
 
-def held_out_loss(model: Any, rows: Sequence[TokenRow], device: Device) -> float:
-    """Return the mean cross-entropy per token of the completions, in nats."""
+def measure(model: Any, rows: Sequence[TokenRow], device: Device, step: int) -> Measurement:
+    """Measure loss, form and answers on held-out rows, in one pass over them."""
     import bitsandbytes
     import torch
 
@@ -279,9 +286,20 @@ def held_out_loss(model: Any, rows: Sequence[TokenRow], device: Device) -> float
         if isinstance(module, bitsandbytes.nn.Linear4bit):
             # Without training it would repack its weights for the CPU, with rounding that stays afterwards.
             module.train()
+    total, n_form, n_answer = 0.0, 0, 0
     with torch.no_grad():
-        total = sum(float(completion_loss(model, row, device)) for row in rows)
-    return total / sum(row.n_learned for row in rows)
+        for row in rows:
+            logits, ids = _learned(model, row, device)
+            total += float(torch.nn.functional.cross_entropy(logits, ids, reduction="sum"))
+            likely = (logits.argmax(-1) == ids).tolist()
+            n_form += all(likely[i - row.start] for i in row.marks)
+            n_answer += all(likely[row.answer - row.start :])
+    return Measurement(
+        step=step,
+        loss=total / sum(row.n_learned for row in rows),
+        form=n_form / len(rows) if any(row.marks for row in rows) else None,
+        answer=n_answer / len(rows),
+    )
 
 
 def lora_state(model: Any) -> dict[str, Any]:

@@ -1,14 +1,16 @@
 """Tokens of rows, with the tokens that are learned."""
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from polygraph.finetune.training.recipes import Learned
 from polygraph.finetune.training.rows import ChatRow
-from polygraph.tasks.raft import ANSWER
+from polygraph.tasks.raft import ANSWER, BEGIN_QUOTE, END_QUOTE
 
+_MARK = re.compile("|".join(map(re.escape, (BEGIN_QUOTE, END_QUOTE, ANSWER))))
 TOO_LONG, HAS_CONTROL_TOKEN = "too long", "with a control token of the model in their text"
 
 
@@ -19,6 +21,10 @@ class TokenRow:
     ids: tuple[int, ...]
     start: int
     """Index of the first learned token: of the completion, or of its answer; all that follow are learned."""
+    marks: tuple[int, ...] = ()
+    """Indices of the learned tokens that mark quotes and the answer; none in the form `graft`."""
+    answer: int = 0
+    """Index of the first token of the answer; all that follow belong to it."""
 
     @property
     def n_learned(self) -> int:
@@ -67,14 +73,22 @@ def tokenize_rows(
         before = tokenizer(prompt, add_special_tokens=False)["input_ids"]
         after = tokenizer(completion, add_special_tokens=False, return_offsets_mapping=True)
         ids = (*before, *after["input_ids"])
-        skipped = max(0, completion.rfind(ANSWER)) if learned == "answer" else 0
-        start = len(before) + sum(begin < skipped for begin, _ in after["offset_mapping"])
+        spans = list(enumerate(after["offset_mapping"], len(before)))
+        marks = [found.span() for found in _MARK.finditer(completion)]
+        begin, end = next((m for m in reversed(marks) if completion.startswith(ANSWER, m[0])), (0, 0))
+        start = _first(spans, begin) if learned == "answer" else len(before)
+        row_marks = [i for i, (a, b) in spans if i >= start and any(a < e and b > s for s, e in marks)]
         longest = max(longest, len(ids))
         if len(ids) > max_tokens:
             left_out[TOO_LONG] += 1
         else:
-            kept.append(TokenRow(ids=ids, start=start))
+            kept.append(TokenRow(ids=ids, start=start, marks=tuple(row_marks), answer=_first(spans, end)))
     return TokenRows(rows=tuple(kept), left_out=left_out, longest=longest)
+
+
+def _first(spans: Sequence[tuple[int, tuple[int, int]]], place: int) -> int:
+    """Return the index of the first token that begins at a place of the text or after it."""
+    return next((i for i, (begin, _) in spans if begin >= place), spans[-1][0])
 
 
 def control_tokens(tokenizer: Any) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ import shutil
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +207,7 @@ def _report(
         "steps": position.step,
         "tokens": position.tokens,
         "losses": position.losses,
-        "held_out_losses": [{"step": step, "loss": loss} for step, loss in position.held_out],
+        "held_out_losses": [asdict(found) for found in position.held_out],
         "best_step": position.best_step if position.held_out else position.step,
         "skipped_updates": position.skipped,
         "seconds": round(position.seconds, 3),

@@ -105,3 +105,26 @@ def test_requests_share_one_open_snapshot(tmp_path):
         first = served._current.snapshot
         client.post(ASK, json={"question": "Who built the Skerry Light?"})
         assert served._current.snapshot is first
+
+
+def test_an_answer_does_not_outlive_documents_that_are_removed_or_replaced(tmp_path):
+    index = build(tmp_path / "papers")
+    question = {"question": "Who built the Skerry Light?", "method": "bm25"}
+    with serving({"papers": index}) as running, running.client() as client, another(index) as writer:
+
+        def explained(id):
+            return client.get(f"/api/v1/indexes/papers/explain/{id}").status_code
+
+        id = client.post(ASK, json=question).json()["id"]
+        (tmp_path / "mill.txt").write_text(NOTE)
+        writer.add(tmp_path / "mill.txt")
+        assert explained(id) == 200
+        writer.remove("light.txt")
+        assert explained(id) == 404
+        resumed = {"accept": "text/event-stream", "last-event-id": f"{id}:0"}
+        assert client.post(ASK, json=question, headers=resumed).status_code == 404
+        id = client.post(ASK, json={**question, "question": "Who opened the Cork Mill?"}).json()["id"]
+        assert explained(id) == 200
+        (tmp_path / "mill.txt").write_text(NOTE.replace("Tobias Wren", "Nobody"))
+        writer.add(tmp_path / "mill.txt")
+        assert explained(id) == 404

@@ -108,6 +108,7 @@ def _answer(state: ServerState, served: ServedIndex, log: EventLog, asked: Asked
             log.append("text", {"text": text})
 
     check()
+    log.removals = served.removals()
     with served.reading() as opened:
         found = opened.answer_live(
             asked.question,

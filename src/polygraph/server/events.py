@@ -57,6 +57,8 @@ class EventLog:
         self.done = False
         self.result: Any = None
         """What the work came to, when it is done: a value, or the problem."""
+        self.removals: int | None = None
+        """`ServedIndex.removals` before the index was read; None if it was not yet."""
         self.abandoned = threading.Event()
         """Set when nobody reads any more: the work should end."""
         self.readers = 0

@@ -135,7 +135,7 @@ class McpServer(MCPServer[Any]):
                 await context.report_progress(n, None, _progress_message(event))
             if isinstance(log.result, Problem):
                 raise log.result
-            found = state.answers.answer(log.id, principal, served.name)
+            found = await state.answers.answer(log.id, principal, served)
         except Exception as error:
             raise self._tool_error(error) from error
         return self._clean(mcp_results.ask_result(served.name, log.id, found))
@@ -150,7 +150,7 @@ class McpServer(MCPServer[Any]):
         principal = self._principal(context)
         served = self._served(index)
         try:
-            found = self._state.answers.answer(answer, principal, served.name)
+            found = await self._state.answers.answer(answer, principal, served)
         except Problem as error:
             raise self._tool_error(error) from error
         return self._clean(mcp_results.explain_result(served.name, answer, found))

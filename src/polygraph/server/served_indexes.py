@@ -5,8 +5,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, IndexUnreadable, PolygraphError
 from polygraph.memory import trim_heap
@@ -72,6 +76,9 @@ class ServedIndex:
         self.index = index
         self._lock = threading.Lock()
         self._current: _Shared | None = None
+        self._counting = threading.Lock()
+        self._counted: tuple[tuple[int, int] | None, NDArray[np.uint64]] | None = None
+        self._removals = 0
 
     @property
     def folder(self) -> Path:
@@ -98,6 +105,24 @@ class ServedIndex:
             if shared.facts is None:
                 shared.facts = work_out(PinnedIndex(self.index, shared.snapshot))
             return shared.facts
+        finally:
+            self._leave(shared)
+
+    def removals(self) -> int:
+        """Return how many changes of the index removed or replaced a document, as far as they were seen.
+
+        What was kept from an earlier count may hold text that is gone. The first call after a change reads the hashes
+        of all documents: about a second for a million.
+        """
+        shared = self._enter()
+        try:
+            with self._counting:
+                if self._counted is None or self._counted[0] != shared.stamp:
+                    found = _document_hashes(shared.snapshot)
+                    if self._counted is not None and not np.isin(self._counted[1], found).all():
+                        self._removals += 1
+                    self._counted = (shared.stamp, found)
+                return self._removals
         finally:
             self._leave(shared)
 
@@ -142,6 +167,16 @@ class ServedIndex:
             shared.readers -= 1
             if not shared.readers and shared is not self._current:
                 shared.snapshot.close()
+
+
+def _document_hashes(snapshot: Snapshot) -> NDArray[np.uint64]:
+    """Return a hash of id and content of each document, in 8 bytes."""
+    pairs = snapshot.store.documents.content_hashes()
+    hashes = (
+        int.from_bytes(blake2b(f"{i}\0{h}".encode("utf-8", "surrogatepass"), digest_size=8).digest())
+        for i, h in pairs
+    )
+    return np.fromiter(hashes, dtype=np.uint64)
 
 
 class ServedIndexes:

@@ -16,7 +16,7 @@ from polygraph.server.events import EventLog, to_json
 from polygraph.server.jobs.supervisor import Jobs
 from polygraph.server.metrics import Metrics
 from polygraph.server.problems import Problem, Secrets
-from polygraph.server.served_indexes import ServedIndexes
+from polygraph.server.served_indexes import ServedIndex, ServedIndexes
 from polygraph.server.settings import ServerSettings
 
 T = TypeVar("T")
@@ -86,20 +86,25 @@ class KeptAnswers:
             log.size += 4 * len(answer.retrieval.context) + 2 * len(answer.text)
             self._answers[id] = answer
 
-    def log(self, id: str, principal: Principal, index: str) -> EventLog:
+    async def log(self, id: str, principal: Principal, served: ServedIndex) -> EventLog:
         """Return the log of an answer.
+
+        An answer is dropped once a document of the index was removed or replaced, since it may hold its text.
 
         Raises:
             Problem: 404 if there is none, or it is another's.
         """
         found = self._logs.get(id)
-        if found is None or found.index != index or found.owner != principal.name:
-            raise Problem(404, "unknown-answer", "this answer is not kept any more. Ask the question again")
+        if found is None or found.index != served.name or found.owner != principal.name:
+            raise _not_kept()
+        if found.removals is not None and found.removals != await to_thread.run_sync(served.removals):
+            self._forget(found.id)
+            raise _not_kept()
         return found
 
-    def answer(self, id: str, principal: Principal, index: str) -> Answer:
+    async def answer(self, id: str, principal: Principal, served: ServedIndex) -> Answer:
         """Return a finished answer; raises as `log`, and 409 for one in work."""
-        self.log(id, principal, index)
+        await self.log(id, principal, served)
         if id not in self._answers:
             raise Problem(409, "unfinished-answer", "this answer is not finished. Ask for it when it is")
         return self._answers[id]
@@ -114,8 +119,15 @@ class KeptAnswers:
             if not log.done:
                 continue
             size -= log.size
-            del self._logs[log.id]
-            self._answers.pop(log.id, None)
+            self._forget(log.id)
+
+    def _forget(self, id: str) -> None:
+        self._logs.pop(id, None)
+        self._answers.pop(id, None)
+
+
+def _not_kept() -> Problem:
+    return Problem(404, "unknown-answer", "this answer is not kept any more. Ask the question again")
 
 
 class ServerState:

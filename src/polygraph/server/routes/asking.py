@@ -49,7 +49,7 @@ async def ask(index: str, body: Question, request: Request, state: State, princi
     last = request.headers.get("last-event-id", "")
     if wants_events and last:
         id, _, n = last.rpartition(":")
-        log = state.answers.log(id, principal, index)
+        log = await state.answers.log(id, principal, served)
         return events(state, log, int(n[:9]) + 1 if n.isdecimal() else 0)
     if body.method:
         find_method(body.method)
@@ -98,7 +98,8 @@ async def compare(index: str, body: Comparison, state: State, _: Reader) -> dict
 @router.get("/explain/{answer}")
 async def explain(index: str, answer: str, state: State, principal: Reader) -> dict[str, Any]:
     """Show why an answer of the last hour found its evidence: seeds, scores, what was truncated."""
-    return answering.explained(state.answers.answer(answer, principal, index), answer)
+    found = await state.answers.answer(answer, principal, state.indexes[index])
+    return answering.explained(found, answer)
 
 
 def events(state: ServerState, log: EventLog, start: int = 0) -> Response:

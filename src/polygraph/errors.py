@@ -15,6 +15,7 @@ PolygraphError
 ├── WorkFailed                 the work failed, exit code 1
 │   ├── NothingExtracted       a build extracted nothing from any text
 │   ├── ModelUnavailable       the model did not answer after all retries
+│   ├── WorkerLost             a worker of a cluster ended during its work
 │   ├── BudgetReached          the cap on tokens or cost was reached; finished work is kept
 │   └── UnusableReply          a reply could not be used, even after the repair round
 └── RequestsWaiting            requests in batch files wait for replies, exit code 3
@@ -109,6 +110,10 @@ class NothingExtracted(WorkFailed):
 
 class ModelUnavailable(WorkFailed):
     """The model did not answer after all retries."""
+
+
+class WorkerLost(WorkFailed):
+    """A worker of a cluster ended during its work; the work can be repeated."""
 
 
 class BudgetReached(WorkFailed):

@@ -56,6 +56,14 @@ def index(
     max_tokens: WorkTokensOption = None,
     batch: BatchOption = None,
     offline: OfflineOption = False,
+    on: Annotated[
+        str,
+        typer.Option(
+            "--on",
+            metavar="local|ray|ray://HOST:PORT",
+            help="Compute on this machine, on a Ray cluster started here, or on a running one.",
+        ),
+    ] = "local",
     wait: WaitOption = 0.0,
     as_json: JsonOption = False,
 ) -> None:
@@ -77,6 +85,7 @@ def index(
         include=include or [],
         exclude=exclude or [],
         wait_s=wait,
+        on=on,
     )
     _change(opened, add, as_json)
 

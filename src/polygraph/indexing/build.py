@@ -10,6 +10,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from polygraph.execution.protocol import Executor
+from polygraph.extract.nlp.workers import LocalExecutor
 from polygraph.indexing.chunk_layers import embed_chunks, index_words, number_chunks
 from polygraph.indexing.cleanup import delete_old_files
 from polygraph.indexing.description_layer import describe_graph
@@ -75,6 +77,7 @@ def build(
     progress: Progress,
     *,
     processes: int = 0,
+    executor: Executor | None = None,
     rebuild: Collection[str] = (),
     extract: bool = True,
     on_change: Callable[[], object] = lambda: None,
@@ -89,6 +92,7 @@ def build(
         report: of `update_documents`; completed and returned.
         progress: called after each item.
         processes: workers for extraction without a model; 0: as many as pay off.
+        executor: where extraction without a model runs; default: this machine.
         rebuild: the layers, of these, that are built even if they are up to date.
         extract: whether windows that are pending are read; imported ones stay as they are.
         on_change: called before a layer that was finished once is replaced.
@@ -117,6 +121,7 @@ def build(
                 models=models,
                 progress=progress,
                 processes=processes,
+                executor=executor or LocalExecutor(),
                 rebuild=name in rebuild,
                 extract=extract,
             )

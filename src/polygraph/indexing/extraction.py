@@ -48,6 +48,7 @@ def _extract_without_model(task: LayerTask, extractor: str, pending: Sequence[st
             language=task.manifest.language,
             processes=task.processes,
             notes=task.notes,
+            executor=task.executor,
         )
         while batch := list(islice(found, _WINDOWS_COMMITTED)):
             with task.store.transaction():

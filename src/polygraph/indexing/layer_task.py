@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from polygraph.execution.protocol import Executor
 from polygraph.extract.nlp import dependency_trees
 from polygraph.indexing.progress import Progress
 from polygraph.memory import trim_heap
@@ -29,6 +30,8 @@ class LayerTask:
     progress: Progress
     processes: int
     """Workers for extraction without a model; 0: as many as pay off."""
+    executor: Executor
+    """Where extraction without a model runs."""
     rebuild: bool
     """Whether nothing of the earlier layer may be reused."""
     extract: bool

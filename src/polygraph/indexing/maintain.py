@@ -8,6 +8,7 @@ from pathlib import Path
 
 from polygraph.config import Settings
 from polygraph.errors import BadInput, IndexMismatch
+from polygraph.execution.protocol import Executor
 from polygraph.extract.llm import extractor as llm
 from polygraph.indexing.build import build
 from polygraph.indexing.build_settings import (
@@ -39,7 +40,12 @@ _WINDOWS = 256
 
 @contextmanager
 def open_writer(
-    folder: Path, settings: Settings, models: Models, progress: Progress = no_progress, wait_s: float = 0.0
+    folder: Path,
+    settings: Settings,
+    models: Models,
+    progress: Progress = no_progress,
+    wait_s: float = 0.0,
+    executor: Executor | None = None,
 ) -> Iterator["IndexWriter"]:
     """Open an index for changes, as its only writer; it is created if it is not there.
 
@@ -51,7 +57,7 @@ def open_writer(
         writing(folder, wait_s=wait_s),
         closing(SqliteStore(folder, mode="write", durability=settings.durability)) as store,
     ):
-        yield IndexWriter(store, settings, models, progress)
+        yield IndexWriter(store, settings, models, progress, executor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +72,8 @@ class IndexWriter:
     settings: Settings
     models: Models
     progress: Progress
+    executor: Executor | None = None
+    """Where extraction without a model runs; None: on this machine."""
 
     def add(
         self,
@@ -231,6 +239,7 @@ class IndexWriter:
             report,
             self.progress,
             processes=self.settings.processes,
+            executor=self.executor,
             rebuild=rebuild,
             on_change=partial(begin_write, self.store),
         )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from polygraph.errors import ModelUnavailable
 from polygraph.models.rate_limit import LimitKind
@@ -69,6 +69,10 @@ class TransportError(ModelUnavailable):
         self.limit_kind = limit_kind
         super().__init__(message)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """Keep the attributes when the error comes from another process."""
+        return _restored, (str(self), self.__dict__)
+
     @property
     def unreported(self) -> bool:
         """True if the server may have worked, and may bill, without reporting tokens."""
@@ -78,3 +82,7 @@ class TransportError(ModelUnavailable):
     def endpoint_down(self) -> bool:
         """True if nothing came from the endpoint: many such errors in a row mean that it is down."""
         return self.kind in {"timeout", "connection"}
+
+
+def _restored(message: str, attributes: dict[str, Any]) -> TransportError:
+    return TransportError(message, **attributes)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from polygraph.evaluate.questions.file import Question
     from polygraph.evaluate.reports.retrieval_report import RetrievalReport
     from polygraph.evaluate.runs.experiment import Experiment
+    from polygraph.execution.protocol import Executor
     from polygraph.indexing.build_settings import Extractor
     from polygraph.indexing.estimate.questions import MethodPlan
     from polygraph.indexing.estimate.ranges import Estimate
@@ -130,6 +131,7 @@ class Index:
         exclude: Sequence[str] = (),
         progress: Progress = no_progress,
         wait_s: float = 0.0,
+        on: str = "local",
     ) -> BuildReport:
         """Index folders, files or globs.
 
@@ -144,9 +146,12 @@ class Index:
                 removed, and what was left out before is read by a call without the pattern.
             progress: called after each item of each stage.
             wait_s: how long to wait while another process is writing.
+            on: where to compute and to call models: `local`, `ray` (a cluster on this machine), or `ray://HOST:PORT`
+                (one that is running). The models are then opened from the settings by each worker.
 
         Raises:
-            BadInput: if a path does not exist or nothing could be read.
+            BadInput: if a path does not exist, nothing could be read, or the cluster cannot be used.
+            MissingExtra: if Ray is asked for and not installed.
             IndexLocked: if another process is writing.
             NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
@@ -160,7 +165,7 @@ class Index:
             )
         # An embedder that cannot be used fails here, before any work.
         self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
-        with self._writer(progress, wait_s) as writer:
+        with self._executor(on) as executor, self._writer(progress, wait_s, executor) as writer:
             return writer.add(loaded, [path_text(Path(p).resolve()) for p in paths], layers, extractor)
 
     def estimate(
@@ -676,11 +681,30 @@ class Index:
         return fact_paths(answer.question, answer.citations, self.snapshot(where), self.models)
 
     @contextmanager
-    def _writer(self, progress: Progress = no_progress, wait_s: float = 0.0) -> Iterator[IndexWriter]:
+    def _executor(self, on: str) -> Iterator[Executor | None]:
+        """Start the workers of a cluster, and end them; None on this machine."""
+        if on == "local":
+            yield None
+            return
+        from polygraph.execution.ray_cluster import RayExecutor
+
+        calls = self.models.calls.concurrency
+        with RayExecutor(on, workers=self.settings.processes, calls=calls) as executor:
+            yield executor
+
+    @contextmanager
+    def _writer(
+        self, progress: Progress = no_progress, wait_s: float = 0.0, executor: Executor | None = None
+    ) -> Iterator[IndexWriter]:
         from polygraph.indexing.maintain import open_writer
 
+        models = self.models
+        if executor is not None:
+            from polygraph.models.remote import on_cluster
+
+            models = on_cluster(models, self.settings, executor)
         try:
-            with open_writer(self.folder, self.settings, self.models, progress, wait_s) as writer:
+            with open_writer(self.folder, self.settings, models, progress, wait_s, executor) as writer:
                 # An open snapshot would keep the earlier state in the log of the tables. It is not closed, since
                 # another thread may be reading it: it closes itself when nobody does.
                 self._snapshot = None

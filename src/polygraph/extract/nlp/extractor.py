@@ -7,11 +7,12 @@ co-occurrence. Descriptions are sentences of the text.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from polygraph.execution.protocol import Executor
 from polygraph.extract.locate import ChunkMap
 from polygraph.extract.nlp import dependency_trees
-from polygraph.extract.nlp.workers import Outcome, Task, extract_parallel, extract_texts, n_cores
+from polygraph.extract.nlp.workers import LocalExecutor, Outcome, Task, extract_texts, n_cores
 from polygraph.records import EntityRow, Extraction, RelationRow, Window
 from polygraph.text.language import detect_language, has_capitals
 
@@ -32,6 +33,7 @@ def extract(
     on_done: Callable[[int], None] | None = None,
     notes: list[str] | None = None,
     extract_batch: Callable[[Sequence[Task]], list[Outcome]] = extract_texts,
+    executor: Executor | None = None,
 ) -> Iterator[Extraction]:
     """Extract windows without a language model.
 
@@ -43,22 +45,19 @@ def extract(
         on_done: called with the number of windows finished since the last call.
         notes: receives warnings about reduced quality when the last window is done.
         extract_batch: the extraction of one batch in one process.
+        executor: runs the batches; default: this machine.
 
     Yields:
-        One extraction per window, in their order, independent of the number of processes. A window that failed has
+        One extraction per window, in their order, independent of processes and executor. A window that failed has
         status ``failed`` and the problem; the others continue.
     """
     languages = window_languages(windows, language)
+    executor = executor or LocalExecutor()
     # A worker returns the memory of the parser when it ends; this process could release only two thirds of it.
     in_workers = processes > 1 or sum(len(window.text) for window in windows) >= PARALLEL_CHARS
     batches = _batches(windows)
     tasks = ([(windows[i].text, languages[i], windows[i].title) for i in batch] for batch in batches)
-    results: Iterable[list[Outcome]]
-    results = (
-        extract_parallel(tasks, processes or n_cores(), extract_batch)
-        if in_workers
-        else map(extract_batch, tasks)
-    )
+    results = executor.map(extract_batch, tasks, processes=(processes or n_cores()) if in_workers else 0)
     n_failed = 0
     for batch, result in zip(batches, results, strict=True):
         for i, outcome in zip(batch, result, strict=True):

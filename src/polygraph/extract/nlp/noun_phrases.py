@@ -12,6 +12,7 @@ names by capitals and recurring phrases, as in `polygraph.extract.nlp.keyword_ex
 
 from collections.abc import Callable, Iterator, Sequence
 
+from polygraph.execution.protocol import Executor
 from polygraph.extract.nlp import dependency_trees, extractor
 from polygraph.extract.nlp.keyword_extractor import extract_keywords
 from polygraph.extract.nlp.paragraphs import Paragraph, split_paragraphs
@@ -39,10 +40,16 @@ def extract(
     processes: int = 0,
     on_done: Callable[[int], None] | None = None,
     notes: list[str] | None = None,
+    executor: Executor | None = None,
 ) -> Iterator[Extraction]:
     """Extract the noun phrases of windows; arguments, order and failures as in `extractor.extract`."""
     yield from extractor.extract(
-        windows, language=language, processes=processes, on_done=on_done, extract_batch=extract_noun_phrases
+        windows,
+        language=language,
+        processes=processes,
+        on_done=on_done,
+        extract_batch=extract_noun_phrases,
+        executor=executor,
     )
     if notes is not None:
         notes += _warnings(windows, language)

@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import partial
 from queue import SimpleQueue
 from threading import Lock
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar, cast
 
 from polygraph.extract.nlp import dependency_trees
 from polygraph.extract.nlp.capitalized_names import name_in_title
@@ -25,6 +25,9 @@ from polygraph.extract.nlp.english import extract_paragraph
 from polygraph.extract.nlp.keyword_extractor import extract_keywords
 from polygraph.extract.nlp.paragraphs import split_paragraphs
 from polygraph.extract.nlp.row_builder import RowBuilder
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 Task: TypeAlias = tuple[str, str, str]
 """Text, language code, title of its document."""
@@ -140,6 +143,21 @@ def extract_parallel(
             future.cancel()
         workers.end()
         threads.shutdown(wait=True)
+
+
+class LocalExecutor:
+    """Runs functions in this process, and batches of texts in worker processes where several pay off."""
+
+    def map(self, function: Callable[[S], T], items: Iterable[S], *, processes: int = 0) -> Iterator[T]:
+        """Apply a function to each item; see `Executor.map`. With several processes, items are batches of tasks."""
+        if not processes:
+            return map(function, items)
+        found: Any = extract_parallel(cast(Any, items), processes, cast(Any, function))
+        return cast("Iterator[T]", found)
+
+    def call(self, function: Callable[[S], T], item: S) -> T:
+        """Apply a function to one item, in this thread."""
+        return function(item)
 
 
 class WorkerPool:

@@ -1,0 +1,1 @@
+"""Where work runs: the protocol of executors, and the one for a Ray cluster."""

@@ -104,22 +104,43 @@ class UploadFolder:
         return found
 
     def place(self, upload: str) -> None:
-        """Put the files of a held upload where they are indexed; may be repeated after an interruption."""
+        """Put the files of a held upload where they are indexed; may be repeated after an interruption.
+
+        Unfinished uploads of the same content share a file: it stays until all of them were taken back.
+        """
         for folder in self.held(upload):
             target = self.folder / folder.name
-            if target.exists():
+            there = target.exists()
+            if not there or folder.name in self._claimed(except_by=upload):
+                # Noted first, so that a cancelled upload can be taken back whenever it was interrupted.
+                with self._record(upload).open("a", encoding="ascii") as record:
+                    record.write(f"{folder.name}\n")
+            if there:
                 shutil.rmtree(folder)
-                continue
-            # Noted first, so that a cancelled upload can be taken back whenever it was interrupted.
-            with self._record(upload).open("a", encoding="ascii") as record:
-                record.write(f"{folder.name}\n")
-            folder.rename(target)
+            else:
+                folder.rename(target)
         sync(self.folder)
 
     def placed(self, upload: str) -> list[str]:
-        """Return the hashes of the files that `place` put in their place and that were not there before."""
-        record = self._record(upload)
-        return sorted(set(record.read_text(encoding="ascii").split())) if record.is_file() else []
+        """Return the hashes of the files that are there for this upload alone, and go if it is taken back."""
+        return sorted(_hashes(self._record(upload)) - self._claimed(except_by=upload))
+
+    def settle(self, upload: str) -> None:
+        """Keep the files of a finished upload, also if another one of the same content is taken back."""
+        mine = _hashes(self._record(upload))
+        for record in self._records(except_by=upload):
+            if mine & (theirs := _hashes(record)):
+                temporary = record.with_name(f"{record.name}.tmp")
+                temporary.write_text("".join(f"{each}\n" for each in sorted(theirs - mine)), encoding="ascii")
+                temporary.replace(record)
+        self.discard(upload)
+
+    def _claimed(self, *, except_by: str) -> set[str]:
+        return {each for record in self._records(except_by=except_by) for each in _hashes(record)}
+
+    def _records(self, *, except_by: str) -> list[Path]:
+        mine = self._record(except_by)
+        return [each for each in sorted(mine.parent.glob("*.placed")) if each != mine]
 
     def discard(self, upload: str) -> None:
         """Delete what is kept of an upload beside the files in their place."""
@@ -150,6 +171,10 @@ class UploadFolder:
     def clean(self) -> None:
         """Delete what earlier uploads left that were broken off."""
         shutil.rmtree(self.folder / _SPOOL, ignore_errors=True)
+
+
+def _hashes(record: Path) -> set[str]:
+    return set(record.read_text(encoding="ascii").split()) if record.is_file() else set()
 
 
 class Receiver:

@@ -65,7 +65,7 @@ def _index(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> 
         wait_s=_WAIT_S,
     )
     if upload:
-        uploads.discard(upload)
+        uploads.settle(upload)
     return _report(report)
 
 

@@ -258,7 +258,7 @@ CATALOGUE: Mapping[str, Description] = MappingProxyType(
                 "2wiki and 52% of 144 of musique, where hybrid has 47% and 27% (benchmarks/README.md)"
             ),
             bad=(
-                "untitled passages that share a few famous names: no better than bm25 on MultiHop-RAG's news; texts "
+                "untitled passages that share a few famous names, unless the question has long clauses; texts "
                 "without capital letters; questions about the whole collection"
             ),
         ),

@@ -23,6 +23,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
+from polygraph.retrieve.clauses import cover_clauses, split_clauses
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks, rerank
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
@@ -82,6 +83,8 @@ class NameWalk:
     """Passages of the walk that may lead to others, the first ones."""
     max_name_passages: int = 20
     """A name that occurs in more passages leads only to the document it titles."""
+    clause_stems: int = 6
+    """Distinct content stems that a clause needs to retrieve on its own where passages have no titles; 0 for never."""
     rerank: int = 0
     """Passages that the cross-encoder reorders, the first ones; 0 for none. It reads each passage alone, and loses the
     second passage of a hop (benchmarks/README.md). Costs about 60 ms per passage on two cores."""
@@ -106,9 +109,20 @@ class NameWalk:
             Step(name="dense", value=hits_as_json(dense[: self.k], index)),
             Step(name="seeds", value=hits_as_json(seeds[: self.k], index)),
         ]
+        clauses = split_clauses(question, min_stems=self.clause_stems) if self.clause_stems else []
         hits: list[Hit] = []
         why: list[str] = []
-        if start:
+        if len(clauses) > 1 and not named and not _mostly_titled([hit.n for hit in seeds], graph):
+            # No title leads from one passage to the next, so each clause has to find its own.
+            hits, why = self._by_clauses(clauses, index, models)
+            trace.append(Step(name="clauses", value=list(clauses)))
+            trace.append(Step(name="covered", value=hits_as_json(hits[: self.k], index)))
+            if self.rerank:
+                reasons = dict(zip((hit.n for hit in hits), why, strict=True))
+                hits = rerank(question, hits, index, models, self.rerank)
+                why = [reasons[hit.n] for hit in hits]
+                trace.append(Step(name="reranked", value=hits_as_json(hits[: self.k], index)))
+        elif start:
             # 2. Walk over titles and names.
             network = self.network(graph)
             walked = walk(
@@ -147,6 +161,21 @@ class NameWalk:
             trace=trace,
             empty_because="the index holds no passages",
         )
+
+    def _by_clauses(
+        self, clauses: Sequence[str], index: Snapshot, models: Models
+    ) -> tuple[list[Hit], list[str]]:
+        """Choose passages that cover the clauses, and explain each by its clause."""
+        vectors = models.calls.embed(models.embedder, clauses, "query", stage="question")
+        matches = []
+        for clause, row in zip(clauses, vectors, strict=True):
+            vector = np.asarray(row)
+            words, dense = index.search_words(clause, self.depth), index.search_chunks(vector, self.depth)
+            matches.append(match_passages(words, dense, vector, index, self.word_weight))
+        found = cover_clauses(matches, seeds=self.seeds, sharpness=self.sharpness, most=RANKED)
+        ranks = [{hit.n: rank for rank, hit in enumerate(hits, 1)} for hits in matches]
+        why = [f"rank {ranks[c][hit.n]} for the clause “{clauses[c]}”" for hit, c in found]
+        return [hit for hit, _ in found], why
 
     def network(self, graph: TitleGraph) -> Network:
         """Build the network of the walk: passages and names, with the edge weights of the parameters."""
@@ -222,6 +251,12 @@ def titles_in_question(question: str, graph: TitleGraph) -> list[tuple[TextMenti
     is_title = Network((EdgeKind(graph.titles),)).degrees(vertices) > 0
     found = zip(names, vertices.tolist(), counts, strict=True)
     return [name for name, titled in zip(found, is_title.tolist(), strict=True) if titled]
+
+
+def _mostly_titled(chunks: Sequence[int], graph: TitleGraph) -> bool:
+    """Tell whether at least half of some passages are of documents with a title."""
+    degrees = Network((EdgeKind(graph.titles),)).degrees(np.array(chunks, dtype=np.int64))
+    return 2 * int((degrees > 0).sum()) >= len(chunks)
 
 
 def match_passages(

@@ -2,10 +2,14 @@
 
 import contextlib
 import logging
+import os
 import socket
+import subprocess
+import sys
 import threading
 import time
 
+import httpx
 import pytest
 
 from polygraph.server.limits import RateLimit
@@ -122,6 +126,54 @@ def test_connections_are_bounded_and_health_answers_again(index):
         time.sleep(0.2)
         with running.client() as client:
             assert client.get("/healthz").status_code == 200
+
+
+def test_a_connection_beyond_the_limit_is_told_so(index):
+    with serving({"papers": index}, max_connections=2) as running, connect(running), connect(running):
+        time.sleep(0.2)
+        with running.client() as client:
+            response = client.get(LIST)
+        assert (response.status_code, response.json()["title"]) == (503, "Busy")
+        assert int(response.headers["retry-after"]) >= 1
+
+
+LITTLE = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_NOFILE, (400, 400))
+from polygraph.cli import main
+sys.argv = ["polygraph", "serve", "--index", sys.argv[1], "--port", sys.argv[2]]
+main()
+"""
+
+
+@pytest.mark.slow
+def test_with_few_open_files_connections_leave_room_for_answers(tmp_path):
+    with build(tmp_path / "papers"):
+        pass
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-c", LITTLE, str(tmp_path / "papers"), str(port)]
+    environment = {**os.environ, "POLYGRAPH_SERVER_TOKENS": f"ada read {READ}"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL) as process:
+        try:
+            url, until = f"http://127.0.0.1:{port}", time.monotonic() + 120
+            with httpx.Client(
+                base_url=url, headers={"authorization": f"Bearer {READ}"}, timeout=60
+            ) as client:
+                while True:
+                    with contextlib.suppress(httpx.TransportError):
+                        if client.get("/readyz").status_code == 200:
+                            break
+                    assert process.poll() is None
+                    assert time.monotonic() < until
+                    time.sleep(0.1)
+                with contextlib.ExitStack() as stack:
+                    for _ in range(600):
+                        stack.enter_context(socket.create_connection(("127.0.0.1", port), timeout=10))
+                    assert client.post(ASK, json=QUESTION).status_code == 200
+        finally:
+            process.terminate()
 
 
 def test_the_rate_of_a_caller_is_bounded_and_others_are_served(index):

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import json
 import signal
 import socket
 import sys
@@ -14,12 +15,22 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from polygraph.errors import BadInput
 from polygraph.server.gate import Gate
+from polygraph.server.problems import Problem
 from polygraph.server.settings import ServerSettings
 
 _IDLE_S = 30
 """Seconds that a connection stays open between requests."""
 _MAX_HEAD = 32_768
 """Largest head of a request, in bytes."""
+_OTHER_FILES = 256
+"""Open files that are left to indexes, models and logs."""
+_BACKLOG = 128
+"""Connections that wait to be accepted; the event loop accepts as many at once before the first is counted."""
+_LEAST_CONNECTIONS = 16
+_MOST_REFUSALS = 64
+"""Connections beyond the limit that are told so at one time; the others are only closed."""
+_REFUSAL_S = 1.0
+"""Time to read the refusal. A connection that is closed before its request was read loses what was sent on it."""
 
 
 def serve(app: Gate, settings: ServerSettings, on_start: Callable[[int], None]) -> None:
@@ -41,7 +52,7 @@ def make_server(app: Gate, settings: ServerSettings, on_start: Callable[[int], N
     """Return a server for an application, to be run with `serve(sockets=[listen(...)])`."""
     config = uvicorn.Config(
         app,
-        http=_protocol(settings),
+        http=_protocol(settings, _allowed_connections(settings.max_connections)),
         ws="none",
         lifespan="on",
         # A configuration of its own would close the handlers of every library, absl's with its stream among them.
@@ -53,7 +64,7 @@ def make_server(app: Gate, settings: ServerSettings, on_start: Callable[[int], N
         timeout_keep_alive=_IDLE_S,
         timeout_graceful_shutdown=int(settings.stop_timeout_s),
         h11_max_incomplete_event_size=_MAX_HEAD,
-        backlog=256,
+        backlog=_BACKLOG,
     )
     return _Server(config, on_start, app.stop_soon)
 
@@ -93,24 +104,66 @@ class _Server(uvicorn.Server):
                 signal.signal(each, handler)
 
 
-def _protocol(settings: ServerSettings) -> type[H11Protocol]:
+def _allowed_connections(wanted: int) -> int:
+    """Return how many connections fit into the limit of open files, which is raised as far as the system lets it."""
+    try:
+        import resource
+    except ImportError:  # Windows has no such limit
+        return wanted
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    others = _BACKLOG + _MOST_REFUSALS + _OTHER_FILES
+    needed = wanted + others
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        raised = needed if hard == resource.RLIM_INFINITY else min(needed, hard)
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(resource.RLIMIT_NOFILE, (raised, hard))
+            soft = raised
+        return max(_LEAST_CONNECTIONS, min(wanted, soft - others))
+    return wanted
+
+
+def _refusal() -> bytes:
+    """Return the response to a connection beyond the limit."""
+    detail = "too many connections are open. Try again in some seconds"
+    body = json.dumps(Problem(503, "busy", detail).as_dict()).encode()
+    head = (
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-type: application/problem+json\r\nretry-after: 5\r\n"
+        f"connection: close\r\ncontent-length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def _protocol(settings: ServerSettings, max_connections: int) -> type[H11Protocol]:
     """Return a protocol that bounds connections and the time for the head of a request."""
+    refusal, refused = _refusal(), set[asyncio.Transport]()
 
     class _Bounded(H11Protocol):
         _waiting: asyncio.TimerHandle | None = None
+        _refused = False
+        _refused_on: Any = None
 
         def connection_made(self, transport: Any) -> None:
-            if len(self.connections) >= settings.max_connections:
-                # Answering would cost more than the connection does.
-                transport.abort()
-                self._refused = True
+            if len(self.connections) >= max_connections:
+                self._refuse(transport)
                 return
             super().connection_made(transport)
             self._wait_for_head()
 
+        def _refuse(self, transport: Any) -> None:
+            self._refused = True
+            if len(refused) >= _MOST_REFUSALS:
+                transport.abort()
+                return
+            refused.add(transport)
+            self._refused_on = transport
+            transport.write(refusal)
+            self.loop.call_later(_REFUSAL_S, transport.abort)
+
         def connection_lost(self, exc: Exception | None) -> None:
             self._stop_waiting()
-            if not self._refused:
+            if self._refused:
+                refused.discard(self._refused_on)
+            else:
                 super().connection_lost(exc)
 
         def data_received(self, data: bytes) -> None:
@@ -129,7 +182,6 @@ def _protocol(settings: ServerSettings) -> type[H11Protocol]:
         def eof_received(self) -> None:
             return None if self._refused else super().eof_received()
 
-        _refused = False
 
         def _wait_for_head(self) -> None:
             self._waiting = self.loop.call_later(settings.header_timeout_s, self._too_slow)

@@ -5,9 +5,10 @@
     python benchmarks/walk.py --synthetic 10000,100000,1000000
 
 Prints one table for each data set over its dev questions with gold passages: recall@5, the share of questions with all
-evidence among the first ten documents, both with 95% intervals over questions, the paired difference in
-recall@5 from `walk`, and the median CPU milliseconds for a question whose vector is cached (those of its clauses are
-not). All variants are offline and see the same passages. The last row is an oracle that chooses the best of the retrievers for each question.
+evidence among the first ten documents, both with 95% intervals over questions, the paired difference in recall@5 from
+`walk`, and the median CPU milliseconds for a question whose vector is cached (those of its clauses are not). All
+variants are offline and see the same passages. The last row is an oracle that chooses the best of the retrievers for
+each question.
 
 DIR holds one index for each set; missing ones are built. `--left-out` chooses the settings of `walk` for each set on
 the other sets, among 24, and measures them on the set left out. `--synthetic` times the walk alone, on random graphs

@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from tests.server.conftest import READ, WRITE, build, serving
+from polygraph.workspace.index import Index
+from tests.server.conftest import PAPERS, READ, WRITE, build, serving
 
 httpx2 = pytest.importorskip("httpx2", reason="needs the extra `server`")
 
@@ -14,7 +15,7 @@ from mcp.client.stdio import stdio_client  # noqa: E402
 from mcp.client.streamable_http import streamable_http_client  # noqa: E402
 from mcp.shared.exceptions import MCPError  # noqa: E402
 
-TOOLS = {"search", "ask", "explain", "list_documents", "read_document", "neighbours"}
+TOOLS = {"search", "ask", "explain", "list_documents", "read_document", "graph_neighbours"}
 QUESTION = "Who built the Skerry Light?"
 
 
@@ -66,7 +67,7 @@ async def use_everything(client):
     found["list"] = await call("list_documents", limit=2)
     found["rest"] = await call("list_documents", after=found["list"]["next"])
     found["read"] = await call("read_document", id="light.txt", start=5, end=10)
-    found["neighbours"] = await call("neighbours", entity="Mara Quill")
+    found["neighbours"] = await call("graph_neighbours", entity="Mara Quill")
     found["resources"] = {str(each.uri) for each in (await client.list_resources()).resources}
     document = await client.read_resource("polygraph://papers/documents/light.txt")
     found["document"] = document.contents[0].text
@@ -135,7 +136,7 @@ def test_errors_are_the_sentences_of_the_command_line(server):
     assert "there is no index 'other'" in failure(
         server.url, "search", {"question": QUESTION, "index": "other"}
     )
-    assert "no entity is named 'Nobody'" in failure(server.url, "neighbours", {"entity": "Nobody"})
+    assert "no entity is named 'Nobody'" in failure(server.url, "graph_neighbours", {"entity": "Nobody"})
     assert "nosuch" in failure(server.url, "ask", {"question": QUESTION, "method": "nosuch"})
     assert "not kept any more" in failure(server.url, "explain", {"answer": "0" * 16})
 
@@ -160,9 +161,55 @@ def test_only_a_token_that_may_write_removes_a_document(tmp_path):
     async def remove(client):
         reply = await client.call_tool("remove_document", {"id": "ship.txt"})
         assert not reply.is_error, reply.content
+        assert reply.structured_content["documents"] == ["ship.txt"]
         return (await client.call_tool("list_documents", {})).structured_content["documents"]
 
     with serving({"papers": build(tmp_path / "papers")}) as running:
         assert "scope write" in failure(running.url, "remove_document", {"id": "ship.txt"})
         left = over_http(running.url, remove, WRITE)
         assert [each["id"] for each in left] == ["light.txt", "page.txt"]
+
+
+MILL = "Tobias Wren opened the Cork Mill in 1911."
+
+
+async def add_and_remove(client):
+    """Add a text, ask for it, add it again, and remove it; progress is reported."""
+    heard = []
+
+    async def progress(done, total, message):
+        heard.append(message)
+
+    given = {"text": MILL, "name": "../../mill.md"}
+    reply = await client.call_tool("add_document", given, progress_callback=progress)
+    assert not reply.is_error, reply.content
+    (id,) = reply.structured_content["documents"]
+    assert id.endswith("/mill.md")
+    assert ".." not in id
+    assert heard
+    asked = await client.call_tool("ask", {"question": "Who opened the Cork Mill?", "method": "bm25"})
+    assert asked.structured_content["citations"][0]["document"] == id
+    again = await client.call_tool("add_document", given)
+    assert again.structured_content["documents"] == [id]
+    assert not (await client.call_tool("remove_document", {"id": id})).is_error
+    # It does not come back with the next text.
+    await client.call_tool("add_document", {"text": "Ada Fenn sold the Cork Mill.", "name": "fenn.txt"})
+    listed = (await client.call_tool("list_documents", {})).structured_content["documents"]
+    return [each["id"].rpartition("/")[2] for each in listed]
+
+
+def test_a_text_is_added_and_removed_over_http(tmp_path):
+    with serving({"papers": build(tmp_path / "papers")}) as running:
+        assert "scope write" in failure(running.url, "add_document", {"text": MILL})
+        names = over_http(running.url, add_and_remove, WRITE)
+        assert sorted(names) == ["fenn.txt", "light.txt", "page.txt", "ship.txt"]
+
+
+@pytest.mark.slow
+def test_a_text_is_added_and_removed_over_stdio(tmp_path):
+    for name, text in PAPERS.items():
+        (tmp_path / name).write_text(text)
+    with Index.open(tmp_path / "index", offline=True) as index:
+        index.add(*(tmp_path / name for name in PAPERS))
+    names = over_stdio(tmp_path / "index", add_and_remove, "--write")
+    assert sorted(names) == ["fenn.txt", "light.txt", "page.txt", "ship.txt"]

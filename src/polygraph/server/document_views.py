@@ -8,6 +8,7 @@ import numpy as np
 
 from polygraph.records import Document, Metadata
 from polygraph.server.problems import Problem, unknown
+from polygraph.server.uploads import UploadFolder
 from polygraph.store.snapshot import Snapshot
 from polygraph.text.passage import HIDDEN_FIELDS
 
@@ -172,3 +173,36 @@ def _entity_counts(snapshot: Snapshot, documents: Sequence[str]) -> dict[str, in
         around = [edges.neighbours(first + row) for row in rows]
         found[document] = len(np.unique(np.concatenate(around))) if around else 0
     return found
+
+
+def to_remove(
+    snapshot: Snapshot, document: str, uploads: UploadFolder, *, whole_file: bool
+) -> tuple[list[str], list[str]]:
+    """Return the documents to be removed, and the uploaded files to be deleted with them.
+
+    Raises:
+        Problem: 404 for an unknown document, 409 for one of several records of an uploaded file, which would come back
+            when the file is read again.
+    """
+    found = snapshot.store.documents.get(document)
+    if found is None:
+        file = uploads.hash_of(str(uploads.folder.resolve() / document))
+        if (
+            document in {path for path, _ in snapshot.store.documents.unread()}
+            and (uploads.folder / file).is_dir()
+        ):
+            return [], [file]  # an uploaded file that could not be read
+        raise unknown("document", document, "/api/v1/indexes/INDEX/documents")
+    file = uploads.hash_of(found.source)
+    if not file:
+        return [document], []
+    prefix = f"{file}/"
+    siblings = [id for id in snapshot.store.documents.hashes() if id.startswith(prefix) and id != document]
+    if siblings and not whole_file:
+        raise Problem(
+            409,
+            "part-of-a-file",
+            f"this document is one of {len(siblings) + 1:,} records of an uploaded file and would come back with it. "
+            "Remove the whole file with ?whole_file=true",
+        )
+    return [document, *siblings], [file]

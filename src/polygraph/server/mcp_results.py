@@ -155,6 +155,8 @@ class Change(BaseModel):
 
     index: str
     message: str
+    documents: list[str]
+    """Ids that were added or removed."""
 
 
 def search_result(index: str, found: Retrieval, k: int) -> SearchResult:

@@ -182,7 +182,6 @@ def _protocol(settings: ServerSettings, max_connections: int) -> type[H11Protoco
         def eof_received(self) -> None:
             return None if self._refused else super().eof_received()
 
-
         def _wait_for_head(self) -> None:
             self._waiting = self.loop.call_later(settings.header_timeout_s, self._too_slow)
 

@@ -12,14 +12,13 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from polygraph.errors import IndexUnreadable
 from polygraph.retrieve import method as find_method
-from polygraph.server.document_views import document_list, document_text
+from polygraph.server.document_views import document_list, document_text, to_remove
 from polygraph.server.jobs.queue import ENDED, Job
 from polygraph.server.multipart_form import MultipartForm
-from polygraph.server.problems import Problem, unknown
+from polygraph.server.problems import Problem
 from polygraph.server.routes import accepted_job, jobs_of
 from polygraph.server.state import Reader, ServerState, State, Writer
 from polygraph.server.uploads import Receiver, UploadFolder
-from polygraph.store.snapshot import Snapshot
 
 router = APIRouter(prefix="/api/v1/indexes/{index}", tags=["documents"])
 OptionsT = TypeVar("OptionsT", bound="Options")
@@ -122,7 +121,7 @@ async def remove_document(
 
     def work() -> Job:
         with served.reading() as opened:
-            documents, files = _to_remove(opened.snapshot(), document, uploads, whole_file=whole_file)
+            documents, files = to_remove(opened.snapshot(), document, uploads, whole_file=whole_file)
         arguments = {"documents": documents, "forget": forget, "files": files}
         return jobs.add("remove", served.name, principal.name, arguments, (document,))
 
@@ -236,36 +235,3 @@ def _json(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError) as error:
         raise Problem(400, "bad-request", "the body is neither a form of files nor JSON") from error
-
-
-def _to_remove(
-    snapshot: Snapshot, document: str, uploads: UploadFolder, *, whole_file: bool
-) -> tuple[list[str], list[str]]:
-    """Return the documents to be removed, and the uploaded files to be deleted with them.
-
-    Raises:
-        Problem: 404 for an unknown document, 409 for one of several records of an uploaded file, which would come back
-            when the file is read again.
-    """
-    found = snapshot.store.documents.get(document)
-    if found is None:
-        file = uploads.hash_of(str(uploads.folder.resolve() / document))
-        if (
-            document in {path for path, _ in snapshot.store.documents.unread()}
-            and (uploads.folder / file).is_dir()
-        ):
-            return [], [file]  # an uploaded file that could not be read
-        raise unknown("document", document, "/api/v1/indexes/INDEX/documents")
-    file = uploads.hash_of(found.source)
-    if not file:
-        return [document], []
-    prefix = f"{file}/"
-    siblings = [id for id in snapshot.store.documents.hashes() if id.startswith(prefix) and id != document]
-    if siblings and not whole_file:
-        raise Problem(
-            409,
-            "part-of-a-file",
-            f"this document is one of {len(siblings) + 1:,} records of an uploaded file and would come back with it. "
-            "Remove the whole file with ?whole_file=true",
-        )
-    return [document, *siblings], [file]

@@ -15,7 +15,7 @@ from polygraph.evaluate.metrics.answer_scores import correctness, score_answers
 from polygraph.evaluate.metrics.oracle import Confusion, confusions
 from polygraph.evaluate.questions.file import Question
 from polygraph.evaluate.records import MadeWith, StudyAnswer
-from polygraph.evaluate.reports.charts import pair_label, pca_2d
+from polygraph.evaluate.reports.charts import pair_label, pca_2d, umap_2d
 from polygraph.evaluate.reports.formatting import shorten
 from polygraph.evaluate.reports.study_conclusions import oracle_sentence
 from polygraph.evaluate.reports.study_provenance import study_provenance
@@ -196,6 +196,20 @@ def test_pca_keeps_the_distances_of_coplanar_points():
     flat = np.asarray([[0, 0, 0], [3, 0, 0], [0, 4, 0]], dtype=np.float32)
     points = pca_2d(flat)
     assert np.linalg.norm(points[1] - points[2]) == pytest.approx(5.0, abs=1e-3)
+
+
+def test_umap_keeps_groups_apart_and_gives_the_same_places_again():
+    pytest.importorskip("umap", reason="needs umap-learn")
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.eye(2, 8), 10, axis=0) + 0.01 * rng.standard_normal((20, 8))
+    places = umap_2d(groups, seed=1)
+    assert np.array_equal(places, umap_2d(groups, seed=1))
+    within = max(np.ptp(places[:10], axis=0).max(), np.ptp(places[10:], axis=0).max())
+    assert np.linalg.norm(places[:10].mean(axis=0) - places[10:].mean(axis=0)) > within / 2
+
+
+def test_umap_of_few_answers_is_not_drawn():
+    assert umap_2d(np.eye(3), seed=1) is None
 
 
 @pytest.mark.slow

@@ -1,5 +1,6 @@
 """Charts of a study report as SVG that adopts the colours of the page (matplotlib, extra `eval`)."""
 
+import importlib
 import io
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -18,6 +19,9 @@ from polygraph.evaluate.statistics.win_rates import WinRates
 _INK = "#010203"
 """Placeholder that is replaced by the colour of the page's text."""
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8b7d3a", "#7f7f7f")
+_UMAP_NEIGHBOURS = 15
+"""The default of UMAP."""
+_LEAST_FOR_UMAP = 6
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 """Okabe and Ito's palette, safe for colour blindness and on light and dark backgrounds."""
 _WIN, _TIE, _LOSE = "#0072b2", "#a6a6a6", "#e07a2e"
@@ -244,6 +248,27 @@ def pca_2d(vectors: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
     signs = np.sign(two[np.arange(len(two)), np.abs(two).argmax(axis=1)])
     points = centred @ (two * signs[:, None]).T
     return np.round(np.pad(points, ((0, 0), (0, 2 - points.shape[1]))), 4)
+
+
+def umap_2d(vectors: NDArray[np.floating[Any]], *, seed: int) -> NDArray[np.float64] | None:
+    """Place vectors in two dimensions by UMAP (arXiv:1802.03426) with cosine distance; shape ``(n, 2)``.
+
+    Args:
+        vectors: shape ``(n, dimension)``.
+        seed: of the places, which are the same for the same vectors on one machine.
+
+    Returns:
+        None if `umap-learn` is not installed, or if there are fewer than six vectors.
+    """
+    if len(vectors) < _LEAST_FOR_UMAP:
+        return None
+    try:
+        umap = importlib.import_module("umap")
+    except ImportError:
+        return None
+    neighbours = min(_UMAP_NEIGHBOURS, len(vectors) - 1)
+    reducer = umap.UMAP(n_neighbors=neighbours, metric="cosine", init="random", random_state=seed, n_jobs=1)
+    return np.asarray(reducer.fit_transform(np.asarray(vectors, dtype=np.float32)), dtype=np.float64)
 
 
 @contextmanager

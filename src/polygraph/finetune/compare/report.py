@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any, TypeAlias
 
 from polygraph.evaluate.metrics.answer_scores import AnswerScores
-from polygraph.evaluate.reports.charts import answer_map, loss_chart, pca_2d
+from polygraph.evaluate.reports.charts import answer_map, loss_chart, pca_2d, umap_2d
 from polygraph.evaluate.reports.formatting import markdown_table, mean_interval, p_value
 from polygraph.evaluate.statistics.intervals import Interval, few_questions_note
 from polygraph.evaluate.statistics.multiple_testing import ALPHA
@@ -16,6 +16,7 @@ from polygraph.finetune.compare.systems import name_of
 
 TRUTH = ("right", "right where shown", "exact match", "F1", "stands in the context")
 """Measures of what is said; the others are of how it is said."""
+_UMAP, _TRAINING = "answers-umap.svg", "training.svg"
 _OVER_STEPS = {"form": "rows with the marks of the form", "answer": "rows with the right answer"}
 _OVERLAP = ("rouge1", "rouge2", "rougeL", "BLEU", "similarity", "BERTScore F1")
 
@@ -73,11 +74,12 @@ def report_page(found: ReaderComparison, training: Mapping[str, Any], pictures: 
         parts.append(_training_line(training))
     parts += [
         "## Map of answers",
-        f"![answers by system and type of question]({pictures[0]})",
+        f"![answers by system and type of question, by their principal components]({pictures[0]})",
+        *([f"![the same answers, placed by UMAP]({_UMAP})"] if _UMAP in pictures else []),
         f"{found.separation.sentence} What lies apart need not be right.",
     ]
-    if pictures[1:]:
-        parts += [f"![loss and form over the steps of training]({pictures[1]})", _OVER_STEPS_NOTE]
+    if _TRAINING in pictures:
+        parts += [f"![loss and form over the steps of training]({_TRAINING})", _OVER_STEPS_NOTE]
     return "\n\n".join(parts) + "\n"
 
 
@@ -111,15 +113,17 @@ def report_json(found: ReaderComparison, training: Mapping[str, Any]) -> dict[st
 
 
 def pictures_of(found: ReaderComparison, training: Mapping[str, Any]) -> dict[str, str]:
-    """Draw the map of answers and, if the training is known, loss and form over its steps; SVG by file name."""
+    """Draw the map of answers and, if the training is known, loss and form over its steps; SVG by file name.
+
+    A second map places the answers by UMAP if `umap-learn` is installed.
+    """
     types = {q.id: q.type for q in found.questions}
-    drawn = {
-        "answers.svg": answer_map(
-            pca_2d(found.vectors),
-            [name_of(a.method) for a in found.answers],
-            [types[a.question] for a in found.answers],
-        )
-    }
+    systems = [name_of(a.method) for a in found.answers]
+    asked = [types[a.question] for a in found.answers]
+    drawn = {"answers.svg": answer_map(pca_2d(found.vectors), systems, asked)}
+    places = umap_2d(found.vectors, seed=0)
+    if places is not None:
+        drawn[_UMAP] = answer_map(places, systems, asked)
     losses = list(enumerate(training.get("losses", []), 1))
     measured = training.get("held_out_losses", [])
     held_out = [(each["step"], each["loss"]) for each in measured]
@@ -128,7 +132,7 @@ def pictures_of(found: ReaderComparison, training: Mapping[str, Any]) -> dict[st
         for key, title in _OVER_STEPS.items()
     }
     if losses or held_out:
-        drawn["training.svg"] = loss_chart(losses, held_out, shares)
+        drawn[_TRAINING] = loss_chart(losses, held_out, shares)
     return drawn
 
 

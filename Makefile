@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: adapters finetune demo test check lint types slow deep page web clean
+.PHONY: adapters finetune test-ray demo test check lint types slow deep page web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
@@ -40,6 +40,13 @@ finetune: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/finetune
 	$(VENV)/finetune/bin/python -m pip --disable-pip-version-check -q install "$(TORCH)" -e ".[finetune]" hypothesis pytest xllamacpp
 	$(VENV)/finetune/bin/python -m pytest tests/finetune
+
+# Ray brings a hundred megabytes: an environment of its own. The tests start a cluster of two workers on this machine.
+test-ray: $(VENV)/.python
+	$(PYTHON) -m venv $(VENV)/ray
+	$(VENV)/ray/bin/python -m pip --disable-pip-version-check -q install -e ".[local,ray]" hypothesis pytest
+	$(VENV)/ray/bin/python -m pytest tests/contract/test_executors.py
+	$(VENV)/ray/bin/python -m pytest tests/cluster
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

@@ -8,11 +8,13 @@ import math
 import re
 from collections.abc import Sequence
 
+from polygraph.prompts import one_line
 from polygraph.store.vectors import Hit
 from polygraph.text.words import content_stems
 
 MIN_STEMS = 6
 """Distinct content stems of a clause; a shorter one does not say enough to find a passage."""
+_MAX_LENGTH = 2_000
 _QUOTED = re.compile(r"\"[^\"]+\"|“[^”]+”|„[^“”]+[“”]|(?<!\w)'[^']+'(?!\w)|(?<!\w)‘[^’]+’(?!\w)")
 _BOUNDARY = re.compile(
     r"(?<!\d)[,;:](?=\s)|[,;:](?=\s+\D)|\s+[–—]\s+"
@@ -30,13 +32,17 @@ def split_clauses(question: str, *, min_stems: int = MIN_STEMS) -> list[str]:
     the last one to the piece before it.
 
     Returns:
-        Clauses in the order of the question; the question alone if it has a single one.
+        Clauses in the order of the question, with single spaces between words; the question alone if it has a single
+        clause or more than 2,000 characters, since the time grows with the square of its length.
 
     >>> split_clauses("Who moved the harbour to Dunmere in 1962, and which prize did its engineer win?", min_stems=3)
     ['Who moved the harbour to Dunmere in 1962,', 'and which prize did its engineer win?']
     >>> split_clauses("Which mountain is higher, Nanda Devi or Broad Peak?")
     ['Which mountain is higher, Nanda Devi or Broad Peak?']
     """
+    question = one_line(question)
+    if len(question) > _MAX_LENGTH:
+        return [question]
     quoted = [match.span() for match in _QUOTED.finditer(question)]
     ends = [
         match.end()

@@ -98,3 +98,8 @@ def test_titled_passages_are_reached_by_the_walk_alone(tmp_path, write_files):
     }
     found, without = walk_over(tmp_path, files, write_files)
     assert found == without
+
+
+def test_a_very_long_or_empty_question_costs_little():
+    for question in ("a" + " " * 20_000 + "b", "and " * 5_000, "'a " * 7_000, ""):
+        assert len(split_clauses(question)) == 1

@@ -1,5 +1,6 @@
 """A build on Ray equals a local one whatever happens to the workers, and keeps to limits and caps."""
 
+import contextlib
 import os
 import signal
 import sqlite3
@@ -7,14 +8,17 @@ import subprocess
 import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 
 from polygraph.errors import BadInput, BudgetReached, MissingExtra, WorkerLost, WorkFailed
-from polygraph.execution import ray_cluster
-from polygraph.execution.ray_cluster import require_same_versions
+from polygraph.execution.ray_cluster import RayExecutor, require_same_versions
+from polygraph.indexing.maintain import open_writer
+from polygraph.ingest import read_documents
 from polygraph.models.providers.scripted_server import ScriptedServer
-from polygraph.models.remote import on_cluster
+from polygraph.models.remote import ModelSource, on_cluster
+from polygraph.store.layers import DEPENDENCIES
 from polygraph.testing import scripted_chat
 from polygraph.workspace.index import Index
 
@@ -50,14 +54,9 @@ def with_model(server, **flags):
 
 def add_on(executor, index, papers):
     """Build on a cluster that other tests use too."""
-    with index._writer(executor=executor) as writer:
-        return writer.add(*loaded(papers), list(index._layers_for(())), None)
-
-
-def loaded(papers):
-    from polygraph.ingest import read_documents
-
-    return read_documents([papers]), [str(papers)]
+    models = on_cluster(index.models, index.settings, executor)
+    with open_writer(index.folder, index.settings, models, executor=executor) as writer:
+        return writer.add(read_documents([papers]), [str(papers)], list(DEPENDENCIES), None)
 
 
 def content(folder):
@@ -135,14 +134,14 @@ def test_an_item_that_ends_every_worker_stops_the_work_with_the_fix(cluster):
         list(cluster.map(os._exit, [1]))
 
 
-def test_the_key_is_not_in_what_is_printed_of_an_item(cluster, tmp_path):
+def test_the_key_is_not_in_what_is_printed_of_an_item(tmp_path):
     with (
         ScriptedServer(chat=scripted_chat()) as server,
         open_index(tmp_path / "index", **with_model(server)) as index,
     ):
-        models = on_cluster(index.models, index.settings, cluster)
-        assert "sk-test-of-ray" in models.chat._source.values
-        assert "sk-test-of-ray" not in repr(models.chat._source)
+        source = ModelSource.of(index.models, index.settings)
+        assert "sk-test-of-ray" in source.values
+        assert "sk-test-of-ray" not in repr(source)
 
 
 def test_other_versions_of_the_workers_are_refused_with_the_fix():
@@ -150,15 +149,15 @@ def test_other_versions_of_the_workers_are_refused_with_the_fix():
         require_same_versions(("3.12", "1.0"), ("3.11", "1.0"))
 
 
-def test_an_address_that_is_not_one_is_refused(monkeypatch):
+def test_an_address_that_is_not_one_is_refused():
     with pytest.raises(BadInput, match="--on ray://HOST:PORT"):
-        ray_cluster._connect(None, "spark", 0)
+        RayExecutor("spark")
 
 
 def test_a_missing_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(MissingExtra, match="polygraph-rag\\[ray\\]"):
-        ray_cluster._import_ray()
+        RayExecutor("ray")
 
 
 def test_an_interrupt_ends_the_command_and_its_cluster(papers, tmp_path):
@@ -194,6 +193,17 @@ def test_an_interrupt_ends_the_command_and_its_cluster(papers, tmp_path):
         _, errors = process.communicate(timeout=60)
         assert process.returncode == 130, errors
         assert "sk-test" not in errors
-        db = sqlite3.connect(tmp_path / "i" / "calls.sqlite")
-        assert db.execute("SELECT count(*) FROM reply").fetchone()[0] >= 0
-        db.close()
+        until = time.monotonic() + 60
+        while started := processes_with(environment["OPENAI_BASE_URL"]):
+            assert time.monotonic() < until, started
+            time.sleep(0.2)
+
+
+def processes_with(value):
+    """Return the processes that inherited a value in their environment, as all of a cluster started here do."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if value.encode() in (folder / "environ").read_bytes():
+                found.append((folder.name, (folder / "comm").read_text().strip()))
+    return found

@@ -108,10 +108,11 @@ class UploadFolder:
 
         Unfinished uploads of the same content share a file: it stays until all of them were taken back.
         """
+        claimed = self._claimed(except_by=upload)
         for folder in self.held(upload):
             target = self.folder / folder.name
             there = target.exists()
-            if not there or folder.name in self._claimed(except_by=upload):
+            if not there or folder.name in claimed:
                 # Noted first, so that a cancelled upload can be taken back whenever it was interrupted.
                 with self._record(upload).open("a", encoding="ascii") as record:
                     record.write(f"{folder.name}\n")

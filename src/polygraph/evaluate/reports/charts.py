@@ -19,11 +19,11 @@ from polygraph.evaluate.statistics.win_rates import WinRates
 _INK = "#010203"
 """Placeholder that is replaced by the colour of the page's text."""
 _COLOURS = ("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8b7d3a", "#7f7f7f")
+_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+"""Okabe and Ito's palette, safe for colour blindness and on light and dark backgrounds."""
 _UMAP_NEIGHBOURS = 15
 """The default of UMAP."""
 _LEAST_FOR_UMAP = 6
-_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
-"""Okabe and Ito's palette, safe for colour blindness and on light and dark backgrounds."""
 _WIN, _TIE, _LOSE = "#0072b2", "#a6a6a6", "#e07a2e"
 _MAX_LABELS = 22
 """Numbers that fit into the bars of one row over all panels."""

@@ -18,13 +18,11 @@ TRUTH = ("right", "right where shown", "exact match", "F1", "stands in the conte
 """Measures of what is said; the others are of how it is said."""
 _UMAP, _TRAINING = "answers-umap.svg", "training.svg"
 _OVER_STEPS = {"form": "rows with the marks of the form", "answer": "rows with the right answer"}
-_OVERLAP = ("rouge1", "rouge2", "rougeL", "BLEU", "similarity", "BERTScore F1")
-
-
 _OVER_STEPS_NOTE = (
     "Shares of held-out rows over the steps are those whose tokens are the most likely ones after the beginning of the "
-    "right reply; a reader that writes its own reply is right less often, as the table above says."
+    "right reply. How often the reader is right with a reply of its own, the table of means says."
 )
+_OVERLAP = ("rouge1", "rouge2", "rougeL", "BLEU", "similarity", "BERTScore F1")
 
 
 def conclusions(found: ReaderComparison) -> list[str]:

@@ -23,7 +23,7 @@ from polygraph.models import Models
 from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step
 from polygraph.retrieve.base import require
-from polygraph.retrieve.clauses import cover_clauses, split_clauses
+from polygraph.retrieve.clauses import MIN_STEMS, cover_clauses, split_clauses
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks, rerank
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit
@@ -83,7 +83,7 @@ class NameWalk:
     """Passages of the walk that may lead to others, the first ones."""
     max_name_passages: int = 20
     """A name that occurs in more passages leads only to the document it titles."""
-    clause_stems: int = 6
+    clause_stems: int = MIN_STEMS
     """Distinct content stems that a clause needs to retrieve on its own where passages have no titles; 0 for never."""
     rerank: int = 0
     """Passages that the cross-encoder reorders, the first ones; 0 for none. It reads each passage alone, and loses the

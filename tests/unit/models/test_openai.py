@@ -18,6 +18,7 @@ from polygraph.models.providers.openai import (
     is_strict_schema,
     served_models,
 )
+from polygraph.models.providers.reply_times import ReplyTimes
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
 from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.models.transport import TransportError
@@ -322,3 +323,30 @@ class _Bare:
     def __exit__(self, *args: object) -> None:
         self._http.shutdown()
         self._http.server_close()
+
+
+# --- streaming only where it is needed ----------------------------------------------------------
+
+
+def test_an_endpoint_that_proves_quick_is_asked_for_whole_replies_except_where_somebody_watches(
+    server: ScriptedServer,
+) -> None:
+    model, seen = chat(server, timeout_s=120.0), []
+    for _ in range(9):
+        assert model.chat(REQUEST).text == '{"keeper": "Ada"}'
+    assert model.chat(REQUEST, seen.append).text == "".join(seen)
+    assert [bool(entry.body.get("stream")) for entry in server.log] == [True] * 8 + [False, True]
+
+
+def test_after_a_slow_reply_or_failure_replies_are_streamed_again() -> None:
+    times = ReplyTimes(timeout_s=8.0)
+    for _ in range(8):
+        times.add(0.5, complete=True)
+    times.add(0.1, complete=False)
+    assert times.are_quick
+    times.add(1.1, complete=True)
+    assert not times.are_quick
+    for _ in range(8):
+        times.add(1.0, complete=True)
+    times.add(3.0, complete=False)
+    assert not times.are_quick

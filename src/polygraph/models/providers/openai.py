@@ -8,6 +8,7 @@ once and are not billed, so they are not in the ledger.
 import base64
 import binascii
 import re
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
@@ -23,6 +24,7 @@ from polygraph.models.chat_completion import (
 )
 from polygraph.models.protocols import ChatReply, ChatRequest, TextKind, Vectors
 from polygraph.models.providers.endpoint import DEADLINE_S, Endpoint, FormRefused, Progress
+from polygraph.models.providers.reply_times import ReplyTimes
 from polygraph.models.transport import TransportError
 from polygraph.text.tokens import count_many, truncate
 
@@ -98,7 +100,8 @@ class OpenAIChat:
         model: name at the endpoint.
         base_url: of the endpoint, usually ending in ``/v1``; None for OpenAI.
         api_key: the key, or None if the endpoint needs none.
-        timeout_s: longest time without data. Replies are streamed, so a slow model that keeps writing is not cut off.
+        timeout_s: longest time without data. Replies are streamed unless the endpoint is quick (see `ReplyTimes`), so
+            a slow model that keeps writing is not cut off.
         deadline_s: longest time of one attempt, however steadily its data arrives.
         structured: how to ask for JSON; `auto` tries what the endpoint supports.
 
@@ -119,6 +122,7 @@ class OpenAIChat:
         self._endpoint = Endpoint(model, base_url, api_key, timeout_s, deadline_s)
         self._form = _Form("json_schema" if structured == "auto" else structured)
         self._proven: _Form | None = None
+        self._times = ReplyTimes(timeout_s)
 
     @property
     def name(self) -> str:
@@ -175,9 +179,13 @@ class OpenAIChat:
 
     def _attempt(self, request: ChatRequest, form: _Form, on_text: Callable[[str], None] | None) -> ChatReply:
         arguments = self._arguments(request, form)
-        with self._endpoint.attempt():
-            read = self._streamed if form.stream else self._whole
-            completion = read(arguments, form, on_text)
+        streams = form.stream and (on_text is not None or not self._times.are_quick)
+        started, completion = time.monotonic(), None
+        try:
+            with self._endpoint.attempt():
+                completion = (self._streamed if streams else self._whole)(arguments, form, on_text)
+        finally:
+            self._times.add(time.monotonic() - started, complete=completion is not None)
         reply = completion.reply(lambda: prompt_tokens(request), request.max_output_tokens)
         return replace(reply, text=self._endpoint.without_key(reply.text))
 
@@ -201,30 +209,8 @@ class OpenAIChat:
     ) -> CompletionReader:
         if form.stream_usage:
             arguments = arguments | {"stream_options": {"include_usage": True}}
-        endpoint, completion, n_events = self._endpoint, CompletionReader(), 0
-        # Replies are read as plain JSON: the SDK's objects do not check types, and building them takes ten times as
-        # long.
-        create = endpoint.client.chat.completions.with_streaming_response.create
-        with create(**arguments, stream=True) as response:
-            progress = Progress(endpoint.timeout_s)
-            for event in endpoint.events(response, progress):
-                n_events += 1
-                text, moved = completion.add(event, "delta")
-                if moved:
-                    progress.made()
-                if text and on_text is not None:
-                    on_text(text)
-                if completion.full:
-                    break
-            kind = str(response.headers.get("content-type", ""))
-        if not n_events and "event-stream" not in kind:
-            if "json" in kind:
-                raise FormRefused("the endpoint does not stream")
-            kind = endpoint.clean(kind)
-            raise endpoint.refused(f"it answers with {kind or 'an unknown content type'}", 404)
-        if completion.finish is None and not completion.usage and not completion.full:
-            raise TransportError("the reply ended early", kind="connection")
-        return completion
+        with self._create(**arguments, stream=True) as response:
+            return self._events(response, on_text)
 
     def _whole(
         self,
@@ -232,15 +218,47 @@ class OpenAIChat:
         form: _Form,  # noqa: ARG002  the same parameters as `_streamed`
         on_text: Callable[[str], None] | None,
     ) -> CompletionReader:
-        completion = CompletionReader()
-        with self._endpoint.client.chat.completions.with_streaming_response.create(**arguments) as response:
+        with self._create(**arguments) as response:
+            # Some servers stream whatever they are asked for.
+            if "event-stream" in str(response.headers.get("content-type", "")):
+                return self._events(response, on_text)
             body = self._endpoint.json(response)
         if isinstance(body, dict) and body.get("error"):
             problem = self._endpoint.clean(describe_error(body["error"]))
             raise TransportError(f"the server reported: {problem}", kind="server")
+        completion = CompletionReader()
         text, _ = completion.add(body, "message")
         if text and on_text is not None:
             on_text(text)
+        return completion
+
+    @property
+    def _create(self) -> Any:
+        # Replies are read as plain JSON: the SDK's objects do not check types, and building them takes ten times as
+        # long.
+        return self._endpoint.client.chat.completions.with_streaming_response.create
+
+    def _events(self, response: Any, on_text: Callable[[str], None] | None) -> CompletionReader:
+        """Read a reply that comes as events."""
+        endpoint, completion, n_events = self._endpoint, CompletionReader(), 0
+        progress = Progress(endpoint.timeout_s)
+        for event in endpoint.events(response, progress):
+            n_events += 1
+            text, moved = completion.add(event, "delta")
+            if moved:
+                progress.made()
+            if text and on_text is not None:
+                on_text(text)
+            if completion.full:
+                break
+        kind = str(response.headers.get("content-type", ""))
+        if not n_events and "event-stream" not in kind:
+            if "json" in kind:
+                raise FormRefused("the endpoint does not stream")
+            kind = endpoint.clean(kind)
+            raise endpoint.refused(f"it answers with {kind or 'an unknown content type'}", 404)
+        if completion.finish is None and not completion.usage and not completion.full:
+            raise TransportError("the reply ended early", kind="connection")
         return completion
 
 

@@ -68,7 +68,10 @@ export function RetrievalTable({ name }: { name: string }) {
           {table.conclusions.map((each, i) => <p key={i}>{each}</p>)}
         </section>
       )}
-      <Methods table={table} />
+      <section>
+        <h2>Methods by metrics</h2>
+        <Methods table={table} />
+      </section>
       {table.differences.length > 0 && <Differences table={table} />}
       {table.notes.length > 0 && (
         <section>

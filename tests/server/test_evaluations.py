@@ -67,6 +67,7 @@ def test_the_table_has_the_figures_of_the_report(reader, report):
             ]
     (difference,), (expected,) = table["differences"], report["comparisons"]
     assert [difference["low"], difference["high"]] == expected["interval"]
+    assert difference["decision"] == expected["decision"]
     assert difference["wins"] + difference["ties"] + difference["losses"] == difference["n"] == 3
 
 

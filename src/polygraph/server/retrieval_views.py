@@ -99,7 +99,7 @@ def _difference(values: dict[str, Any]) -> dict[str, Any]:
     return {
         "better": str(values["better"]),
         "worse": str(values["worse"]),
-        "difference_found": bool(values["difference_found"]),
+        "decision": str(values["decision"]),
         "difference": _number(values["difference"]),
         "low": _number(low),
         "high": _number(high),

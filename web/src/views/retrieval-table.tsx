@@ -31,7 +31,7 @@ interface Difference {
   worse: string;
   n: number;
   difference: number;
-  difference_found: boolean;
+  decision: string;
   low: number;
   high: number;
   p_holm: number;
@@ -178,7 +178,7 @@ function Differences({ table }: { table: Evaluation }) {
                 <td class="n">{signed(each.difference)} <span class="soft">{bounds(signed(each.low), signed(each.high))}</span></td>
                 <td class="n">{each.p_holm < 0.001 ? "< 0.001" : three(each.p_holm)}</td>
                 <td class="n">{each.wins}, {each.ties}, {each.losses}</td>
-                <td>{each.difference_found ? "a difference was found" : "no difference was found"}</td>
+                <td>{each.decision === "better" ? `${each.better} is better` : each.decision}</td>
               </tr>
             ))}
           </tbody>

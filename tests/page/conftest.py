@@ -1,5 +1,6 @@
 """The page in a real Chromium, in front of a real server over the sample collection."""
 
+import json
 import os
 import shutil
 import socket
@@ -47,12 +48,13 @@ def server(tmp_path_factory):
         [*command, "index", str(source), "--index", str(folder / "town.index"), "--offline"],
         check=True, capture_output=True, timeout=240,
     )  # fmt: skip
+    _measure(folder)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     process = subprocess.Popen(
         [*command, "serve", "--port", str(port), "--offline", "--index", f"town={folder / 'town.index'}",
-         "--index", f"new={folder / 'new.index'}"],
+         "--index", f"new={folder / 'new.index'}", "--studies", str(folder / "studies")],
         env=os.environ | {"POLYGRAPH_SERVER_TOKENS": f"tester admin {TOKEN}"},
         stdout=subprocess.DEVNULL,
     )  # fmt: skip
@@ -63,6 +65,24 @@ def server(tmp_path_factory):
     finally:
         process.terminate()
         process.wait(30)
+
+
+def _measure(folder):
+    """Write a retrieval evaluation of the index as a user would."""
+    questions = folder / "questions.jsonl"
+    asked = [("Who built the Skerry Light?", "light.txt"), ("What did the Halcyon strike?", "ship.txt")]
+    lines = [
+        json.dumps({"id": f"q{n}", "question": text, "evidence": [gold]})
+        for n, (text, gold) in enumerate(asked)
+    ]
+    questions.write_text("\n".join(lines))
+    (folder / "studies").mkdir()
+    with (folder / "studies" / "town.json").open("wb") as file:
+        subprocess.run(
+            [sys.executable, "-m", "polygraph", "eval", "retrieval", "--questions", str(questions), "--index",
+             str(folder / "town.index"), "--offline", "--json"],
+            check=True, stdout=file, timeout=240,
+        )  # fmt: skip
 
 
 @pytest.fixture(scope="session")

@@ -22,4 +22,7 @@ def test_axe_finds_nothing_serious(open_page, serious_findings, width, dark):
         open_page(f"#/town/{view}", page=page)
         page.wait_for_timeout(600)
         found[view] = serious_findings(page)
+    open_page("#/town/evaluate?r=town", page=page)
+    page.get_by_role("region", name="Paired differences").wait_for()
+    found["evaluation"] = serious_findings(page)
     assert not {view: each for view, each in found.items() if each}

@@ -20,7 +20,18 @@ from polygraph.server.jobs.supervisor import Jobs
 from polygraph.server.mcp_server import PATH as MCP_PATH
 from polygraph.server.mcp_server import HttpEndpoint, McpServer
 from polygraph.server.problems import MEDIA_TYPE, Problem, problem_of
-from polygraph.server.routes import asking, documents, entities, graph, health, indexes, jobs, page, studies
+from polygraph.server.routes import (
+    asking,
+    documents,
+    entities,
+    evaluations,
+    graph,
+    health,
+    indexes,
+    jobs,
+    page,
+    studies,
+)
 from polygraph.server.served_indexes import ServedIndexes
 from polygraph.server.settings import ServerSettings
 from polygraph.server.state import ServerState
@@ -61,6 +72,7 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         graph.router,
         entities.router,
         studies.router,
+        evaluations.router,
         openai_api.router,
     ):
         app.include_router(router)

@@ -8,6 +8,7 @@ import type { IndexSummary, Json, Study } from "../lib/types";
 import { Markdown } from "../parts/markdown";
 import { NEEDS } from "../parts/methods";
 import { Swatch } from "./graph";
+import { RetrievalTable, type EvaluationSummary } from "./retrieval-table";
 
 interface Props {
   index: IndexSummary;
@@ -16,15 +17,20 @@ interface Props {
 
 export function Evaluate({ index, params }: Props) {
   const studies = useLoad<{ studies: Study[] }>("/api/v1/studies");
+  const evaluations = useLoad<{ evaluations: EvaluationSummary[] }>("/api/v1/evaluations");
+  const measured = evaluations.data?.evaluations ?? [];
+  const evaluation = params.get("r");
   const chosen = params.get("s");
   const study = studies.data?.studies.find((each) => each.name === chosen);
   return (
     <div class="sheet">
       <header>
-        <h1>{study ? study.name : "Evaluate"}</h1>
-        {study && <button type="button" class="link" onClick={() => change({ s: null, show: null })}>all studies</button>}
+        <h1>{evaluation ?? study?.name ?? "Evaluate"}</h1>
+        {(study || evaluation) && <button type="button" class="link" onClick={() => change({ s: null, r: null, show: null })}>all studies and evaluations</button>}
       </header>
-      {study ? (
+      {evaluation ? (
+        <RetrievalTable key={evaluation} name={evaluation} />
+      ) : study ? (
         <StudyView key={study.name} study={study} />
       ) : (
         <>
@@ -52,6 +58,22 @@ export function Evaluate({ index, params }: Props) {
               {studies.error && <p class="soft">{studies.error}</p>}
             </section>
           )}
+          {measured.length > 0 && (
+            <section>
+              <h2>Retrieval</h2>
+              <table>
+                <tbody>
+                  {measured.map((each) => (
+                    <tr key={each.name}>
+                      <th scope="row"><button type="button" class="link" onClick={() => change({ r: each.name })}>{each.name}</button></th>
+                      <td class="soft">{nouns(each.questions, "question")} · {each.methods.join(", ")} · {each.metric}</td>
+                    </tr>
+                  ))}
+                </tbody>
+              </table>
+            </section>
+          )}
+          {evaluations.error && <p class="soft">{evaluations.error}</p>}
           <Methods index={index} />
         </>
       )}

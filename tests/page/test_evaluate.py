@@ -1,0 +1,26 @@
+"""The table of a retrieval evaluation: found from the view, sorted by its heads, never wider than the window."""
+
+import pytest
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
+def test_a_retrieval_evaluation_is_a_table_that_can_be_sorted(open_page, width, dark):
+    page = open_page("#/town/evaluate", width=width, dark=dark)
+    page.get_by_role("button", name="town", exact=True).click()
+    table = page.get_by_role("region", name="Methods by metrics")
+    names = table.locator("tbody th")
+    table.wait_for()
+    assert "2 questions asked, of 2" in table.locator("caption").inner_text()
+    assert sorted(names.all_inner_texts()) == ["bm25", "hybrid", "naive"]
+    head = table.get_by_role("columnheader", name="method")
+    head.get_by_role("button").press("Enter")
+    assert head.get_attribute("aria-sort") == "ascending"
+    assert names.all_inner_texts() == ["bm25", "hybrid", "naive"]
+    head.get_by_role("button").press("Enter")
+    assert names.all_inner_texts() == ["naive", "hybrid", "bm25"]
+    assert page.get_by_role("region", name="Paired differences").locator("tbody tr").count() == 3
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.go_back()
+    page.get_by_role("heading", name="Retrieval").wait_for()

@@ -5,6 +5,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type Sigma from "sigma";
 import { EdgeLineProgram, NodeCircleProgram, NodePointProgram } from "sigma/rendering";
+import type { CameraState } from "sigma/types";
 import { svgOf, type Drawn } from "../lib/picture";
 import { BitmapSigma, LAYERS } from "./bitmap-sigma";
 
@@ -65,6 +66,8 @@ export function GraphCanvas(props: Props) {
   const place = useRef<HTMLDivElement>(null);
   const stage = useRef<HTMLDivElement>(null);
   const sigma = useRef<BitmapSigma | null>(null);
+  /** Where the keys are moving the view: the next one goes on from there. */
+  const aim = useRef<CameraState | null>(null);
   const [failed, setFailed] = useState("");
   const now = useRef(props);
   now.current = props;
@@ -216,13 +219,19 @@ export function GraphCanvas(props: Props) {
         onKeyDown={(event) => {
           const camera = sigma.current?.getCamera();
           if (!camera) return;
-          const step = 0.12 * camera.ratio;
-          const moves: Record<string, [number, number]> = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+          const from = aim.current ?? camera.getState();
+          const step = 0.12 * from.ratio;
+          const moves: Record<string, Partial<CameraState>> = {
+            ArrowLeft: { x: from.x - step }, ArrowRight: { x: from.x + step }, ArrowUp: { y: from.y + step }, ArrowDown: { y: from.y - step },
+            "+": { ratio: from.ratio / 1.4 }, "=": { ratio: from.ratio / 1.4 }, "-": { ratio: from.ratio * 1.4 },
+          }; // prettier-ignore
           const move = moves[event.key];
-          if (move) camera.setState({ x: camera.x + move[0], y: camera.y + move[1] });
-          else if (event.key === "+" || event.key === "=") camera.setState({ ratio: camera.ratio / 1.4 });
-          else if (event.key === "-") camera.setState({ ratio: camera.ratio * 1.4 });
-          else return;
+          if (!move) return;
+          const to = { ...from, ...move, ratio: camera.getBoundedRatio(move.ratio ?? from.ratio) };
+          aim.current = to;
+          void camera.animate(to, { duration: still() ? 1 : 120, easing: "linear" }).then(() => {
+            if (aim.current === to) aim.current = null;
+          });
           event.preventDefault();
         }}
       >

@@ -21,6 +21,7 @@ import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +100,7 @@ def measure(browser: Any, page: Any, name: str, move: Callable[[float], None]) -
     drawn = sum(each["name"] == "Display::DrawAndSwap" and each["ph"] in "XB" for each in trace)
     times = seen["times"]
     taken = (times[-1] - times[0]) / 1000
-    gaps = sorted(b - a for a, b in zip(times, times[1:], strict=False))
+    gaps = sorted(b - a for a, b in pairwise(times))
     print(
         f"| {name} | {seen['moved'] / taken:.0f} | {drawn / taken:.0f} | {statistics.median(gaps):.0f} "
         f"| {gaps[int(0.95 * len(gaps))]:.0f} | {gaps[-1]:.0f} |",
@@ -135,9 +136,12 @@ def main() -> None:
         print(f"first picture after loading the page at its address: {first_picture(page):.1f} s")
         page.wait_for_timeout(2000)
         box = page.locator(".canvas").bounding_box()
+        assert box is not None
         x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
         reach = 0.42 * box["width"]
-        print("| movement | frames a second that moved | drawn | median ms | 95% | worst |\n|---|---|---|---|---|---|")
+        print(
+            "| movement | frames a second that moved | drawn | median ms | 95% | worst |\n|---|---|---|---|---|---|"
+        )
 
         def around(seconds: float) -> None:
             page.mouse.move(x + 0.4 * reach * math.sin(3 * seconds), y + 100 * math.sin(5 * seconds))
@@ -155,10 +159,14 @@ def main() -> None:
 
         for zoom in (1, 0.1):
             page.evaluate(
-                "(ratio) => document.querySelector('.canvas').sigma.getCamera().setState({ x: 0.5, y: 0.5, ratio })", zoom
+                "(ratio) => document.querySelector('.canvas').sigma.getCamera().setState({ x: 0.5, y: 0.5, ratio })",
+                zoom,
             )
             page.wait_for_timeout(1500)
-            for name, move in (("drag around the middle", around), ("drag through the view and back", through)):
+            for name, move in (
+                ("drag around the middle", around),
+                ("drag through the view and back", through),
+            ):
                 page.mouse.move(x - (reach if move is through else 0), y)
                 page.mouse.down()
                 measure(browser, page, f"{name}, zoom {1 / zoom:g}", move)

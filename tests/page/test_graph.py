@@ -70,7 +70,9 @@ def test_67000_entities_move_with_the_mouse_and_the_keys(open_page):
         for n in range(60):
             page.keyboard.press("ArrowRight" if n % 8 < 4 else "ArrowLeft")
             page.wait_for_timeout(33)
-    print(f"frames a second that moved the picture: {dragged['rate']:.0f} by the mouse, {by_keys['rate']:.0f} by the keys")
+    print(
+        f"frames a second that moved the picture: {dragged['rate']:.0f} by the mouse, {by_keys['rate']:.0f} by the keys"
+    )
     # Alone it is 30 and more; drawing all of them for each frame gives seven. Other tests use the processors too.
     assert dragged["rate"] > 15
     assert by_keys["rate"] > 15
@@ -104,7 +106,9 @@ def test_the_moved_picture_is_the_one_that_is_drawn_when_the_view_rests(open_pag
 
 def test_a_click_finds_the_node_below_it_while_the_picture_moves(open_page):
     page = open_sunflower(open_page)
-    page.evaluate("document.querySelector('.canvas').sigma.getCamera().setState({ x: 0.6, y: 0.6, ratio: 0.02 })")
+    page.evaluate(
+        "document.querySelector('.canvas').sigma.getCamera().setState({ x: 0.6, y: 0.6, ratio: 0.02 })"
+    )
     page.wait_for_timeout(1000)
     page.locator(".canvas").focus()
     page.keyboard.press("ArrowRight")

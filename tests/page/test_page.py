@@ -67,7 +67,12 @@ def test_a_comparison_names_kinds_of_evidence_and_what_one_method_alone_has(
     with page.expect_response("**/compare") as response:
         page.keyboard.press("Enter")
     answers = {answer["method"]: answer for answer in response.value.json()["answers"]}
-    assert {e["kind"] for e in answers["graphrag-local"]["evidence"]} == {"chunk", "entity", "relation", "report"}
+    assert {e["kind"] for e in answers["graphrag-local"]["evidence"]} == {
+        "chunk",
+        "entity",
+        "relation",
+        "report",
+    }
     for column in page.locator(".column").all():
         answer = answers[column.get_by_role("heading", level=2).inner_text()]
         counted = column.locator("summary")

@@ -70,12 +70,24 @@ def test_67000_entities_move_with_the_mouse_and_the_keys(open_page):
         for n in range(60):
             page.keyboard.press("ArrowRight" if n % 8 < 4 else "ArrowLeft")
             page.wait_for_timeout(33)
-    print(
-        f"frames a second that moved the picture: {dragged['rate']:.0f} by the mouse, {by_keys['rate']:.0f} by the keys"
+    drawn = page.evaluate(
+        """async () => {
+          const sigma = document.querySelector('.canvas').sigma;
+          const start = performance.now();
+          for (let i = 0; i < 5; i++) {
+            sigma.refresh({ partialGraph: {}, skipIndexation: true });
+            await new Promise((done) => requestAnimationFrame(done));
+          }
+          return 5000 / (performance.now() - start);
+        }"""
     )
-    # Alone it is 30 and more; drawing all of them for each frame gives seven. Other tests use the processors too.
-    assert dragged["rate"] > 15
-    assert by_keys["rate"] > 15
+    print(
+        f"frames a second that moved the picture: {dragged['rate']:.0f} by the mouse, "
+        f"{by_keys['rate']:.0f} by the keys; drawing them all each time: {drawn:.1f}"
+    )
+    # How many there are depends on what else runs. If no bitmap moved, there would be as many as are drawn.
+    assert dragged["rate"] > 2 * drawn
+    assert by_keys["rate"] > 2 * drawn
 
 
 def test_the_moved_picture_is_the_one_that_is_drawn_when_the_view_rests(open_page):
@@ -110,16 +122,13 @@ def test_a_click_finds_the_node_below_it_while_the_picture_moves(open_page):
         "document.querySelector('.canvas').sigma.getCamera().setState({ x: 0.6, y: 0.6, ratio: 0.02 })"
     )
     page.wait_for_timeout(1000)
-    page.locator(".canvas").focus()
-    page.keyboard.press("ArrowRight")
-    page.wait_for_selector(".stage.moving")
     # Moving on keeps the last picture, in which another node is at this place.
     id, x, y = page.evaluate(
         """() => {
           const sigma = document.querySelector('.canvas').sigma;
           const camera = sigma.getCamera();
           const box = document.querySelector('.stage').getBoundingClientRect();
-          camera.setState({ x: camera.x + 0.002 });
+          camera.setState({ x: camera.x + 0.004 });
           const cameraState = camera.getState();
           window.moves = setInterval(() => camera.setState({ x: camera.x + 1e-9 }), 20);
           let found = ["", 0, 0, Infinity];

@@ -58,6 +58,37 @@ def test_no_view_is_wider_than_the_window(open_page, width):
         assert page.evaluate("document.documentElement.scrollWidth") <= width, view
 
 
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (400, True)])
+def test_a_comparison_names_kinds_of_evidence_and_what_one_method_alone_has(
+    open_page, serious_findings, width, dark
+):
+    page = open_page("#/town/compare?m=hybrid&m=graphrag-local", width=width, dark=dark)
+    page.get_by_label("Question").fill("Who built the Skerry Light?")
+    with page.expect_response("**/compare") as response:
+        page.keyboard.press("Enter")
+    answers = {answer["method"]: answer for answer in response.value.json()["answers"]}
+    assert {e["kind"] for e in answers["graphrag-local"]["evidence"]} == {
+        "chunk",
+        "entity",
+        "relation",
+        "report",
+    }
+    for column in page.locator(".column").all():
+        answer = answers[column.get_by_role("heading", level=2).inner_text()]
+        counted = column.locator("summary")
+        expect(counted).to_contain_text(f"; {len(answer['alone'])} alone")
+        counted.press("Enter")
+        rows = column.locator(".evidence > li")
+        expect(rows).to_have_count(len(answer["evidence"]))
+        for n, (row, evidence) in enumerate(zip(rows.all(), answer["evidence"], strict=True), 1):
+            name = {"chunk": "passage", "report": "community report"}.get(evidence["kind"], evidence["kind"])
+            expect(row.locator(".tag").first).to_have_text(name)
+            expect(row.locator(".tag.alone")).to_have_count(int(n in answer["alone"]))
+    assert answers["graphrag-local"]["alone"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not serious_findings(page)
+
+
 def test_why_evidence_and_path_stand_behind_an_answer(open_page):
     page = open_page("#/town/ask")
     ask(page, "Who built the Skerry Light?")

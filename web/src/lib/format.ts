@@ -10,6 +10,19 @@ export function nouns(n: number, one: string, many = `${one}s`): string {
   return `${count(n)} ${n === 1 ? one : many}`;
 }
 
+const KINDS: Record<string, [string, string]> = {
+  chunk: ["passage", "passages"],
+  entity: ["entity", "entities"],
+  relation: ["relation", "relations"],
+  report: ["community report", "community reports"],
+  summary: ["summary", "summaries"],
+};
+
+/** A kind of evidence in the words of the page. */
+export function kindName(kind: string, n = 1): string {
+  return KINDS[kind]?.[n === 1 ? 0 : 1] ?? kind;
+}
+
 export function seconds(s: number | null | undefined): string {
   if (s === null || s === undefined) return "–";
   if (s >= 90) return `${Math.floor(s / 60)} min ${Math.round(s % 60)} s`;

@@ -105,8 +105,8 @@ export interface Answer {
   extractive: boolean;
   notes: string[];
   paths?: FactPath[];
-  shared?: string[];
-  only?: string[];
+  /** Numbers of evidence, from 1, that no other method of a comparison has. */
+  alone?: number[];
 }
 
 export interface DocumentRow {

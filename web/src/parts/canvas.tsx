@@ -3,9 +3,11 @@
 import Graph from "graphology";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import Sigma from "sigma";
+import type Sigma from "sigma";
 import { EdgeLineProgram, NodeCircleProgram, NodePointProgram } from "sigma/rendering";
+import type { CameraState } from "sigma/types";
 import { svgOf, type Drawn } from "../lib/picture";
+import { BitmapSigma, LAYERS } from "./bitmap-sigma";
 
 export interface Node {
   id: string;
@@ -57,21 +59,25 @@ interface Props {
 }
 
 const MANY_EDGES = 5_000;
+/** Of more nodes than these, a bitmap is moved in place of drawing them for every frame. */
 const MANY_NODES = 3_000;
 
 export function GraphCanvas(props: Props) {
   const place = useRef<HTMLDivElement>(null);
-  const sigma = useRef<Sigma | null>(null);
+  const stage = useRef<HTMLDivElement>(null);
+  const sigma = useRef<BitmapSigma | null>(null);
+  /** Where the keys are moving the view: the next one goes on from there. */
+  const aim = useRef<CameraState | null>(null);
   const [failed, setFailed] = useState("");
   const now = useRef(props);
   now.current = props;
 
   useEffect(() => {
-    if (!place.current) return;
+    if (!stage.current) return;
     const ink = () => getComputedStyle(document.documentElement);
-    let made: Sigma;
+    let made: BitmapSigma;
     try {
-      made = new Sigma(new Graph(), place.current, {
+      made = new BitmapSigma(new Graph(), stage.current, {
         allowInvalidContainer: true,
         defaultEdgeType: "line",
         edgeProgramClasses: { line: EdgeLineProgram },
@@ -151,7 +157,7 @@ export function GraphCanvas(props: Props) {
           bottom = Math.min(bottom, data.y);
           top = Math.max(top, data.y);
         });
-        const { width, height } = made.getDimensions();
+        const { width, height } = seen(made);
         const least = Math.min(width, height);
         const ratio = Math.min(2, Math.max(0.003, 1.25 * Math.max((right - left) * (least / width), (top - bottom) * (least / height))));
         const camera = made.getCamera();
@@ -189,11 +195,11 @@ export function GraphCanvas(props: Props) {
       const target = nodes[edge.target];
       if (source && target) graph.addEdge(source.id, target.id, { size: 0.4 + width * edge.weight, color });
     }
-    made.setSetting("hideEdgesOnMove", edges.length > MANY_EDGES);
-    made.setSetting("hideLabelsOnMove", nodes.length > MANY_NODES);
-    made.setSetting("labelRenderedSizeThreshold", nodes.length > 3000 ? 7 : nodes.length > 300 ? 6 : nodes.length > 40 ? 9 : 0);
+    const many = nodes.length > MANY_NODES;
+    made.setSetting("hideEdgesOnMove", !many && edges.length > MANY_EDGES);
+    made.setSetting("labelRenderedSizeThreshold", many ? 7 : nodes.length > 300 ? 6 : nodes.length > 40 ? 9 : 0);
     made.setCustomBBox(props.box);
-    made.setGraph(graph);
+    made.show(graph, many);
     place.current?.setAttribute("data-nodes", String(nodes.length));
   }, [props.picture.key, props.box]);
 
@@ -213,16 +219,24 @@ export function GraphCanvas(props: Props) {
         onKeyDown={(event) => {
           const camera = sigma.current?.getCamera();
           if (!camera) return;
-          const step = 0.12 * camera.ratio;
-          const moves: Record<string, [number, number]> = { ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, step], ArrowDown: [0, -step] };
+          const from = aim.current ?? camera.getState();
+          const step = 0.12 * from.ratio;
+          const moves: Record<string, Partial<CameraState>> = {
+            ArrowLeft: { x: from.x - step }, ArrowRight: { x: from.x + step }, ArrowUp: { y: from.y + step }, ArrowDown: { y: from.y - step },
+            "+": { ratio: from.ratio / 1.4 }, "=": { ratio: from.ratio / 1.4 }, "-": { ratio: from.ratio * 1.4 },
+          }; // prettier-ignore
           const move = moves[event.key];
-          if (move) camera.setState({ x: camera.x + move[0], y: camera.y + move[1] });
-          else if (event.key === "+" || event.key === "=") camera.setState({ ratio: camera.ratio / 1.4 });
-          else if (event.key === "-") camera.setState({ ratio: camera.ratio * 1.4 });
-          else return;
+          if (!move) return;
+          const to = { ...from, ...move, ratio: camera.getBoundedRatio(move.ratio ?? from.ratio) };
+          aim.current = to;
+          void camera.animate(to, { duration: still() ? 1 : 120, easing: "linear" }).then(() => {
+            if (aim.current === to) aim.current = null;
+          });
           event.preventDefault();
         }}
-      />
+      >
+        <div ref={stage} class="stage" />
+      </div>
       {props.children}
     </div>
   );
@@ -265,9 +279,15 @@ function drawHover(context: CanvasRenderingContext2D, data: { x: number; y: numb
   context.stroke();
 }
 
-/** What lies within the view, in its pixels. */
-function drawn(sigma: Sigma): Drawn {
+/** Width and height of what is seen: the margin around it is drawn too. */
+function seen(sigma: BitmapSigma): { width: number; height: number } {
   const { width, height } = sigma.getDimensions();
+  return { width: width - 2 * sigma.margin, height: height - 2 * sigma.margin };
+}
+
+/** What lies within the view, in its pixels. */
+function drawn(sigma: BitmapSigma): Drawn {
+  const { width, height } = seen(sigma);
   const graph = sigma.getGraph();
   const at = new Map<string, { x: number; y: number }>();
   const nodes: Drawn["nodes"] = [];
@@ -275,7 +295,8 @@ function drawn(sigma: Sigma): Drawn {
   graph.forEachNode((id, attributes) => {
     const data = sigma.getNodeDisplayData(id);
     if (!data || data.hidden) return;
-    const point = sigma.graphToViewport(attributes as { x: number; y: number });
+    const { x, y } = sigma.graphToViewport(attributes as { x: number; y: number });
+    const point = { x: x - sigma.margin, y: y - sigma.margin };
     at.set(id, point);
     if (point.x < -50 || point.y < -50 || point.x > width + 50 || point.y > height + 50) return;
     nodes.push({ ...point, size: sigma.scaleSize(data.size), color: data.color, label: labelled.has(id) ? (data.label ?? "") : "" });
@@ -291,8 +312,8 @@ function drawn(sigma: Sigma): Drawn {
   return { width, height, nodes, edges };
 }
 
-async function png(sigma: Sigma, legend: [string, string][]): Promise<Blob | null> {
-  const { width, height } = sigma.getDimensions();
+async function png(sigma: BitmapSigma, legend: [string, string][]): Promise<Blob | null> {
+  const { width, height } = seen(sigma);
   const ratio = window.devicePixelRatio || 1;
   const colors = colorsNow();
   const out = document.createElement("canvas");
@@ -305,9 +326,9 @@ async function png(sigma: Sigma, legend: [string, string][]): Promise<Blob | nul
   // The layers can be read only in the task that drew them.
   sigma.refresh({ skipIndexation: true, schedule: false });
   const layers = sigma.getCanvases();
-  for (const name of ["edges", "nodes", "labels", "hovers", "hoverNodes"]) {
+  for (const name of LAYERS) {
     const layer = layers[name];
-    if (layer) context.drawImage(layer, 0, 0, out.width, out.height);
+    if (layer) context.drawImage(layer, -sigma.margin * ratio, -sigma.margin * ratio);
   }
   context.scale(ratio, ratio);
   context.font = "13px sans-serif";

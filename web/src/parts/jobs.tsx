@@ -54,7 +54,7 @@ export function JobTray({ onDone }: { onDone: () => void }) {
       <Menu
         align="right"
         quiet
-        name={`Jobs: ${running.length} running`}
+        name={`jobs ${running.length || all.length}, ${running.length} running`}
         label={
           <span class={running.length ? "busy" : ""}>
             jobs <span class="number">{running.length || all.length}</span>

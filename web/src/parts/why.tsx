@@ -1,9 +1,9 @@
 /** What stands behind an answer: trace, evidence, what was truncated, and chains of facts. */
 
 import { useState } from "preact/hooks";
-import { count, nouns, score } from "../lib/format";
+import { count, kindName, nouns, score } from "../lib/format";
 import { openDocument } from "../lib/route";
-import type { Answer, Citation, FactPath, Json, Retrieval, Span } from "../lib/types";
+import type { Answer, Citation, Evidence, FactPath, Json, Retrieval, Span } from "../lib/types";
 
 type Places = Map<string, Span>;
 
@@ -48,6 +48,7 @@ export function Why({ retrieval }: { retrieval: Retrieval }) {
                 <tr key={i}>
                   <td class="n">{i + 1}</td>
                   <td>
+                    <span class="tag">{kindName(item.kind)}</span>{" "}
                     <Id id={item.spans[0] && item.kind === "chunk" ? item.spans[0].chunk : item.id} known={known} />
                     <div class="soft">{item.why}</div>
                   </td>
@@ -129,29 +130,64 @@ export function EvidenceList({ retrieval, cited }: { retrieval: Retrieval; cited
         The context as the model sees it: {nouns(retrieval.evidence.length, "block")}, {count(retrieval.n_tokens)} tokens.
       </p>
       <ol class="evidence">
-        {retrieval.evidence.map((item, i) => {
-          const span = item.spans[0];
-          return (
-            <li key={i} class={cited.has(i + 1) ? "cited" : ""}>
-              <div class="evidence-head">
-                <span class="block-number">{i + 1}</span>
-                <span class="tag">{item.kind}</span>
-                {span ? (
-                  <button type="button" class="link id" onClick={() => openDocument(span.document, span.start, span.end)}>
-                    {item.kind === "chunk" ? span.document : item.id}
-                  </button>
-                ) : (
-                  <span class="id">{item.id}</span>
-                )}
-                {cited.has(i + 1) && <span class="tag on">cited</span>}
-                <span class="soft number">{score(item.score)}</span>
-              </div>
-              <Block text={item.text} />
-            </li>
-          );
-        })}
+        {retrieval.evidence.map((item, i) => (
+          <Item key={i} n={i + 1} item={item} span={item.spans[0]} cited={cited.has(i + 1)} />
+        ))}
       </ol>
     </>
+  );
+}
+
+/** The evidence of one column of a comparison: of which kinds, and what no other column has. */
+export function ComparedEvidence({ answer }: { answer: Answer }) {
+  const kinds = new Map<string, number>();
+  for (const { kind } of answer.evidence) kinds.set(kind, (kinds.get(kind) ?? 0) + 1);
+  const alone = new Set(answer.alone);
+  if (!answer.evidence.length) return null;
+  return (
+    <details class="compared-evidence">
+      <summary>
+        Evidence: {[...kinds].map(([kind, n]) => `${count(n)} ${kindName(kind, n)}`).join(", ")}
+        {answer.alone && `; ${count(alone.size)} alone`}
+      </summary>
+      <ol class="evidence">
+        {answer.evidence.map((item, i) => {
+          const citation = answer.citations.find((each) => each.n === i + 1);
+          return <Item key={i} n={i + 1} item={item} span={citation ?? (item.document ? { document: item.document } : undefined)} cited={Boolean(citation)} alone={alone.has(i + 1)} />;
+        })}
+      </ol>
+    </details>
+  );
+}
+
+interface ItemProps {
+  n: number;
+  item: Pick<Evidence, "kind" | "id" | "score" | "text">;
+  span: { document: string; start?: number; end?: number } | undefined;
+  cited: boolean;
+  /** Whether no other method of a comparison has it. */
+  alone?: boolean;
+}
+
+function Item({ n, item, span, cited, alone = false }: ItemProps) {
+  return (
+    <li class={cited ? "cited" : ""}>
+      <div class="evidence-head">
+        <span class="block-number">{n}</span>
+        <span class="tag">{kindName(item.kind)}</span>
+        {span ? (
+          <button type="button" class="link id" onClick={() => openDocument(span.document, span.start, span.end)}>
+            {item.kind === "chunk" ? span.document : item.id}
+          </button>
+        ) : (
+          <span class="id">{item.id}</span>
+        )}
+        {cited && <span class="tag on">cited</span>}
+        {alone && <span class="tag alone">alone</span>}
+        <span class="soft number">{score(item.score)}</span>
+      </div>
+      <Block text={item.text} />
+    </li>
   );
 }
 
@@ -185,7 +221,7 @@ export function Truncated({ retrieval }: { retrieval: Retrieval }) {
       <tbody>
         {retrieval.cuts.map((cut, i) => (
           <tr key={i}>
-            <td>{cut.kind}</td>
+            <td>{kindName(cut.kind, cut.n_items)}</td>
             <td class="n">{count(cut.n_items)}</td>
             <td class="n">{count(cut.n_tokens)}</td>
             <td class="n">{count(cut.budget)}</td>

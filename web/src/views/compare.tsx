@@ -10,6 +10,7 @@ import { Markdown } from "../parts/markdown";
 import { Menu } from "../parts/menu";
 import { byNeed } from "../parts/methods";
 import { Filters, More, optionParams, optionsOf } from "../parts/options";
+import { ComparedEvidence } from "../parts/why";
 
 interface Compared {
   key: string;
@@ -194,10 +195,11 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
                     />
                   </div>
                   {answer.notes.map((note) => <p class="note" key={note}>{note}</p>)}
+                  <ComparedEvidence answer={answer} />
                 </article>
               ))}
             </div>
-            <p class="soft legend-line"><span class="cite alone">1</span> cited by this method only</p>
+            <p class="soft legend-line"><span class="cite alone">1</span> cited by this method only; <span class="tag alone">alone</span> evidence that no other method found</p>
             <div class="wide" tabIndex={0} role="region" aria-label="Evidence, tokens, time and cost">
               <table class="measures">
                 <caption>What each answer rests on and what it took</caption>
@@ -206,7 +208,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
                     <th scope="col">method</th>
                     <th scope="col" class="n">evidence</th>
                     <th scope="col" class="n">shared</th>
-                    <th scope="col" class="n">only here</th>
+                    <th scope="col" class="n">alone</th>
                     <th scope="col" class="n">citations</th>
                     <th scope="col" class="n">calls</th>
                     <th scope="col" class="n">tokens</th>
@@ -219,8 +221,8 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
                     <tr key={answer.method}>
                       <th scope="row">{answer.method}</th>
                       <td class="n">{count(answer.evidence.length)}</td>
-                      <td class="n">{count(answer.shared?.length)}</td>
-                      <td class="n">{count(answer.only?.length)}</td>
+                      <td class="n">{count(answer.alone && answer.evidence.length - answer.alone.length)}</td>
+                      <td class="n">{count(answer.alone?.length)}</td>
                       <td class="n">{count(answer.citations.length)}</td>
                       <td class="n">{count(answer.usage.calls)}</td>
                       <td class="n">{count(tokens(answer.usage))}</td>

@@ -71,10 +71,11 @@ export function Graph({ index, params }: Props) {
   const near = useNeighbours(index.name, around ? centre : [], setProblem);
 
   const picture = useMemo((): Picture | null => {
-    if (level === ALL) return entities.data ? ofColumns(entities.data, colourBy, `${index.name} all ${colourBy}`) : null;
+    // The frame is that of the communities: without waiting for it, all entities would be drawn twice.
+    if (level === ALL) return entities.data && !first.loading ? ofColumns(entities.data, colourBy, `${index.name} all ${colourBy}`) : null;
     if (around) return near ? ofColumns(near, colourBy, `${index.name} around ${centre.join("\n")} ${near.ids.length} ${colourBy}`) : null;
     return communities.data ? ofCommunities(communities.data, index.name) : null;
-  }, [level, around, entities.data, near, communities.data, colourBy]);
+  }, [level, around, entities.data, first.loading, near, communities.data, colourBy]);
   const last = useRef<Picture | null>(null);
   if (picture) last.current = picture;
   // One frame for all pictures, so that everything keeps its place from one to the next.

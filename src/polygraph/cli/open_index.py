@@ -10,23 +10,29 @@ if TYPE_CHECKING:
     from polygraph.workspace.index import Index
 
 
-def open_index(folder: Path | None, *, new: bool = False, **flags: Any) -> "Index":
+def open_index(folder: Path | None, *, new: bool = False, change: bool = False, **flags: Any) -> "Index":
     """Open an index with settings from the command's options.
 
     Args:
         folder: of the index; None: that of the settings.
         new: True if the index need not exist yet.
+        change: True if the command changes the index.
         flags: settings by name; None for options that were not given.
 
     Raises:
+        BadInput: if the index would be changed and is a published one.
         IndexUnreadable: if there is no index and `new` is false.
     """
     from polygraph.config import load_settings
-    from polygraph.workspace.index import Index
+    from polygraph.publishing.object_store import url_of
+    from polygraph.workspace.index import Index, refusal_to_write
 
     settings = load_settings(flags)
     place = folder or settings.index
-    if not new and not place.is_file() and not (place / "index.sqlite").is_file():
+    url = url_of(place)
+    if url is not None and (new or change):
+        raise refusal_to_write(url)
+    if url is None and not new and not place.is_file() and not (place / "index.sqlite").is_file():
         # Checked before the models are opened, which would create the folder.
         raise IndexUnreadable(
             f"there is no index at {place}. Make one with: polygraph index PATH --index {place}"
@@ -80,10 +86,13 @@ def open_for_import(export: Path, folder: Path | None, **flags: Any) -> "Index":
     from polygraph.config import load_settings
     from polygraph.indexing.exchange.importers.export_manifest import read_export_manifest
     from polygraph.models.open import open_models
-    from polygraph.workspace.index import CALLS_FILE, Index
+    from polygraph.publishing.object_store import url_of
+    from polygraph.workspace.index import CALLS_FILE, Index, refusal_to_write
 
     manifest = read_export_manifest(export).manifest
     settings = load_settings(flags)
     place = folder or settings.index
+    if url := url_of(place):
+        raise refusal_to_write(url)
     models = open_models(settings, place / CALLS_FILE, (manifest.embedder, manifest.name_embedder))
     return Index.open(place, settings=settings, models=models)

@@ -47,15 +47,20 @@ class Snapshot:
         folder: of the index.
         scope: a filter, as for `where`.
         store: an open reader; default: the last finished state.
+        keeps: an object that lives as long as this state is in use.
 
     Raises:
         IndexUnreadable: if there is no index, it is empty, or it is damaged.
     """
 
     def __init__(
-        self, folder: Path, scope: Mapping[str, str] | None = None, store: StoreReader | None = None
+        self,
+        folder: Path,
+        scope: Mapping[str, str] | None = None,
+        store: StoreReader | None = None,
+        keeps: object = None,
     ) -> None:
-        self.folder = folder
+        self.folder, self._keeps = folder, keeps
         self.store: StoreReader = store or open_finished(folder)
         manifest = self.store.manifest()
         if manifest is None:
@@ -87,7 +92,7 @@ class Snapshot:
         """
         scoped = Snapshot.__new__(Snapshot)
         scoped.folder, scoped.store, scoped.manifest = self.folder, self.store, self.manifest
-        scoped.versions = self.versions
+        scoped.versions, scoped._keeps = self.versions, self._keeps
         scoped._filter = DocumentFilter(self.store, {**self.scope, **scope})
         _ = scoped.documents_allowed  # so that an unknown field is reported here
         return scoped

@@ -68,7 +68,7 @@ class PublishedFile:
     @property
     def content(self) -> tuple[str, ...]:
         """Names of the blocks: equal for files that are equal."""
-        return (self.path, *(block.name for block in self.blocks))
+        return tuple(block.name for block in self.blocks)
 
     def at(self) -> Iterator[tuple[int, Block]]:
         """Yield each block with its offset in the file."""

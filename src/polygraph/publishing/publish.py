@@ -49,7 +49,7 @@ THREADS = 8
 """Objects that are written at once."""
 OBJECT_BYTES = 1 << 23
 """Bytes after which blocks become an object: a request for each block would take longer than its bytes."""
-_USED_SHARE = 0.5
+_USED_SHARE = 0.3
 """Of an object that is in use less, the blocks are written again."""
 
 

@@ -3,7 +3,6 @@
 import json
 import time
 
-import httpx
 import pytest
 
 from polygraph.config import Settings
@@ -123,6 +122,7 @@ def test_a_server_follows_new_versions_without_stopping(built, tmp_path):
 
 def test_a_server_of_published_indexes_takes_no_documents(start, url, tmp_path):
     pytest.importorskip("fastapi", reason="needs the extra `server`")
+    httpx = pytest.importorskip("httpx")
     process = start("serve", "--index", f"papers={url}", "--port", "0", "--no-page")
     address = process.stdout.readline().split()[-1]
     token = process.stdout.readline().split()[-1]

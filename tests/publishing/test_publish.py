@@ -1,6 +1,6 @@
 """Publishing: what is written, what is kept, and what an interruption leaves."""
 
-import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -202,14 +202,11 @@ def test_a_killed_publisher_leaves_the_old_version(writes, built, opened, tmp_pa
     publish(original, url)
     before = texts_of(original)
     built(CHANGED)
-    if writes < 0:  # from the end: the pointer, the manifest
-        n_all = publish(original, f"file://{tmp_path}/other", grace_s=0)
-        probe = ObjectStore(f"file://{tmp_path}/probe")
-        assert probe.modified(OBJECTS) == {}
-        writes += 2 + _new_objects(original, url, tmp_path)
-        assert n_all.written_objects >= writes - 2
+    if writes < 0:  # from the end: before the manifest, before the pointer
+        shutil.copytree(tmp_path / "published", tmp_path / "copy")
+        writes += publish(original, f"file://{tmp_path}/copy", grace_s=0).written_objects + 2
     ended = subprocess.run(
-        [sys.executable, "-c", KILLED, original, url, str(writes)], env={**os.environ}, timeout=120
+        [sys.executable, "-c", KILLED, original, url, str(writes)], check=False, timeout=120
     )
     assert ended.returncode == -signal.SIGKILL
     assert texts_of(opened(url).version().folder) == before
@@ -217,14 +214,6 @@ def test_a_killed_publisher_leaves_the_old_version(writes, built, opened, tmp_pa
     assert found.is_new
     assert texts_of(opened(url, cache="later").version().folder) == texts_of(original)
     assert not [name for name in ObjectStore(url).modified(OBJECTS) if name.endswith(".tmp")]
-
-
-def _new_objects(original, url, tmp_path):
-    """Return how many objects the next version needs, by publishing it beside a copy of the first one."""
-    import shutil
-
-    shutil.copytree(tmp_path / "published", tmp_path / "copy of published")
-    return publish(original, f"file://{tmp_path}/copy of published", grace_s=0).written_objects
 
 
 def test_of_two_publishers_the_last_pointer_wins_and_both_versions_are_whole(

@@ -123,7 +123,9 @@ def publish(
         )
     )
     name, content = manifest.dumps()
-    store.put(f"{VERSIONS}/{name}", content)
+    is_new = pointer is None or pointer.current != name
+    if is_new:
+        store.put(f"{VERSIONS}/{name}", content)
     if grace_s and time.time() - started > grace_s / 2:
         raise StorageFailed(
             f"publishing took longer than half of the {grace_s / 3600:g} hours after which objects may be deleted. "
@@ -131,8 +133,7 @@ def publish(
         )
     before = read_pointer(store)
     versions = before.versions if before else ()
-    is_new = before is None or before.current != name
-    if is_new:
+    if not versions or versions[0][0] != name:
         versions = ((name, time.time()), *versions)
     kept = Pointer(_kept(versions, keep, grace_s))
     if kept != before:
@@ -144,7 +145,7 @@ def publish(
         files=len(manifest.files),
         bytes=manifest.size,
         written_objects=writer.objects,
-        written_bytes=writer.bytes + len(content),
+        written_bytes=writer.bytes + (len(content) if is_new else 0),
         deleted_objects=_delete_unnamed(store, kept, grace_s),
     )
 

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from polygraph.config import Settings
+from polygraph.config import load_settings
 from polygraph.publishing.object_store import ObjectStore
 from polygraph.publishing.publish import Published, publish
 from polygraph.publishing.published_index import PublishedIndex
@@ -170,12 +170,12 @@ def follow(url: str, scratch: Path) -> None:
         for n in range(40):
             text = f"Keeper {n} of the Skerry Light wrote to Mara Quill. Edition {version}."
             (sources / f"{n}.txt").write_text(text, encoding="utf-8")
-        with Index.open(original, settings=Settings(), models=hashed_models()) as index:
+        with Index.open(original, settings=load_settings({}), models=hashed_models()) as index:
             index.add(sources)
 
     build(0)
     publish(original, url)
-    settings = Settings(cache=scratch / "followers", follow_s=0.1)
+    settings = load_settings({"cache": scratch / "followers", "follow_s": 0.1})
     index = Index.open(url, settings=settings, models=hashed_models())
     reads, mixed, errors, seen, done = [0] * READERS, [0] * READERS, [], set(), threading.Event()
 
@@ -208,8 +208,8 @@ def follow(url: str, scratch: Path) -> None:
     index.close()
     print(
         f"{READERS} readers, {VERSIONS} versions: {sum(reads)} answers of {len(seen)} versions, {sum(mixed)} of more "
-        f"than one version, {len(errors)} errors; a version is read {sum(lags) / len(lags):.2f} s after it was published "
-        f"(at most {max(lags):.2f})"
+        f"than one version, {len(errors)} errors; a version is read {sum(lags) / len(lags):.2f} s after it was "
+        f"published (at most {max(lags):.2f})"
     )
     if errors:
         raise errors[0]

@@ -643,7 +643,7 @@ class Index:
         if self._published is None:
             return Snapshot(self._folder)
         version = self._published.version()
-        return Snapshot(version.folder, keeps=version)
+        return Snapshot(version.folder, keeps=version, place=self.url)
 
     def status(self) -> dict[str, Any]:
         """Return counts, layers, notes, failures and the ledger as plain values."""

@@ -66,7 +66,7 @@ class Counted:
                 self.requests += 1
             return found
 
-        ObjectStore.part = counted  # type: ignore[method-assign]
+        ObjectStore.part = counted  # type: ignore[method-assign, assignment]
 
     def take(self) -> str:
         """Return what was counted since the last call."""

@@ -139,3 +139,13 @@ def test_a_server_of_both_kinds_must_be_read_only(call, url, built, tmp_path):
     assert found.code == 2
     assert "--read-only" in found.sentence
     assert "only read" in call("mcp", "--write", "--index", url).sentence
+
+
+def test_an_error_about_a_published_index_names_its_url(call, built, tmp_path):
+    url = f"file://{tmp_path}/published"
+    publish(built({"a": TEXTS["a"]}, methods=["bm25"]), url)
+    found = call("ask", "Who built the Skerry Light?", "-m", "hipporag", "--index", url)
+    assert found.code == 2
+    assert f"--index {url}" in found.sentence
+    # What it advises says how to do it with a published index.
+    assert "only read" in call("index", "--index", url, "--for", "hipporag").sentence

@@ -77,7 +77,7 @@ def test_a_change_writes_and_fetches_less_than_everything(place, built, opened, 
     before = index.version()
     built({**CHANGED, **many})
     second = publish(original, place)
-    assert second.written_bytes < 0.8 * first.written_bytes
+    assert second.written_bytes < 0.9 * first.written_bytes
     assert index.refresh()
     assert not index.refresh()
     after = index.version()

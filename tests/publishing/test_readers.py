@@ -143,8 +143,8 @@ def test_without_the_store_the_last_version_is_read_with_a_warning(place, built,
         raise ConnectionError("no route to host")
 
     index = open_index(place, tmp_path)
-    file_system = type(index._published._store._fs)
-    monkeypatch.setattr(file_system, "cat_file", unreachable)
+    # fsspec gives every store of this place the same object.
+    monkeypatch.setattr(index._published._store._fs, "cat_file", unreachable)
     with pytest.raises(StorageFailed, match="no route to host"):
         index._published.refresh()
     index.close()

@@ -1,7 +1,6 @@
 """Open the index of a command."""
 
 import sys
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +26,7 @@ def open_index(folder: Path | None, *, new: bool = False, change: bool = False, 
     """
     from polygraph.config import load_settings
     from polygraph.publishing.object_store import url_of
-    from polygraph.workspace.index import Index, refusal_to_write
+    from polygraph.workspace.index import refusal_to_write
 
     settings = load_settings(flags)
     place = folder or settings.index
@@ -39,9 +38,7 @@ def open_index(folder: Path | None, *, new: bool = False, change: bool = False, 
         raise IndexUnreadable(
             f"there is no index at {place}. Make one with: polygraph index PATH --index {place}"
         )
-    if url is not None:
-        _fetch(url, settings)
-    opened = Index.open(place, settings=settings)
+    opened = _open(place, settings)
     if flags.get("batch") is not None and opened.models.chat is None:
         print(
             "note: --batch has nothing to write: no chat model is configured. Name one with POLYGRAPH_CHAT_MODEL",
@@ -64,26 +61,24 @@ def open_to_serve(folder: Path, threads: int, **flags: Any) -> "Index":
     """
     from polygraph.config import load_settings
     from polygraph.models.open import uses_endpoint
-    from polygraph.publishing.object_store import url_of
-    from polygraph.workspace.index import Index
 
     settings = load_settings(flags)
     if uses_endpoint(settings) and "concurrency" not in settings.model_fields_set:
         settings = settings.model_copy(update={"concurrency": threads})
-    if url := url_of(folder):
-        _fetch(url, settings)
-    return Index.open(folder, settings=settings)
+    return _open(folder, settings)
 
 
-def _fetch(url: str, settings: "Settings") -> None:
-    """Fetch a published index with progress bars, if it is not here yet."""
+def _open(place: Path, settings: "Settings") -> "Index":
+    """Open an index, with progress bars while a published one is fetched."""
+    from polygraph.publishing.object_store import url_of
+    from polygraph.workspace.index import Index
+
+    if url_of(place) is None:
+        return Index.open(place, settings=settings)
     from polygraph.cli.progress import Bars
-    from polygraph.workspace.index import open_published
 
-    quietly = settings.model_copy(update={"follow_s": 0.0})
-    with warnings.catch_warnings(), Bars() as bars:
-        warnings.simplefilter("ignore")  # given when the index is opened
-        open_published(url, quietly, lambda n, of: bars("fetching", n, of))
+    with Bars() as bars:
+        return Index.open(place, settings=settings, progress=bars)
 
 
 def open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any) -> "Index":

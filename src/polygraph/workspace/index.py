@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -85,6 +86,7 @@ class Index:
         *,
         settings: Settings | None = None,
         models: Models | None = None,
+        progress: Progress = no_progress,
         **flags: Unpack[SettingValues],
     ) -> Self:
         """Open an index, or name the folder of one to be made by `add`.
@@ -94,6 +96,7 @@ class Index:
                 setting `index` (``./polygraph.index``).
             settings: default: from flags, environment and ``polygraph.toml``.
             models: default: as the settings say; with neither a key nor a base URL, local ones.
+            progress: called while a published index is fetched.
             flags: single settings, such as ``chat_model="gpt-4o-mini"``.
 
         Raises:
@@ -108,7 +111,7 @@ class Index:
 
         settings = settings or load_settings(flags)
         place = folder if folder is not None else settings.index
-        published = open_published(place, settings)
+        published = open_published(place, settings, partial(progress, "fetching"))
         path = published.version().folder if published else Path(place)
         manifest = None
         if is_begun(path):

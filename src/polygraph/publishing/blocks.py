@@ -67,7 +67,7 @@ def _ends(data: bytes) -> list[int]:
 
 def pack(block: bytes) -> bytes:
     """Return a block as it stands in an object."""
-    return zlib.compress(block, 1)
+    return zlib.compress(block, 6)
 
 
 def unpack(content: bytes, name: str, size: int) -> bytes:

@@ -146,7 +146,7 @@ def publish(
         bytes=manifest.size,
         written_objects=writer.objects,
         written_bytes=writer.bytes + (len(content) if is_new else 0),
-        deleted_objects=_delete_unnamed(store, kept, grace_s),
+        deleted_objects=_delete_unnamed(store, kept, manifest.blocks(), grace_s),
     )
 
 
@@ -273,16 +273,26 @@ def _kept(
     return tuple(v for i, v in enumerate(once) if i < keep or once[i - keep][1] + grace_s > now)
 
 
-def _delete_unnamed(store: ObjectStore, pointer: Pointer, grace_s: float) -> int:
-    """Delete manifests and objects that no version names and that are old enough; return how many objects."""
-    names = {name for name, _ in pointer.versions}
-    needed = {block.object for version in names for block in _blocks(store, version).values()}
-    before = time.time() - grace_s
-    n = 0
-    for folder, used in ((VERSIONS, names), (OBJECTS, needed)):
-        old = [
-            name for name, changed in store.modified(folder).items() if name not in used and changed < before
-        ]
-        store.delete(folder, old)
-        n = len(old)
-    return n
+def _delete_unnamed(
+    store: ObjectStore, pointer: Pointer, current: Mapping[str, Block], grace_s: float
+) -> int:
+    """Delete manifests and objects that no version names and that are old enough; return how many objects.
+
+    Args:
+        store: that the versions are in.
+        pointer: names the versions.
+        current: the blocks of the newest one, so that often no manifest need be read.
+        grace_s: age in seconds from which on they are old enough.
+    """
+    before, versions = time.time() - grace_s, {name for name, _ in pointer.versions}
+    old = {
+        folder: {n for n, t in store.modified(folder).items() if t < before} for folder in (VERSIONS, OBJECTS)
+    }
+    old[VERSIONS] -= versions
+    old[OBJECTS] -= {block.object for block in current.values()}
+    for version in versions:
+        if old[OBJECTS]:
+            old[OBJECTS] -= {block.object for block in _blocks(store, version).values()}
+    for folder, names in old.items():
+        store.delete(folder, sorted(names))
+    return len(old[OBJECTS])

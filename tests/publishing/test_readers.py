@@ -182,13 +182,16 @@ def test_an_object_that_was_changed_is_refused_and_leaves_no_version(built, open
     assert Snapshot(opened(url).version().folder).n_chunks == 2
 
 
-def test_a_missing_object_is_an_error_that_says_so(built, opened, tmp_path):
+def test_a_missing_object_is_an_error_and_publishing_again_writes_it(built, opened, tmp_path):
     url = f"file://{tmp_path}/published"
-    publish(built(TEXTS), url)
+    original = built(TEXTS)
+    publish(original, url)
     for file in (tmp_path / "published" / OBJECTS).iterdir():
         file.unlink()
     with pytest.raises(IndexUnreadable, match=r"is not there\. Publish"):
         opened(url)
+    publish(original, url)
+    assert Snapshot(opened(url).version().folder).n_chunks == 2
 
 
 def test_a_pointer_to_a_manifest_of_another_content_is_refused(built, opened, tmp_path):

@@ -87,8 +87,8 @@ def unpack(content: bytes, name: str, size: int) -> bytes:
         block = b""
     if len(block) != size or sha256(block) != name:
         raise IndexUnreadable(
-            f"the block {name} is not what its name says: its object was damaged or replaced. Publish the index again, "
-            "to another place if others can write to this one"
+            f"the block {name} is not what its name says: its object was damaged or replaced. Delete all objects "
+            "there and publish the index again, elsewhere if others can write to this place"
         )
     return block
 

@@ -98,8 +98,10 @@ def publish(
         raise BadInput(f"--keep {keep} would delete the version that readers open. Keep at least 1")
     store, started = ObjectStore(url), time.time()
     pointer = read_pointer(store)
+    listed = store.modified(OBJECTS)
     known = _blocks(store, pointer.current) if pointer is not None else {}
-    recent = {n for n, t in store.modified(OBJECTS).items() if started - grace_s / 2 < t < float("inf")}
+    known = {name: block for name, block in known.items() if block.object in listed}
+    recent = {name for name, changed in listed.items() if started - grace_s / 2 < changed < float("inf")}
     with tempfile.TemporaryDirectory(prefix="polygraph-publish-", ignore_cleanup_errors=True) as scratch:
         try:
             files = [

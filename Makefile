@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: adapters finetune test-ray demo test check lint types slow deep page web clean
+.PHONY: adapters finetune test-ray test-publish demo test check lint types slow deep page web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
@@ -48,6 +48,12 @@ test-ray: $(VENV)/.python
 	$(VENV)/ray/bin/python -m pytest tests/contract/test_executors.py
 	$(VENV)/ray/bin/python -m pytest tests/cluster
 
+# A real S3 server on loopback (moto) and its client bring forty packages: an environment of their own.
+test-publish: $(VENV)/.python
+	$(PYTHON) -m venv $(VENV)/publish
+	$(VENV)/publish/bin/python -m pip --disable-pip-version-check -q install -e ".[publish,server]" "moto[s3,server]>=5" "s3fs>=2024.6" hypothesis httpx pytest
+	$(VENV)/publish/bin/python -m pytest tests/publishing
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/ruff check src tests benchmarks
@@ -68,7 +74,7 @@ $(VENV)/.local: $(VENV)/.python pyproject.toml
 
 $(VENV)/.dev: $(VENV)/.python pyproject.toml
 	@echo "installing Polygraph and its tools into $(VENV) (about a minute, once) ..."
-	$(PIP) install -e ".[local,documents,parquet,eval,server,dev]"
+	$(PIP) install -e ".[local,documents,parquet,eval,publish,server,dev]"
 	@touch $@ $(VENV)/.local
 
 # Not npm ci: it refuses lock files without the packages of platforms that a registry does not carry.

@@ -49,11 +49,17 @@ def _pages():
 pages = _pages()
 LOCAL_MODELS = {"tutorial.md"}
 """Pages that show the output of the local models; the others use hashed vectors, which are faster."""
-PACKAGES = {"adapters.md": ("haystack", "langchain_core", "llama_index")}
+PACKAGES = {
+    "adapters.md": ("haystack", "langchain_core", "llama_index"),
+    "commands.md": ("fsspec",),
+    "publish.md": ("fsspec",),
+}
 """Packages that the code of a page needs; `make adapters` runs it with them."""
 LANGUAGES = {"python", "console", "toml", "json", "text", "markdown", "html"}
 MOST_NOT_RUN = 9
 _LOCAL_URL = re.compile(r"http://localhost:\d+/v1")
+_BUCKET = "s3://handbook-bucket/"
+"""Of the pages; the tests use memory instead."""
 
 
 @pytest.fixture(scope="session")
@@ -157,6 +163,7 @@ def _clean(patch, folder):
     for name in [n for n in os.environ if n.startswith(("POLYGRAPH_", "OPENAI_"))]:
         patch.delenv(name)
     patch.setenv("COLUMNS", "110")
+    patch.setenv("XDG_CACHE_HOME", str(folder / ".cache"))
     patch.chdir(folder)
 
 
@@ -177,6 +184,7 @@ def _open_once(patch):
 def _run_command(arguments, typed=""):
     from polygraph.cli import main
 
+    arguments = [_in_memory(each) for each in arguments]
     out = io.StringIO()
     before, sys.argv, stdin, sys.stdin = sys.argv, ["polygraph", *arguments], sys.stdin, io.StringIO(typed)
     try:
@@ -188,7 +196,11 @@ def _run_command(arguments, typed=""):
                 code = end.code or 0
     finally:
         sys.argv, sys.stdin = before, stdin
-    return out.getvalue(), code
+    return out.getvalue().replace(_in_memory(_BUCKET), _BUCKET), code
+
+
+def _in_memory(text):
+    return text.replace(_BUCKET, _BUCKET.replace("s3", "memory"))
 
 
 def _console(block, patch, server, background):
@@ -248,7 +260,7 @@ def _commands(text):
 
 
 def _python(block, namespace, server):
-    text = "\n" * block.line + _LOCAL_URL.sub(server.base_url, block.text)
+    text = "\n" * block.line + _in_memory(_LOCAL_URL.sub(server.base_url, block.text))
     out = io.StringIO()
     # Dataclasses of the page look up their module.
     sys.modules.setdefault("page", type(sys)("page"))

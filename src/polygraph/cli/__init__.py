@@ -23,6 +23,7 @@ from polygraph.cli import (
     graph,
     index,
     mcp,
+    publish,
     reproduce,
     serve,
     status,
@@ -39,7 +40,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (index, ask, status, entities, graph, serve, mcp, reproduce):
+for part in (index, publish, ask, status, entities, graph, serve, mcp, reproduce):
     app.add_typer(part.app)
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)

@@ -160,11 +160,12 @@ def _files(settings: Settings) -> Check:
 
 
 def _index(settings: Settings) -> Check:
+    from polygraph.publishing.object_store import url_of
     from polygraph.store.layers import DEPENDENCIES
     from polygraph.text.prose import count_noun
     from polygraph.workspace.index import Index
 
-    if not settings.index.exists():
+    if url_of(settings.index) is None and not settings.index.exists():
         return Check(
             "index", None, f"none at {settings.index}", f"polygraph index PATH --index {settings.index}"
         )

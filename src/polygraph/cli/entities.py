@@ -197,7 +197,10 @@ def _change(index: Any, change: Callable[["Index", dict[str, Any]], "EntityChang
     from polygraph.workspace.json_views import entity_change_json
 
     # Not offline: parts of the graph may have to be embedded again, perhaps by an endpoint.
-    with open_index(index) as opened, Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars:
+    with (
+        open_index(index, change=True) as opened,
+        Bars(quiet=as_json, spent=lambda: opened.models.calls.spent) as bars,
+    ):
         found = change(opened, {"progress": bars})
     if as_json:
         show.as_json(entity_change_json(found))

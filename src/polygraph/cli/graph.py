@@ -32,15 +32,20 @@ def graph(
     from contextlib import closing
 
     from polygraph.config import load_settings
+    from polygraph.publishing.object_store import url_of
     from polygraph.store.snapshot import Snapshot
     from polygraph.workspace import graph_picture
     from polygraph.workspace.graph_map import GraphMap
+    from polygraph.workspace.index import open_published
 
     if not (png or svg or html):
         raise BadInput("name the picture, as in: polygraph graph --svg graph.svg")
-    folder = index or load_settings({}).index
-    with closing(Snapshot(folder)) as snapshot:
-        name = title or folder.resolve().name.removesuffix(".index")
+    settings = load_settings({})
+    place = index or settings.index
+    published = open_published(place, settings)
+    folder = published.version().folder if published else place
+    with closing(Snapshot(folder, keeps=published, place=str(url_of(place) or place))) as snapshot:
+        name = title or place.resolve().name.removesuffix(".index")
         drawn = graph_picture.make_picture(GraphMap(snapshot), name, level=level, max_entities=max_entities)
     try:
         if svg:

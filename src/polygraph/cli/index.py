@@ -75,7 +75,9 @@ def index(
         find_files(
             paths, select(include or [], exclude or [])
         )  # reports a missing path before the folder of the index is created
-    opened = open_index(index, new=bool(paths), profile=profile, **caps(max_cost, max_tokens, batch, offline))
+    opened = open_index(
+        index, new=bool(paths), change=True, profile=profile, **caps(max_cost, max_tokens, batch, offline)
+    )
     methods = split_names(for_methods or "")
     add = partial(
         opened.add,
@@ -163,7 +165,7 @@ def remove(
 ) -> None:
     """Remove documents and everything extracted from them; no model is called."""
     # Not offline: parts of the graph may have to be embedded again, perhaps by an endpoint.
-    opened = open_index(index)
+    opened = open_index(index, change=True)
     _change(opened, partial(opened.remove, *(documents or []), forget=forget, wait_s=wait), as_json)
 
 
@@ -177,7 +179,7 @@ def refresh(
     as_json: JsonOption = False,
 ) -> None:
     """Rewrite with the model what removals have withdrawn; only changed inputs are paid for."""
-    opened = open_index(index, **caps(max_cost, max_spend_tokens, batch))
+    opened = open_index(index, change=True, **caps(max_cost, max_spend_tokens, batch))
     _change(opened, partial(opened.refresh, wait_s=wait), as_json)
 
 
@@ -191,7 +193,7 @@ def retry(
     as_json: JsonOption = False,
 ) -> None:
     """Read again, with the model, what failed or was read in part; see `status --failed`."""
-    opened = open_index(index, **caps(max_cost, max_spend_tokens, batch))
+    opened = open_index(index, change=True, **caps(max_cost, max_spend_tokens, batch))
     _change(opened, partial(opened.retry, wait_s=wait), as_json)
 
 

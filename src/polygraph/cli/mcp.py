@@ -32,10 +32,17 @@ def mcp(
     except ModuleNotFoundError as error:
         raise MissingExtra("polygraph mcp", "server") from error
 
+    from polygraph.publishing.object_store import url_of
+    from polygraph.workspace.index import refusal_to_write
+
     settings = ServerSettings(write=write)
+    folders = named_folders(index or [])
+    for folder in folders.values():
+        if write and (url := url_of(folder)):
+            raise refusal_to_write(url)
     opened = {
         name: open_to_serve(folder, settings.threads, **caps(max_cost, max_spend_tokens, None, offline))
-        for name, folder in named_folders(index or []).items()
+        for name, folder in folders.items()
     }
     state = ServerState(settings, Tokens([]), ServedIndexes(opened))
     server = McpServer(state, write=write, local=Principal("local", "write" if write else "read"))

@@ -7,31 +7,38 @@ from typing import TYPE_CHECKING, Any
 from polygraph.errors import IndexUnreadable
 
 if TYPE_CHECKING:
+    from polygraph.config import Settings
     from polygraph.workspace.index import Index
 
 
-def open_index(folder: Path | None, *, new: bool = False, **flags: Any) -> "Index":
+def open_index(folder: Path | None, *, new: bool = False, change: bool = False, **flags: Any) -> "Index":
     """Open an index with settings from the command's options.
 
     Args:
         folder: of the index; None: that of the settings.
         new: True if the index need not exist yet.
+        change: True if the command changes the index.
         flags: settings by name; None for options that were not given.
 
     Raises:
+        BadInput: if the index would be changed and is a published one.
         IndexUnreadable: if there is no index and `new` is false.
     """
     from polygraph.config import load_settings
-    from polygraph.workspace.index import Index
+    from polygraph.publishing.object_store import url_of
+    from polygraph.workspace.index import refusal_to_write
 
     settings = load_settings(flags)
     place = folder or settings.index
-    if not new and not place.is_file() and not (place / "index.sqlite").is_file():
+    url = url_of(place)
+    if url is not None and (new or change):
+        raise refusal_to_write(url)
+    if url is None and not new and not place.is_file() and not (place / "index.sqlite").is_file():
         # Checked before the models are opened, which would create the folder.
         raise IndexUnreadable(
             f"there is no index at {place}. Make one with: polygraph index PATH --index {place}"
         )
-    opened = Index.open(place, settings=settings)
+    opened = _open(place, settings)
     if flags.get("batch") is not None and opened.models.chat is None:
         print(
             "note: --batch has nothing to write: no chat model is configured. Name one with POLYGRAPH_CHAT_MODEL",
@@ -54,12 +61,24 @@ def open_to_serve(folder: Path, threads: int, **flags: Any) -> "Index":
     """
     from polygraph.config import load_settings
     from polygraph.models.open import uses_endpoint
-    from polygraph.workspace.index import Index
 
     settings = load_settings(flags)
     if uses_endpoint(settings) and "concurrency" not in settings.model_fields_set:
         settings = settings.model_copy(update={"concurrency": threads})
-    return Index.open(folder, settings=settings)
+    return _open(folder, settings)
+
+
+def _open(place: Path, settings: "Settings") -> "Index":
+    """Open an index, with progress bars while a published one is fetched."""
+    from polygraph.publishing.object_store import url_of
+    from polygraph.workspace.index import Index
+
+    if url_of(place) is None:
+        return Index.open(place, settings=settings)
+    from polygraph.cli.progress import Bars
+
+    with Bars() as bars:
+        return Index.open(place, settings=settings, progress=bars)
 
 
 def open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any) -> "Index":
@@ -80,10 +99,13 @@ def open_for_import(export: Path, folder: Path | None, **flags: Any) -> "Index":
     from polygraph.config import load_settings
     from polygraph.indexing.exchange.importers.export_manifest import read_export_manifest
     from polygraph.models.open import open_models
-    from polygraph.workspace.index import CALLS_FILE, Index
+    from polygraph.publishing.object_store import url_of
+    from polygraph.workspace.index import CALLS_FILE, Index, refusal_to_write
 
     manifest = read_export_manifest(export).manifest
     settings = load_settings(flags)
     place = folder or settings.index
+    if url := url_of(place):
+        raise refusal_to_write(url)
     models = open_models(settings, place / CALLS_FILE, (manifest.embedder, manifest.name_embedder))
     return Index.open(place, settings=settings, models=models)

@@ -1,5 +1,6 @@
 """The commands that serve indexes over HTTP and make tokens for it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
@@ -52,6 +53,7 @@ def serve(
         from polygraph.server.app import create_app
     except ModuleNotFoundError as error:
         raise MissingExtra("polygraph serve", "server") from error
+    from polygraph.publishing.object_store import url_of
     from polygraph.server.settings import LOOPBACK, ServerSettings
 
     settings = ServerSettings(
@@ -64,10 +66,15 @@ def serve(
         requests_per_minute=requests_per_minute,
         burst=max(1, requests_per_minute // 5),
     )
+    folders = named_folders(index or [])
+    if settings.write and any(url_of(folder) for folder in folders.values()):
+        if not all(url_of(folder) for folder in folders.values()):
+            raise BadInput("a published index is only read. Serve it together with others by: --read-only")
+        settings = replace(settings, write=False)
     accepted, made = _tokens(tokens, settings)
     opened = {
         name: open_to_serve(folder, settings.threads, **caps(max_cost, max_spend_tokens, None, offline))
-        for name, folder in named_folders(index or []).items()
+        for name, folder in folders.items()
     }
     application = create_app(opened, accepted, settings)
     run.serve(application, settings, lambda at: _show_start(settings, at, list(opened), made))
@@ -95,12 +102,13 @@ def named_folders(given: list[str]) -> dict[str, Path]:
     import re
 
     from polygraph.config import load_settings
+    from polygraph.publishing.object_store import url_of
 
     if not given:
         given = [str(load_settings({}).index)]
     found: dict[str, Path] = {}
     for each in given:
-        before, sign, after = each.partition("=")
+        before, sign, after = ("", "", "") if url_of(each) else each.partition("=")
         folder = Path(after if sign else each)
         name = before if sign else folder.resolve().name.removesuffix(".index")
         if not re.fullmatch(r"[\w.-]{1,64}", name) or name.startswith("."):

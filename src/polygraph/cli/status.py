@@ -25,15 +25,23 @@ def methods(
     from polygraph.cli.render import answer as show
     from polygraph.cli.render import methods as catalogue
     from polygraph.config import load_settings
+    from polygraph.publishing.object_store import url_of
     from polygraph.workspace.index import CALLS_FILE
     from polygraph.workspace.json_views import methods_json
 
     names = catalogue.selected(name)
-    if index is not None and not index.is_dir():
+    url = url_of(index or load_settings({}).index)
+    if url is None and index is not None and not index.is_dir():
         raise IndexUnreadable(
             f"there is no index at {index}. Make one with: polygraph index PATH --index {index}"
         )
-    usage = catalogue.usage_by_method((index or load_settings({}).index) / CALLS_FILE)
+    if url is None:
+        usage = catalogue.usage_by_method((index or load_settings({}).index) / CALLS_FILE)
+    else:
+        with open_index(
+            index, offline=True, embedder="hash", name_embedder="hash", reranker="none"
+        ) as opened:
+            usage = catalogue.usage_by_method(opened.calls_file)
     if as_json:
         show.as_json(methods_json(names, usage))
     elif name is None and not full:

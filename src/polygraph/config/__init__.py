@@ -44,7 +44,20 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    index: Path = Field(Path("polygraph.index"), description="Folder of the index.")
+    index: Path = Field(
+        Path("polygraph.index"), description="Folder of the index, or the URL of a published one."
+    )
+    cache: Path | None = Field(
+        None, description="Folder of local copies of published indexes; empty: the cache folder of the user."
+    )
+    cache_gb: float = Field(
+        20.0,
+        gt=0,
+        description="Size of these copies above which those that nobody reads are deleted, in gigabytes.",
+    )
+    follow_s: float = Field(
+        30.0, ge=0, description="Seconds between two looks for a new version of a published index; 0: none."
+    )
 
     chat_model: str = Field(
         "",

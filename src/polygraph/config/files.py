@@ -6,6 +6,8 @@ and name no paths. Trust applies to the content: a file that changes must be tru
 """
 
 import hashlib
+import os
+import sys
 import tomllib
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -92,6 +94,19 @@ def user_file(environ: Mapping[str, str]) -> Path:
     """Return the path of the settings file of the user, which need not exist."""
     named = environ.get("POLYGRAPH_CONFIG")
     return Path(named).expanduser() if named else _user_folder(environ) / "config.toml"
+
+
+def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder for what can be fetched again, as the system names it; it need not exist."""
+    environ = os.environ if environ is None else environ
+    home = Path(environ["HOME"]) if environ.get("HOME") else Path.home()
+    if os.name == "nt":
+        base = Path(environ.get("LOCALAPPDATA") or home / "AppData" / "Local")
+    elif sys.platform == "darwin":
+        base = home / "Library" / "Caches"
+    else:
+        base = Path(environ.get("XDG_CACHE_HOME") or home / ".cache")
+    return base / "polygraph"
 
 
 def is_trusted(data: bytes, environ: Mapping[str, str]) -> bool:

@@ -11,6 +11,9 @@ class SettingValues(TypedDict, total=False):
     """Every setting with the values it takes; `Settings` describes them. None means not given."""
 
     index: str | Path | None
+    cache: str | Path | None
+    cache_gb: float | None
+    follow_s: float | None
     chat_model: str | None
     adapter: str | Path | None
     reader_form: Literal["", "raft", "graft"] | None

@@ -46,7 +46,7 @@ def require(index: Snapshot, method: str, needs: frozenset[str], models: Models)
     """
     missing = needs - index.layers
     if missing:
-        raise MissingLayer(method, missing, str(index.folder))
+        raise MissingLayer(method, missing, index.place)
     if needs & CHUNK_VECTOR_LAYERS:
         index.check_embedder(models.embedder.name, models.embedder.dimension)
     if needs & NAME_VECTOR_LAYERS:

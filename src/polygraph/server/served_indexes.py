@@ -27,7 +27,7 @@ class PinnedIndex(Index):
     """An index on one snapshot, whatever writers do meanwhile."""
 
     def __init__(self, base: Index, snapshot: Snapshot) -> None:
-        super().__init__(base.folder, base.settings, base.models)
+        super().__init__(snapshot.folder, base.settings, base.models)
         self._pinned = snapshot
 
     def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
@@ -55,7 +55,7 @@ class _Shared:
     """An open snapshot and how many requests read it."""
 
     snapshot: Snapshot
-    stamp: tuple[int, int] | None
+    stamp: object
     readers: int = 0
     facts: Any = None
     """What was worked out about this state, such as its counts."""
@@ -77,7 +77,7 @@ class ServedIndex:
         self._lock = threading.Lock()
         self._current: _Shared | None = None
         self._counting = threading.Lock()
-        self._counted: tuple[tuple[int, int] | None, NDArray[np.uint64]] | None = None
+        self._counted: tuple[object, NDArray[np.uint64]] | None = None
         self._removals = 0
 
     @property
@@ -128,11 +128,9 @@ class ServedIndex:
 
     def release_outdated(self) -> None:
         """Close the snapshot if the index has changed and nobody reads it: it keeps files of the earlier state."""
-        from polygraph.store.generations import finished_stamp
-
         with self._lock:
             current = self._current
-            if current and not current.readers and current.stamp != finished_stamp(self.folder):
+            if current and not current.readers and current.stamp != self.index.stamp():
                 self._current = None
                 current.snapshot.close()
 
@@ -145,16 +143,14 @@ class ServedIndex:
         self.index.close()
 
     def _enter(self) -> _Shared:
-        from polygraph.store.generations import finished_stamp
-
         with self._lock:
             # Taken before the state is opened, so that a change in between is noticed the next time.
-            now = finished_stamp(self.folder)
+            now = self.index.stamp()
             current = self._current
             if current is None or current.stamp != now:
                 if not (self.folder / FILE_NAME).is_file():
                     raise IndexUnreadable(f"the index {self.name} has no documents yet. Add some, then ask")
-                opened = _Shared(Snapshot(self.folder), now)
+                opened = _Shared(self.index.open_snapshot(), now)
                 self._current = opened
                 if current is not None and not current.readers:
                     current.snapshot.close()

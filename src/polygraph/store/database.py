@@ -220,9 +220,25 @@ class SqliteStore:
         path = self.folder / SAVED_STATE
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = path.with_name(f"{path.name}.tmp")
-        temporary.unlink(missing_ok=True)
+        self._copy(temporary)
+        sync(temporary)
+        drop_sums(path)
+        temporary.replace(path)
+        write_sums(path, _SCHEMA_SUM)
+
+    def copy_to(self, path: Path) -> None:
+        """Copy all tables to a new file, as this store sees them, with checksums; pages stay where they are.
+
+        Raises:
+            StorageFailed: if the disk is full.
+        """
+        self._copy(path)
+        write_sums(path, _SCHEMA_SUM)
+
+    def _copy(self, path: Path) -> None:
+        path.unlink(missing_ok=True)
         try:
-            copy = sqlite3.connect(temporary, isolation_level=None)
+            copy = sqlite3.connect(path, isolation_level=None)
             try:
                 self.connection.raw.backup(copy)
                 # Without a log beside it the file can be opened without a lock, and replaced by a rename.
@@ -230,12 +246,8 @@ class SqliteStore:
             finally:
                 copy.close()
         except sqlite3.Error as error:
-            temporary.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
             raise explain_storage(error, self.folder) from error
-        sync(temporary)
-        drop_sums(path)
-        temporary.replace(path)
-        write_sums(path, _SCHEMA_SUM)
 
     def drop_saved_state(self) -> None:
         """Delete what `save_state` saved."""

@@ -47,15 +47,23 @@ class Snapshot:
         folder: of the index.
         scope: a filter, as for `where`.
         store: an open reader; default: the last finished state.
+        keeps: an object that lives as long as this state is in use.
+        place: what errors call the index: the URL of a published one; default: the folder.
 
     Raises:
         IndexUnreadable: if there is no index, it is empty, or it is damaged.
     """
 
     def __init__(
-        self, folder: Path, scope: Mapping[str, str] | None = None, store: StoreReader | None = None
+        self,
+        folder: Path,
+        scope: Mapping[str, str] | None = None,
+        store: StoreReader | None = None,
+        keeps: object = None,
+        place: str | None = None,
     ) -> None:
-        self.folder = folder
+        self.folder, self._keeps = folder, keeps
+        self.place = place or str(folder)
         self.store: StoreReader = store or open_finished(folder)
         manifest = self.store.manifest()
         if manifest is None:
@@ -87,7 +95,7 @@ class Snapshot:
         """
         scoped = Snapshot.__new__(Snapshot)
         scoped.folder, scoped.store, scoped.manifest = self.folder, self.store, self.manifest
-        scoped.versions = self.versions
+        scoped.versions, scoped._keeps, scoped.place = self.versions, self._keeps, self.place
         scoped._filter = DocumentFilter(self.store, {**self.scope, **scope})
         _ = scoped.documents_allowed  # so that an unknown field is reported here
         return scoped
@@ -100,9 +108,9 @@ class Snapshot:
         """
         if (name, dimension) != (self.manifest.embedder, self.manifest.dimension):
             raise IndexMismatch(
-                f"the index at {self.folder} holds vectors of {self.manifest.embedder} "
+                f"the index at {self.place} holds vectors of {self.manifest.embedder} "
                 f"({self.manifest.dimension} dimensions), and the embedder in use is {name} ({dimension}). Use the "
-                f"former (setting `embedder`), or embed again with: polygraph index --index {self.folder}"
+                f"former (setting `embedder`), or embed again with: polygraph index --index {self.place}"
             )
 
     def check_name_embedder(self, name: str) -> None:
@@ -113,9 +121,9 @@ class Snapshot:
         """
         if name != self.manifest.name_embedder:
             raise IndexMismatch(
-                f"the index at {self.folder} holds entity vectors of {self.manifest.name_embedder}, and the "
+                f"the index at {self.place} holds entity vectors of {self.manifest.name_embedder}, and the "
                 f"embedder in use is {name}. Use the former (setting `name_embedder`), or embed again with: "
-                f"polygraph index --index {self.folder}"
+                f"polygraph index --index {self.place}"
             )
 
     # --- filter -------------------------------------------------------------------------------------
@@ -379,7 +387,7 @@ class Snapshot:
         if problem := damage(folder, thorough=True):
             raise IndexUnreadable(
                 f"the layer {layer} is damaged: {problem}. Build it again with: "
-                f"polygraph index --index {self.folder}"
+                f"polygraph index --index {self.place}"
             )
         return folder
 

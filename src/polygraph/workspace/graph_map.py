@@ -65,7 +65,7 @@ class GraphMap:
     def __init__(self, snapshot: Snapshot) -> None:
         if "graph" not in snapshot.layers:
             raise BadInput(
-                f"the index at {snapshot.folder} has no graph. Build it with: polygraph index --index {snapshot.folder}"
+                f"the index at {snapshot.place} has no graph. Build it with: polygraph index --index {snapshot.place}"
             )
         self._snapshot = snapshot
         self.graph: Graph = snapshot.graph

@@ -9,6 +9,7 @@ import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from polygraph.indexing.maintain import IndexWriter
     from polygraph.indexing.progress import BuildReport, Progress
     from polygraph.models import Models
+    from polygraph.publishing.published_index import PublishedIndex
     from polygraph.records import Answer, AnswerForm, Retrieval
     from polygraph.retrieve.base import Method
     from polygraph.retrieve.fact_paths import FactPath
@@ -52,12 +54,30 @@ class Index:
     ```
     """
 
-    def __init__(self, folder: Path, settings: Settings, models: Models) -> None:
-        self.folder = folder
+    def __init__(
+        self, folder: Path, settings: Settings, models: Models, published: PublishedIndex | None = None
+    ) -> None:
+        self._folder = folder
+        self._published = published
         self.settings = settings
         self.models = models
         self._snapshot: Snapshot | None = None
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: object = None
+
+    @property
+    def folder(self) -> Path:
+        """The folder; of a published index, that of the local copy of its newest version."""
+        return self._published.version().folder if self._published else self._folder
+
+    @property
+    def url(self) -> str | None:
+        """Where a published index is; None for an index that can be changed."""
+        return self._published.url if self._published else None
+
+    @property
+    def calls_file(self) -> Path:
+        """File of the model calls."""
+        return self._published.calls_file if self._published else self._folder / CALLS_FILE
 
     @classmethod
     def open(
@@ -66,19 +86,23 @@ class Index:
         *,
         settings: Settings | None = None,
         models: Models | None = None,
+        progress: Progress = no_progress,
         **flags: Unpack[SettingValues],
     ) -> Self:
         """Open an index, or name the folder of one to be made by `add`.
 
         Args:
-            folder: default: the setting `index` (``./polygraph.index``).
+            folder: or the URL of an index that `publish` wrote, which is read through a local copy; default: the
+                setting `index` (``./polygraph.index``).
             settings: default: from flags, environment and ``polygraph.toml``.
             models: default: as the settings say; with neither a key nor a base URL, local ones.
+            progress: called while a published index is fetched.
             flags: single settings, such as ``chat_model="gpt-4o-mini"``.
 
         Raises:
             BadInput: for settings that do not fit.
             IndexUnreadable: if what is there is not an index.
+            StorageFailed: if a published index cannot be reached and there is no local copy.
         """
         from polygraph.config import load_settings
         from polygraph.models.open import open_models
@@ -86,7 +110,9 @@ class Index:
         from polygraph.store.database import SqliteStore
 
         settings = settings or load_settings(flags)
-        path = Path(folder) if folder is not None else settings.index
+        place = folder if folder is not None else settings.index
+        published = open_published(place, settings, partial(progress, "fetching"))
+        path = published.version().folder if published else Path(place)
         manifest = None
         if is_begun(path):
             store = SqliteStore(path, mode="read")
@@ -95,10 +121,10 @@ class Index:
         elif path.exists() and not path.is_dir():
             raise IndexUnreadable(f"{path} is a file, not the folder of an index. Name a folder with --index")
         if models is None:
-            calls_file = path / CALLS_FILE if _writable(path) else None
+            calls_file = published.calls_file if published else path / CALLS_FILE if _writable(path) else None
             before = (manifest.embedder, manifest.name_embedder) if manifest else None
             models = open_models(settings, calls_file, before)
-        return cls(path, settings, models)
+        return cls(path, settings, models, published)
 
     def close(self) -> None:
         """Release files and connections; no thread may use the index any more."""
@@ -113,6 +139,8 @@ class Index:
         if self._snapshot is not None:
             self._snapshot.close()
             self._snapshot = None
+        if self._published is not None:
+            self._published.close()
 
     def __enter__(self) -> Self:
         return self
@@ -203,7 +231,7 @@ class Index:
         from polygraph.ingest import select
 
         return estimate_index(
-            self.folder / CALLS_FILE,
+            self.calls_file,
             self.settings,
             self.models,
             paths,
@@ -594,15 +622,31 @@ class Index:
 
     def snapshot(self, where: Mapping[str, str] | None = None) -> Snapshot:
         """Return the finished layers, for methods of your own: one state until the index changes."""
-        from polygraph.store.generations import finished_stamp
-        from polygraph.store.snapshot import Snapshot
-
         # Taken before the state is opened, so that a change in between is noticed the next time.
-        now = finished_stamp(self.folder)
+        now = self.stamp()
         if self._snapshot is None or now != self._stamp:
             # The earlier snapshot is not closed: another thread may still use it. It closes itself after that.
-            self._snapshot, self._stamp = Snapshot(self.folder), now
+            self._snapshot, self._stamp = self.open_snapshot(), now
         return self._snapshot.where(where) if where else self._snapshot
+
+    def stamp(self) -> object:
+        """Return a value that changes whenever there is a new finished state; cheap to ask for."""
+        from polygraph.store.generations import finished_stamp
+
+        return self._published.version().name if self._published else finished_stamp(self._folder)
+
+    def open_snapshot(self) -> Snapshot:
+        """Open the finished layers as they are now; the caller closes them.
+
+        Raises:
+            IndexUnreadable: if there is no index, it is empty, or it is damaged.
+        """
+        from polygraph.store.snapshot import Snapshot
+
+        if self._published is None:
+            return Snapshot(self._folder)
+        version = self._published.version()
+        return Snapshot(version.folder, keeps=version, place=self.url)
 
     def status(self) -> dict[str, Any]:
         """Return counts, layers, notes, failures and the ledger as plain values."""
@@ -610,7 +654,8 @@ class Index:
         from polygraph.store.database import SqliteStore
 
         with closing(SqliteStore(self.folder, mode="read")) as store:
-            return describe_index(store, self.models.calls)
+            found = describe_index(store, self.models.calls)
+        return found | ({"index": self.url} if self.url else {})
 
     def _repr_html_(self) -> str:
         from polygraph import notebook
@@ -698,6 +743,8 @@ class Index:
     ) -> Iterator[IndexWriter]:
         from polygraph.indexing.maintain import open_writer
 
+        if self.url is not None:
+            raise refusal_to_write(self.url)
         models = self.models
         if executor is not None:
             from polygraph.models.remote import on_cluster
@@ -729,6 +776,46 @@ def _method_plan(name: str) -> MethodPlan:
         max_tokens=default.max_tokens,
         has_budget=has_budget,
         parameters={f.name: getattr(chosen, f.name) for f in fields(chosen)},  # type: ignore[arg-type]
+    )
+
+
+def open_published(
+    place: str | Path,
+    settings: Settings,
+    progress: Callable[[int, int], None] = lambda *_: None,
+) -> PublishedIndex | None:
+    """Open a published index; None if the place is a folder.
+
+    Args:
+        place: a folder, or the URL of a published index.
+        settings: name the cache.
+        progress: called with the bytes that were fetched and those that must be.
+
+    Raises:
+        BadInput, IndexUnreadable, StorageFailed: each says how to fix it.
+    """
+    from polygraph.publishing.object_store import url_of
+
+    url = url_of(place)
+    if url is None:
+        return None
+    from polygraph.config.files import cache_folder
+    from polygraph.publishing.published_index import PublishedIndex
+
+    return PublishedIndex(
+        url,
+        settings.cache or cache_folder(),
+        int(settings.cache_gb * 1e9),
+        follow_s=settings.follow_s,
+        progress=progress,
+    )
+
+
+def refusal_to_write(url: str) -> BadInput:
+    """Return the error of changing a published index."""
+    return BadInput(
+        f"{url} is a published index, which is only read. Change the index that it was published from, then publish "
+        f"that again with: polygraph publish {url} --index DIR"
     )
 
 

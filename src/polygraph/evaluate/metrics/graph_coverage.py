@@ -41,7 +41,7 @@ def answer_coverage(questions: Sequence[Question], index: Snapshot) -> Coverage:
         MissingLayer: if the index has no graph.
     """
     if "graph" not in index.layers:
-        raise MissingLayer("graphrag-local", {"graph"}, str(index.folder))
+        raise MissingLayer("graphrag-local", {"graph"}, index.place)
     entities = list(index.store.graph.all_entities())
     spellings = dict.fromkeys(
         name for e in entities for name in map(normalise_answer, (e.name, *e.aliases)) if name

@@ -287,9 +287,7 @@ def require_layers(index: Snapshot, methods: Mapping[str, Method], models: Model
         except MissingLayer as problem:
             missing[name] = problem.missing
     if missing:
-        raise MissingLayer(
-            ",".join(missing), {i for some in missing.values() for i in some}, str(index.folder)
-        )
+        raise MissingLayer(",".join(missing), {i for some in missing.values() for i in some}, index.place)
 
 
 def check_distinct_ids(questions: Sequence[Question]) -> None:
@@ -343,7 +341,7 @@ def _count_questions(
     if documents and len(missing) == len(documents):
         example = min(known, default="none")
         raise BadInput(
-            f"none of the {len(documents)} gold documents is in the index at {index.folder}: the questions name "
+            f"none of the {len(documents)} gold documents is in the index at {index.place}: the questions name "
             f"{missing[0]!r}, and the index has documents like {example!r}. Evidence must be document ids, as listed "
             "by `polygraph status --documents`; to keep the ids of a corpus file, index the file itself, not its folder"
         )

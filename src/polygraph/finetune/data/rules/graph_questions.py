@@ -79,8 +79,8 @@ def graph_questions(index: Snapshot, *, n: int, seed: int, max_oracles: int) -> 
     """
     if not {"graph", "mentions"} <= index.layers:
         raise BadInput(
-            f"the index at {index.folder} has no graph to make questions from. Build it with: polygraph index --index "
-            f"{index.folder}, or give questions with gold: --questions FILE.jsonl"
+            f"the index at {index.place} has no graph to make questions from. Build it with: polygraph index --index "
+            f"{index.place}, or give questions with gold: --questions FILE.jsonl"
         )
     stated = list(_stated(index, np.random.default_rng([seed, 2]), _SAMPLES * n))
     by_kind: dict[str, list[TrainingQuestion]] = {kind: [] for kind in KINDS}

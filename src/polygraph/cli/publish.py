@@ -1,0 +1,62 @@
+"""The command that publishes an index to object storage."""
+
+from typing import Annotated
+
+import typer
+
+from polygraph.cli.options import IndexOption, JsonOption
+from polygraph.errors import BadInput
+
+app: typer.Typer = typer.Typer()
+
+
+@app.command()
+def publish(
+    url: Annotated[
+        str, typer.Argument(metavar="URL", help="As in s3://BUCKET/NAME, gs://, az:// or file:///FOLDER.")
+    ],
+    index: IndexOption = None,
+    keep: Annotated[
+        int, typer.Option("--keep", metavar="N", min=1, help="Versions that stay readable.")
+    ] = 10,
+    grace: Annotated[
+        float,
+        typer.Option(
+            "--grace",
+            metavar="HOURS",
+            min=0.0,
+            help="Delete what is no longer needed only after this time; 0: at once, if nobody else publishes there.",
+        ),
+    ] = 24.0,
+    as_json: JsonOption = False,
+) -> None:
+    """Publish the finished index to object storage, where readers open it by its URL."""
+    from dataclasses import asdict
+
+    from polygraph.cli.progress import Bars
+    from polygraph.cli.render import answer as show
+    from polygraph.config import load_settings
+    from polygraph.publishing.object_store import url_of
+    from polygraph.publishing.publish import publish as publish_index
+
+    folder = index or load_settings({}).index
+    if url_of(folder):
+        raise BadInput(f"{url_of(folder)} is published already. Name the folder of an index with --index")
+    place = url_of(url)
+    if place is None:
+        raise BadInput(f"{url!r} is not a URL. Name one as in s3://BUCKET/NAME or file:///FOLDER")
+    with Bars(quiet=as_json) as bars:
+        found = publish_index(
+            folder, place, keep=keep, grace_s=3600 * grace, progress=lambda n, of: bars("publishing", n, of)
+        )
+    if as_json:
+        show.as_json(asdict(found))
+        return
+    what = "published" if found.is_new else "nothing has changed since"
+    show.out.print(
+        f"{what} version {found.version[:12]} at {found.url}: {found.files} files of {found.bytes / 1e6:,.1f} MB, "
+        f"{found.written_bytes / 1e6:,.1f} MB written",
+        markup=False,
+        highlight=False,
+        soft_wrap=True,
+    )

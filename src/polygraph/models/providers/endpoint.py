@@ -91,32 +91,41 @@ class Endpoint:
         self._lock = threading.Lock()
         self._client: Any = None
 
-    @property
-    def client(self) -> Any:
-        """The client of the SDK, created at the first call because importing the SDK is slow."""
+    @contextmanager
+    def send(self, path: str, body: Mapping[str, Any] | None = None) -> Iterator[Any]:
+        """Send a request; give its response, whose body is still to be read with `json` or `events`.
+
+        Args:
+            path: below the base URL.
+            body: JSON to post; None for a request that only gets.
+        """
+        method = "GET" if body is None else "POST"
+        with self._connected().stream(method, self.base_url.rstrip("/") + path, json=body) as response:
+            yield response
+
+    def _connected(self) -> Any:
+        """Return the HTTP client, made at the first call because importing it takes time."""
         with self._lock:
             if self._client is None:
-                import openai
+                import httpx2
 
-                http_client = openai.DefaultHttpxClient(
+                headers = {"Accept-Encoding": "gzip, deflate", "User-Agent": "polygraph"}
+                if self._api_key:
+                    headers["Authorization"] = f"Bearer {self._api_key}"
+                self._client = httpx2.Client(
+                    headers=headers,
+                    timeout=httpx2.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
+                    # How many calls are in flight is decided elsewhere.
+                    limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100),
                     # A redirect would send the key and the documents to another host.
                     follow_redirects=False,
                     event_hooks={"response": [self._on_response]},
                 )
-                _enforce_deadline(http_client)
-                self._client = openai.OpenAI(
-                    # Local servers need none, but the SDK requires one.
-                    api_key=self._api_key or "none",
-                    base_url=self.base_url,
-                    timeout=openai.Timeout(self.timeout_s, connect=min(CONNECT_S, self.timeout_s)),
-                    max_retries=0,
-                    default_headers={"Accept-Encoding": "gzip, deflate"},
-                    http_client=http_client,
-                )
+                _enforce_deadline(self._client)
             return self._client
 
     def _on_response(self, response: Any) -> None:
-        """Read the headers of a response, and the bounded body of an error, before the SDK does."""
+        """Read the headers of a response, and the bounded body of an error."""
         report_headers(response.headers)
         encoding = response.headers.get("content-encoding", "").strip().lower()
         if encoding not in {"", "identity", "gzip", "deflate"}:
@@ -173,30 +182,24 @@ class Endpoint:
         )
 
     def _explain(self, error: Exception) -> Exception:
-        """Convert an error of the SDK, or of a library below it, into one of ours."""
-        import openai
+        """Convert an error of the HTTP client into one of ours."""
+        import httpx2
 
         cause: BaseException | None = error
         while cause is not None:
             if isinstance(cause, _OutOfTime):
                 return self._too_late()
-            if isinstance(cause, PolygraphError):
-                return cause
             if isinstance(cause, _StatusError):
                 return self._explain_status(cause)
             cause = cause.__cause__
         text = self.clean(str(error))
-        if isinstance(error, openai.APITimeoutError) or "timeout" in type(error).__name__.lower():
+        if isinstance(error, httpx2.TimeoutException):
             return TransportError(f"no data for {self.timeout_s:g} s", kind="timeout")
-        if isinstance(error, openai.APIConnectionError):
-            below = self.clean(str(error.__cause__ or error))
-            return TransportError(f"the connection failed ({below})", kind="connection")
-        if isinstance(error, openai.APIError):
-            return TransportError(f"the server reported: {text}", kind="server")
-        if type(error).__module__.partition(".")[0] in {"httpx", "httpx2", "httpcore", "httpcore2"}:
-            kind = "malformed" if "decod" in type(error).__name__.lower() else "connection"
-            if kind == "malformed":
-                return TransportError(f"the reply cannot be decompressed ({text})", kind="malformed")
+        if isinstance(error, httpx2.DecodingError):
+            return TransportError(f"the reply cannot be decompressed ({text})", kind="malformed")
+        if isinstance(error, httpx2.ConnectError):
+            return TransportError(f"the connection failed ({text})", kind="connection")
+        if isinstance(error, httpx2.HTTPError | httpx2.InvalidURL):
             return TransportError(f"the connection was interrupted ({text})", kind="connection")
         return error
 

@@ -7,6 +7,9 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+_M_ARENA_MAX = -8
+"""Number of the option in malloc.h."""
+
 
 def trim_heap(*, collect: bool = False) -> None:
     """Return freed memory to the system where the allocator can be asked to (glibc).
@@ -19,9 +22,18 @@ def trim_heap(*, collect: bool = False) -> None:
     """
     if collect:
         gc.collect()
-    trim = _malloc_trim()
-    if trim is not None:
+    if (trim := _libc("malloc_trim")) is not None:
         trim(0)
+
+
+def limit_arenas() -> None:
+    """Let threads share two heaps (glibc; elsewhere nothing happens).
+
+    By default each of the first 16 threads on two cores gets one of its own, and what was freed in one is not used by
+    the others: with 16 calls in flight, 90 MB. Python runs in one thread at a time, so sharing costs nothing.
+    """
+    if (set_option := _libc("mallopt")) is not None:
+        set_option(_M_ARENA_MAX, 2)
 
 
 @contextmanager
@@ -40,11 +52,12 @@ def collector_paused() -> Iterator[None]:
             gc.enable()
 
 
-def _malloc_trim() -> Callable[[int], int] | None:
+def _libc(name: str) -> Callable[..., int] | None:
+    """Return a function of the C library, if it has one of this name."""
     if os.name != "posix" or sys.platform == "darwin":
         return None
     try:
-        found: Callable[[int], int] | None = getattr(ctypes.CDLL(None), "malloc_trim", None)
+        found: Callable[..., int] | None = getattr(ctypes.CDLL(None), name, None)
     except OSError:
         return None
     return found

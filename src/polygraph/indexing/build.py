@@ -8,7 +8,7 @@ that was stopped continues from what was committed.
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from polygraph.execution.protocol import Executor
 from polygraph.extract.nlp.workers import LocalExecutor
@@ -21,10 +21,12 @@ from polygraph.indexing.layer_task import LayerTask
 from polygraph.indexing.lost_relations import listed_lost_relations
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.indexing.report_layers import find_communities, report_communities
+from polygraph.indexing.side_by_side import side_by_side
 from polygraph.indexing.status import count_records
 from polygraph.indexing.vector_layers import embed_graph
-from polygraph.memory import trim_heap
+from polygraph.memory import limit_arenas, trim_heap
 from polygraph.models import Models
+from polygraph.models.retry import is_local
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import storage_errors_explained
 from polygraph.store.layers import dependents, up_to_date, versions, with_dependencies
@@ -48,24 +50,40 @@ class Layer:
 LAYERS = (
     Layer("chunks", (), number_chunks),
     Layer("lexical", ("chunks",), index_words),
-    Layer("chunk_vectors", ("chunks",), embed_chunks),
     Layer("names", ("chunks",), find_shared_names),
+    Layer("chunk_vectors", ("chunks",), embed_chunks),
     Layer("graph", ("chunks",), build_graph),
     Layer("mentions", ("graph",), link_mentions),
     Layer("facts", ("graph",), link_facts),
     Layer("descriptions", ("graph",), describe_graph),
+    Layer("communities", ("graph",), find_communities),
     Layer("entity_vectors", ("descriptions",), embed_graph),
     Layer("name_vectors", ("graph",), embed_graph),
-    Layer("synonyms", ("name_vectors",), link_synonyms),
     Layer("description_vectors", ("descriptions",), embed_graph),
     Layer("relation_vectors", ("descriptions",), embed_graph),
     Layer("fact_vectors", ("graph",), embed_graph),
     Layer("predicate_vectors", ("graph",), embed_graph),
-    Layer("communities", ("graph",), find_communities),
     Layer("reports", ("communities",), report_communities),
+    Layer("synonyms", ("name_vectors",), link_synonyms),
     Layer("report_vectors", ("reports",), embed_graph),
 )
 """Every layer in the order of building; `store.layers.DEPENDENCIES` is what readers know of it."""
+
+_SIDE_BY_SIDE = (
+    frozenset({"chunk_vectors", "graph"}),
+    frozenset(
+        {
+            "entity_vectors",
+            "name_vectors",
+            "description_vectors",
+            "relation_vectors",
+            "fact_vectors",
+            "predicate_vectors",
+            "reports",
+        }
+    ),
+)
+"""Layers that stand together in `LAYERS` and mostly wait for an endpoint; all but the last only read the store."""
 
 
 def build(
@@ -106,35 +124,38 @@ def build(
             on_change()
         is_intact = cache(lambda folder: not damage(folder, thorough=True))
         wanted = with_dependencies(layers)
-        for layer in LAYERS:
-            name = layer.name
-            if name not in wanted:
+        limit_arenas()
+        for group in _groups(models):
+            tasks = []
+            for layer in group:
+                name = layer.name
+                if name not in wanted:
+                    continue
+                if name not in rebuild and name in up_to_date(store, manifest, is_intact):
+                    continue
+                if name in store.layers():
+                    on_change()
+                task = LayerTask(
+                    layer=name,
+                    store=store,
+                    manifest=manifest,
+                    models=models,
+                    progress=progress,
+                    processes=processes,
+                    executor=executor or LocalExecutor(),
+                    rebuild=name in rebuild,
+                    extract=extract,
+                )
+                tasks.append((layer, task))
+            if not tasks:
                 continue
-            if name not in rebuild and name in up_to_date(store, manifest, is_intact):
-                continue
-            if name in store.layers():
-                on_change()
-            task = LayerTask(
-                layer=name,
-                store=store,
-                manifest=manifest,
-                models=models,
-                progress=progress,
-                processes=processes,
-                executor=executor or LocalExecutor(),
-                rebuild=name in rebuild,
-                extract=extract,
-            )
             # The layer before used other models, or none.
-            task.release_models()
-            started = time.perf_counter()
-            n_rows = layer.build(task)
-            seconds = time.perf_counter() - started
-            _record(task, n_rows, seconds)
+            tasks[0][1].release_models()
+            seconds = _build_group(tasks, progress)
             is_intact.cache_clear()
-            report.built[name] = seconds
+            report.built |= seconds
             # Otherwise the memory of the next layers would add to the peak of this one.
-            trim_heap(collect=seconds > _LONG_S)
+            trim_heap(collect=max(seconds.values()) > _LONG_S)
         with store.transaction():
             store.set_manifest(manifest)
         report.notes = store.notes()
@@ -143,6 +164,44 @@ def build(
     report.counts = count_records(store)
     report.lost_relations = listed_lost_relations(store)
     return report
+
+
+def _groups(models: Models) -> list[list[Layer]]:
+    """Return the layers in order; those that are built side by side are in one group."""
+    waits = models.calls.batch is None and not (is_local(models.embedder) and is_local(models.name_embedder))
+    groups: list[list[Layer]] = []
+    for layer in LAYERS:
+        if waits and groups and any({layer.name, groups[-1][-1].name} <= some for some in _SIDE_BY_SIDE):
+            groups[-1].append(layer)
+        else:
+            groups.append([layer])
+    return groups
+
+
+def _build_group(tasks: Sequence[tuple[Layer, LayerTask]], progress: Progress) -> dict[str, float]:
+    """Build the layers of a group and record those that are finished, also if another fails.
+
+    Returns:
+        The seconds that each layer took.
+    """
+    done: dict[str, tuple[int, float]] = {}
+
+    def build_one(layer: Layer, task: LayerTask, shared: Progress) -> None:
+        task.progress = shared
+        started = time.perf_counter()
+        n_rows = layer.build(task)
+        done[layer.name] = n_rows, time.perf_counter() - started
+
+    try:
+        if len(tasks) == 1:
+            build_one(*tasks[0], progress)
+        else:
+            side_by_side([partial(build_one, *each) for each in tasks], progress)
+    finally:
+        for layer, task in tasks:
+            if layer.name in done:
+                _record(task, *done[layer.name])
+    return {layer.name: done[layer.name][1] for layer, _ in tasks}
 
 
 def _record(task: LayerTask, n_rows: int, seconds: float) -> None:

@@ -147,7 +147,7 @@ def test_out_of_date_views_are_left_out(base, tmp_path):
     assert counts["entities.jsonl"] == counts["reports.jsonl"] == counts["merges.jsonl"] == 0
     assert counts["entity_rows.jsonl"] > 0
     assert json.loads((tmp_path / "out" / "manifest.json").read_text())["layers"] == [
-        "chunks", "lexical", "chunk_vectors", "names",
+        "chunks", "lexical", "names", "chunk_vectors",
     ]  # fmt: skip
 
 

@@ -275,11 +275,15 @@ class Endpoint:
             TransportError: if it is too large or not JSON.
             ModelRefused: if it is a page of a web site.
         """
+        return parse_json(self.body(response))
+
+    def body(self, response: Any) -> bytes:
+        """Read the whole reply, which should be JSON; raises as `json` does, except if it is malformed."""
         data = b"".join(_bounded(self._timely(response.iter_bytes()), MAX_REPLY_BYTES))
         kind = str(response.headers.get("content-type", ""))
         if "json" not in kind and not data.lstrip().startswith((b"{", b"[")):
             raise self.refused("it answers with something that is not JSON", 404)
-        return parse_json(data)
+        return data
 
     def _timely(self, chunks: Iterable[bytes]) -> Iterator[bytes]:
         """Yield the data until the deadline, which data that has already arrived does not notice."""

@@ -8,6 +8,7 @@ once and are not billed, so they are not in the ledger.
 import base64
 import binascii
 import re
+import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -18,6 +19,7 @@ import numpy as np
 from polygraph.models.chat_completion import (
     CompletionReader,
     describe_error,
+    parse_json,
     plausible_prompt_tokens,
     prompt_tokens,
     well_formed,
@@ -34,6 +36,8 @@ _CHAT = "/chat/completions"
 BATCH_TEXTS = 128
 BATCH_TOKENS = 100_000
 """Largest batch of an embedder; OpenAI accepts 300,000 tokens."""
+
+_PARSING = threading.Lock()
 
 _DIMENSIONS = {
     "text-embedding-3-small": 1536,
@@ -366,10 +370,13 @@ class OpenAIEmbedder:
         sent = {"model": endpoint.model, "input": texts, "encoding_format": "base64", **extra}
         try:
             with endpoint.attempt(), endpoint.send("/embeddings", sent) as response:
-                body = endpoint.json(response)
+                data = endpoint.body(response)
         except FormRefused as refusal:
             raise endpoint.refused(str(refusal)) from refusal
-        vectors = read_vectors(body, len(texts))
+        # One after the other: a parsed reply takes several times its size, and threads would not parse faster.
+        with _PARSING:
+            body = parse_json(data)
+            vectors = read_vectors(body, len(texts))
         reported = body.get("usage")
         usage = reported if isinstance(reported, dict) else {}
         counted = sum(self.count(texts))

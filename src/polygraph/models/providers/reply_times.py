@@ -1,6 +1,6 @@
 """Whether an endpoint replies so quickly that its replies need not be streamed."""
 
-_PROOF = 8
+_PROOF = 3
 """Quick replies in a row before replies are taken whole."""
 _SHARE = 1 / 8
 """A reply is quick if it takes at most this part of the timeout."""

@@ -1,6 +1,5 @@
 """An answer as a stream of events."""
 
-import asyncio
 import queue
 import threading
 from collections.abc import AsyncGenerator, Callable, Iterator
@@ -72,6 +71,8 @@ async def stream_answer_async(answer: Answering) -> AsyncGenerator[Event, None]:
     A reader that stops, or whose task is cancelled, ends the work: it stops before it passes on the next event. A call
     of a model that has begun is not interrupted.
     """
+    import asyncio  # slow to import, and few need it
+
     loop = asyncio.get_running_loop()
     events: asyncio.Queue[Event | BaseException] = asyncio.Queue()
     stopped = threading.Event()

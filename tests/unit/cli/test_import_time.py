@@ -9,11 +9,11 @@ import pytest
 
 SRC = Path(__file__).parents[3] / "src"
 HEAVY = {
+    "asyncio",
     "graspologic_native",
-    "httpx",
+    "httpx2",
     "numpy",
     "onnxruntime",
-    "openai",
     "pydantic",
     "quicktok",
     "scipy",

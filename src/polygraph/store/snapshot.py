@@ -25,6 +25,9 @@ from polygraph.store.protocol import StoreReader
 from polygraph.store.vectors import Hit, VectorIndex, top
 from polygraph.text.passage import Heading
 
+_CHUNKS_KEPT = 2_000
+"""Chunks in memory, of those that were read last: a few megabytes."""
+
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
@@ -73,6 +76,7 @@ class Snapshot:
         self.manifest = manifest
         self.versions = up_to_date(self.store, manifest)
         self._filter = DocumentFilter(self.store, scope or {})
+        self._chunks: dict[str, Chunk] = {}
 
     @property
     def layers(self) -> frozenset[str]:
@@ -96,6 +100,7 @@ class Snapshot:
         scoped = Snapshot.__new__(Snapshot)
         scoped.folder, scoped.store, scoped.manifest = self.folder, self.store, self.manifest
         scoped.versions, scoped._keeps, scoped.place = self.versions, self._keeps, self.place
+        scoped._chunks = self._chunks
         scoped._filter = DocumentFilter(self.store, {**self.scope, **scope})
         _ = scoped.documents_allowed  # so that an unknown field is reported here
         return scoped
@@ -155,7 +160,17 @@ class Snapshot:
 
     def chunks_by_id(self, ids: Sequence[str]) -> list[Chunk]:
         """Return chunks by id, in the order asked for; unknown ids are left out."""
-        return self.store.documents.chunks_by_id(ids)
+        # The pieces of evidence of a question rest on the same chunks, and each asks for its own.
+        known = self._chunks
+        missing = [chunk for chunk in dict.fromkeys(ids) if chunk not in known]
+        if not missing:
+            return [known[chunk] for chunk in ids]
+        found = {chunk.id: chunk for chunk in self.store.documents.chunks_by_id(missing)}
+        found |= {chunk: known[chunk] for chunk in ids if chunk in known}
+        if len(found) <= _CHUNKS_KEPT:
+            # Replaced and never changed, since threads share it.
+            self._chunks = {**known, **found} if len(known) + len(found) <= _CHUNKS_KEPT else found
+        return [found[chunk] for chunk in ids if chunk in found]
 
     def tables_of(self, documents: Sequence[str]) -> dict[str, tuple[Table, ...]]:
         """Return the tables of some documents by id; documents without any, or outside the filter, are left out."""

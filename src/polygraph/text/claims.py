@@ -220,7 +220,7 @@ def _initials(text: str) -> str:
 
 
 def _missing_number(claim: str, shown: str, known: str) -> str:
-    claimed = list(_found_numbers(claim))
+    claimed = [found for found in _found_numbers(claim) if not _stands_in(found, known)]
     if not claimed:
         return ""
     there = numbers(known)
@@ -247,6 +247,19 @@ def _missing_number(claim: str, shown: str, known: str) -> str:
             continue
         return f"the number {written}"
     return ""
+
+
+def _stands_in(found: tuple[Number, str, str], text: str) -> bool:
+    """Return whether a number stands in a text as it is written, with its unit; only the lines with it are read."""
+    number, written, _ = found
+    if written not in text:
+        return False
+    return any(
+        number.value == other.value and number.unit in {"", other.unit}
+        for line in text.split("\n")
+        if written in line
+        for other in numbers(line)
+    )
 
 
 def _scaled_by_range(claim: str, written: str, value: float) -> float:

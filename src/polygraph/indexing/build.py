@@ -168,6 +168,7 @@ def build(
 
 def _groups(models: Models) -> list[list[Layer]]:
     """Return the layers in order; those that are built side by side are in one group."""
+    # Threads would write the requests of a batch in another order each time.
     waits = models.calls.batch is None and not (is_local(models.embedder) and is_local(models.name_embedder))
     groups: list[list[Layer]] = []
     for layer in LAYERS:

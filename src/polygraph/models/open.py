@@ -61,7 +61,7 @@ def open_models(
         concurrency=settings.concurrency if several else 1,
         max_cost=settings.max_cost,
         max_tokens=settings.max_spend_tokens,
-        prices=_prices(settings),
+        prices=prices_of(settings),
         retries=settings.retries,
         max_wait_s=settings.max_wait_s,
         durability=settings.durability,
@@ -125,7 +125,8 @@ def _batch(settings: Settings) -> "BatchOptions | None":
     )
 
 
-def _prices(settings: Settings) -> Mapping[str, Price]:
+def prices_of(settings: Settings) -> Mapping[str, Price]:
+    """Return the prices of models by name, those of the settings first."""
     own = {name: Price(input=p.input, output=p.output) for name, p in settings.prices.items()}
     return {**PRICES, **own}
 

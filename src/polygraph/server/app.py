@@ -29,6 +29,7 @@ from polygraph.server.routes import (
     health,
     indexes,
     jobs,
+    judging,
     page,
     studies,
 )
@@ -71,6 +72,7 @@ def create_app(opened: Mapping[str, Index], tokens: Tokens, settings: ServerSett
         jobs.router,
         graph.router,
         entities.router,
+        judging.router,
         studies.router,
         evaluations.router,
         openai_api.router,

@@ -13,9 +13,9 @@ _COSTS = ("ms_per_question", "calls_per_question", "tokens_per_question", "cost_
 _WHERE = "/api/v1/evaluations"
 
 
-def evaluation_list(folder: Path | None) -> list[dict[str, Any]]:
+def evaluation_list(folder: Path) -> list[dict[str, Any]]:
     """Return the retrieval evaluations of a folder by name; files of another kind are left out."""
-    if folder is None or not folder.is_dir():
+    if not folder.is_dir():
         return []
     found = []
     for file in sorted(folder.glob("*.json")):
@@ -34,7 +34,7 @@ def evaluation_list(folder: Path | None) -> list[dict[str, Any]]:
     return found
 
 
-def evaluation_view(folder: Path | None, name: str) -> dict[str, Any]:
+def evaluation_view(folder: Path, name: str) -> dict[str, Any]:
     """Return the table of a retrieval evaluation: methods in the order given, metrics with 95 % intervals.
 
     Args:

@@ -21,7 +21,8 @@ class ServerSettings:
     write: bool = True
     """Whether documents and entities may be changed."""
     studies: Path | None = None
-    """Folder whose folders are studies and whose JSON files are retrieval evaluations."""
+    """Folder whose folders are studies and whose JSON files are retrieval evaluations; None: ``studies`` in the
+    folder of the first index."""
 
     max_body_bytes: int = 1_000_000
     max_upload_bytes: int = 200_000_000

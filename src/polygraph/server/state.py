@@ -145,6 +145,8 @@ class ServerState:
         self.metrics = Metrics()
         self.jobs: Jobs | None = None
         """Long work; None if there are no jobs: nothing may be changed, or there is no server to wait for them."""
+        self.studies = settings.studies or indexes.all()[0].folder / "studies"
+        """Folder of all studies."""
         self.stopping = False
         self._tasks: set[asyncio.Task[None]] = set()
 

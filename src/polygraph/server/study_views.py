@@ -17,15 +17,15 @@ _MAX_TEXT = 400
 _MAX_REPORT = 50_000_000
 
 
-def study_list(folder: Path | None) -> list[dict[str, Any]]:
+def study_list(folder: Path) -> list[dict[str, Any]]:
     """Return the studies of a folder by name; what is not a study is left out."""
-    if folder is None or not folder.is_dir():
+    if not folder.is_dir():
         return []
     found = sorted(each for each in folder.iterdir() if (each / MANIFEST).is_file())
     return [study_view(folder, each.name, brief=True) for each in found]
 
 
-def study_view(folder: Path | None, name: str, *, brief: bool = False) -> dict[str, Any]:
+def study_view(folder: Path, name: str, *, brief: bool = False) -> dict[str, Any]:
     """Return what a study consists of, and what its report recommends.
 
     Args:
@@ -56,7 +56,7 @@ def study_view(folder: Path | None, name: str, *, brief: bool = False) -> dict[s
     return values | {"recommendation": conclusions, "settings": study.settings()}
 
 
-def study_report(folder: Path | None, name: str) -> str:
+def study_report(folder: Path, name: str) -> str:
     """Return the page that a study wrote.
 
     Raises:
@@ -70,7 +70,7 @@ def study_report(folder: Path | None, name: str) -> str:
     return file.read_text(encoding="utf-8", errors="replace")
 
 
-def study_points(folder: Path | None, name: str, models: Models) -> list[dict[str, Any]]:
+def study_points(folder: Path, name: str, models: Models) -> list[dict[str, Any]]:
     """Return the answers of a study as points: their vectors on the plane of the first two principal components.
 
     Raises:
@@ -95,16 +95,12 @@ def study_points(folder: Path | None, name: str, models: Models) -> list[dict[st
     ]
 
 
-def study_folder(folder: Path | None, name: str) -> StudyFolder:
+def study_folder(folder: Path, name: str) -> StudyFolder:
     """Open a study by name; a name is never a path.
 
     Raises:
         Problem: 404 for an unknown study.
     """
-    if (
-        folder is None
-        or not re.fullmatch(r"\w[\w. -]{0,99}", name)
-        or not (folder / name / MANIFEST).is_file()
-    ):
+    if not re.fullmatch(r"\w[\w. -]{0,99}", name) or not (folder / name / MANIFEST).is_file():
         raise unknown("study", name, "/api/v1/studies")
     return open_study(folder / name)

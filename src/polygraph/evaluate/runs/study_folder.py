@@ -199,6 +199,21 @@ class StudyFolder:
         self.write_questions(questions)
         return list(questions)
 
+    def add_question(self, text: str) -> Question:
+        """Add a question that somebody asked, unless the study has it, and return it.
+
+        Raises:
+            BadInput: if the study was begun with generated or imported questions, whose number is part of its design.
+        """
+        self.fix_settings("questions", {"kind": "asked"})
+        known = self.questions() if self.has_questions else []
+        for question in known:
+            if question.question == text:
+                return question
+        added = Question(id=f"q{len(known) + 1}", question=text)
+        self.write_questions([*known, added])
+        return added
+
     # --- answers and judgements ---------------------------------------------------------------------
 
     def add_answer(self, answer: StudyAnswer) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 _WAIT_S = 2.0
 """Between two looks whether the index can be written."""
 _MAX_WAITS = 300
+_READING = frozenset({"estimate", "judge"})
+"""Kinds that leave the index as it is."""
 
 
 def run(kind: str, index: Index, arguments: Mapping[str, Any], progress: "Progress") -> Any:
@@ -37,7 +39,7 @@ def run(kind: str, index: Index, arguments: Mapping[str, Any], progress: "Progre
     for n in range(_MAX_WAITS + 1):
         try:
             report = work(index, arguments, progress)
-            if kind != "estimate":
+            if kind not in _READING:
                 _keep_places(index)
             return report
         except IndexLocked:
@@ -146,6 +148,17 @@ def _estimate(index: Index, arguments: Mapping[str, Any], _: "Progress") -> Any:
     return estimate_json(found)
 
 
+def _judge(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> Any:
+    from polygraph.evaluate.runs.answer_steps import AnswerOptions
+    from polygraph.evaluate.runs.asked_question import judge_question, study_name
+
+    methods, options = arguments["methods"], {name: arguments[name] for name in ("max_tokens", "form")}
+    # Named by the present state of the index, which may have changed since the job was asked for.
+    name = study_name(arguments["index"], index.snapshot(), index.models, methods, **options)
+    study = index.experiment(Path(arguments["studies"]) / name, progress=progress)
+    return judge_question(study, arguments["question"], methods, AnswerOptions(**options)).as_dict()
+
+
 def _merge(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> Any:
     return _changed(index.entities.merge(arguments["a"], arguments["b"], progress=progress, wait_s=_WAIT_S))
 
@@ -182,6 +195,7 @@ KINDS: Mapping[str, Callable[[Index, Mapping[str, Any], "Progress"], Any]] = {
     "refresh": _refresh,
     "retry": _retry,
     "estimate": _estimate,
+    "judge": _judge,
     "merge": _merge,
     "split": _split,
     "rename": _rename,

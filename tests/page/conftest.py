@@ -60,7 +60,7 @@ def server(tmp_path_factory):
     )  # fmt: skip
     address = f"http://127.0.0.1:{port}"
     try:
-        _wait_for(f"{address}/healthz", process)
+        wait_for(f"{address}/healthz", process)
         yield address
     finally:
         process.terminate()
@@ -98,9 +98,10 @@ def browser():
 @pytest.fixture
 def open_page(server, browser):
     """Return a function that opens the page at an address; afterwards, no request may have left the server."""
-    contexts, requests, errors = [], [], []
+    contexts, requests, errors, servers = [], [], [], {server}
 
-    def open_at(place="", *, width=1280, dark=False, token=TOKEN, page=None):
+    def open_at(place="", *, width=1280, dark=False, token=TOKEN, page=None, server=server):
+        servers.add(server)
         if page is None:
             context = browser.new_context(
                 viewport={"width": width, "height": 800},
@@ -119,7 +120,7 @@ def open_page(server, browser):
         return page
 
     yield open_at
-    foreign = [each for each in requests if not each.startswith((server, "blob:", "about:"))]
+    foreign = [each for each in requests if not each.startswith((*servers, "blob:", "about:"))]
     for context in contexts:
         context.close()
     assert not foreign
@@ -144,7 +145,7 @@ def _serious_findings(page):
     ]
 
 
-def _wait_for(address, process):
+def wait_for(address, process):
     deadline = time.monotonic() + 60
     while True:
         try:

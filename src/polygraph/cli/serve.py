@@ -38,7 +38,10 @@ def serve(
     ] = False,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the page beside the API.")] = True,
     studies: Annotated[
-        Optional[Path], typer.Option("--studies", metavar="DIR", help="Folder that holds folders of studies.")
+        Optional[Path],
+        typer.Option(
+            "--studies", metavar="DIR", help="Folder of studies; default: studies in the first index."
+        ),
     ] = None,
     requests_per_minute: Annotated[
         int, typer.Option("--requests-per-minute", min=1, help="Requests of one token, on average.")

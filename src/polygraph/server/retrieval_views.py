@@ -44,7 +44,7 @@ def evaluation_view(folder: Path, name: str) -> dict[str, Any]:
     Raises:
         Problem: 404 for an unknown file, 422 for one that is not a retrieval evaluation.
     """
-    if folder is None or not re.fullmatch(r"\w[\w. -]{0,99}", name):
+    if not re.fullmatch(r"\w[\w. -]{0,99}", name):
         raise unknown("evaluation", name, _WHERE)
     file = folder / f"{name}.json"
     if not file.is_file():

@@ -6,6 +6,7 @@ import type { Answer, IndexSummary } from "../lib/types";
 import { Cite } from "../parts/cite";
 import { DocumentPane, spanOf } from "../parts/document";
 import { Icon } from "../parts/icons";
+import { Judge } from "../parts/judge";
 import { Markdown } from "../parts/markdown";
 import { Menu } from "../parts/menu";
 import { byNeed } from "../parts/methods";
@@ -76,7 +77,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
         ...(options.form ? { form: options.form } : {}),
       }, control.signal); // prettier-ignore
       remember(asked, found.answers);
-      change({ q: question, m: chosen, ...DOCUMENT });
+      change({ q: question, m: chosen, judged: null, ...DOCUMENT });
       setState({ busy: false, error: "", shown: found.answers });
     } catch (error) {
       setState({ busy: false, error: control.signal.aborted ? "" : sentence(error), shown: null });
@@ -125,7 +126,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
                   <li class="chip" key={name}>
                     {name}
                     {chosen.length > 2 && (
-                      <button type="button" class="quiet" aria-label={`Remove ${name}`} onClick={() => change({ m: chosen.filter((each) => each !== name) }, true)}>
+                      <button type="button" class="quiet" aria-label={`Remove ${name}`} onClick={() => change({ m: chosen.filter((each) => each !== name), judged: null }, true)}>
                         <Icon name="close" />
                       </button>
                     )}
@@ -147,7 +148,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
                                 type="checkbox"
                                 checked={on}
                                 disabled={!each.ready || (!on && chosen.length >= MOST) || (on && chosen.length <= 2)}
-                                onChange={() => change({ m: on ? chosen.filter((name) => name !== each.name) : [...chosen, each.name] }, true)}
+                                onChange={() => change({ m: on ? chosen.filter((name) => name !== each.name) : [...chosen, each.name], judged: null }, true)}
                               />
                               <span><b>{each.name}</b> <span class="soft about">{each.summary}</span></span>
                             </label>
@@ -158,8 +159,8 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
                   </fieldset>
                 )}
               </Menu>
-              <More index={index.name} options={options} onChange={(next) => change(optionParams(next), true)} />
-              <Filters options={options} onChange={(next) => change(optionParams(next), true)} />
+              <More index={index.name} options={options} onChange={(next) => change({ ...optionParams(next), judged: null }, true)} />
+              <Filters options={options} onChange={(next) => change({ ...optionParams(next), judged: null }, true)} />
               {state.busy ? (
                 <button type="button" class="main" onClick={() => stop?.abort()}><Icon name="stop" /> Stop</button>
               ) : (
@@ -237,6 +238,7 @@ export function Compare({ index, params }: { index: IndexSummary; params: URLSea
               {nouns([...citedBy.values()].filter((each) => each.size > 1).length, "passage")} cited by more than one method,{" "}
               {count([...citedBy.values()].filter((each) => each.size === 1).length)} by one.
             </p>
+            <Judge index={index} question={q} methods={chosen} options={options} job={params.get("judged")} />
           </>
         )}
       </div>

@@ -37,26 +37,33 @@ export function Evaluate({ index, params }: Props) {
           {studies.data && studies.data.studies.length > 0 ? (
             <section>
               <h2>Studies</h2>
-              <table>
-                <tbody>
-                  {studies.data.studies.map((each) => (
-                    <tr key={each.name}>
-                      <th scope="row"><button type="button" class="link" onClick={() => change({ s: each.name })}>{each.name}</button></th>
-                      <td class="soft">{facts(each)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
+              <div class="wide" tabIndex={0} role="region" aria-label="Studies">
+                <table>
+                  <tbody>
+                    {studies.data.studies.map((each) => (
+                      <tr key={each.name}>
+                        <th scope="row"><button type="button" class="link" onClick={() => change({ s: each.name })}>{each.name}</button></th>
+                        <td class="soft">{facts(each)}</td>
+                      </tr>
+                    ))}
+                  </tbody>
+                </table>
+              </div>
             </section>
+          ) : studies.error ? (
+            <p class="soft">{studies.error}</p>
           ) : (
-            <section class="recommendation">
-              <h2>No studies yet</h2>
-              <p>
-                A study asks the same questions by several methods and judges the answers without knowing which is whose. Begin
-                one with <code>polygraph study</code>, and serve its folder with <code>--studies DIR</code>.
-              </p>
-              {studies.error && <p class="soft">{studies.error}</p>}
-            </section>
+            studies.data &&
+            !measured.length && (
+              <section class="recommendation">
+                <h2>No studies yet</h2>
+                <p>
+                  A study asks the same questions by several methods and judges the answers without knowing which is whose. Compare
+                  methods and choose <i>Judge this</i>, or begin one with <code>polygraph eval run</code> and serve its folder with{" "}
+                  <code>--studies DIR</code>.
+                </p>
+              </section>
+            )
           )}
           {measured.length > 0 && (
             <section>

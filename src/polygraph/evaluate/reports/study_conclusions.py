@@ -38,17 +38,19 @@ def pair_sentence(pair: PairSummary, a: MethodSummary, b: MethodSummary) -> str:
     if pair.differs:
         small = f"; the difference is within the margin of {margin}" if pair.within_margin else ""
         return (
-            f"{better.method} is judged better than {worse.method} on {pair.n} questions "
+            f"{better.method} is judged better than {worse.method} on {count_noun(pair.n, 'question')} "
             f"({figures}){small}{_cost_clause(better, worse)}."
         )
     cheap, expensive = sorted((a, b), key=lambda m: (m.tokens, m.method))
     if pair.decision == "equivalent":
         return (
-            f"{a.method} and {b.method} are equivalent within {margin} on {pair.n} questions ({figures})"
+            f"{a.method} and {b.method} are equivalent within {margin} on {count_noun(pair.n, 'question')} ({figures})"
             f"{_cost_clause(expensive, cheap)}."
         )
     more = f"; about {count_noun(pair.further, 'further question')} would decide" if pair.further else ""
-    return f"Undecided between {a.method} and {b.method} on {pair.n} questions ({figures}){more}."
+    return (
+        f"Undecided between {a.method} and {b.method} on {count_noun(pair.n, 'question')} ({figures}){more}."
+    )
 
 
 def control_sentence(pair: PairSummary, n_identical: int) -> str:
@@ -69,7 +71,10 @@ def control_sentence(pair: PairSummary, n_identical: int) -> str:
         meaning = "no difference is found, as it should be"
     else:
         meaning = "a difference is found where there is none, so differences of this size prove nothing"
-    return f"A/A control: two independent runs of {pair.a} were compared on {pair.n} questions ({figures}); {meaning}."
+    return (
+        f"A/A control: two independent runs of {pair.a} were compared on {count_noun(pair.n, 'question')} "
+        f"({figures}); {meaning}."
+    )
 
 
 def study_conclusions(
@@ -109,7 +114,9 @@ def _further_clause(pairs: Sequence[PairSummary]) -> str:
         return ""
     if len(needed) == 1:
         return f"; about {count_noun(needed[0], 'further question')} would decide"
-    return f"; about {min(needed):,} to {max(needed):,} further questions would decide"
+    low, high = min(needed), max(needed)
+    about = count_noun(low, "further question") if low == high else f"{low:,} to {high:,} further questions"
+    return f"; about {about} would decide"
 
 
 def _advice(methods: Sequence[MethodSummary], pairs: Sequence[PairSummary]) -> list[str]:

@@ -125,7 +125,7 @@ def study_name(
     ]
     digest = blake2b(repr(list(zip(named, made, strict=True))).encode(), digest_size=4).hexdigest()
     plain = " ".join(re.sub(r"[^\w.-]+", "-", each) for each in (index, *named))
-    return f"{plain[:_MAX_NAME].strip('-. ')} {digest}"
+    return f"{plain.strip('-. ')[:_MAX_NAME]} {digest}"
 
 
 def plan_judging(

@@ -46,8 +46,9 @@ async def judge(index: str, body: Judged, state: State, principal: Writer) -> Re
             prices = prices_of(opened.settings)
             return plan_judging(state.studies, study, question, body.methods, opened.models, prices)
 
+    planned = await state.threads.run(plan)
     if body.dry_run:
-        return state.json((await state.threads.run(plan)).as_dict())
+        return state.json(planned.as_dict())
     arguments = {
         **options,
         "question": question,
@@ -58,4 +59,4 @@ async def judge(index: str, body: Judged, state: State, principal: Writer) -> Re
     }
     about = (question, *sorted(body.methods))
     job = await state.threads.run(lambda: jobs.add("judge", served.name, principal.name, arguments, about))
-    return state.json(accepted_job(job), 202)
+    return state.json(accepted_job(job, study=planned.study), 202)

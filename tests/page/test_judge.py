@@ -1,0 +1,93 @@
+"""Judge this: what it takes is told before it begins, the verdict and its study have addresses."""
+
+import os
+import socket
+import subprocess
+import sys
+
+import pytest
+from playwright.sync_api import expect
+
+from polygraph.models.providers.scripted_server import ScriptedServer
+from polygraph.testing import scripted_chat
+from tests.page.conftest import BUILT, NOTES, TOKEN, wait_for
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def with_model(tmp_path_factory):
+    """The address of a server whose chat model is at an endpoint."""
+    if not BUILT.is_file():
+        pytest.skip("the page is not built; build it with: make web")
+    folder = tmp_path_factory.mktemp("judge")
+    (folder / "notes").mkdir()
+    for name, text in NOTES.items():
+        (folder / "notes" / name).write_text(text)
+    with ScriptedServer(chat=scripted_chat()) as endpoint, socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        free.close()
+        model = {
+            "POLYGRAPH_BASE_URL": endpoint.base_url,
+            "POLYGRAPH_CHAT_MODEL": "gpt-4o-mini",
+            "POLYGRAPH_API_KEY": "k",
+        }
+        command = [sys.executable, "-m", "polygraph"]
+        subprocess.run(
+            [*command, "index", str(folder / "notes"), "--index", str(folder / "i"), "--offline"],
+            check=True, capture_output=True, timeout=240,
+        )  # fmt: skip
+        process = subprocess.Popen(
+            [*command, "serve", "--port", str(port), "--index", f"town={folder / 'i'}"],
+            env=os.environ | model | {"POLYGRAPH_SERVER_TOKENS": f"tester admin {TOKEN}"},
+            stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            wait_for(f"http://127.0.0.1:{port}/healthz", process)
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def compared(page, question="Who built the Skerry Light?"):
+    page.get_by_label("Question").fill(question)
+    page.keyboard.press("Enter")
+    expect(page.locator(".column")).not_to_have_count(0)
+
+
+@pytest.mark.parametrize("width", [1280, 400])
+def test_a_comparison_is_judged_and_its_study_opened(with_model, open_page, serious_findings, width):
+    page = open_page("#/town/compare?m=bm25&m=naive", width=width, server=with_model)
+    compared(page)
+    page.get_by_role("button", name="Judge this").click()
+    plan = page.get_by_role("group", name="What judging takes")
+    expect(plan).to_contain_text("gpt-4o-mini" if width == 1280 else "has judged these answers already")
+    expect(plan).to_contain_text("the study has 1 question.")
+    plan.get_by_role("button", name="Judge" if width == 1280 else "Show the verdict").click()
+    expect(page.get_by_role("heading", name="Judged by gpt-4o-mini")).to_be_visible(timeout=60_000)
+    page.reload()
+    pair = page.locator("details.pair")
+    pair.locator("summary").click()
+    expect(pair.locator("tbody tr")).to_have_count(4)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert not serious_findings(page)
+    page.get_by_role("link", name="see what they show together").click()
+    expect(page.get_by_role("heading", name="Recommendation")).to_be_visible()
+
+
+def test_a_filtered_comparison_is_not_judged(open_page):
+    page = open_page("#/town/compare?m=bm25&m=naive&f=title:light")
+    compared(page)
+    expect(page.get_by_role("button", name="Judge this")).to_be_disabled()
+
+
+def test_without_a_model_the_answers_go_into_the_study_for_people(open_page):
+    page = open_page("#/town/compare?m=bm25&m=naive")
+    compared(page)
+    page.get_by_role("button", name="Judge this").click()
+    expect(page.get_by_role("group", name="What judging takes")).to_contain_text("nobody judges now")
+    page.get_by_role("button", name="Put into the study").click()
+    expect(page.get_by_role("heading", name="In the study, not judged yet")).to_be_visible(timeout=60_000)
+    expect(page.locator(".judge")).to_contain_text("polygraph eval sheet")

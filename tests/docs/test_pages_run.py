@@ -25,6 +25,7 @@ import shutil
 import subprocess
 import sys
 import threading
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -51,7 +52,7 @@ LOCAL_MODELS = {"tutorial.md"}
 """Pages that show the output of the local models; the others use hashed vectors, which are faster."""
 PACKAGES = {
     "adapters.md": ("haystack", "langchain_core", "llama_index"),
-    "commands.md": ("fsspec",),
+    "commands.md": ("fsspec", "protego"),
     "publish.md": ("fsspec",),
 }
 """Packages that the code of a page needs; `make adapters` runs it with them."""
@@ -60,6 +61,9 @@ MOST_NOT_RUN = 9
 _LOCAL_URL = re.compile(r"http://localhost:\d+/v1")
 _BUCKET = "s3://handbook-bucket/"
 """Of the pages; the tests use memory instead."""
+_SITE = "https://example.org/"
+"""Of the pages; the tests serve it on this machine."""
+_SITE_PAGES = ("handbook.html", "docs/suppliers.html", "docs/travel.html", "docs/visits.html")
 
 
 @pytest.fixture(scope="session")
@@ -81,6 +85,28 @@ def server():
 
     with ScriptedServer(chat=scripted_chat()) as running:
         yield running
+
+
+@pytest.fixture(scope="session")
+def site(tmp_path_factory):
+    """The address of a site with some pages and a sitemap."""
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "docs").mkdir()
+    handler = functools.partial(_Silent, directory=str(folder))
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        address = f"http://127.0.0.1:{running.server_port}/"
+        for name in _SITE_PAGES:
+            (folder / name).write_text(f"<title>{name}</title><p>Tobias Wren wrote {name}.", encoding="utf-8")
+        listed = "".join(f"<url><loc>{address}{name}</loc></url>" for name in _SITE_PAGES)
+        (folder / "sitemap.xml").write_text(f"<urlset>{listed}</urlset>", encoding="utf-8")
+        threading.Thread(target=running.serve_forever, daemon=True).start()
+        yield address
+        running.shutdown()
+
+
+class _Silent(SimpleHTTPRequestHandler):
+    def log_message(self, *_):
+        pass
 
 
 @pytest.fixture
@@ -109,7 +135,7 @@ def background(monkeypatch):
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda p: str(p.relative_to(pages.ROOT)))
 @pytest.mark.slow
-def test_every_code_block_of_the_page_runs(page, built, server, background, tmp_path, monkeypatch):
+def test_every_code_block_of_the_page_runs(page, built, server, site, background, tmp_path, monkeypatch):
     if page.name in LOCAL_MODELS and not has_local():
         pytest.skip("the output shown is that of the local models, which are not installed")
     missing = [name for name in PACKAGES.get(page.name, ()) if not importlib.util.find_spec(name)]
@@ -129,9 +155,9 @@ def test_every_code_block_of_the_page_runs(page, built, server, background, tmp_
         if block.mark == "file":
             path = tmp_path / block.argument
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(block.text, encoding="utf-8")
+            path.write_text(block.text.replace(_SITE, site), encoding="utf-8")
         if block.language == "console":
-            printed = _console(block, monkeypatch, server, background)
+            printed = _console(block, monkeypatch, server, site, background)
         elif block.language == "python":
             printed = _python(block, namespace, server)
         elif block.language == "toml":
@@ -203,7 +229,7 @@ def _in_memory(text):
     return text.replace(_BUCKET, _BUCKET.replace("s3", "memory"))
 
 
-def _console(block, patch, server, background):
+def _console(block, patch, server, site, background):
     printed = ""
     for command, expected in _commands(block.text):
         if command.startswith("export "):
@@ -218,6 +244,8 @@ def _console(block, patch, server, background):
             continue
         words = shlex.split(_LOCAL_URL.sub(server.base_url, command), comments=True)
         assert words[0] == "polygraph", f"{block.name}: cannot run {command!r}; say why with `not run`"
+        if words[1] == "fetch":
+            words = [word.replace(_SITE, site) for word in words] + ["--allow-private", "--pause", "0"]
         typed = "".join(f"{line[2:]}\n" for line in expected if line.startswith("> "))
         printed, code = _run_command(words[1:], typed)
         wanted = int(block.argument) if block.mark == "exit" else 0

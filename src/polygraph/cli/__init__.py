@@ -16,6 +16,7 @@ from polygraph.cli import (
     eval_retrieval,
     eval_sheets,
     eval_study,
+    fetch,
     finetune,
     finetune_compare,
     finetune_data,
@@ -40,7 +41,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (index, publish, ask, status, entities, graph, serve, mcp, reproduce):
+for part in (index, fetch, publish, ask, status, entities, graph, serve, mcp, reproduce):
     app.add_typer(part.app)
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)

@@ -9,6 +9,7 @@ from pathlib import Path, PurePath
 from polygraph.errors import BadInput
 from polygraph.ingest.ignore import EVERYTHING, IgnoreRules, Selection
 from polygraph.ingest.ignore import FILE_NAME as IGNORE_FILE
+from polygraph.ingest.web_pages import PAGES_FILE, page_addresses
 
 _RECORD_SUFFIXES = frozenset({".json", ".jsonl", ".ndjson"})
 _MAX_IGNORE_BYTES = 1_000_000
@@ -35,6 +36,8 @@ class SourceFile:
     """Its path relative to the folder that was given, with ``/``; for a file that was given, its name."""
     given: bool = False
     """True if the file itself was given rather than a folder or glob that holds it."""
+    url: str = ""
+    """Address of the page that was fetched into the file, if it was."""
 
     @property
     def has_document_ids(self) -> bool:
@@ -130,6 +133,8 @@ def _walk(
             continue
         if any(entry.name == IGNORE_FILE for entry in entries):
             ignored = (*ignored, _Ignored(here, _ignore_rules(here / IGNORE_FILE)))
+        has_list = any(entry.name == PAGES_FILE for entry in entries)
+        addresses = page_addresses(here) if has_list else {}
         for entry in entries:
             path = Path(entry.path)
             if entry.name.startswith(".") or (entry.name.endswith(".index") and entry.is_dir()):
@@ -144,7 +149,8 @@ def _walk(
             elif entry.is_symlink():
                 _link(path, root, found, unread)
             else:
-                _file(path, _id(path, root), found, unread, given=False)
+                url = addresses.get(entry.name, "")
+                _file(path, _id(path, root), found, unread, given=False, url=url)
 
 
 def _link(path: Path, root: Path, found: list[tuple[SourceFile, bool]], unread: list[Unread]) -> None:
@@ -220,11 +226,13 @@ def _file(
     *,
     given: bool,
     link: bool = False,
+    url: str = "",
 ) -> None:
     if not path.is_file():
         unread.append(Unread(path=path_text(name), reason="is not a regular file"))
     else:
-        found.append((SourceFile(path=Path(os.path.abspath(path)), id=path_text(name), given=given), link))
+        absolute = Path(os.path.abspath(path))
+        found.append((SourceFile(path=absolute, id=path_text(name), given=given, url=url), link))
 
 
 def _id(path: Path, root: Path) -> str:

@@ -178,8 +178,8 @@ def read_documents(
 
     Metadata are the record's other fields, or the front matter of Markdown, the header lines of a mail, the author and
     date that a page or the properties of a file state, the day that a text or its file's name begins with (`date`),
-    and `path` (the file's id), `format`,
-    `encoding` (if not UTF-8) and `pages` (offsets where pages start). A field of the source with one of these names
+    and `path` (the file's id), `format`, `encoding` (if not UTF-8), `pages` (offsets where pages start) and `source`
+    (the address, of a page that `polygraph fetch` wrote). A field of the source with one of these names
     gets an underscore behind it.
 
     Args:
@@ -226,6 +226,8 @@ def _document(file: SourceFile, loaded: LoadedText, encoding: str) -> Document:
     whole_file = not loaded.ordinal and not loaded.key
     if whole_file and own["format"] not in TABULAR and not any(n.casefold() == "date" for n in metadata):
         metadata |= date_of(text, file.id)
+    if file.url:
+        metadata["source"] = file.url
     title = short_title(clean(loaded.title))
     if not title and (loaded.ordinal or own["format"] not in TABULAR):
         title = short_title(first_line_title(text))
@@ -234,7 +236,7 @@ def _document(file: SourceFile, loaded: LoadedText, encoding: str) -> Document:
     if not title:
         name = loaded.key or str(loaded.ordinal or "")
         own_name = file.has_document_ids and loaded.key
-        title = name if own_name else f"{file_title(file.id)} {name}".strip()
+        title = name if own_name else f"{file_title(file.url.rstrip('/') or file.id)} {name}".strip()
     return Document(
         id=_document_id(file, loaded),
         title=title,

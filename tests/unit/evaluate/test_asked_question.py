@@ -63,9 +63,7 @@ def test_questions_add_up_in_one_study_and_none_is_judged_twice(folder, tmp_path
         second = judged(index, tmp_path, OTHER)
         again = judged(index, tmp_path)
         free = plan_judging(tmp_path, first.study, QUESTION, METHODS, index.models, {})
-        more = index.experiment(tmp_path / first.study).judge(
-            [index.models.chat], replace(UNBIASED, trials=3)
-        )
+        index.experiment(tmp_path / first.study).judge([index.models.chat], replace(UNBIASED, trials=3))
     study = StudyFolder(tmp_path / first.study)
     assert (first.questions, second.questions, again.questions) == (1, 2, 2)
     assert again.pairs == first.pairs

@@ -31,6 +31,15 @@ def test_a_newcomer_uploads_asks_reads_the_source_and_compares(open_page, tmp_pa
     expect(page.locator(".measures tbody tr")).not_to_have_count(0)
 
 
+def test_a_page_that_is_not_public_is_refused_with_the_reason(open_page, server):
+    pytest.importorskip("protego", reason="needs the extra `web`")
+    page = open_page("#/new/documents")
+    page.get_by_role("button", name="add a web page").click()
+    page.get_by_label("Address of the page").fill(f"{server}/healthz")
+    page.get_by_role("button", name="Add the page").click()
+    expect(page.get_by_role("alert")).to_contain_text("not of the public web")
+
+
 @WIDTHS
 def test_a_citation_opens_the_document_at_the_marked_sentence_and_back_returns(open_page, width):
     page = open_page("#/town/ask", width=width)

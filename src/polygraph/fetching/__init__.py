@@ -4,6 +4,15 @@
 everything that a server sends, and asks again only for what has changed.
 """
 
-from polygraph.fetching.fetch import FetchLimits, FetchReport, fetch_pages
+from polygraph.fetching.client import FetchFailed, PrivateAddress
+from polygraph.fetching.fetch import FetchedPage, FetchLimits, FetchReport, fetch_page, fetch_pages
 
-__all__ = ["FetchLimits", "FetchReport", "fetch_pages"]
+__all__ = [
+    "FetchFailed",
+    "FetchLimits",
+    "FetchReport",
+    "FetchedPage",
+    "PrivateAddress",
+    "fetch_page",
+    "fetch_pages",
+]

@@ -28,6 +28,10 @@ class FetchFailed(Exception):
     """A page could not be fetched; the text says why. It becomes a line of the report."""
 
 
+class PrivateAddress(FetchFailed):
+    """A host is of this machine or of a private network, which were not to be reached."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reply:
     """What a server sent."""
@@ -149,7 +153,7 @@ class _PublicOnly(httpcore2.NetworkBackend):
         """Connect to a host by one of its public addresses.
 
         Raises:
-            FetchFailed: if it has none.
+            FetchFailed: if it is not known, `PrivateAddress` if it has no public address.
         """
         try:
             listed = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
@@ -158,7 +162,7 @@ class _PublicOnly(httpcore2.NetworkBackend):
         addresses = list(dict.fromkeys(str(entry[4][0]) for entry in listed))
         open_ones = [each for each in addresses if self._allow_private or is_public(each)]
         if not open_ones:
-            raise FetchFailed(
+            raise PrivateAddress(
                 f"{host} is an address of this machine or of a private network. To fetch from it, give --allow-private"
             )
         for n, address in enumerate(open_ones, 1):

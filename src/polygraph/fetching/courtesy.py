@@ -6,7 +6,7 @@ from typing import Any
 
 from polygraph.errors import MissingExtra
 from polygraph.fetching.addresses import site_of
-from polygraph.fetching.client import AGENT, FetchFailed, Reply
+from polygraph.fetching.client import AGENT, FetchFailed, PrivateAddress, Reply
 
 MAX_PAUSE_S = 60.0
 """Longest pause that a site can ask for; one that asks for more is not fetched from."""
@@ -76,6 +76,8 @@ class Courtesy:
         """Return the rules of a site, or why nothing may be fetched from it."""
         try:
             reply = self._get(f"{site}/robots.txt", MAX_ROBOTS_BYTES)
+        except PrivateAddress:
+            raise
         except FetchFailed as problem:
             return f"{problem} (asked for the site's robots.txt)"
         if reply.status >= 500 or reply.status == 429:

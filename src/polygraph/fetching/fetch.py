@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from polygraph.errors import BadInput
-from polygraph.fetching.addresses import normal_address, read_list, site_of
+from polygraph.fetching.addresses import file_name, normal_address, read_list, site_of
 from polygraph.fetching.client import Client, FetchFailed, Reply
 from polygraph.fetching.courtesy import Courtesy
 from polygraph.fetching.page_folder import PageFolder
@@ -142,6 +142,42 @@ def fetch_pages(
         client.close()
     report.failed.sort()
     return report
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchedPage:
+    """A single page."""
+
+    url: str
+    """As asked for, in normal form."""
+    name: str
+    """For a file."""
+    body: bytes
+
+
+def fetch_page(address: str, *, max_bytes: int, deadline_s: float) -> FetchedPage:
+    """Fetch one page of the public web.
+
+    Args:
+        address: of the page.
+        max_bytes: of the page.
+        deadline_s: for its robots.txt, and for itself.
+
+    Raises:
+        BadInput: if it is no address.
+        FetchFailed: if the page cannot be fetched or read, `PrivateAddress` if it is not public.
+        MissingExtra: without the extra `web`.
+    """
+    url = normal_address(address)
+    client = Client(allow_private=False, deadline_s=deadline_s)
+    try:
+        reply = client.get(url, max_bytes, allowed=Courtesy(client.get, 0.0))
+    finally:
+        client.close()
+    if reply.status != 200:
+        raise FetchFailed(f"has the status {reply.status}")
+    suffix = _suffix(reply)
+    return FetchedPage(url=url, name=file_name(url, suffix), body=_in_utf8(reply, suffix))
 
 
 def _listed(addresses: Sequence[str | Path]) -> list[str]:

@@ -11,6 +11,11 @@ MAX_LIST_BYTES = 100_000_000
 _ADDRESS = re.compile(r"https?://[!-~]{1,2000}")
 
 
+def page_line(url: str, file: str) -> bytes:
+    """Return a line of the list for a page of which nothing else is known."""
+    return json.dumps({"file": file, "url": url}).encode() + b"\n"
+
+
 def page_addresses(folder: Path) -> Mapping[str, str]:
     """Return the address of each fetched page in a folder, by the name of its file; lines that say nothing are skipped.
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+from polygraph.ingest.web_pages import PAGES_FILE, page_line
 from polygraph.server.problems import Problem
 from polygraph.store.atomic_files import sync
 
@@ -98,7 +99,7 @@ class UploadFolder:
         """Return the files of a held upload, by hash."""
         found = []
         for folder in self.held(upload):
-            (file,) = folder.iterdir()
+            (file,) = (each for each in folder.iterdir() if each.name != PAGES_FILE)
             new = not (self.folder / folder.name).exists()
             found.append(Uploaded(hash=folder.name, name=file.name, size_bytes=file.stat().st_size, new=new))
         return found
@@ -192,7 +193,7 @@ class Receiver:
 
     def __init__(self, folder: Path, max_file_bytes: int, max_files: int) -> None:
         self.folder = folder
-        self._max_bytes, self._max_files = max_file_bytes, max_files
+        self.max_bytes, self._max_files = max_file_bytes, max_files
         self._file: IO[bytes] | None = None
         self._sum = hashlib.sha256()
         self._size, self.n_files, self._name = 0, 0, ""
@@ -226,11 +227,11 @@ class Receiver:
         """
         assert self._file is not None  # noqa: S101 - between `begin` and `end`
         self._size += len(data)
-        if self._size > self._max_bytes:
+        if self._size > self.max_bytes:
             raise Problem(
                 413,
                 "too-large",
-                f"{self._name} is larger than {self._max_bytes:,} bytes. Send it in parts",
+                f"{self._name} is larger than {self.max_bytes:,} bytes. Send it in parts",
                 {"connection": "close"},
             )
         self._sum.update(data)
@@ -239,8 +240,12 @@ class Receiver:
         except OSError as error:
             raise storage_problem(error) from error
 
-    def end(self) -> None:
-        """End a file; files of the same content count once."""
+    def end(self, url: str = "") -> None:
+        """End a file; files of the same content count once.
+
+        Args:
+            url: where it was fetched from, if it was.
+        """
         assert self._file is not None  # noqa: S101 - between `begin` and `end`
         try:
             self._file.flush()
@@ -252,6 +257,8 @@ class Receiver:
             else:
                 target.mkdir()
                 (self.folder / "part").rename(target / self._name)
+                if url:
+                    (target / PAGES_FILE).write_bytes(page_line(url, self._name))
         except OSError as error:
             raise storage_problem(error) from error
         self._file = None

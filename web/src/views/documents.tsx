@@ -185,20 +185,21 @@ interface Estimate {
   [key: string]: Json | unknown;
 }
 
-type Adding = { files: File[]; text: null } | { files: null; text: { text: string; title: string } };
+type Given = { text: string; title: string } | { url: string };
+type Adding = { files: File[]; given: null } | { files: null; given: Given };
 
-/** Files or text to add. Work that costs money is estimated first and begun when that is confirmed. */
+/** Files, a text or the address of a page to add. Work that costs money is estimated first and begun when that is confirmed. */
 function Add({ index, onSent }: { index: IndexSummary; onSent: () => void }) {
   const [over, setOver] = useState(false);
-  const [pasting, setPasting] = useState(false);
+  const [pasting, setPasting] = useState<"" | "text" | "page">("");
   const [waiting, setWaiting] = useState<Adding | null>(null);
   const [estimate, setEstimate] = useState<Estimate | null>(null);
   const [state, setState] = useState("");
   const [problem, setProblem] = useState("");
   const input = useRef<HTMLInputElement>(null);
 
-  const body = (adding: Adding): FormData | { text: string; title: string } => {
-    if (!adding.files) return adding.text;
+  const body = (adding: Adding): FormData | Given => {
+    if (!adding.files) return adding.given;
     const form = new FormData();
     for (const file of adding.files) form.append("files", file, file.webkitRelativePath || file.name);
     return form;
@@ -206,11 +207,12 @@ function Add({ index, onSent }: { index: IndexSummary; onSent: () => void }) {
   const begin = async (adding: Adding) => {
     setWaiting(null);
     setEstimate(null);
-    setState(adding.files ? `Sending ${nouns(adding.files.length, "file")} …` : "Sending the text …");
+    const what = adding.files ? nouns(adding.files.length, "file") : "url" in adding.given ? "the page" : "the text";
+    setState(adding.files === null && "url" in adding.given ? "Fetching the page …" : `Sending ${what} …`);
     try {
       await request(path("indexes", index.name, "documents"), optionsOf(body(adding)));
-      setState(adding.files ? `${nouns(adding.files.length, "file")} sent.` : "The text was sent.");
-      setPasting(false);
+      setState(`Added ${what}.`);
+      setPasting("");
       onSent();
     } catch (error) {
       setState("");
@@ -247,13 +249,14 @@ function Add({ index, onSent }: { index: IndexSummary; onSent: () => void }) {
           event.preventDefault();
           setOver(false);
           const files = [...(event.dataTransfer?.files ?? [])];
-          if (files.length) void add({ files, text: null });
+          if (files.length) void add({ files, given: null });
         }}
       >
         <Icon name="upload" />
         <span>Drop files here</span>
         <button type="button" onClick={() => input.current?.click()}>choose files</button>
-        <button type="button" aria-expanded={pasting} onClick={() => setPasting(!pasting)}>paste text</button>
+        <button type="button" aria-expanded={pasting === "text"} onClick={() => setPasting(pasting === "text" ? "" : "text")}>paste text</button>
+        <button type="button" aria-expanded={pasting === "page"} onClick={() => setPasting(pasting === "page" ? "" : "page")}>add a web page</button>
         <input
           ref={input}
           type="file"
@@ -264,19 +267,35 @@ function Add({ index, onSent }: { index: IndexSummary; onSent: () => void }) {
           onChange={(event) => {
             const files = [...(event.currentTarget.files ?? [])];
             event.currentTarget.value = "";
-            if (files.length) void add({ files, text: null });
+            if (files.length) void add({ files, given: null });
           }}
         />
         <span class="soft" role="status">{state}</span>
       </div>
       {problem && <p class="problem" role="alert">{problem}</p>}
-      {pasting && (
+      {pasting === "page" && (
+        <form
+          class="paste"
+          onSubmit={(event) => {
+            event.preventDefault();
+            void add({ files: null, given: { url: String(new FormData(event.currentTarget).get("url")) } });
+          }}
+        >
+          <label for="paste-url">Address of the page</label>
+          <input id="paste-url" name="url" type="url" required maxLength={2000} placeholder="https://" />
+          <p class="row">
+            <button type="submit" class="main">Add the page</button>
+            <span class="soft">Many pages or a sitemap: <code>polygraph fetch</code></span>
+          </p>
+        </form>
+      )}
+      {pasting === "text" && (
         <form
           class="paste"
           onSubmit={(event) => {
             event.preventDefault();
             const form = new FormData(event.currentTarget);
-            void add({ files: null, text: { text: String(form.get("text")), title: String(form.get("title")) } });
+            void add({ files: null, given: { text: String(form.get("text")), title: String(form.get("title")) } });
           }}
         >
           <label for="paste-title">Title</label>
@@ -300,7 +319,7 @@ function Add({ index, onSent }: { index: IndexSummary; onSent: () => void }) {
   );
 }
 
-function optionsOf(body: FormData | { text: string; title: string }): RequestInit {
+function optionsOf(body: FormData | Given): RequestInit {
   return body instanceof FormData
     ? { method: "POST", body }
     : { method: "POST", body: JSON.stringify(body), headers: { "content-type": "application/json" } };

@@ -25,6 +25,8 @@ OptionsT = TypeVar("OptionsT", bound="Options")
 _POLL_S = 0.1
 _ESTIMATE_S = 300.0
 """Longest wait for an estimate."""
+_PAGE_S = 20.0
+"""For a page of the web to arrive."""
 
 
 class Options(BaseModel):
@@ -44,6 +46,12 @@ class PastedText(Options):
 
     text: str = Field(min_length=1, max_length=50_000_000)
     title: str = Field("", max_length=1000)
+
+
+class PageAddress(Options):
+    """A page of the web as a document."""
+
+    url: str = Field(min_length=1, max_length=2_000)
 
 
 @router.get("/documents")
@@ -92,7 +100,7 @@ async def show_document(
 
 @router.post("/documents", status_code=202)
 async def add_documents(index: str, request: Request, state: State, principal: Writer) -> dict[str, Any]:
-    """Upload files (multipart) or a text (JSON), and index them in a job."""
+    """Upload files (multipart), a text or the address of a page (JSON), and index them in a job."""
     served, jobs = state.indexes[index], jobs_of(state)
     uploads = UploadFolder(served.folder)
     received, options = await _receive(request, state, uploads)
@@ -180,7 +188,9 @@ async def _receive(
         else:
             body = await request.body()
             given = _json(body) if body.strip() else {}
-            options = await to_thread.run_sync(_take_text, given, received, may_be_empty)
+            is_page = isinstance(given, dict) and "url" in given
+            take = _take_page if is_page else _take_text
+            options = await to_thread.run_sync(take, given, received, may_be_empty)
         for name in options.methods:
             find_method(name)
         if not received.n_files and not may_be_empty:
@@ -190,7 +200,7 @@ async def _receive(
     except BaseException:
         await to_thread.run_sync(received.abort)
         raise
-    return received, options.model_dump(exclude={"text", "title"})
+    return received, options.model_dump(exclude={"text", "title", "url"})
 
 
 async def _kept(received: Receiver, work: Any) -> Any:
@@ -209,6 +219,28 @@ def _take_text(given: Any, received: Receiver, may_be_empty: bool) -> Options:
     received.write(pasted.text.encode("utf-8", "replace"))
     received.end()
     return pasted
+
+
+def _take_page(given: Any, received: Receiver, _: bool) -> Options:
+    """Fetch a page as if its file had been uploaded.
+
+    Raises:
+        Problem: 422 if it cannot be fetched, or is not of the public web.
+    """
+    from polygraph.fetching import FetchFailed, PrivateAddress, fetch_page
+
+    asked = _valid(PageAddress, given)
+    try:
+        page = fetch_page(asked.url, max_bytes=received.max_bytes, deadline_s=_PAGE_S)
+    except PrivateAddress:
+        detail = "the page is not of the public web. Save it and upload the file"
+        raise Problem(422, "private-address", detail) from None
+    except FetchFailed as problem:
+        raise Problem(422, "page-not-fetched", f"the page was not fetched: {problem}") from problem
+    received.begin(page.name)
+    received.write(page.body)
+    received.end(page.url)
+    return asked
 
 
 def _valid(model: type[OptionsT], given: Any) -> OptionsT:

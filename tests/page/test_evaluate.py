@@ -20,6 +20,16 @@ def test_a_retrieval_evaluation_is_a_table_that_can_be_sorted(open_page, width, 
     assert names.all_inner_texts() == ["bm25", "hybrid", "naive"]
     head.get_by_role("button").press("Enter")
     assert names.all_inner_texts() == ["naive", "hybrid", "bm25"]
+    for title in ("ms", "tokens"):
+        head = table.get_by_role("columnheader", name=title)
+        column = [each.split()[0] for each in table.locator("thead th").all_inner_texts()].index(title)
+        for _ in range(2):
+            head.get_by_role("button").click()
+            cells = [
+                float(row.replace(",", ""))
+                for row in table.locator(f"tbody tr > :nth-child({column + 1})").all_inner_texts()
+            ]
+            assert cells == sorted(cells, reverse=head.get_attribute("aria-sort") == "descending")
     assert page.get_by_role("region", name="Paired differences").locator("tbody tr").count() == 3
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     page.go_back()

@@ -57,15 +57,20 @@ def compared(page, question="Who built the Skerry Light?"):
     expect(page.locator(".column")).not_to_have_count(0)
 
 
-@pytest.mark.parametrize("width", [1280, 400])
-def test_a_comparison_is_judged_and_its_study_opened(with_model, open_page, serious_findings, width):
+@pytest.mark.parametrize(
+    ("width", "question"), [(1280, "Who built the Skerry Light?"), (400, "What did the Halcyon strike?")]
+)
+def test_a_comparison_is_judged_and_its_study_opened(
+    with_model, open_page, serious_findings, width, question
+):
     page = open_page("#/town/compare?m=bm25&m=naive", width=width, server=with_model)
-    compared(page)
+    compared(page, question)
     page.get_by_role("button", name="Judge this").click()
     plan = page.get_by_role("group", name="What judging takes")
-    expect(plan).to_contain_text("gpt-4o-mini" if width == 1280 else "has judged these answers already")
-    expect(plan).to_contain_text("the study has 1 question.")
-    plan.get_by_role("button", name="Judge" if width == 1280 else "Show the verdict").click()
+    expect(plan).to_contain_text(
+        "gpt-4o-mini judges each pair of answers in both orders and at equal length: 4 calls"
+    )
+    plan.get_by_role("button", name="Judge").click()
     expect(page.get_by_role("heading", name="Judged by gpt-4o-mini")).to_be_visible(timeout=60_000)
     page.reload()
     pair = page.locator("details.pair")
@@ -75,6 +80,14 @@ def test_a_comparison_is_judged_and_its_study_opened(with_model, open_page, seri
     assert not serious_findings(page)
     page.get_by_role("link", name="see what they show together").click()
     expect(page.get_by_role("heading", name="Recommendation")).to_be_visible()
+    page.go_back()
+    expect(page.locator("details.pair")).to_have_count(1)
+    compared(page, question)
+    expect(page.locator("details.pair")).to_have_count(0)
+    page.get_by_role("button", name="Judge this").click()
+    expect(plan).to_contain_text("has judged these answers already; nothing is paid again")
+    plan.get_by_role("button", name="Show the verdict").click()
+    expect(page.locator("details.pair")).to_have_count(1)
 
 
 def test_a_filtered_comparison_is_not_judged(open_page):

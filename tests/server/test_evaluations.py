@@ -31,6 +31,7 @@ def reader(measured, report):
     studies.mkdir()
     (studies / "first.json").write_text(json.dumps(report))
     (studies / "other.json").write_text('{"methods": []}')
+    (studies / "large.json").write_text(json.dumps(report) + " " * 20_000_000)
     (studies / "nan.json").write_text(json.dumps(report | {"methods": _with_nan(report)}))
     (folder / "secret.json").write_text(json.dumps(report))
     with (
@@ -76,7 +77,7 @@ def test_a_name_is_never_a_path(reader, name):
     assert reader.get(f"/api/v1/evaluations/{name}").status_code == 404
 
 
-@pytest.mark.parametrize("name", ["other", "nan"])
+@pytest.mark.parametrize("name", ["other", "nan", "large"])
 def test_a_file_of_another_kind_says_how_to_write_one(reader, name):
     response = reader.get(f"/api/v1/evaluations/{name}")
     assert response.status_code == 422

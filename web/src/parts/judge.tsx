@@ -79,7 +79,7 @@ export function Judge({ index, question, methods, options, job }: Props) {
   if (!index.writable) return null;
   const filtered = Object.keys(options.where).length > 0;
   return (
-    <section class="judge" aria-label="Judge this question">
+    <section class="judge" aria-label="Judging">
       {job ? (
         <Judged index={index} job={job} />
       ) : plan ? (

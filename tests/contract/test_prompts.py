@@ -90,6 +90,9 @@ CASES = {
     "answer": lambda m, c, t: answer.write_answer(
         t, context(t), m, c, method="", history=[(t, t)] * HISTORY, target_words=9
     ),
+    "answer_confirm": lambda m, c, t: answer.confirm_answer(
+        t, t, context(t), m, c, method="", time_limit_s=9
+    ),
     "answer_word": lambda m, c, t: answer.write_answer(t, context(t), m, c, method="", form="short"),
     "answer_overview": lambda m, c, t: answer.write_answer(t, context(t), m, c, method="", form="overview"),
     "answered": lambda m, c, t: verify.answer_holds(t, context(t), t, m, method=""),

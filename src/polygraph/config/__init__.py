@@ -74,6 +74,12 @@ class Settings(BaseModel):
         description="Form of the answers that the chat model was tuned for, `raft` or `graft`; empty: that of the "
         "adapter, if there is one.",
     )
+    confirm_time_limit_s: float = Field(
+        0.0,
+        ge=0,
+        description="Seconds that a `gguf:` model has to confirm or correct the answer that rules found, which is "
+        "given when they are over; 0: the model answers by itself.",
+    )
     base_url: str = Field("", description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
     api_key: str = Field("", description="Key for the endpoint. Keep it in the environment.")
     timeout_s: float = Field(120.0, gt=0, description="Seconds without data after which a call fails.")

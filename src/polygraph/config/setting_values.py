@@ -17,6 +17,7 @@ class SettingValues(TypedDict, total=False):
     chat_model: str | None
     adapter: str | Path | None
     reader_form: Literal["", "raft", "graft"] | None
+    confirm_time_limit_s: float | None
     base_url: str | None
     api_key: str | None
     timeout_s: float | None

@@ -45,6 +45,8 @@ class Models:
     calls: Calls
     reader_form: ReaderForm | None = None
     """The form of the replies that the chat model was tuned for; None for a model that was not."""
+    confirm_time_limit_s: float = 0.0
+    """Seconds that a small local chat model has to confirm or correct what rules found; 0: it answers by itself."""
 
     def release(self) -> None:
         """Free the local models that can be loaded again."""

@@ -82,6 +82,9 @@ def open_models(
         reranker=_reranker(settings),
         calls=calls,
         reader_form=_reader_form(settings),
+        confirm_time_limit_s=settings.confirm_time_limit_s
+        if settings.chat_model.startswith("gguf:")
+        else 0.0,
     )
 
 

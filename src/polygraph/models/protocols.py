@@ -35,6 +35,9 @@ class ChatRequest:
     """Number of the reply when the same request is repeated, as by a judge; from 0."""
     likelihood: bool = False
     """Whether the log-probabilities of the reply's tokens are wanted; models that have none leave them out."""
+    time_limit_s: float | None = None
+    """Seconds after which a `gguf:` model gives up with `TimeoutError`; no part of what determines the reply. Models at
+    endpoints have limits of their own."""
 
 
 @dataclass(frozen=True, slots=True)

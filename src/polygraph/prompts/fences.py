@@ -17,6 +17,7 @@ FENCES: Mapping[str, tuple[str, ...]] = {
     "conversation": ("Question", "Answer", "Last question"),
     "description": (),
     "document": (),
+    "draft": ("Question",),
     "evidence": ("Question", "Larger question", "Way", "Searched for so far", "Found so far"),
     "facts": ("Question",),
     "first_answer": ("Question",),

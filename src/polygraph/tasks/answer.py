@@ -1,4 +1,4 @@
-"""Answer from the evidence, lengthen an answer, or rewrite a question of a conversation so that it stands alone.
+"""Answer from the evidence, confirm or lengthen an answer, or rewrite a question so that it stands alone.
 
 Each returns the text of the reply. An empty reply that stays empty after the repair round raises `UnusableReply`.
 """
@@ -17,6 +17,7 @@ NO_ANSWER = "NO ANSWER:"
 _MAX_ANSWER_TOKENS = 1_500
 _MAX_OVERVIEW_TOKENS = 4_000
 """Two thousand words, their citations and headings."""
+_MAX_CONFIRMED_TOKENS = 300
 _HISTORY_CHARACTERS = 4_000
 _PROMPTS: Mapping[AnswerForm, str] = {
     "short": "answer_word",
@@ -85,6 +86,48 @@ def write_answer(
     return models.calls.ask(
         chat, request, _text, stage="answer", method=method, on_text=on_text, on_finish=on_finish
     )
+
+
+def confirm_answer(
+    question: str,
+    draft: str,
+    context: str,
+    models: Models,
+    chat: ChatModel,
+    *,
+    method: str,
+    time_limit_s: float,
+) -> str:
+    """Have a small model confirm or correct an answer that rules found; one call.
+
+    Args:
+        question: as asked.
+        draft: the answer with its citations; empty if the rules found none.
+        context: numbered pieces of evidence.
+        models: in use.
+        chat: the model to ask.
+        method: for the ledger.
+        time_limit_s: seconds for the call.
+
+    Returns:
+        The text of the reply; it begins with `NO_ANSWER` if the evidence is insufficient.
+
+    Raises:
+        TimeoutError: at the time limit.
+    """
+    system, user = prompt("answer_confirm").fill(
+        {
+            "evidence": as_data(context, "evidence", keep_numbers=True),
+            "draft": as_data(draft or "The rules found no answer.", "draft"),
+            "question": question,
+        }
+    )
+    request = ChatRequest(
+        messages=(Message("system", system), Message("user", user)),
+        max_output_tokens=_MAX_CONFIRMED_TOKENS,
+        time_limit_s=time_limit_s,
+    )
+    return models.calls.ask(chat, request, _text, stage="answer", method=method)
 
 
 def answer_instructions() -> int:

@@ -10,6 +10,7 @@ import os
 import secrets
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,9 @@ from polygraph.models.transport import TransportError
 
 DEFAULT_OUTPUT_TOKENS = 1024
 """Output limit if the request has none: a small model may not stop by itself."""
+_BATCH_TOKENS = 128
+"""Tokens of a prompt that are read before the engine can be stopped: 5 s for 1.5 billion weights on one core. Four
+times as many are read 5% faster."""
 _BLOCK = 1 << 20
 
 
@@ -262,6 +266,8 @@ class GgufChat:
 
         Raises:
             TransportError: if the request is too long, or the engine fails.
+            TimeoutError: at the time limit of the request, of which waiting for other calls and loading are part. The
+                engine stops after the tokens that it is reading, at most `_BATCH_TOKENS`.
             BadInput: if the file cannot be loaded.
         """
         body: dict[str, Any] = {
@@ -273,16 +279,22 @@ class GgufChat:
         if request.schema is not None:
             schema = {"name": "reply", "schema": dict(request.schema)}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}
-        with self._lock:
+        limit = request.time_limit_s
+        ends = None if limit is None else time.monotonic() + limit
+        if not self._lock.acquire(timeout=-1 if limit is None else limit):
+            raise TimeoutError(f"{self.name} was busy for {limit:g} s")
+        try:
             if self._server is None:
                 self._server = self._load()
             try:
-                return self._run(body, on_text)
+                return self._run(body, on_text, ends)
             except ValueError:
                 # The engine cannot convert the schema to a grammar.
                 if body.pop("response_format", None) is None:
                     raise
-                return self._run(body, on_text)
+                return self._run(body, on_text, ends)
+        finally:
+            self._lock.release()
 
     def _load(self) -> Any:
         import xllamacpp
@@ -291,6 +303,7 @@ class GgufChat:
         settings.model.path = str(self._path)
         settings.n_ctx = self._context_tokens
         settings.n_parallel = 1
+        settings.n_batch = _BATCH_TOKENS
         settings.cpuparams.n_threads = self._threads
         settings.cpuparams_batch.n_threads = self._threads
         settings.verbosity = -1
@@ -310,20 +323,30 @@ class GgufChat:
                 ) from error
             raise BadInput(f"{self._path} cannot be loaded as a GGUF model: {error}") from error
 
-    def _run(self, body: Mapping[str, Any], on_text: Callable[[str], None] | None) -> ChatReply:
+    def _run(
+        self, body: Mapping[str, Any], on_text: Callable[[str], None] | None, ends: float | None
+    ) -> ChatReply:
         try:
-            if on_text is None:
+            if on_text is None and ends is None:
                 return _reply(self._server.handle_chat_completions(dict(body)))
             events: list[dict[str, Any]] = []
+            late = False
 
-            def take(event: dict[str, Any]) -> None:
+            def take(event: dict[str, Any]) -> bool:
+                """Take an event; return True to stop the engine."""
+                nonlocal late
                 events.append(event)
                 piece = _delta(event)
-                if piece:
+                if piece and on_text is not None:
                     on_text(piece)
+                late = ends is not None and time.monotonic() > ends
+                return late
 
             stream = {**body, "stream": True, "stream_options": {"include_usage": True}}
-            self._server.handle_chat_completions(stream, take)
+            # Events while the prompt is read are moments to stop.
+            self._server.handle_chat_completions({**stream, "return_progress": ends is not None}, take)
+            if late:
+                raise TimeoutError(f"{self.name} did not finish its reply in time")
             return _reply(_joined(events))
         except RuntimeError as error:
             raise TransportError(f"the engine failed: {error}", kind="server") from error

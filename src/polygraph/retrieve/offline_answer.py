@@ -1,0 +1,106 @@
+"""Answers without a model: by the rules for tables and verdicts, with sentences, or from the graph; or a refusal."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polygraph.models import Models
+from polygraph.records import Citation, Evidence, Retrieval
+from polygraph.retrieve.citations import cite
+from polygraph.retrieve.evidence import passages_of
+from polygraph.retrieve.graph_statements import (
+    GraphStatements,
+    connections,
+    is_about_the_whole,
+    list_themes,
+)
+from polygraph.retrieve.table_evidence import answer_from_index
+from polygraph.store.snapshot import Snapshot
+from polygraph.tasks.offline.answer import answer_with_sentences
+from polygraph.tasks.offline.question_scope import is_global_question
+from polygraph.tasks.offline.sentences import Passage
+from polygraph.text.words import content_stems
+
+_PASSAGES = 16
+"""Chunks from which an extractive answer is made."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CitedText:
+    """The text of an answer with its checked citations."""
+
+    text: str
+    refused: bool = False
+    citations: tuple[Citation, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def refusal(reason: str) -> CitedText:
+    """Return the text of a refusal."""
+    return CitedText(text=f"The documents do not answer this: {reason}.", refused=True)
+
+
+def answer_offline(
+    question: str, retrieval: Retrieval, index: Snapshot, models: Models
+) -> tuple[CitedText, Retrieval]:
+    """Answer with what a table of the documents answers by rule, else with sentences of the documents.
+
+    Returns:
+        The answer, and the retrieval with the rows of the table among its evidence.
+    """
+    if (tabular := answer_from_index(question, retrieval, index)) is not None:
+        return CitedText(text=tabular.text, citations=tabular.citations), tabular.retrieval
+    return _extract(question, retrieval, index, models), retrieval
+
+
+def _extract(question: str, retrieval: Retrieval, index: Snapshot, models: Models) -> CitedText:
+    is_global = is_global_question(question)
+    summaries = [item for item in retrieval.evidence if is_about_the_whole(item)]
+    # Summaries may be results of steps; reports are about the collection whatever the form.
+    if is_global and (retrieval.answer_form == "overview" or any(s.kind == "report" for s in summaries)):
+        # The numbers of the evidence stay those of the retrieval.
+        return _from_graph(list_themes(retrieval.evidence, index, only_summaries=bool(summaries)))
+    passages = _passages(question, retrieval.evidence, index)
+    selection = answer_with_sentences(question, passages, models)
+    if not selection.sentences:
+        if (found := connections(question, retrieval.evidence, index)).lines:
+            return _from_graph(found)
+        if is_global:
+            # The reader takes a German noun of the question for a name that is missing.
+            return refusal(
+                "no sentence sums up the collection; a question about the whole collection is one for `graphrag-global`"
+            )
+        return refusal(selection.refused_because)
+    chunks = {p.chunk.id: p.chunk for p in passages}
+    titles = {p.chunk.document: p.title for p in passages}
+    citations = []
+    for s in selection.sentences:
+        chunk = chunks[s.span.chunk]
+        citations.append(
+            cite(s.evidence, chunk, s.span.start - chunk.start, s.span.end - chunk.start, titles)
+        )
+    text = " ".join(f"{s.text} [{s.evidence}]" for s in selection.sentences)
+    return CitedText(
+        text=f"{selection.verdict}: {text}" if selection.verdict else text,
+        citations=tuple(citations),
+        notes=(selection.note,) if selection.note else (),
+    )
+
+
+def _from_graph(found: GraphStatements) -> CitedText:
+    return CitedText(text="\n".join(found.lines), citations=found.citations)
+
+
+def _passages(question: str, evidence: Sequence[Evidence], index: Snapshot) -> list[Passage]:
+    """Collect the chunks of the evidence in its order; of too many, those that share most words with the question."""
+    numbers: dict[str, int] = {}
+    for n, item in enumerate(evidence, 1):
+        for span in item.spans:
+            numbers.setdefault(span.chunk, n)
+    chunks = index.chunks_by_id(list(numbers))
+    if len(chunks) > _PASSAGES:
+        wanted = set(content_stems(question))
+        shared = [len(wanted & set(content_stems(c.text))) for c in chunks]
+        # The order of the evidence counts too: one rank costs a twentieth of a word.
+        order = sorted(range(len(chunks)), key=lambda i: (-(shared[i] - i / 20), i))[:_PASSAGES]
+        chunks = [chunks[i] for i in sorted(order)]
+    return passages_of(numbers, index, read=chunks)

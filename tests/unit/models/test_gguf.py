@@ -3,6 +3,7 @@
 import hashlib
 import json
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,38 @@ def test_an_adapter_without_a_local_model_is_refused(tmp_path: Path, chat_model:
     )
     with pytest.raises(BadInput, match="needs a local model, and the chat model is"):
         open_models(settings, None)
+
+
+@pytest.mark.parametrize(("chat_model", "limit"), [("gguf:{own}", 5.0), ("gpt-4o-mini", 0.0)])
+def test_only_a_local_model_confirms_what_rules_found(tmp_path: Path, chat_model: str, limit: float) -> None:
+    pytest.importorskip("xllamacpp", reason="the extra 'gguf' is not installed")
+    own = tmp_path / "own.gguf"
+    own.write_bytes(b"GGUF")
+    settings = Settings(
+        chat_model=chat_model.format(own=own),
+        base_url="http://localhost:1/v1",
+        embedder="hash",
+        confirm_time_limit_s=5.0,
+    )
+    assert open_models(settings, None).confirm_time_limit_s == limit
+
+
+@pytest.mark.slow
+def test_a_local_model_stops_at_the_time_limit_and_replies_to_the_next_request() -> None:
+    pytest.importorskip("xllamacpp", reason="the extra 'gguf' is not installed")
+    try:
+        model = GgufChat("smollm2-135m")
+    except BadInput as error:
+        pytest.skip(str(error))
+    model.chat(ChatRequest(messages=(Message("user", "Hi"),), max_output_tokens=2))
+    long = (Message("user", "The pump had failed again. " * 1_000),)
+    started = time.monotonic()
+    with pytest.raises(TimeoutError, match="did not finish"):
+        model.chat(ChatRequest(messages=long, max_output_tokens=500, time_limit_s=0.5))
+    stopped = time.monotonic() - started
+    assert model.chat(
+        ChatRequest(messages=(Message("user", "Hi"),), max_output_tokens=5, time_limit_s=60)
+    ).text
+    started = time.monotonic()
+    model.chat(ChatRequest(messages=long, max_output_tokens=1))
+    assert stopped < (time.monotonic() - started) / 2

@@ -336,3 +336,60 @@ def test_an_overview_without_reports_is_refused_for_that_and_not_for_a_german_no
     assert found.refused
     assert "graphrag-global" in found.text
     assert "Dokumenten" not in found.text
+
+
+# --- a small model that confirms what rules found --------------------------------------------------------
+
+
+def confirmed(reply, retrieval, index, **options):
+    """Return the answer and the request for it."""
+    chat = ScriptedChat(replies={"answer_confirm": reply, "answer": lambda _: "Mara Quill [1]."})
+    models = replace(hashed_models(chat), confirm_time_limit_s=9.0)
+    return answer(QUESTION, retrieval, index, models, **options), chat.requests
+
+
+def test_what_rules_found_is_a_draft_that_the_model_may_correct(retrieval, index):
+    found, requests = confirmed(lambda _: "Tobias Wren bought the fog horn [2].", retrieval, index)
+    assert (found.text, found.notes) == ("Tobias Wren bought the fog horn [2].", ())
+    draft = answer(QUESTION, retrieval, index, hashed_models()).text
+    assert "Mara Quill built the light in 1871. [1]" in draft
+    assert f"<draft>\n{draft}\n</draft>" in requests[0].messages[1].content
+    assert requests[0].time_limit_s == 9.0
+
+
+def late(_):
+    raise TimeoutError("late")
+
+
+@pytest.mark.parametrize(
+    ("reply", "note"),
+    [
+        (late, "did not reply within its time limit of 9 s (confirm_time_limit_s)"),
+        (lambda _: "", "could not be used"),
+        (lambda _: "The moon is made of cheese [1].", "cited nothing that supports it"),
+    ],
+)
+def test_without_a_usable_reply_the_draft_is_the_answer_and_a_note_says_so(reply, note, retrieval, index):
+    pieces = []
+    found, _ = confirmed(reply, retrieval, index, on_text=pieces.append)
+    rules = answer(QUESTION, retrieval, index, hashed_models())
+    assert (found.text, found.citations) == (rules.text, rules.citations)
+    assert "".join(pieces) == rules.text
+    assert note in found.notes[-1]
+    assert found.notes[-1].endswith("this is what the rules found")
+
+
+def test_evidence_beside_a_draft_is_short_and_keeps_its_numbers(retrieval, index):
+    filler = replace(retrieval.evidence[2], text="Bees. " * 600)
+    long = replace(retrieval, evidence=(filler, *retrieval.evidence[:2]))
+    _, requests = confirmed(lambda _: "Mara Quill built the light [2].", long, index)
+    shown = requests[0].messages[1].content
+    assert "[2] Mara Quill" in shown
+    assert "[3] The fog horn" in shown
+    assert "[1] Bees" not in shown
+
+
+def test_only_a_cited_answer_is_confirmed(retrieval, index):
+    models = hashed_models(ScriptedChat(replies={"answer_word": lambda _: "Quill [1]"}))
+    found = answer(QUESTION, retrieval, index, replace(models, confirm_time_limit_s=9.0), form="short")
+    assert found.text == "Quill [1]"

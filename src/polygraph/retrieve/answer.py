@@ -15,7 +15,10 @@ from polygraph.retrieve.offline_answer import CitedText, answer_offline, refusal
 from polygraph.retrieve.tuned_reader import answer_with_tuned_reader
 from polygraph.store.snapshot import Snapshot
 from polygraph.tasks.answer import NO_ANSWER, ChatTurn, confirm_answer, write_answer
+from polygraph.tasks.offline.verdicts import asks_for_verdict
+from polygraph.tasks.parsing.citations import strip_citations
 from polygraph.text.tokens import count_tokens
+from polygraph.text.words import content_stems
 
 _REFUSAL_CHARACTERS = 40
 """A refusal says so within this many characters of the reply."""
@@ -39,8 +42,8 @@ def answer(
     of a document; a citation whose evidence does not support the claim is removed and noted. A tuned reader
     (`Models.reader_form`) is asked in the words that it was tuned on, without `form` and `history`, and cites by
     quotes. A small local model (`Models.confirm_time_limit_s`) confirms or corrects what rules found, if the form is
-    `cited`; at the time limit, and if its reply cites nothing that supports it, what the rules found is the answer.
-    Without a chat model: what a table of the documents answers by rule, else sentences of the documents.
+    `cited`; what they found is the answer at the time limit, and if the reply says nothing new that the evidence
+    supports. Without a chat model: what a table of the documents answers by rule, else sentences of the documents.
 
     Args:
         question: as asked.
@@ -162,10 +165,22 @@ def _confirm(
         problem = f"the reply of the model could not be used: {error.problem}"
     else:
         checked = _check_reply(question, reply, retrieval.evidence, index)
-        if checked.refused or checked.citations:
+        problem = _fault(question, checked, len(retrieval.evidence))
+        if not problem:
             return checked, retrieval
-        problem = "the reply of the model cited nothing that supports it"
     return replace(found, notes=(*found.notes, f"{problem}; this is what the rules found")), retrieval
+
+
+def _fault(question: str, checked: CitedText, n_items: int) -> str:
+    """Say why the reply of a small model is no answer; empty if it is one, or a refusal."""
+    if checked.refused:
+        return ""
+    if not checked.citations:
+        return "the reply of the model cited nothing that supports it"
+    text, _ = strip_citations(checked.text, n_items)
+    if asks_for_verdict(question) or set(content_stems(text)) - set(content_stems(question)):
+        return ""
+    return "the reply of the model only repeated the question"
 
 
 def _short_context(found: CitedText, evidence: Sequence[Evidence]) -> str:

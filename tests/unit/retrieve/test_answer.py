@@ -366,6 +366,7 @@ def late(_):
     [
         (late, "did not reply within its time limit of 9 s (confirm_time_limit_s)"),
         (lambda _: "", "could not be used"),
+        (lambda _: "The light was built [1].", "only repeated the question"),
         (lambda _: "The moon is made of cheese [1].", "cited nothing that supports it"),
     ],
 )

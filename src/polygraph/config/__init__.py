@@ -75,10 +75,10 @@ class Settings(BaseModel):
         "adapter, if there is one.",
     )
     confirm_time_limit_s: float = Field(
-        0.0,
+        60.0,
         ge=0,
-        description="Seconds that a `gguf:` model has to confirm or correct the answer that rules found, which is "
-        "given when they are over; 0: the model answers by itself.",
+        description="Seconds that a `gguf:` model has to confirm or correct the answer that rules found; when they are "
+        "over, that answer is given. 0: the model answers by itself, from all the evidence.",
     )
     base_url: str = Field("", description="An OpenAI-compatible endpoint, such as http://localhost:11434/v1.")
     api_key: str = Field("", description="Key for the endpoint. Keep it in the environment.")

@@ -1,6 +1,6 @@
 """A small local model with and without what rules found: right, wrong and refused answers, and seconds a question.
 
-    OMP_NUM_THREADS=1 taskset -c 0 python benchmarks/confirm.py --out FILE [--model gguf:NAME] [--limits offline,60,0] [--show]
+    python benchmarks/confirm.py --out FILE [--model gguf:NAME] [--limits offline,60,0] [--sets sample,messy] [--show]
 
 Every second of the 40 gold questions about the sample collection (17 answerable, 3 not) and of the 60 about the messy
 folder is asked with each time limit (`confirm_time_limit_s`; 0: the model answers by itself), and with `offline`: what
@@ -33,7 +33,9 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--model", default="gguf:qwen2.5-coder-1.5b")
-    parser.add_argument("--limits", default="offline,60,0", help="seconds; 0: the model alone; `offline`: rules alone")
+    parser.add_argument(
+        "--limits", default="offline,60,0", help="seconds; 0: the model alone; `offline`: rules alone"
+    )
     parser.add_argument("--sets", default="sample,messy")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--show", action="store_true")

@@ -18,7 +18,6 @@ from polygraph.arrays import dot_rows
 from polygraph.models import Models
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
-    MAX_CANDIDATES,
     Candidate,
     Passage,
     QuotedSentence,
@@ -37,6 +36,9 @@ REFUSE_BELOW = 0.0
 dev questions and refuses 47% of the others (benchmarks/refusal.py)."""
 REFUSE_COVERAGE = 0.34
 """Without a cross-encoder, an answer is refused if no passage holds this share of the question's weighted words."""
+_MAX_CANDIDATES = 16
+"""Sentences that the cross-encoder reads for one question. On 180 questions of three public sets 48 find no more, at
+more than twice the CPU (benchmarks/README.md)."""
 _MAX_SENTENCES = 3
 _MIN_NEW_WORDS = 2
 """Content words of an answering sentence that the question does not hold; none need be new where the question asks for
@@ -126,8 +128,10 @@ def _answer(
         return _refused("the passages found hold no sentence that could answer")
     weights = term_weights(wanted, [c.terms for c in candidates])
     similar = _similar(question, candidates, weights, models)
-    kept = sorted(range(len(candidates)), key=lambda i: (-similar[i], i))[:MAX_CANDIDATES]
-    gains = {i: _kind_gain(question, candidates[i].quoted.text) for i in kept}
+    gains = [_kind_gain(question, c.quoted.text) for c in candidates]
+    # By the score without the cross-encoder's part.
+    likely = [round(_SIMILARITY_WEIGHT * float(similar[i]) + gain, 6) for i, gain in enumerate(gains)]
+    kept = sorted(range(len(candidates)), key=lambda i: (-likely[i], i))[:_MAX_CANDIDATES]
     if models.reranker is None:
         if _best_coverage(wanted, weights, passages) < REFUSE_COVERAGE:
             return _refused("no passage holds most of what the question asks about")

@@ -10,8 +10,11 @@ from polygraph.arrays import dot_rows
 from polygraph.models import Models
 from polygraph.records import Report
 from polygraph.tasks.offline.question_scope import is_global_question, subject_words
-from polygraph.tasks.offline.sentences import DEPENDENT, MAX_CANDIDATES, term_weights
+from polygraph.tasks.offline.sentences import DEPENDENT, term_weights
 from polygraph.text.words import content_stems
+
+_MAX_STATEMENTS = 48
+"""Statements that the cross-encoder reads for one question."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +61,7 @@ def rank_statements(
         sum(weights.get(t, 0.0) for t in ts) / total + 0.02 * (report.rating / 10 + report.weight)
         for ts, (_, report, _) in zip(terms, found, strict=True)
     ]
-    kept = sorted(range(len(found)), key=lambda i: (-shares[i], i))[:MAX_CANDIDATES]
+    kept = sorted(range(len(found)), key=lambda i: (-shares[i], i))[:_MAX_STATEMENTS]
     if models.reranker is not None:
         logits = models.calls.score(models.reranker, question, [found[i][0] for i in kept], stage="map")
         scores = [100 / (1 + math.exp(-(float(logit) + 3.0) / 2.5)) for logit in logits]

@@ -14,8 +14,6 @@ from polygraph.text.language import detect_language
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems, words
 
-MAX_CANDIDATES = 48
-"""Sentences, or statements of reports, that the cross-encoder reads for one question."""
 DUPLICATE_OVERLAP = 0.6
 """Two sentences are duplicates if they share this much of the content words of the shorter one."""
 _MAX_CHARACTERS = 600

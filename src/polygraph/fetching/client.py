@@ -22,6 +22,8 @@ _CONNECT_S = 10.0
 _READ_S = 20.0
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
+_LOCAL = [ipaddress.ip_network(each) for each in ("::/96", "64:ff9b:1::/48", "fec0::/10")]
+"""Forms of local addresses that Python counts as global."""
 
 
 class FetchFailed(Exception):
@@ -132,6 +134,8 @@ class Client:
                 raise FetchFailed(f"has over {max_bytes / 1e6:g} MB")
             if self._clock() > ends:
                 raise FetchFailed(f"takes longer than {self._deadline_s:g} s")
+        if unpack is not None and n_sent and not unpack.eof:
+            raise FetchFailed("ends before its packed content does")
         return bytes(found)
 
 
@@ -195,7 +199,8 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
         if inner is not None:
             return is_public(str(inner))
-    return ip.is_global and not ip.is_multicast
+    is_local = ip.version == 6 and any(ip in each for each in _LOCAL)
+    return ip.is_global and not ip.is_multicast and not is_local
 
 
 def _headers(more: Mapping[str, str] | None) -> list[tuple[str, str]]:

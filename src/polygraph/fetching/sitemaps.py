@@ -66,4 +66,6 @@ def _unpacked(data: bytes) -> bytes:
         raise BadInput(f"is damaged: {problem}") from problem
     if unpacker.unconsumed_tail:
         raise BadInput(f"has over {MAX_BYTES // 1_000_000} MB unpacked")
+    if not unpacker.eof:
+        raise BadInput("is damaged: it ends too early")
     return text

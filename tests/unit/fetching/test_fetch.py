@@ -93,7 +93,7 @@ def test_pages_become_documents_that_know_their_address(site, tmp_path):
 def test_a_second_run_asks_for_changes_only_and_gives_the_same_bytes(site, tmp_path):
     def dated(request):
         if request.headers.get("If-None-Match") == '"1"':
-            return 304, {}, b""
+            return 304, {"Content-Encoding": "gzip"}, b""
         return 200, {"Content-Type": "text/html", "ETag": '"1"'}, b"<p>One"
 
     site.pages["/a"] = dated
@@ -210,7 +210,7 @@ def test_this_machine_and_private_networks_are_not_reached(site, tmp_path):
     assert all("--allow-private" in reason for _, reason in report.failed)
     assert not site.asked
     private = "10.1.2.3 172.16.0.1 192.168.1.1 100.64.0.1 0.0.0.0 224.0.0.1 ::1 fe80::1 fc00::1"
-    embedded = "::ffff:10.0.0.1 64:ff9b::7f00:1 2002:7f00:1::"
+    embedded = "fec0::1 64:ff9b:1::7f00:1 ::127.0.0.1 ::ffff:10.0.0.1 64:ff9b::7f00:1 2002:7f00:1::"
     assert not any(map(is_public, f"{private} {embedded}".split()))
     assert all(map(is_public, ("8.8.8.8", "2606:4700::1111", "64:ff9b::808:808")))
 
@@ -245,6 +245,7 @@ def test_what_a_server_sends_is_bounded(site, tmp_path):
         site.page("/bomb", bomb, Content_Encoding="gzip"),
         site.page("/other", b"x", Content_Encoding="br"),
         site.page("/broken", b"no gzip", Content_Encoding="gzip"),
+        site.page("/cut", gzip.compress(b"<p>" + bytes(range(256)) * 9)[:200], Content_Encoding="gzip"),
         site.page("/round", "", status=301, Location="/round"),
         site.page("/file", "", status=302, Location="file:///etc/passwd"),
         site.page("/picture", b"x", "image/png"),
@@ -258,6 +259,7 @@ def test_what_a_server_sends_is_bounded(site, tmp_path):
     assert reasons["slow"] == "takes longer than 1 s"
     assert "br" in reasons["other"]
     assert "unpacked" in reasons["broken"]
+    assert reasons["cut"] == "ends before its packed content does"
     assert "more than 5 times" in reasons["round"]
     assert "not a page" in reasons["file"]
     assert reasons["picture"] == "is image/png, which is not read"
@@ -322,7 +324,10 @@ def test_what_is_no_address_is_refused_with_its_line(tmp_path, text):
         read_list(tmp_path / "list")
 
 
-@pytest.mark.parametrize("data", [b"", b"<html><a href='x'>", b"\x1f\x8bbroken", b"<urlset/>"])
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"<html><a href='x'>", b"\x1f\x8bbroken", gzip.compress(b"http://a.org/")[:-9], b"<urlset/>"],
+)
 def test_what_is_no_sitemap_is_refused(data):
     with pytest.raises(BadInput):
         read_sitemap(data)

@@ -5,7 +5,7 @@ reports are views computed from them, each rewritten in one transaction. Other p
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import Literal
@@ -27,6 +27,7 @@ from polygraph.store.page_sums import (
     sums_file,
     write_sums,
 )
+from polygraph.store.portable import COLUMNS, PortableRow, PortableTable, columns_of
 from polygraph.store.protocol import Countable
 from polygraph.store.report_tables import ReportTables
 from polygraph.store.serialization import dump, load
@@ -143,7 +144,7 @@ class SqliteStore:
         """Apply all changes made inside, or none if an exception leaves the block."""
         return self.connection.transaction()
 
-    def count(self, table: Countable) -> int:
+    def count(self, table: Countable | PortableTable) -> int:
         """Return the number of rows of a table."""
         return int(self.connection.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
 
@@ -212,6 +213,24 @@ class SqliteStore:
                 self.set_meta(ROWS, None)
             for table in _TABLES.get(name, ()):
                 self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
+
+    # --- moving to another store --------------------------------------------------------------------
+
+    def dump(self, table: PortableTable) -> Iterator[PortableRow]:
+        """Yield every row of a table, see `store.portable`; what an earlier version did not store is empty."""
+        known = self.connection.columns(table)
+        if not known:
+            return
+        columns = ", ".join(f'"{name}"' if name in known else "''" for name in columns_of(table))
+        key = ", ".join(f'"{name}"' for name in COLUMNS[table][0].split())
+        yield from self.connection.iterate(f"SELECT {columns} FROM {table} ORDER BY {key}")  # noqa: S608
+
+    def load(self, table: PortableTable, rows: Iterable[PortableRow]) -> None:
+        """Replace all rows of a table by those of another store."""
+        columns = columns_of(table)
+        names, marks = ", ".join(f'"{name}"' for name in columns), ", ".join("?" * len(columns))
+        self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
+        self.connection.execute_many(f"INSERT INTO {table} ({names}) VALUES ({marks})", rows)  # noqa: S608
 
     # --- the file -----------------------------------------------------------------------------------
 

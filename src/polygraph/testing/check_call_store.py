@@ -6,7 +6,14 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from polygraph.models.batch.store import BatchRow, BatchStore, LineResult
-from polygraph.models.call_store import Attempt, CallStore, LedgerRow, Quarantined, QuestionUsage
+from polygraph.models.call_store import (
+    Attempt,
+    CallStore,
+    LedgerRow,
+    Quarantined,
+    QuestionUsage,
+    open_call_store,
+)
 from polygraph.models.protocols import ChatReply, Likelihood
 from polygraph.testing.check_tables import expect
 
@@ -35,6 +42,7 @@ def check_call_store(open_calls: OpenCalls) -> None:
         _check_usage(one, two)
         _check_quarantine(one, two)
         _check_batches(one, two)
+        _check_moving(one, two)
     with closing(open_calls()) as later:
         _check_forgetting(later)
 
@@ -160,6 +168,36 @@ def _check_batches(one: CallStore, two: CallStore) -> None:
     expect(BatchStore(one).abandon("a.jsonl"), 1, "a file whose replies do not come is abandoned")
     batches.mark_used(["b1"])
     expect(set(BatchStore(one).rows()), {"b2"}, "a reply that was used is no batch reply any more")
+
+
+def _check_moving(one: CallStore, two: CallStore) -> None:
+    with closing(open_call_store(None)) as other:
+        other.save_reply(
+            "gone", ChatReply(text="gone", prompt_tokens=1, completion_tokens=1, finish="stop"), _LINE
+        )
+        other.take_over(one)
+        expect(other.reply("gone"), None, "what was there before is gone")
+        _expect_equal(other, one)
+        # And back, into tables that hold something.
+        two.save_reply(
+            "gone", ChatReply(text="gone", prompt_tokens=1, completion_tokens=1, finish="stop"), _LINE
+        )
+        n = list[int]()
+        two.take_over(other, n.append)
+        expect(one.reply("gone"), None, "what was there before is gone")
+        _expect_equal(one, other)
+        expect(sum(n), other.n_rows(), "every row is moved once")
+
+
+def _expect_equal(one: CallStore, two: CallStore) -> None:
+    for read in (CallStore.ledger, CallStore.questions, CallStore.quarantined, CallStore.n_rows):
+        expect(read(one), read(two), "what is moved to another place is the same there")
+    for key in ("odd", "sure", "half", "b1"):
+        expect(one.reply(key), two.reply(key), "replies are the same at another place")
+    keys = [n.to_bytes(16, "big") for n in range(2_000)]
+    expect(one.vectors(keys), two.vectors(keys), "vectors are the same at another place")
+    expect(BatchStore(one).rows(), BatchStore(two).rows(), "batch requests are the same at another place")
+    expect(BatchStore(one).unseen([b"1", b"2", b"3"]), {b"3"}, "imported lines are known at another place")
 
 
 def _check_forgetting(store: CallStore) -> None:

@@ -1,11 +1,11 @@
 """Replies, vectors and the ledger of all attempts, in a file or in a database."""
 
 import zlib
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 
 from polygraph.errors import IndexUnreadable
-from polygraph.models.call_store.database import CallDatabase, Statements
+from polygraph.models.call_store.database import CallDatabase, Row, Statements
 from polygraph.models.call_store.records import Attempt, LedgerRow, Quarantined, QuestionUsage
 from polygraph.models.protocols import ChatReply, Likelihood
 
@@ -208,6 +208,52 @@ class CallStore:
             run.execute("DELETE FROM batch_refusal")
         return self._database.clean()
 
+    # --- moving to another place --------------------------------------------------------------------
+
+    def n_rows(self) -> int:
+        """Return the number of rows of all tables."""
+        return sum(int(self._database.rows(f"SELECT count(*) FROM {table}")[0][0]) for table in _COLUMNS)  # noqa: S608
+
+    def take_over(self, other: "CallStore", on_rows: Callable[[int], None] = lambda _: None) -> None:
+        """Replace everything by what another place holds in one state: all of it or nothing.
+
+        Args:
+            other: the other place; what is written there meanwhile is not copied.
+            on_rows: receives the number of rows after each part.
+        """
+        with other._database.one_state(), self._database.transaction(alone=True) as run:
+            for table, (key, *others) in _COLUMNS.items():
+                run.execute(f"DELETE FROM {table}")  # noqa: S608
+                # The number of an attempt only orders them.
+                columns = others if key == "id" else [key, *others]
+                marks = ", ".join("?" * len(columns))
+                for rows in other._parts(table):
+                    values = [row[-len(columns) :] for row in rows]
+                    run.execute_many(f"INSERT INTO {table} ({', '.join(columns)}) VALUES ({marks})", values)  # noqa: S608
+                    on_rows(len(rows))
+
+    def _parts(self, table: str) -> Iterator[list[Row]]:
+        """Yield the rows of a table in parts, by key, with texts compressed."""
+        key, *_ = columns = _COLUMNS[table]
+        packed = next((i for i, name in enumerate(columns) if name in ("text", "raw")), None)
+        query = f"SELECT {', '.join(columns)} FROM {table}"  # noqa: S608
+        small = table in ("cached", "batch_refusal")  # their keys have several columns
+        rows = self._database.rows(query if small else f"{query} ORDER BY {key} LIMIT {_PART}")
+        while rows:
+            if packed is None:
+                yield rows
+            else:
+                yield [
+                    (*row[:packed], _packed(row[packed]), *row[packed + 1 :])
+                    if isinstance(row[packed], str)
+                    else row
+                    for row in rows
+                ]
+            if small or len(rows) < _PART:
+                return
+            more = f"{query} WHERE {key} > ? ORDER BY {key} LIMIT {_PART}"
+            rows = self._database.rows(more, (rows[-1][0],))
+
     # --- transactions--------------------------------------------------------------------------------
 
     def transaction(self) -> AbstractContextManager[Statements]:
@@ -229,6 +275,26 @@ class CallStore:
                 "without it: what it held will be requested from the models again"
             ) from error
 
+
+_PART = 500
+"""Rows that are moved at once."""
+_COLUMNS: Mapping[str, list[str]] = {
+    table: columns.split()
+    for table, columns in {
+        "reply": "key model text prompt_tokens completion_tokens finish",
+        "likelihood": "key n_tokens log_probability probability",
+        "vector": "key data",
+        "attempt": "id stage method model outcome problem prompt_tokens completion_tokens seconds cost unreported",
+        "cached": "stage method model n",
+        "asked": "method n calls tokens",
+        "quarantine": "key repair_key stage method model problem raw",
+        "batch": "key stage method model outcome prompt_tokens state file tries problem cost",
+        "batch_line": "digest",
+        "batch_file": "path",
+        "batch_refusal": "model problem",
+    }.items()
+}
+"""The columns of each table, the key first."""
 
 _LEDGER = """
 SELECT stage, method, model, CAST(sum(ok) AS bigint), CAST(sum(failed) AS bigint), CAST(sum(repaired) AS bigint),

@@ -47,6 +47,9 @@ class CallDatabase(Protocol):
             lasting: False for counts that may be lost when the machine of the database fails.
         """
 
+    def one_state(self) -> AbstractContextManager[None]:
+        """Have all queries inside a ``with`` block see one state, whatever other processes write."""
+
     def claim(self, key: str) -> AbstractContextManager[None]:
         """Keep other processes that claim the same key waiting while a ``with`` block runs, where that is possible.
 

@@ -118,6 +118,18 @@ class PostgresqlCalls:
                 self._connection.execute("SELECT pg_advisory_xact_lock(%s)", (self._number("alone"),))
             yield self
 
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Have all queries inside a ``with`` block see one state; other threads wait."""
+        with self._lock:
+            with self._explained():
+                self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            try:
+                yield
+            finally:
+                if not self._connection.closed:
+                    self._connection.execute("ROLLBACK")
+
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> int:
         """Run a statement inside a transaction; return the number of changed rows."""
         return self._connection.execute(_marked(statement), _storable(parameters)).rowcount

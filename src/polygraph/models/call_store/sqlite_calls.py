@@ -114,6 +114,17 @@ class SqliteCalls:
         with self._explained(), self._transaction():
             yield self
 
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Have all queries inside a ``with`` block see one state; other threads wait."""
+        with self._lock:
+            with self._explained():
+                self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.execute("ROLLBACK")
+
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> int:
         """Run a statement inside a transaction; return the number of changed rows."""
         return self._connection.execute(statement, parameters).rowcount

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from polygraph import Index
 from polygraph.arrays import dot_rows
-from polygraph.store.layers import folder_of
+from polygraph.store.layer_folders import folder_of
 from polygraph.store.vectors import MATRIX
 
 K = 10

@@ -19,10 +19,8 @@ from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.indexing.status import count_records
 from polygraph.models import Models
-from polygraph.store.connection import FILE_NAME
-from polygraph.store.database import SqliteStore
 from polygraph.store.layers import DEPENDENCIES, dependents, with_dependencies
-from polygraph.store.lock import writing
+from polygraph.store.open_store import is_begun, open_to_write
 from polygraph.store.protocol import Store
 
 
@@ -98,7 +96,7 @@ def _build_exported(
     elif written:
         notes.append(
             "the imported reports are not about the communities that were found again, and wait unused. "
-            f"Write new ones with: polygraph index --index {store.folder}"
+            f"Write new ones with: polygraph index --index {store.place}"
         )
     report.counts = count_records(store)
     for kind in ("entities", "relations", "communities"):
@@ -171,26 +169,21 @@ def _new_index(
         BadInput: if there is an index already.
     """
     models.calls.embed(models.embedder, ["ready"], "query", stage="check")
-    with writing(folder, wait_s=wait_s):
-        existed = (folder / FILE_NAME).exists()
-        store = SqliteStore(folder, mode="write", durability=settings.durability)
+    existed = is_begun(folder)
+    with open_to_write(folder, settings.durability, wait_s) as store:
 
         @contextmanager
         def filling() -> Iterator[None]:
             try:
                 yield
             except BaseException:
-                store.close()
-                for ending in ("", "-wal", "-shm") if not existed else ():
-                    (folder / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
+                if not existed:
+                    store.delete()
                 raise
 
-        try:
-            if store.manifest() is not None or store.count("documents"):
-                raise BadInput(
-                    f"there is an index at {folder} already, and an import makes a new one. Name another "
-                    "folder with --index"
-                )
-            yield store, filling()
-        finally:
-            store.close()
+        if store.manifest() is not None or store.count("documents"):
+            raise BadInput(
+                f"there is an index at {store.place} already, and an import makes a new one. Name another "
+                "folder with --index"
+            )
+        yield store, filling()

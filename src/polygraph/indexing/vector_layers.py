@@ -6,7 +6,7 @@ from typing import Any
 from polygraph.graph.embedding_texts import RECIPES
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.models.protocols import Embedder
-from polygraph.store.layers import folder_of
+from polygraph.store.layer_folders import folder_of
 from polygraph.store.vectors import write_vectors
 
 

@@ -39,7 +39,8 @@ from polygraph.publishing.object_store import ObjectStore
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import FILE_NAME
 from polygraph.store.generations import open_finished, write_in_progress
-from polygraph.store.layers import FILE_LAYERS, folder_of, up_to_date
+from polygraph.store.layer_folders import folder_of
+from polygraph.store.layers import FILE_LAYERS, up_to_date
 from polygraph.store.page_sums import sums_file
 
 KEEP = 10

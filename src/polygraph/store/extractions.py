@@ -3,9 +3,9 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
-from polygraph.store.connection import Connection, Row
 from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
+from polygraph.store.sql import Row, SqlConnection
 from polygraph.text.passage import short_fields
 
 SCHEMA = """
@@ -27,11 +27,13 @@ CREATE TABLE IF NOT EXISTS entity_decisions (
   n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL);
 """
 
+_MARK_CHANGED = "INSERT INTO reread SELECT document FROM windows WHERE id = ? ON CONFLICT DO NOTHING"
+
 
 class ExtractionTables:
-    """`store.protocol.ExtractionStore` in SQLite."""
+    """`store.protocol.ExtractionStore` in SQL tables."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
 
     # --- windows ------------------------------------------------------------------------------------
@@ -118,11 +120,11 @@ class ExtractionTables:
     def put(self, extraction: Extraction, extractor: str) -> None:
         """Store what an extractor found in one window, replacing what was stored for it."""
         window = extraction.window
-        self._db.execute("INSERT OR IGNORE INTO reread SELECT document FROM windows WHERE id = ?", (window,))
-        self._db.execute("DELETE FROM entity_rows WHERE window = ?", (window,))
-        self._db.execute("DELETE FROM relation_rows WHERE window = ?", (window,))
-        self._db.execute_many(
-            "INSERT INTO entity_rows VALUES (?, ?, ?, ?, ?, ?)",
+        self._db.execute(_MARK_CHANGED, (window,))
+        self._db.execute('DELETE FROM entity_rows WHERE "window" = ?', (window,))
+        self._db.execute('DELETE FROM relation_rows WHERE "window" = ?', (window,))
+        self._db.insert(
+            "entity_rows",
             [
                 (
                     window,
@@ -135,8 +137,8 @@ class ExtractionTables:
                 for seq, e in enumerate(extraction.entities)
             ],
         )
-        self._db.execute_many(
-            "INSERT INTO relation_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        self._db.insert(
+            "relation_rows",
             [
                 (
                     window,
@@ -185,7 +187,7 @@ class ExtractionTables:
             )
 
     def _entity_rows(self, window: str, document: str) -> tuple[EntityRow, ...]:
-        query = "SELECT name, type, description, spans FROM entity_rows WHERE window = ? ORDER BY seq"
+        query = 'SELECT name, type, description, spans FROM entity_rows WHERE "window" = ? ORDER BY seq'
         return tuple(
             EntityRow(
                 name=name,
@@ -199,7 +201,7 @@ class ExtractionTables:
     def _relation_rows(self, window: str) -> tuple[RelationRow, ...]:
         query = (
             "SELECT source, target, predicate, keywords, description, strength, chunks "
-            "FROM relation_rows WHERE window = ? ORDER BY seq"
+            'FROM relation_rows WHERE "window" = ? ORDER BY seq'
         )
         return tuple(
             RelationRow(
@@ -219,7 +221,7 @@ class ExtractionTables:
     def relation_keys(self, document: str) -> list[tuple[str, int]]:
         """Return window and position of each relation row of a document, in the order of `iterate`."""
         query = (
-            "SELECT r.window, r.seq FROM windows w JOIN relation_rows r ON r.window = w.id "
+            'SELECT r."window", r.seq FROM windows w JOIN relation_rows r ON r."window" = w.id '
             "WHERE w.document = ? AND w.status != '' ORDER BY w.ordinal, r.seq"
         )
         return [(window, seq) for window, seq in self._db.rows(query, (document,))]
@@ -227,9 +229,9 @@ class ExtractionTables:
     def reset(self, windows: Sequence[str]) -> None:
         """Delete what was extracted from some windows, so that they are read again."""
         keys = [(window,) for window in windows]
-        self._db.execute_many("INSERT OR IGNORE INTO reread SELECT document FROM windows WHERE id = ?", keys)
+        self._db.execute_many(_MARK_CHANGED, keys)
         for table in ("entity_rows", "relation_rows"):
-            self._db.execute_many(f"DELETE FROM {table} WHERE window = ?", keys)  # noqa: S608
+            self._db.execute_many(f'DELETE FROM {table} WHERE "window" = ?', keys)  # noqa: S608
         self._db.execute_many(
             "UPDATE windows SET extractor = '', status = '', problem = '', raw = '' WHERE id = ?", keys
         )
@@ -267,7 +269,8 @@ class ExtractionTables:
     def put_same_answers(self, answers: Mapping[str, bool | None]) -> None:
         """Replace what a model answered about undecided pairs of names."""
         self._db.execute("DELETE FROM same_answers")
-        self._db.execute_many("INSERT INTO same_answers VALUES (?, ?)", sorted(answers.items()))
+        rows = sorted((key, None if same is None else int(same)) for key, same in answers.items())
+        self._db.insert("same_answers", rows)
 
     def decision_log(self) -> list[LoggedDecision]:
         """Return every decision in the order in which they were made."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polygraph.errors import BadInput, IndexUnreadable
 from polygraph.indexing.progress import no_progress
+from polygraph.postgresql import is_database_url
 from polygraph.retrieve.stream import Event, stream_answer, stream_answer_async
 
 if TYPE_CHECKING:
@@ -75,6 +76,13 @@ class Index:
         return self._published.url if self._published else None
 
     @property
+    def place(self) -> str:
+        """What messages call the index: its folder, or the URL of a published one or of a database."""
+        from polygraph.store.postgres.folder import database_of
+
+        return self.url or str(database_of(self._folder) or self._folder)
+
+    @property
     def calls_file(self) -> Path:
         """File of the model calls."""
         return self._published.calls_file if self._published else self._folder / CALLS_FILE
@@ -92,8 +100,9 @@ class Index:
         """Open an index, or name the folder of one to be made by `add`.
 
         Args:
-            folder: or the URL of an index that `publish` wrote, which is read through a local copy; default: the
-                setting `index` (``./polygraph.index``).
+            folder: or the URL of a database that holds the index (``postgresql://...``), or of an index that
+                `publish` wrote, which is read through a local copy; default: the setting `index`
+                (``./polygraph.index``).
             settings: default: from flags, environment and ``polygraph.toml``.
             models: default: as the settings say; with neither a key nor a base URL, local ones.
             progress: called while a published index is fetched.
@@ -102,20 +111,21 @@ class Index:
         Raises:
             BadInput: for settings that do not fit.
             IndexUnreadable: if what is there is not an index.
+            MissingExtra: for a database without psycopg.
             StorageFailed: if a published index cannot be reached and there is no local copy.
         """
         from polygraph.config import load_settings
         from polygraph.models.open import open_models
-        from polygraph.store.connection import is_begun
-        from polygraph.store.database import SqliteStore
+        from polygraph.store.open_store import is_begun, open_store
 
         settings = settings or load_settings(flags)
         place = folder if folder is not None else settings.index
-        published = open_published(place, settings, partial(progress, "fetching"))
-        path = published.version().folder if published else Path(place)
+        database = database_folder(place, settings)
+        published = None if database else open_published(place, settings, partial(progress, "fetching"))
+        path = database or (published.version().folder if published else Path(place))
         manifest = None
         if is_begun(path):
-            store = SqliteStore(path, mode="read")
+            store = open_store(path, mode="read")
             manifest = store.manifest()
             store.close()
         elif path.exists() and not path.is_dir():
@@ -184,12 +194,13 @@ class Index:
             NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
         from polygraph.ingest import path_text, read_documents, select
+        from polygraph.store.open_store import is_begun
 
         layers = self._layers_for(methods)
         loaded = read_documents(paths, selection=select(include, exclude)) if paths else None
-        if not paths and not (self.folder / "index.sqlite").is_file():
+        if not paths and not is_begun(self.folder):
             raise IndexUnreadable(
-                f"there is no index at {self.folder}. Make one with: polygraph index PATH --index {self.folder}"
+                f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
             )
         # An embedder that cannot be used fails here, before any work.
         self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
@@ -321,9 +332,9 @@ class Index:
             BadInput: if the folder holds something else, or the format is not known.
         """
         from polygraph.indexing.exchange import export
-        from polygraph.store.database import SqliteStore
+        from polygraph.store.open_store import open_store
 
-        with closing(SqliteStore(self.folder, mode="read")) as store:
+        with closing(open_store(self.folder, mode="read")) as store:
             return export(store, Path(folder), format)
 
     def import_(
@@ -631,7 +642,7 @@ class Index:
 
     def stamp(self) -> object:
         """Return a value that changes whenever there is a new finished state; cheap to ask for."""
-        from polygraph.store.generations import finished_stamp
+        from polygraph.store.open_store import finished_stamp
 
         return self._published.version().name if self._published else finished_stamp(self._folder)
 
@@ -651,9 +662,9 @@ class Index:
     def status(self) -> dict[str, Any]:
         """Return counts, layers, notes, failures and the ledger as plain values."""
         from polygraph.indexing.status import describe_index
-        from polygraph.store.database import SqliteStore
+        from polygraph.store.open_store import open_store
 
-        with closing(SqliteStore(self.folder, mode="read")) as store:
+        with closing(open_store(self.folder, mode="read")) as store:
             found = describe_index(store, self.models.calls)
         return found | ({"index": self.url} if self.url else {})
 
@@ -777,6 +788,29 @@ def _method_plan(name: str) -> MethodPlan:
         has_budget=has_budget,
         parameters={f.name: getattr(chosen, f.name) for f in fields(chosen)},  # type: ignore[arg-type]
     )
+
+
+def database_folder(place: str | Path, settings: Settings) -> Path | None:
+    """Return the local folder of an index in a database, and have it name the database; None for other places.
+
+    Args:
+        place: a folder, or the URL of an index.
+        settings: name the cache, which holds the folder.
+
+    Raises:
+        BadInput, StorageFailed: each says how to fix it.
+    """
+    from polygraph.publishing.object_store import url_of
+
+    # A path that was made from a URL has lost a slash.
+    url = (url_of(place) if isinstance(place, Path) else place) or ""
+    if not is_database_url(url):
+        return None
+    from polygraph.config.files import cache_folder
+    from polygraph.postgresql import parse_url
+    from polygraph.store.postgres.folder import folder_for
+
+    return folder_for(parse_url(url), settings.cache or cache_folder())
 
 
 def open_published(

@@ -7,7 +7,7 @@ from contextlib import closing
 import pytest
 
 from polygraph.errors import IndexUnreadable, StorageFailed
-from polygraph.store import report_tables, serialization
+from polygraph.store import connection, serialization
 from polygraph.store.connection import explain_storage, is_begun
 from polygraph.store.database import SqliteStore
 from polygraph.store.manifest import Manifest
@@ -27,7 +27,7 @@ def store(tmp_path):
 def test_chunks_of_a_community_are_counted_in_pieces_of_any_size(size, store, monkeypatch):
     with store.transaction():
         store.reports.put_communities(records.COMMUNITIES)
-    monkeypatch.setattr(report_tables, "PIECE_BYTES", size)
+    monkeypatch.setattr(connection, "PIECE_BYTES", size)
     counted = [(c.id, c.n_chunks) for c in store.reports.counted_communities()]
     assert counted == [(c.id, len(c.chunks)) for c in records.COMMUNITIES]
 

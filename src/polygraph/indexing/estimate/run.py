@@ -23,9 +23,8 @@ from polygraph.models import Models
 from polygraph.models.call_store import open_call_store
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import Embedder
-from polygraph.store.connection import is_begun
-from polygraph.store.database import SqliteStore
 from polygraph.store.layers import up_to_date
+from polygraph.store.open_store import is_begun, open_store
 
 if TYPE_CHECKING:
     from polygraph.config import Settings
@@ -74,7 +73,7 @@ def estimate_index(
     loaded = read_documents(paths, selection=selection) if paths else None
     roots = [path_text(Path(p).resolve()) for p in paths]
     with ExitStack() as stack:
-        store = stack.enter_context(closing(SqliteStore(folder, mode="read"))) if is_begun(folder) else None
+        store = stack.enter_context(closing(open_store(folder, mode="read"))) if is_begun(folder) else None
         calls = stack.enter_context(closing(open_call_store(calls_file))) if calls_file.is_file() else None
         before = store.manifest() if store is not None else None
         # An endpoint is asked for its dimension; here no endpoint is called.
@@ -111,7 +110,7 @@ def _profile(folder: Path, calls_name: str, models: Models) -> OtherIndexProfile
     """Fit the chat model's profile to another index; None without a chat model."""
     if models.chat is None:
         return None
-    with closing(SqliteStore(folder, mode="read")) as store:
+    with closing(open_store(folder, mode="read")) as store:
         calls_file = folder / calls_name
         if not calls_file.is_file():
             raise BadInput(f"{folder} holds no calls of a model. Name an index that a chat model has read")

@@ -261,12 +261,12 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         "report": "reports",
     }
     show.out.print(
-        f"{opened.folder}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}", markup=False
+        f"{opened.place}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}", markup=False
     )
     if c["lost relations"]:
         show.out.print(
             f"{count_noun(c['lost relations'], 'extracted relation')} not in the graph; "
-            f"see: polygraph entities lost --index {opened.folder}",
+            f"see: polygraph entities lost --index {opened.place}",
             markup=False,
         )
     if report.built:

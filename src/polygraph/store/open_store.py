@@ -24,6 +24,15 @@ def is_begun(folder: Path) -> bool:
     return connection.is_begun(folder) if url is None else has_tables(url)
 
 
+def has_index(folder: Path) -> bool:
+    """Tell whether a folder has an index, without looking whether its file can be read.
+
+    Raises:
+        IndexUnreadable: if its server does not let us in.
+    """
+    return is_begun(folder) if database_of(folder) else (folder / connection.FILE_NAME).is_file()
+
+
 def open_store(
     folder: Path, *, mode: Literal["read", "write"], durability: Literal["normal", "full"] = "normal"
 ) -> Store:

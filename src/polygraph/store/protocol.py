@@ -35,6 +35,7 @@ from polygraph.records import (
     WindowState,
 )
 from polygraph.store.manifest import Manifest
+from polygraph.store.portable import PortableRow, PortableTable
 from polygraph.text.passage import Heading
 
 Countable: TypeAlias = Literal[
@@ -510,8 +511,8 @@ class StoreReader(Protocol):
     def reports(self) -> ReportReader:
         """Communities and reports."""
 
-    def count(self, table: Countable) -> int:
-        """Return how many records of a kind there are."""
+    def count(self, table: Countable | PortableTable) -> int:
+        """Return how many records of a kind, or rows of a table, there are."""
 
     def meta(self, key: str) -> str | None:
         """Return the value stored under a key, if there is one."""
@@ -524,6 +525,9 @@ class StoreReader(Protocol):
 
     def layers(self) -> dict[str, tuple[str, int, float]]:
         """Return version, number of rows and seconds of every finished layer by name."""
+
+    def dump(self, table: PortableTable) -> Iterator[PortableRow]:
+        """Yield every row of a table as `store.portable` describes it, in order; see `Store.load`."""
 
     def has_files(self, folder: Path) -> bool:
         """Tell whether the files of a layer, by their folder, are here as they were written, or can be fetched."""
@@ -578,6 +582,9 @@ class Store(StoreReader, Protocol):
 
     def drop_layers(self, names: Iterable[str]) -> None:
         """Empty the tables of some layers, and forget the layers and the notes on them."""
+
+    def load(self, table: PortableTable, rows: Iterable[PortableRow]) -> None:
+        """Replace all rows of a table by those of another store, see `StoreReader.dump`."""
 
     def save_state(self) -> None:
         """Keep a copy of all tables as they are now, which readers see while the tables change."""

@@ -4,7 +4,7 @@ Documents, chunks, windows and extraction rows are stored as they were produced.
 reports are views computed from them, each rewritten in one transaction.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 
 from polygraph.store import graph_tables, report_tables
@@ -12,6 +12,7 @@ from polygraph.store.documents import DocumentTables
 from polygraph.store.extractions import ExtractionTables
 from polygraph.store.graph_tables import GraphTables
 from polygraph.store.manifest import Manifest
+from polygraph.store.portable import COLUMNS, PortableRow, PortableTable, columns_of
 from polygraph.store.protocol import Countable
 from polygraph.store.report_tables import ReportTables
 from polygraph.store.serialization import dump, load
@@ -42,7 +43,7 @@ class IndexTables:
         """Apply all changes made inside, or none if an exception leaves the block."""
         return self._db.transaction()
 
-    def count(self, table: Countable) -> int:
+    def count(self, table: Countable | PortableTable) -> int:
         """Return the number of rows of a table."""
         return int(self._db.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
 
@@ -110,3 +111,20 @@ class IndexTables:
                 self.set_meta(ROWS, None)
             for table in _TABLES.get(name, ()):
                 self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+
+    # --- moving to another store --------------------------------------------------------------------
+
+    def dump(self, table: PortableTable) -> Iterator[PortableRow]:
+        """Yield every row of a table, see `store.portable`; what an earlier version did not store is empty."""
+        known = self._db.columns(table)
+        if not known:
+            return
+        columns = ", ".join(f'"{name}"' if name in known else "''" for name in columns_of(table))
+        key = ", ".join(f'"{name}"' for name in COLUMNS[table][0].split())
+        yield from self._db.iterate(f"SELECT {columns} FROM {table} ORDER BY {key}")  # noqa: S608
+
+    def load(self, table: PortableTable, rows: Iterable[PortableRow]) -> None:
+        """Replace all rows of a table by those of another store."""
+        columns = ", ".join(f'"{name}"' for name in columns_of(table))
+        self._db.execute(f"DELETE FROM {table}")  # noqa: S608
+        self._db.insert(f"{table} ({columns})", rows)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from polygraph.indexing.estimate.ranges import Estimate
     from polygraph.indexing.progress import BuildReport
-    from polygraph.models.cache import QuestionUsage
+    from polygraph.models.call_store import QuestionUsage
     from polygraph.records import Answer, Retrieval
     from polygraph.retrieve.fact_paths import FactPath
     from polygraph.store.protocol import EntityOverview

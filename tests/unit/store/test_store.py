@@ -2,6 +2,7 @@
 
 import random
 import sqlite3
+from contextlib import closing
 
 import pytest
 
@@ -10,6 +11,7 @@ from polygraph.store import connection, serialization
 from polygraph.store.connection import explain_storage, is_begun
 from polygraph.store.database import SqliteStore
 from polygraph.store.manifest import Manifest
+from polygraph.store.portable import PORTABLE_TABLES, columns_of
 from polygraph.store.serialization import dump, load_strings, report_from_json, report_to_json
 from polygraph.testing import store_records as records
 
@@ -114,3 +116,25 @@ def test_a_damaged_list_of_strings_is_an_error_that_says_so(text, monkeypatch):
     monkeypatch.setattr(serialization, "PART", 2)
     with pytest.raises(IndexUnreadable, match="damaged"):
         list(load_strings(text))
+
+
+def test_every_table_and_column_of_the_file_is_portable(store):
+    found = {
+        table: {name for (name,) in store.connection.rows("SELECT name FROM pragma_table_info(?)", (table,))}
+        for (table,) in store.connection.rows(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('layers', 'sqlite_sequence')"
+        )
+    }
+    assert found == {table: set(columns_of(table)) for table in PORTABLE_TABLES}
+
+
+def test_what_an_earlier_version_did_not_store_is_moved_as_empty(store, tmp_path):
+    with store.transaction():
+        store.graph.put((), (), (), records.MERGES)
+        store.connection.execute("ALTER TABLE merges DROP COLUMN evidence")
+        store.connection.execute("DROP TABLE same_answers")
+    assert list(store.dump("same_answers")) == []
+    with closing(SqliteStore(tmp_path / "new", mode="write")) as new:
+        with new.transaction():
+            new.load("merges", store.dump("merges"))
+        assert new.graph.merges() == [(*merge[:-1], "") for merge in records.MERGES]

@@ -20,7 +20,7 @@ from polygraph.indexing.estimate.reconcile import save_estimate
 from polygraph.indexing.estimate.transfer import OtherIndexProfile, profile_from_index
 from polygraph.ingest import EVERYTHING, Selection, path_text, read_documents
 from polygraph.models import Models
-from polygraph.models.cache import CallStore
+from polygraph.models.call_store import open_call_store
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import Embedder
 from polygraph.store.layers import up_to_date
@@ -74,9 +74,7 @@ def estimate_index(
     roots = [path_text(Path(p).resolve()) for p in paths]
     with ExitStack() as stack:
         store = stack.enter_context(closing(open_store(folder, mode="read"))) if is_begun(folder) else None
-        calls = (
-            stack.enter_context(closing(CallStore(calls_file, "normal"))) if calls_file.is_file() else None
-        )
+        calls = stack.enter_context(closing(open_call_store(calls_file))) if calls_file.is_file() else None
         before = store.manifest() if store is not None else None
         # An endpoint is asked for its dimension; here no endpoint is called.
         uncalled = replace(
@@ -116,7 +114,7 @@ def _profile(folder: Path, calls_name: str, models: Models) -> OtherIndexProfile
         calls_file = folder / calls_name
         if not calls_file.is_file():
             raise BadInput(f"{folder} holds no calls of a model. Name an index that a chat model has read")
-        with closing(CallStore(calls_file, "normal")) as calls:
+        with closing(open_call_store(calls_file)) as calls:
             return profile_from_index(store, calls, models.chat.name, instructions())
 
 

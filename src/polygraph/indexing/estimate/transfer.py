@@ -6,7 +6,7 @@ from polygraph.errors import BadInput
 from polygraph.indexing.estimate.corpus import sample
 from polygraph.indexing.estimate.model_profile import GPT_4O, ModelProfile, fit_profile
 from polygraph.indexing.estimate.simulated_extraction import fit_common_words
-from polygraph.models.cache import CallStore
+from polygraph.models.call_store import CallStore
 from polygraph.models.calls import LedgerRow
 from polygraph.records import Extraction, Window
 from polygraph.store.protocol import Store

@@ -7,6 +7,7 @@ Design: docs/design/postgresql.md.
 """
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
 
@@ -14,6 +15,7 @@ from polygraph.errors import IndexLocked, IndexUnreadable
 from polygraph.postgresql import DatabaseUrl, database_errors_explained, driver, migrate, schema_version
 from polygraph.store.atomic_files import damage
 from polygraph.store.layer_folders import folder_of
+from polygraph.store.portable import PortableRow, PortableTable
 from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.postgres.layer_files import LayerFiles
 from polygraph.store.postgres.schema import COMPONENT, MIGRATIONS, STATE_TABLES
@@ -164,6 +166,18 @@ class PostgresStore(IndexTables):
         """Bring the files of a layer here, unless they are."""
         if damage(folder) and self._files.has(folder):
             self._files.fetch(folder)
+
+    # --- moving to another store --------------------------------------------------------------------
+
+    def load(self, table: PortableTable, rows: Iterable[PortableRow]) -> None:
+        """Replace all rows of a table by those of another store."""
+        super().load(table, rows)
+        if table == "entity_decisions":
+            # The next decision gets the next number.
+            self.connection.execute(
+                "SELECT setval(pg_get_serial_sequence('entity_decisions', 'n'), "
+                "greatest(1, (SELECT max(n) FROM entity_decisions)), EXISTS (SELECT FROM entity_decisions))"
+            )
 
     # --- states -------------------------------------------------------------------------------------
 

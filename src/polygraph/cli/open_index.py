@@ -27,7 +27,7 @@ def open_index(folder: Path | None, *, new: bool = False, change: bool = False, 
     from polygraph.config import load_settings
     from polygraph.publishing.object_store import url_of
     from polygraph.store.open_store import has_index
-    from polygraph.store.postgres.folder import database_of
+    from polygraph.store.postgres.folder import place_of
     from polygraph.workspace.index import refusal_to_write
 
     settings = load_settings(flags)
@@ -37,7 +37,7 @@ def open_index(folder: Path | None, *, new: bool = False, change: bool = False, 
         raise refusal_to_write(url)
     # Checked before the models are opened, which would create the folder.
     if url is None and not new and not place.is_file() and not has_index(place):
-        name = database_of(place) or place
+        name = place_of(place)
         raise IndexUnreadable(
             f"there is no index at {name}. Make one with: polygraph index PATH --index {name}"
         )

@@ -37,7 +37,7 @@ from polygraph.publishing.manifest import (
 )
 from polygraph.publishing.object_store import ObjectStore
 from polygraph.store.atomic_files import damage
-from polygraph.store.copy_tables import copy_to_file
+from polygraph.store.copy_to_file import copy_to_file
 from polygraph.store.generations import open_finished, write_in_progress
 from polygraph.store.layer_folders import folder_of
 from polygraph.store.layers import FILE_LAYERS, up_to_date

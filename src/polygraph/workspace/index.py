@@ -77,9 +77,9 @@ class Index:
     @property
     def place(self) -> str:
         """What messages call the index: its folder, or the URL of a published one or of a database."""
-        from polygraph.store.postgres.folder import database_of
+        from polygraph.store.postgres.folder import place_of
 
-        return self.url or str(database_of(self._folder) or self._folder)
+        return self.url or place_of(self._folder)
 
     @property
     def calls_file(self) -> Path:

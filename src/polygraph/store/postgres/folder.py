@@ -70,3 +70,8 @@ def database_of(folder: Path) -> DatabaseUrl | None:
     with suppress(OSError):
         return parse_url((folder / URL_FILE).read_text(encoding="utf-8"))
     return None
+
+
+def place_of(folder: Path) -> str:
+    """Return what messages call an index: its folder, or the URL of its database without password."""
+    return str(database_of(folder) or folder)

@@ -21,6 +21,7 @@ from polygraph.indexing.status import count_records
 from polygraph.models import Models
 from polygraph.store.layers import DEPENDENCIES, dependents, with_dependencies
 from polygraph.store.open_store import is_begun, open_to_write
+from polygraph.store.postgres.folder import place_of
 from polygraph.store.protocol import Store
 
 
@@ -61,7 +62,7 @@ def import_into(
             return _build_exported(store, exported, layers, notes, without_chat, progress)
     graph = read_graph(source, form)
     manifest = replace(
-        choose_manifest(folder, None, settings, models, "nlp"),
+        choose_manifest(place_of(folder), None, settings, models, "nlp"),
         extractor=f"imported:{graph.program}:{fingerprint(graph)}",
         extractor_settings={},
         reports="extractive",
@@ -74,7 +75,7 @@ def import_into(
             )
         report = BuildReport(added=held["documents indexed"], source=held)
         build(store, manifest, without_chat, list(DEPENDENCIES), report, progress, extract=False)
-        return _add_notes(store, report, [*graph.import_notes(), *_differences(folder, graph, report)])
+        return _add_notes(store, report, [*graph.import_notes(), *_differences(store.place, graph, report)])
 
 
 def _build_exported(
@@ -127,7 +128,7 @@ def _rebuildable(exported: ExportManifest, models: Models) -> tuple[list[str], l
     return layers, notes
 
 
-def _differences(folder: Path, graph: SourceGraph, report: BuildReport) -> list[str]:
+def _differences(place: str, graph: SourceGraph, report: BuildReport) -> list[str]:
     """Explain what of another program's graph is different in the index."""
     found = []
     pairs = {frozenset((relation.source, relation.target)) for relation in graph.relations}
@@ -143,7 +144,7 @@ def _differences(folder: Path, graph: SourceGraph, report: BuildReport) -> list[
             f"{graph.counts['reports']} reports were not taken over: they are about communities that "
             f"{graph.program} found, and those of this index are computed from the rows. "
             "Reports made of sentences stand in their place; with a chat model, have it write them: polygraph "
-            f"index --index {folder}"
+            f"index --index {place}"
         )
     return found
 

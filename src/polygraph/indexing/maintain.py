@@ -92,7 +92,7 @@ class IndexWriter:
         store, embedder = self.store, self.models.embedder
         before = store.manifest()
         manifest = choose_manifest(
-            store.folder, before, self.settings, self.models, extractor, adding=loaded is not None
+            store.place, before, self.settings, self.models, extractor, adding=loaded is not None
         )
         report = BuildReport()
         on_change = partial(begin_write, store)
@@ -153,7 +153,7 @@ class IndexWriter:
             BadInput: if a model is needed and none is configured.
             IndexMismatch: if the embedders in use are not those of the index.
         """
-        manifest = with_report_writer(self.store.folder, self._manifest(), self.models)
+        manifest = with_report_writer(self.store.place, self._manifest(), self.models)
         rebuild = set() if manifest.reports.startswith("extractive") else {"reports"}
         if manifest.descriptions != "extractive":
             rebuild.add("descriptions")
@@ -175,7 +175,7 @@ class IndexWriter:
                 f"nothing of the graph at {store.place} was read by the chat model ({manifest.extractor}), so "
                 "there is nothing to ask again"
             )
-        manifest = with_report_writer(store.folder, manifest, self.models)
+        manifest = with_report_writer(store.place, manifest, self.models)
         windows = [
             window
             for window, status, problem, _ in store.extractions.failures()
@@ -218,7 +218,7 @@ class IndexWriter:
 
     def _manifest(self) -> Manifest:
         """Return the manifest of an index that was built with the embedders in use."""
-        return require_same_embedders(self.store.folder, self.store.manifest(), self.models)
+        return require_same_embedders(self.store.place, self.store.manifest(), self.models)
 
     def _build(
         self,

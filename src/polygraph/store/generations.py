@@ -75,7 +75,7 @@ def finish_write(store: Store) -> None:
     store.drop_saved_state()
 
 
-def open_finished(folder: Path) -> StoreReader:
+def open_finished(folder: Path) -> SqliteStore | PostgresStore:
     """Open the last finished state for reading.
 
     Raises:
@@ -99,7 +99,7 @@ def open_finished(folder: Path) -> StoreReader:
     return SqliteStore(folder, mode="read")
 
 
-def open_saved(folder: Path) -> StoreReader | None:
+def open_saved(folder: Path) -> SqliteStore | PostgresStore | None:
     """Open the state that was saved for readers; None if no write is in progress.
 
     Raises:

@@ -30,6 +30,15 @@ def calls_of(folder: Path) -> CallPlace:
     return database_of(folder) or folder / CALLS_FILE
 
 
+def has_index(folder: Path) -> bool:
+    """Tell whether a folder has an index, without looking whether its file can be read.
+
+    Raises:
+        IndexUnreadable: if its server does not let us in.
+    """
+    return is_begun(folder) if database_of(folder) else (folder / connection.FILE_NAME).is_file()
+
+
 def open_store(
     folder: Path, *, mode: Literal["read", "write"], durability: Literal["normal", "full"] = "normal"
 ) -> Store:

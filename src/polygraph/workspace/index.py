@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from polygraph.errors import BadInput, IndexUnreadable
 from polygraph.indexing.progress import no_progress
-from polygraph.postgresql import is_database_url
 from polygraph.retrieve.stream import Event, stream_answer, stream_answer_async
 
 if TYPE_CHECKING:
@@ -79,9 +78,9 @@ class Index:
     @property
     def place(self) -> str:
         """What messages call the index: its folder, or the URL of a published one or of a database."""
-        from polygraph.store.postgres.folder import database_of
+        from polygraph.store.postgres.folder import place_of
 
-        return self.url or str(database_of(self._folder) or self._folder)
+        return self.url or place_of(self._folder)
 
     @property
     def calls_file(self) -> Path:
@@ -195,11 +194,11 @@ class Index:
             NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
         from polygraph.ingest import path_text, read_documents, select
-        from polygraph.store.open_store import is_begun
+        from polygraph.store.open_store import has_index
 
         layers = self._layers_for(methods)
         loaded = read_documents(paths, selection=select(include, exclude)) if paths else None
-        if not paths and not is_begun(self.folder):
+        if not paths and not has_index(self.folder):
             raise IndexUnreadable(
                 f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
             )
@@ -825,15 +824,13 @@ def database_folder(place: str | Path, settings: Settings) -> Path | None:
     Raises:
         BadInput, StorageFailed: each says how to fix it.
     """
-    from polygraph.publishing.object_store import url_of
+    from polygraph.store.postgres.folder import database_url_of, folder_for
 
-    # A path that was made from a URL has lost a slash.
-    url = (url_of(place) if isinstance(place, Path) else place) or ""
-    if not is_database_url(url):
+    url = database_url_of(place)
+    if url is None:
         return None
     from polygraph.config.files import cache_folder
     from polygraph.postgresql import parse_url
-    from polygraph.store.postgres.folder import folder_for
 
     return folder_for(parse_url(url), settings.cache or cache_folder())
 

@@ -25,6 +25,7 @@ from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import Embedder
 from polygraph.store.layers import up_to_date
 from polygraph.store.open_store import is_begun, open_store
+from polygraph.store.postgres.folder import place_of
 
 if TYPE_CHECKING:
     from polygraph.config import Settings
@@ -69,7 +70,9 @@ def estimate_index(
     if pilot < 0:
         raise BadInput(f"--pilot {pilot} is not a number of calls. Give 0 or more")
     if not paths and not is_begun(folder):
-        raise IndexUnreadable(f"there is no index at {folder}. Name what to index: polygraph estimate PATH")
+        raise IndexUnreadable(
+            f"there is no index at {place_of(folder)}. Name what to index: polygraph estimate PATH"
+        )
     loaded = read_documents(paths, selection=selection) if paths else None
     roots = [path_text(Path(p).resolve()) for p in paths]
     with ExitStack() as stack:
@@ -82,7 +85,8 @@ def estimate_index(
             embedder=_EmbedderWithoutDimension(models.embedder),
             name_embedder=_EmbedderWithoutDimension(models.name_embedder),
         )
-        manifest = choose_manifest(folder, before, settings, uncalled, extractor, adding=loaded is not None)
+        place = store.place if store is not None else place_of(folder)
+        manifest = choose_manifest(place, before, settings, uncalled, extractor, adding=loaded is not None)
         corpus = read_corpus(store, loaded, roots, manifest, models.embedder)
         same = before is not None and before.chunker == manifest.chunker
         unchanged = same and not corpus.n_changed and not corpus.n_removed

@@ -177,7 +177,7 @@ def _undo(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> A
 
 
 def _report(found: "BuildReport") -> dict[str, Any]:
-    report = build_report_json(found, Path())
+    report = build_report_json(found, ".")
     del report["index"]
     return report
 

@@ -129,7 +129,8 @@ class PostgresStore(IndexTables):
     def _holder(self, key: str) -> str:
         query = (
             "SELECT coalesce(host(a.client_addr), 'this host'), a.pid, "
-            "to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS') FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted "
+            "to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS') "
+            "FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid WHERE l.locktype = 'advisory' AND l.granted "
             "AND ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended(?, 0)"
         )
         for host, pid, since in self.connection.rows(query, (key,)):

@@ -14,7 +14,7 @@ import psycopg
 import pytest
 
 from polygraph.errors import StorageFailed
-from polygraph.models.call_store import Attempt, calls_exist, open_call_store
+from polygraph.models.call_store import Attempt, calls_exist, can_keep_calls, open_call_store
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
@@ -195,3 +195,60 @@ def test_what_a_reader_still_sees_is_told_when_replies_are_forgotten(url):
         assert not calls.keep_only(set(), set())
         reader.rollback()
         assert calls.keep_only(set(), set())
+
+
+@pytest.fixture
+def reader_url(url):
+    """The same place as a user who may only read."""
+    with connect(url) as admin:
+        admin.execute("CREATE ROLE only_reads LOGIN")
+        yield parse_url(f"{url.conninfo.replace('postgres@', 'only_reads@')}&schema={url.schema}")
+        admin.execute("DROP OWNED BY only_reads; DROP ROLE only_reads")
+
+
+def allow_reading(url):
+    with connect(url) as admin:
+        admin.execute(
+            f"GRANT USAGE ON SCHEMA {url.schema} TO only_reads; "
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {url.schema} TO only_reads"
+        )
+
+
+def test_who_may_only_read_can_keep_no_calls(url, reader_url):
+    assert can_keep_calls(url)
+    assert not can_keep_calls(reader_url)
+    open_call_store(url).close()
+    allow_reading(url)
+    assert can_keep_calls(url)
+    assert not can_keep_calls(reader_url)
+
+
+def test_who_may_only_read_still_reads_the_ledger(url, reader_url):
+    with Calls(url) as calls:
+        calls.ask(ScriptedChat([("light", "Mara Quill")]), QUESTION, str, stage="answer")
+    allow_reading(url)
+    with closing(open_call_store(reader_url)) as store:
+        assert [row.ok for row in store.ledger()] == [1]
+
+
+def test_an_index_in_a_database_keeps_its_calls_there(url, reader_url, tmp_path, monkeypatch, call):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("EMBEDDER", "NAME_EMBEDDER"):
+        monkeypatch.setenv(f"POLYGRAPH_{name}", "hash")
+    (tmp_path / "letter.txt").write_text("Mara Quill built the Skerry Light. Old Tobin was its keeper.")
+    here = f"{url.conninfo}&schema={url.schema}"
+    done = call("index", tmp_path / "letter.txt", "--index", here, "--for", "hybrid", "--offline")
+    assert done.code == 0, done.err
+    assert call("ask", "Who built the Skerry Light?", "--index", here, "-m", "hybrid", "--offline").code == 0
+    assert not list((tmp_path / "cache").rglob("calls.sqlite"))
+    with closing(open_call_store(url)) as store:
+        assert store.ledger() != []
+        before = store.n_rows()
+    # Who may only read asks too; what is called then is kept in memory.
+    allow_reading(url)
+    there = f"{reader_url.conninfo}&schema={url.schema}"
+    asked = call("ask", "Who was its keeper?", "--index", there, "-m", "hybrid", "--offline")
+    assert asked.code == 0, asked.err
+    assert "Tobin" in asked.out
+    with closing(open_call_store(url)) as store:
+        assert store.n_rows() == before

@@ -31,6 +31,9 @@ CONNECT_TIMEOUT_S = 10
 LOCK_TIMEOUT_S = 30
 """How long a statement waits for a lock that another process holds."""
 MAX_URL = 2_000
+ESCAPE = "\x10"
+"""PostgreSQL stores every character but U+0000. It is stored as this one (data link escape) and an ``n``, and this one
+as itself and a ``d``."""
 _SCHEMES = ("postgresql://", "postgres://")
 _SCHEMA = re.compile(r"[a-z][a-z0-9_]{0,47}")
 _HOSTS = re.compile(r"(?:(?:\[[0-9A-Fa-f:.%]+\]|[A-Za-z0-9._%-]*)(?::\d{1,5})?,?)*")
@@ -145,6 +148,7 @@ def connect(url: DatabaseUrl | str) -> "DatabaseConnection":
             f"cannot connect to {place.shown}: {_without_password(str(error), place)}. Check that the server runs, and "
             "the host, user, password and database of the URL"
         ) from None
+    _adapt_text(connection)
     with database_errors_explained(place.shown):
         connection.execute(
             "SELECT set_config('search_path', %s, false), set_config('lock_timeout', %s, false), "
@@ -284,3 +288,39 @@ def _without_password(text: str, url: DatabaseUrl) -> str:
     for secret in (form for value in secrets for form in (value, unquote(value)) if form):
         text = text.replace(secret, "***")
     return " ".join(text.split()).rstrip(".")
+
+
+def escape(text: str) -> str:
+    r"""Return a text without U+0000 from which `unescape` makes the text again.
+
+    >>> escape("a\x00b\x10"), unescape(escape("a\x00b\x10"))
+    ('a\x10nb\x10d', 'a\x00b\x10')
+    """
+    if "\0" in text or ESCAPE in text:
+        return text.replace(ESCAPE, f"{ESCAPE}d").replace("\0", f"{ESCAPE}n")
+    return text
+
+
+def unescape(text: str) -> str:
+    """Reverse `escape`."""
+    if ESCAPE in text:
+        return text.replace(f"{ESCAPE}n", "\0").replace(f"{ESCAPE}d", ESCAPE)
+    return text
+
+
+def _adapt_text(connection: "DatabaseConnection") -> None:
+    """Have a connection escape and unescape texts."""
+    psycopg = driver()
+    from psycopg.types.string import StrDumperUnknown, TextLoader
+
+    class EscapingDumper(StrDumperUnknown):
+        def dump(self, obj: str) -> Any:
+            return super().dump(escape(obj))
+
+    class UnescapingLoader(TextLoader):
+        def load(self, data: Any) -> Any:
+            found = super().load(data)
+            return unescape(found) if isinstance(found, str) else found
+
+    connection.adapters.register_dumper(str, EscapingDumper)
+    connection.adapters.register_loader(psycopg.adapters.types["text"].oid, UnescapingLoader)

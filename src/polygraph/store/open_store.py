@@ -5,6 +5,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Literal
 
+from polygraph.models.call_store import CALLS_FILE, CallPlace
 from polygraph.store import connection, database
 from polygraph.store.database import SqliteStore
 from polygraph.store.lock import writing
@@ -22,6 +23,11 @@ def is_begun(folder: Path) -> bool:
     """
     url = database_of(folder)
     return connection.is_begun(folder) if url is None else has_tables(url)
+
+
+def calls_of(folder: Path) -> CallPlace:
+    """Return where the replies and the ledger of an index are: a file in its folder, or its database."""
+    return database_of(folder) or folder / CALLS_FILE
 
 
 def has_index(folder: Path) -> bool:

@@ -44,7 +44,9 @@ class IndexTables:
         return self._db.transaction()
 
     def count(self, table: Countable | PortableTable) -> int:
-        """Return the number of rows of a table."""
+        """Return the number of rows of a table; an index of an earlier version may not have it."""
+        if not self._db.columns(table):
+            return 0
         return int(self._db.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
 
     # --- metadata -----------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from polygraph.evaluate.runs.experiment import Experiment
     from polygraph.execution.protocol import Executor
     from polygraph.indexing.build_settings import Extractor
+    from polygraph.indexing.copying import CopyReport
     from polygraph.indexing.estimate.questions import MethodPlan
     from polygraph.indexing.estimate.ranges import Estimate
     from polygraph.indexing.maintain import IndexWriter
@@ -335,6 +336,30 @@ class Index:
 
         with closing(open_store(self.folder, mode="read")) as store:
             return export(store, Path(folder), format)
+
+    def copy_to(
+        self, target: str | Path, *, replace: bool = False, progress: Progress = no_progress
+    ) -> CopyReport:
+        """Copy this index with everything that belongs to it, replies and ledger included, to another place.
+
+        A copy that is stopped leaves what was there before.
+
+        Args:
+            target: a folder, or the URL of a database (``postgresql://...``).
+            replace: delete an index that is there.
+            progress: called after some rows.
+
+        Raises:
+            BadInput: if the target holds something.
+            IndexUnreadable: if this index is not finished, or damaged.
+            IndexLocked: if another process is writing to the target.
+            MissingExtra: for a database without psycopg.
+            StorageFailed: if the target cannot be written.
+        """
+        from polygraph.indexing.copying import copy_index
+
+        folder = folder_to_fill(target, self.settings)
+        return copy_index(self.folder, folder, replace=replace, progress=progress)
 
     def import_(
         self,
@@ -808,6 +833,20 @@ def database_folder(place: str | Path, settings: Settings) -> Path | None:
     from polygraph.postgresql import parse_url
 
     return folder_for(parse_url(url), settings.cache or cache_folder())
+
+
+def folder_to_fill(target: str | Path, settings: Settings) -> Path:
+    """Return the folder of an index that is about to be copied; of one in a database, its local folder.
+
+    Raises:
+        BadInput: if it is object storage, which is only published to.
+    """
+    from polygraph.publishing.object_store import url_of
+
+    folder = database_folder(target, settings)
+    if folder is None and (url := url_of(target)):
+        raise BadInput(f"{url} is object storage, where an index is published with: polygraph publish {url}")
+    return folder or Path(target)
 
 
 def open_published(

@@ -16,6 +16,7 @@ from polygraph.models.call_store.sqlite_calls import SqliteCalls
 from polygraph.postgresql import DatabaseUrl
 
 __all__ = [
+    "CALLS_FILE",
     "Attempt",
     "CallPlace",
     "CallStore",
@@ -27,6 +28,9 @@ __all__ = [
     "calls_exist",
     "open_call_store",
 ]
+
+CALLS_FILE = "calls.sqlite"
+"""File of the tables of calls, in the folder of an index."""
 
 CallPlace: TypeAlias = Path | DatabaseUrl
 """Where the tables of calls are: a file, or a schema of a database."""

@@ -77,26 +77,29 @@ class PostgresqlCalls:
     Args:
         url: of the index.
         durability: `normal` commits as the server is set to; `full` waits until a commit is on its disk.
+        connection: use this one, which stays the caller's, so that its transactions hold these tables too.
     """
 
-    def __init__(self, url: DatabaseUrl, durability: Durability) -> None:
+    def __init__(
+        self, url: DatabaseUrl, durability: Durability, connection: "DatabaseConnection | None" = None
+    ) -> None:
         self._url = url
         self._durability: Durability = durability
         self._lock = threading.RLock()
         self._closed = False
-        self._connection = self._connect()
+        self._is_own = connection is None
+        self._connection = connect(url) if connection is None else connection
+        self._prepare()
 
-    def _connect(self) -> "DatabaseConnection":
-        connection = connect(self._url)
+    def _prepare(self) -> None:
         try:
             with database_errors_explained(self._url.shown):
-                migrate(connection, COMPONENT, MIGRATIONS)
+                migrate(self._connection, COMPONENT, MIGRATIONS)
                 if self._durability == "full":
-                    connection.execute("SET synchronous_commit = on")
+                    self._connection.execute("SET synchronous_commit = on")
         except BaseException:
-            connection.close()
+            self.close()
             raise
-        return connection
 
     @property
     def place(self) -> str:
@@ -106,7 +109,7 @@ class PostgresqlCalls:
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a query and return all its rows."""
         with self._explained():
-            return self._connection.execute(_marked(query), _storable(parameters)).fetchall()
+            return self._connection.execute(_marked(query), parameters).fetchall()
 
     @contextmanager
     def transaction(self, *, alone: bool = False, lasting: bool = True) -> Iterator["PostgresqlCalls"]:
@@ -132,11 +135,11 @@ class PostgresqlCalls:
 
     def execute(self, statement: str, parameters: Sequence[Any] = ()) -> int:
         """Run a statement inside a transaction; return the number of changed rows."""
-        return self._connection.execute(_marked(statement), _storable(parameters)).rowcount
+        return self._connection.execute(_marked(statement), parameters).rowcount
 
     def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
         """Run a statement once for each row of parameters; return the number of changed rows."""
-        values = [_storable(row) for row in rows]
+        values = list(rows)
         if not values:
             return 0
         with self._connection.cursor() as cursor:
@@ -177,7 +180,8 @@ class PostgresqlCalls:
         """Close the connection; a second time does nothing."""
         with self._lock:
             self._closed = True
-            self._connection.close()
+            if self._is_own:
+                self._connection.close()
 
     def _number(self, key: str) -> int:
         """Return the number of an advisory lock: the database has one set of them for all schemas."""
@@ -190,8 +194,9 @@ class PostgresqlCalls:
         with self._lock:
             if self._closed:
                 raise ValueError("the calls of this index were closed")
-            if self._connection.closed:
-                self._connection = self._connect()
+            if self._connection.closed and self._is_own:
+                self._connection = connect(self._url)
+                self._prepare()
             with database_errors_explained(self._url.shown):
                 yield
 
@@ -205,8 +210,3 @@ def has_calls(url: DatabaseUrl) -> bool:
 def _marked(statement: str) -> str:
     """Return a statement with the parameters as psycopg marks them; no statement has a question or percent mark."""
     return statement.replace("?", "%s")
-
-
-def _storable(parameters: Sequence[Any]) -> list[Any]:
-    """Replace the one character that PostgreSQL does not store."""
-    return [value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in parameters]

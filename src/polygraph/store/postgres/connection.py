@@ -11,7 +11,6 @@ from polygraph.postgresql import (
     DatabaseUrl,
     connect,
     database_errors_explained,
-    driver,
 )
 from polygraph.store.sql import Row, T, in_order
 
@@ -26,28 +25,6 @@ _COPIED = 500
 """Rows that are sent at once."""
 _FEW = 8
 """Up to so many rows are sent by `INSERT`, which takes one round trip where `COPY` takes three."""
-
-ESCAPE = "\x10"
-"""PostgreSQL stores every character but U+0000. It is stored as this one (data link escape) and an ``n``, and this one
-as itself and a ``d``."""
-
-
-def escape(text: str) -> str:
-    r"""Return a text without U+0000 from which `unescape` makes the text again.
-
-    >>> escape("a\x00b\x10"), unescape(escape("a\x00b\x10"))
-    ('a\x10nb\x10d', 'a\x00b\x10')
-    """
-    if "\0" in text or ESCAPE in text:
-        return text.replace(ESCAPE, f"{ESCAPE}d").replace("\0", f"{ESCAPE}n")
-    return text
-
-
-def unescape(text: str) -> str:
-    """Reverse `escape`."""
-    if ESCAPE in text:
-        return text.replace(f"{ESCAPE}n", "\0").replace(f"{ESCAPE}d", ESCAPE)
-    return text
 
 
 class PostgresDialect:
@@ -97,7 +74,6 @@ class PostgresConnection:
         self._cursor_numbers = count()
         self._unclosed: list[str] = []
         self._columns: dict[str, tuple[str, ...]] = {}
-        _adapt_text(self._db)
         if read_only:
             self.begin_reading()
 
@@ -221,21 +197,3 @@ class PostgresConnection:
     def _locked(self) -> Iterator[None]:
         with self._lock, database_errors_explained(self.url.shown):
             yield
-
-
-def _adapt_text(connection: "DatabaseConnection") -> None:
-    """Have a connection escape and unescape texts."""
-    psycopg = driver()
-    from psycopg.types.string import StrDumperUnknown, TextLoader
-
-    class EscapingDumper(StrDumperUnknown):
-        def dump(self, obj: str) -> Any:
-            return super().dump(escape(obj))
-
-    class UnescapingLoader(TextLoader):
-        def load(self, data: Any) -> Any:
-            found = super().load(data)
-            return unescape(found) if isinstance(found, str) else found
-
-    connection.adapters.register_dumper(str, EscapingDumper)
-    connection.adapters.register_loader(psycopg.adapters.types["text"].oid, UnescapingLoader)

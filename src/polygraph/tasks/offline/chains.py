@@ -94,8 +94,10 @@ class _Texts:
         return len(name) >= _MIN_CHARACTERS + 2 and name not in self.asked
 
     def names(self, i: int, below: int) -> bool:
-        """Tell whether a sentence holds the title of another, a title of one word as it is written: "Composer" is no
-        name where somebody is a composer."""
+        """Tell whether a sentence holds the title of another.
+
+        A title of one word must stand there as it is written: "Composer" is no name where somebody is a composer.
+        """
         title = self.titles[below]
         is_one_word = title.count(" ") == 2
         written = _IN_BRACKETS.sub("", self.candidates[below].title).strip()

@@ -14,12 +14,13 @@ import psycopg
 import pytest
 
 from polygraph.errors import StorageFailed
-from polygraph.models.call_store import Attempt, calls_exist, open_call_store
+from polygraph.models.call_store import Attempt, calls_exist, can_keep_calls, open_call_store
 from polygraph.models.calls import Calls
 from polygraph.models.protocols import ChatReply, ChatRequest, Message
 from polygraph.models.providers.scripted import ScriptedChat, ScriptedEmbedder
+from polygraph.models.providers.scripted_server import ScriptedServer
 from polygraph.postgresql import connect, parse_url
-from polygraph.testing import check_call_store
+from polygraph.testing import check_call_store, scripted_chat
 
 SOURCE = Path(__file__).parents[2] / "src"
 QUESTION = ChatRequest(messages=(Message("user", "Who built the light?"),))
@@ -195,3 +196,105 @@ def test_what_a_reader_still_sees_is_told_when_replies_are_forgotten(url):
         assert not calls.keep_only(set(), set())
         reader.rollback()
         assert calls.keep_only(set(), set())
+
+
+@pytest.fixture
+def reader_url(url):
+    """The same place as a user who may only read."""
+    with connect(url) as admin:
+        admin.execute("CREATE ROLE only_reads LOGIN")
+        yield parse_url(f"{url.conninfo.replace('postgres@', 'only_reads@')}&schema={url.schema}")
+        admin.execute("DROP OWNED BY only_reads; DROP ROLE only_reads")
+
+
+def allow_reading(url):
+    with connect(url) as admin:
+        admin.execute(
+            f"GRANT USAGE ON SCHEMA {url.schema} TO only_reads; "
+            f"GRANT SELECT ON ALL TABLES IN SCHEMA {url.schema} TO only_reads"
+        )
+
+
+def test_who_may_only_read_can_keep_no_calls(url, reader_url):
+    assert can_keep_calls(url)
+    assert not can_keep_calls(reader_url)
+    open_call_store(url).close()
+    allow_reading(url)
+    assert can_keep_calls(url)
+    assert not can_keep_calls(reader_url)
+
+
+def test_who_may_only_read_still_reads_the_ledger(url, reader_url):
+    with Calls(url) as calls:
+        calls.ask(ScriptedChat([("light", "Mara Quill")]), QUESTION, str, stage="answer")
+    allow_reading(url)
+    with closing(open_call_store(reader_url)) as store:
+        assert [row.ok for row in store.ledger()] == [1]
+
+
+def test_an_index_in_a_database_keeps_its_calls_there(url, reader_url, tmp_path, monkeypatch, call):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name in ("EMBEDDER", "NAME_EMBEDDER"):
+        monkeypatch.setenv(f"POLYGRAPH_{name}", "hash")
+    (tmp_path / "letter.txt").write_text("Mara Quill built the Skerry Light. Old Tobin was its keeper.")
+    here = f"{url.conninfo}&schema={url.schema}"
+    done = call("index", tmp_path / "letter.txt", "--index", here, "--for", "hybrid", "--offline")
+    assert done.code == 0, done.err
+    assert call("ask", "Who built the Skerry Light?", "--index", here, "-m", "hybrid", "--offline").code == 0
+    assert not list((tmp_path / "cache").rglob("calls.sqlite"))
+    with closing(open_call_store(url)) as store:
+        assert store.ledger() != []
+        before = store.n_rows()
+    # Who may only read asks too; what is called then is kept in memory.
+    allow_reading(url)
+    there = f"{reader_url.conninfo}&schema={url.schema}"
+    asked = call("ask", "Who was its keeper?", "--index", there, "-m", "hybrid", "--offline")
+    assert asked.code == 0, asked.err
+    assert "Tobin" in asked.out
+    with closing(open_call_store(url)) as store:
+        assert store.n_rows() == before
+
+
+def test_a_killed_build_pays_for_no_stored_reply_again(database_url, tmp_path, start, command, write_files):
+    names = ("Mara Quill", "Old Tobin", "Tobias Wren", "Ada Marsh", "Ezra Pike")
+    papers = write_files(
+        tmp_path / "papers",
+        {f"{i}.txt": f"Day {i}. {names[i % 5]} met {names[(2 * i + 1) % 5]} at pier {i}." for i in range(20)},
+    )
+
+    def stored(url):
+        with connect(url) as db:
+            return db.execute("SELECT count(*) FROM reply").fetchone()[0]
+
+    with ScriptedServer(chat=scripted_chat(), latency_s=0.03) as server:
+        settings = {
+            "OPENAI_BASE_URL": server.base_url,
+            "OPENAI_API_KEY": "sk-test",
+            "POLYGRAPH_CHAT_MODEL": "scripted",
+            "POLYGRAPH_CONCURRENCY": "3",
+            "XDG_CACHE_HOME": str(tmp_path / "cache"),
+        }
+
+        def build(url):
+            before = server.calls
+            done = command("index", papers, "--index", url, "--extractor", "llm", env=settings)
+            assert done.code == 0, done.err
+            return server.calls - before
+
+        least = build(f"{database_url}&schema=whole")
+        assert least == stored(f"{database_url}&schema=whole") >= 20
+        for n in (3, least - 1):
+            url = f"{database_url}&schema=killed{n}"
+            before = server.calls
+            process = start("index", papers, "--index", url, "--extractor", "llm", env=settings)
+            while server.calls < before + n:
+                assert process.poll() is None
+                time.sleep(0.005)
+            process.send_signal(signal.SIGKILL)
+            process.wait()
+            made = server.calls - before
+            kept = stored(url)
+            assert made - 3 <= kept <= made
+            assert build(url) == least - kept
+            with closing(open_call_store(parse_url(url))) as store:
+                assert sum(row.ok for row in store.ledger() if row.model == "scripted") == least

@@ -10,6 +10,7 @@ needs nothing but its own target here. A copy that is stopped leaves what was th
 
 import os
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
@@ -22,8 +23,9 @@ from polygraph.indexing.estimate.reconcile import FILE_NAME as ESTIMATE
 from polygraph.indexing.progress import Progress, no_progress
 from polygraph.models.call_store import CALLS_FILE, CallStore, calls_exist, open_call_store
 from polygraph.models.call_store.postgresql_calls import PostgresqlCalls
+from polygraph.models.call_store.sqlite_calls import is_current
 from polygraph.store.atomic_files import damage, sync, write_folder
-from polygraph.store.connection import FILE_NAME
+from polygraph.store.connection import FILE_NAME, connect_to_read, explain_storage
 from polygraph.store.database import SqliteStore
 from polygraph.store.generations import finish_write, open_finished, write_in_progress
 from polygraph.store.layer_folders import folder_of
@@ -254,14 +256,22 @@ def _calls_to_read(folder: Path) -> Iterator[CallStore]:
         if not calls_exist(place):
             yield stack.enter_context(closing(open_call_store(None)))
             return
-        if isinstance(place, Path) and not os.access(folder, os.W_OK):
-            # SQLite writes files beside the one that it reads.
+        if isinstance(place, Path) and not (os.access(folder, os.W_OK) and is_current(place)):
+            # Opened where they are, they would be brought to the format of this version.
             scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="polygraph-copy-")))
-            for path in folder.glob(f"{CALLS_FILE}*"):
-                if not path.name.endswith("-shm"):
-                    shutil.copyfile(path, scratch / path.name)
-            place = scratch / CALLS_FILE
+            place = _copied_file(place, scratch)
         yield stack.enter_context(closing(open_call_store(place)))
+
+
+def _copied_file(path: Path, folder: Path) -> Path:
+    """Copy an SQLite file, as it is at one moment, to a folder."""
+    copied = folder / path.name
+    try:
+        with closing(connect_to_read(path)) as db, closing(sqlite3.connect(copied)) as own:
+            db.backup(own)
+    except sqlite3.Error as error:
+        raise explain_storage(error, path.parent) from error
+    return copied
 
 
 def _same(one: Path, other: Path) -> bool:

@@ -193,3 +193,11 @@ class SqliteCalls:
         return StorageFailed(
             f"cannot write {self._path}: {text}. Choose a folder that can be written, with --index"
         )
+
+
+def is_current(path: Path) -> bool:
+    """Tell whether a file has the format of this version; it is not changed."""
+    with path.open("rb") as file:
+        head = file.read(64)
+    # https://sqlite.org/fileformat2.html#user_version_number: a change of it may still be in the log.
+    return len(head) == 64 and int.from_bytes(head[60:64], "big") == FORMAT

@@ -154,10 +154,9 @@ class DocumentTables:
 
     def remove(self, document: str) -> None:
         """Delete a document, its chunks and windows, and every row that was extracted from it."""
-        # A document that is already gone, as when an interrupted removal continues, has no rows that could change.
-        self._db.execute(
-            "INSERT INTO reread SELECT id FROM documents WHERE id = ? ON CONFLICT DO NOTHING", (document,)
-        )
+        if not self._db.rows("SELECT 1 FROM documents WHERE id = ?", (document,)):
+            return  # new, or already gone, as when an interrupted removal continues
+        self._db.execute("INSERT INTO reread VALUES (?) ON CONFLICT DO NOTHING", (document,))
         for table in ("entity_rows", "relation_rows"):
             self._db.execute(
                 f'DELETE FROM {table} WHERE "window" IN (SELECT id FROM windows WHERE document = ?)',  # noqa: S608

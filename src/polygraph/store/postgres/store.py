@@ -6,7 +6,6 @@ truncated: a copy that is still being read stays until a later writer finds it u
 Design: docs/design/postgresql.md.
 """
 
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -24,7 +23,6 @@ from polygraph.store.tables import IndexTables
 _DROP_TIMEOUT = "100ms"
 """How long dropping a copy of a state waits for readers of it."""
 _COMPACT_TIMEOUT = "2s"
-_LOCK_POLL_S = 0.1
 _ATTEMPTS = 20
 
 
@@ -113,18 +111,14 @@ class PostgresStore(IndexTables):
     def _lock(self, wait_s: float) -> None:
         """Hold the lock of the one writer; the server releases it when the connection ends."""
         key = f"polygraph write {self._schema}"
-        until = time.monotonic() + wait_s
-        while True:
-            query = "SELECT pg_try_advisory_lock(hashtextextended(?, 0))"
-            ((held,),) = self.connection.rows(query, (key,))
-            if held:
-                return
-            if time.monotonic() >= until:
-                raise IndexLocked(
-                    f"{self.place} is being written by {self._holder(key)}. Wait until it is done; reading goes on "
-                    "meanwhile"
-                )
-            time.sleep(_LOCK_POLL_S)
+        ((held,),) = self.connection.rows("SELECT pg_try_advisory_lock(hashtextextended(?, 0))", (key,))
+        # The server serves those who wait in the order in which they came.
+        wait = f"SELECT pg_advisory_lock(hashtextextended('{key}', 0))"
+        if not held and not (wait_s > 0 and self._within(f"{max(1, int(wait_s * 1000))}ms", wait)):
+            raise IndexLocked(
+                f"{self.place} is being written by {self._holder(key)}. Wait until it is done; reading goes on "
+                "meanwhile"
+            )
 
     def _holder(self, key: str) -> str:
         query = (

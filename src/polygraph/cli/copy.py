@@ -44,7 +44,8 @@ def copy(
         )
         place = database or (published.version().folder if published else Path(source))
         try:
-            found = copy_index(place, folder, replace=replace, progress=bars)
+            url = published.url if published else None
+            found = copy_index(place, folder, published_at=url, replace=replace, progress=bars)
         finally:
             if published is not None:
                 published.close()

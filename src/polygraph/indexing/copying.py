@@ -66,13 +66,19 @@ class _Target:
 
 
 def copy_index(
-    source: Path, target: Path, *, replace: bool = False, progress: Progress = no_progress
+    source: Path,
+    target: Path,
+    *,
+    published_at: str | None = None,
+    replace: bool = False,
+    progress: Progress = no_progress,
 ) -> CopyReport:
     """Copy a finished index with everything that belongs to it; the export of the copy has the same bytes.
 
     Args:
         source: folder of the index, or the local folder of one in a database (`store.postgres.folder`).
         target: the same of the copy.
+        published_at: the URL, if the source is the local copy of a published index.
         replace: delete an index that is there.
         progress: called with the stage ``copying`` after some rows.
 
@@ -82,21 +88,22 @@ def copy_index(
         IndexLocked: if another process is writing to the target.
         StorageFailed: if the target cannot be written.
     """
+    name = published_at or _name(source)
     if _same(source, target):
-        raise BadInput(f"{_name(source)} cannot be copied to itself. Name another place")
+        raise BadInput(f"{name} cannot be copied to itself. Name another place")
     with ExitStack() as stack:
         reader = stack.enter_context(closing(open_finished(source)))
         if reader.manifest() is None or write_in_progress(reader) is not None:
             raise IndexUnreadable(
-                f"the index at {_name(source)} is not finished. Finish it with: polygraph index --index {_name(source)}"
+                f"the index at {name} is not finished. Finish it with: polygraph index --index {name}"
             )
         calls = stack.enter_context(_calls_to_read(source))
         opened = _folder_target if database_of(target) is None else _database_target
         with opened(target, replace=replace) as found:
             report = _fill(found, reader, calls, progress)
-    left = sorted(path.name for path in source.iterdir() if not path.name.startswith(_OWN))
+    left = [] if published_at else sorted(p.name for p in source.iterdir() if not p.name.startswith(_OWN))
     return CopyReport(
-        source=_name(source),
+        source=name,
         target=_name(target),
         documents=report[0],
         rows=report[1],

@@ -12,6 +12,7 @@ from polygraph.ingest.ipynb import read_ipynb
 from polygraph.ingest.mail import read_eml
 from polygraph.ingest.odt import read_odt
 from polygraph.ingest.office import read_docx, read_pptx, read_xlsx
+from polygraph.ingest.outlook import read_msg
 from polygraph.ingest.pdf import read_pdf
 from polygraph.ingest.plain_text import read_code, read_markdown, read_plain, read_rst
 from polygraph.ingest.rtf import read_rtf
@@ -21,7 +22,7 @@ FORMATS: Mapping[str, str] = {
     ".txt": "txt", ".text": "txt", ".md": "md", ".markdown": "md", ".rst": "rst",
     ".html": "html", ".htm": "html", ".xhtml": "html",
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl",
-    ".eml": "eml", ".ipynb": "ipynb", ".odt": "odt", ".rtf": "rtf",
+    ".eml": "eml", ".msg": "msg", ".ipynb": "ipynb", ".odt": "odt", ".rtf": "rtf",
     ".log": "txt", ".yaml": "code", ".yml": "code", ".toml": "code", ".ini": "code", ".cfg": "code",
     ".py": "code", ".pyi": "code", ".js": "code", ".mjs": "code", ".ts": "code", ".jsx": "code", ".tsx": "code",
     ".java": "code", ".kt": "code", ".scala": "code", ".cs": "code", ".c": "code", ".h": "code", ".cc": "code",
@@ -52,6 +53,7 @@ BINARY_READERS: Mapping[str, Callable[[bytes, int], FileContent]] = {
     "xlsx": read_xlsx,
     "epub": read_epub,
     "eml": lambda data, _: read_eml(data),
+    "msg": lambda data, _: read_msg(data),
     "odt": read_odt,
     "rtf": lambda data, _: read_rtf(data),
 }

@@ -1,6 +1,7 @@
 """Mails as files (`.eml`), read with the standard library."""
 
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from email.errors import HeaderParseError
 from email.header import decode_header
 from email.message import Message
@@ -14,7 +15,7 @@ from polygraph.ingest.limits import ReadLimits
 from polygraph.records import Json
 
 _SHOWN = ("From", "To", "Cc", "Date", "Subject")
-_MAX_HEADER = 2_000
+MAX_HEADER = 2_000
 """Characters of a header that are kept."""
 _MAX_PARTS = 10_000
 _MAX_DEPTH = 50
@@ -43,12 +44,23 @@ def read_eml(data: bytes) -> FileContent:
             "has a header of over 4,000 characters that says what a part is; save the text as .txt"
         )
     mail = BytesParser().parsebytes(data)
-    head = _headers(mail)
+    head = shown_headers(mail)
     if not head:
         raise BadInput("holds none of the headers of a mail; rename it to .txt to read it as plain text")
     texts: list[str] = []
     attached: list[str] = []
     _read(mail, texts, attached, limits, 0)
+    return mail_content(head, texts, attached)
+
+
+def mail_content(head: Mapping[str, str], texts: Iterable[str], attached: Sequence[str]) -> FileContent:
+    """Lay out a mail: its headers as lines, the names of its attachments, its texts.
+
+    Args:
+        head: headers that are shown, by name; the subject becomes the title, the others metadata.
+        texts: in their order; empty ones are left out.
+        attached: names of files.
+    """
     lines = [f"{name}: {value}" for name, value in head.items()]
     if attached:
         lines.append(f"Attachments: {', '.join(attached)}")
@@ -71,7 +83,7 @@ def _read(part: Message, texts: list[str], attached: list[str], limits: ReadLimi
     parts = [each for each in payload if isinstance(each, Message)] if isinstance(payload, list) else []
     if kind == "message/rfc822" and parts:
         for inner in parts:
-            texts.append("\n".join(f"{name}: {value}" for name, value in _headers(inner).items()))
+            texts.append("\n".join(f"{name}: {value}" for name, value in shown_headers(inner).items()))
             _read(inner, texts, attached, limits, depth + 1)
     elif parts:
         plain = [each for each in parts if each.get_content_type() == "text/plain"]
@@ -86,8 +98,8 @@ def _read(part: Message, texts: list[str], attached: list[str], limits: ReadLimi
             texts.append(page_text(text)[0] if kind == "text/html" else text.strip())
 
 
-def _headers(mail: Message) -> dict[str, str]:
-    """Return the headers that are shown, each on one line."""
+def shown_headers(mail: Message) -> dict[str, str]:
+    """Return the headers of a mail that are shown, each on one line, in a fixed order."""
     found: dict[str, str] = {}
     for name in _SHOWN:
         value = _header(mail, name)
@@ -97,7 +109,7 @@ def _headers(mail: Message) -> dict[str, str]:
 
 
 def _header(mail: Message, name: str) -> str:
-    value = str(mail.get(name) or "")[:_MAX_HEADER]
+    value = str(mail.get(name) or "")[:MAX_HEADER]
     try:
         parts = decode_header(value)
     except (HeaderParseError, ValueError):

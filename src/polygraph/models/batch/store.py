@@ -100,8 +100,8 @@ class BatchStore:
     def files(self) -> list[FileState]:
         """Return the files with unanswered requests, by path."""
         query = (
-            f"SELECT file, count(*) FILTER (WHERE {_WAITS}), count(*) FILTER (WHERE state = 'failed') "  # noqa: S608
-            "FROM batch GROUP BY file ORDER BY file"
+            f"SELECT file, sum(CASE WHEN {_WAITS} THEN 1 ELSE 0 END), "  # noqa: S608
+            "sum(CASE WHEN state = 'failed' THEN 1 ELSE 0 END) FROM batch GROUP BY file ORDER BY file"
         )
         with self._store.transaction() as run:
             found = run.rows(query)

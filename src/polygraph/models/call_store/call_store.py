@@ -98,8 +98,8 @@ class CallStore:
     # --- ledger -----------------------------------------------------------------------------------
 
     def log(self, attempt: Attempt) -> None:
-        """Write a ledger entry."""
-        with self._database.transaction() as run:
+        """Write a ledger entry; that of a call which costs nothing need not outlive a failure of the database."""
+        with self._database.transaction(lasting=attempt.cost != 0.0) as run:
             insert_attempt(run, attempt)
 
     def log_cached(self, stage: str, method: str, model: str, n: int) -> None:

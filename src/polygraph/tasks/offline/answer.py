@@ -2,7 +2,8 @@
 
 The sentences are those that a cross-encoder scores highest; without a cross-encoder, those that share most of the
 question's rare words and are near it in meaning. Yes or no, and which of two, are decided by rule where one sentence
-is clear. The answer is refused if a name in the question does not occur in
+is clear. A sentence that names what another passage is about is followed by a sentence of that passage (`chains`).
+The answer is refused if a name in the question does not occur in
 the passages, or if no sentence comes close to answering (thresholds: docs/design/extractive-answers.md).
 """
 
@@ -10,12 +11,15 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.arrays import dot_rows
 from polygraph.models import Models
+from polygraph.models.protocols import Reranker
+from polygraph.tasks.offline.chains import chain_sentences, without_overlaps
 from polygraph.tasks.offline.sentences import (
     DUPLICATE_OVERLAP,
     Candidate,
@@ -83,7 +87,8 @@ def answer_with_sentences(
         refuse_below: the lowest logit of the best sentence that is not refused.
 
     Returns:
-        At most three sentences, best first; ties in the order of the passages.
+        At most three sentences, or four where the question compares two things: best first, ties in the order of the
+        passages, and behind a sentence the one that it leads to (see `chains`).
     """
     if not passages:
         return _refused("nothing was found")
@@ -136,22 +141,36 @@ def _answer(
         if _best_coverage(wanted, weights, passages) < REFUSE_COVERAGE:
             return _refused("no passage holds most of what the question asks about")
         logit, margin = None, _SIMILARITY_MARGIN
+        rated: dict[int, float] = {}
         scores = {i: round(similar[i] + _KIND_WEIGHT * gains[i], 4) for i in kept}
     else:
-        contexts = [candidates[i].context for i in kept]
-        logits = models.calls.score(models.reranker, question, contexts, stage="answer")
-        logit, margin = float(max(logits)), _LOGIT_MARGIN
+        logits = _read(question, models, models.reranker, [candidates[i].context for i in kept])
+        rated = dict(zip(kept, logits, strict=True))
+        logit, margin = max(rated.values()), _LOGIT_MARGIN
         if logit < refuse_below:
             return _refused("no sentence of the passages found answers the question")
-        scores = {
-            i: round(float(each) + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4)
-            for i, each in zip(kept, logits, strict=True)
-        }
-    chosen = _choose(question, candidates, scores, margin)
+        scores = {i: round(each + _SIMILARITY_WEIGHT * similar[i] + gains[i], 4) for i, each in rated.items()}
+    n_chains, most = (2, _MAX_SENTENCES + 1) if asks_for_verdict(question) else (1, _MAX_SENTENCES)
+    chained = chain_sentences(
+        question,
+        candidates,
+        _choose(question, candidates, scores, margin),
+        likely,
+        rated,
+        None if models.reranker is None else partial(_read, question, models, models.reranker),
+        n_chains,
+    )
     return ExtractiveAnswer(
-        sentences=tuple(replace(candidates[i].quoted, score=scores[i]) for i in chosen),
+        sentences=tuple(
+            replace(candidates[i].quoted, score=scores.get(i, round(likely[i], 4)))
+            for i in without_overlaps(candidates, chained)[:most]
+        ),
         logit=logit,
     )
+
+
+def _read(question: str, models: Models, reranker: Reranker, texts: list[str]) -> list[float]:
+    return [float(each) for each in models.calls.score(reranker, question, texts, stage="answer")]
 
 
 def _refused(reason: str) -> ExtractiveAnswer:

@@ -57,6 +57,8 @@ class Candidate:
     """A sentence that an answer may quote."""
 
     quoted: QuotedSentence
+    title: str
+    """Of the document."""
     context: str
     """The title, the sentence before it and the sentence itself: the text that the cross-encoder reads."""
     terms: frozenset[str]
@@ -98,6 +100,7 @@ def candidate_sentences(passages: Sequence[Passage]) -> list[Candidate]:
                             evidence=passage.evidence,
                             score=0.0,
                         ),
+                        title=passage.title,
                         context=context,
                         terms=frozenset(content_stems(context)),
                     )

@@ -17,6 +17,8 @@ from polygraph.store.postgres.connection import PostgresConnection
 
 PART_BYTES = 1 << 20
 """Bytes of a file that one row holds."""
+_FORMER = 2
+"""Copies of earlier versions of a layer that stay on a disk."""
 _SENT = 4
 """Rows that are sent at once."""
 
@@ -71,12 +73,25 @@ class LayerFiles:
             with suppress(OSError):  # another process was faster
                 temporary.rename(folder)
                 sync(folder.parent)
+            _delete_former(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
     def delete_except(self, names: Iterable[str]) -> None:
         """Delete all other folders from the database."""
         self._db.execute(f"DELETE FROM {self._table} WHERE folder != ALL(?)", (list(names),))  # noqa: S608
+
+
+def _delete_former(folder: Path) -> None:
+    """Delete the copies of earlier versions of a layer, but for those that a reader is most likely to have open.
+
+    A reader of a state before these fetches them again.
+    """
+    layer = folder.name.rpartition("-")[0]
+    former = [path for path in folder.parent.glob(f"{layer}-*") if path != folder and path.suffix != ".tmp"]
+    with suppress(OSError):  # another process deletes them too
+        for path in sorted(former, key=lambda path: path.stat().st_mtime, reverse=True)[_FORMER:]:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _parts(folder: Path) -> Iterator[tuple[str, str, int, bytes]]:

@@ -128,7 +128,8 @@ class PostgresStore(IndexTables):
             "AND ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended(?, 0)"
         )
         for host, pid, since in self.connection.rows(query, (key,)):
-            return f"a process on {host} (backend {pid} of the server) since {since}"
+            # Users do not see everything of each other's connections.
+            return f"a process on {host} (backend {pid} of the server){f' since {since}' if since else ''}"
         return "another process"
 
     def _tidy(self) -> None:
@@ -188,7 +189,19 @@ class PostgresStore(IndexTables):
                 self.connection.execute(
                     f'INSERT INTO "{saved}".{table} SELECT * FROM {self._schema}.{table}'  # noqa: S608
                 )
+            for role in self._readers():
+                self.connection.execute(f'GRANT USAGE ON SCHEMA "{saved}" TO {role}')
+                self.connection.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{saved}" TO {role}')
             self.connection.execute("UPDATE finished_state SET saved = ?", (saved,))
+
+    def _readers(self) -> list[str]:
+        """Return the roles that were given the right to read the tables, quoted."""
+        query = (
+            "SELECT CASE WHEN a.grantee = 0 THEN 'public' ELSE a.grantee::regrole::text END FROM pg_class c "
+            "CROSS JOIN aclexplode(c.relacl) a WHERE c.oid = to_regclass(?) AND a.privilege_type = 'SELECT' "
+            "AND a.grantee != c.relowner ORDER BY 1"
+        )
+        return [role for (role,) in self.connection.rows(query, (f"{self._schema}.layers",))]
 
     def drop_saved_state(self) -> None:
         """Have new readers turn to the tables themselves, and open ones notice that there is a new state."""

@@ -351,3 +351,27 @@ def test_a_machine_that_only_reads_keeps_few_copies_of_files_and_an_old_state_ca
         assert len(copies) == 3
         assert {hit.n for hit in old.search_words("Who refused to pay?", 5)} <= {0, 1, 2, 3}
         old.close()
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        ("folder", "../../elsewhere"),
+        ("folder", "/elsewhere"),
+        ("name", "../elsewhere"),
+        ("name", "a/../../elsewhere"),
+        ("name", ".."),
+    ],
+)
+def test_names_of_files_from_the_database_never_lead_elsewhere(column, name, url, tmp_path):
+    papers = written(tmp_path / "papers", TEXTS)
+    with opened(url, cache=tmp_path / "one") as index:
+        index.add(papers, methods=["bm25"])
+    with connect(url) as connection:
+        connection.execute(f"UPDATE layer_files SET {column} = %s WHERE name = 'seal.json'", (name,))
+    with (
+        opened(url, cache=tmp_path / "deep" / "two") as index,
+        pytest.raises(IndexUnreadable, match="no layer"),
+    ):
+        index.add(papers)
+    assert not list(tmp_path.rglob("elsewhere"))

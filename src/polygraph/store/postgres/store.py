@@ -18,7 +18,7 @@ from polygraph.store.portable import PortableRow, PortableTable
 from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.postgres.layer_files import LayerFiles
 from polygraph.store.postgres.schema import COMPONENT, MIGRATIONS, STATE_TABLES
-from polygraph.store.tables import IndexTables
+from polygraph.store.tables import UNFINISHED, IndexTables
 
 _DROP_TIMEOUT = "100ms"
 """How long dropping a copy of a state waits for readers of it."""
@@ -135,7 +135,7 @@ class PostgresStore(IndexTables):
     def _tidy(self) -> None:
         """Finish what a writer left that was stopped, and bring the files of layers here."""
         ((saved, unfinished),) = self.connection.rows(
-            "SELECT saved, (SELECT count(*) FROM meta WHERE key = 'unfinished') FROM finished_state"
+            "SELECT saved, (SELECT count(*) FROM meta WHERE key = ?) FROM finished_state", (UNFINISHED,)
         )
         if saved is not None and not unfinished:
             self.drop_saved_state()

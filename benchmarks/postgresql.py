@@ -28,7 +28,7 @@ import traceback
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import quote
 
 psutil: Any = importlib.import_module("psutil")  # comes with the server; has no types
@@ -237,7 +237,6 @@ class Shared:
 def run_writer(run: Shared, writer: int) -> None:
     from polygraph.workspace import Index
 
-    os.nice(5)
     n = 0
     try:
         with Index.open(run.url, models=models(), cache=run.place / f"cache-writer{writer}") as index:
@@ -246,7 +245,7 @@ def run_writer(run: Shared, writer: int) -> None:
             while time.time() < until:
                 n += 1
                 write_state(run.place / f"papers{writer}", writer, n)
-                index.add(run.place / f"papers{writer}", wait_s=120)
+                index.add(run.place / f"papers{writer}", wait_s=900)
                 run.finished[writer] = n
                 run.builds[writer] += 1
                 time.sleep(0.2)
@@ -257,7 +256,7 @@ def run_writer(run: Shared, writer: int) -> None:
 def run_reader(run: Shared, reader: int) -> None:
     from polygraph.workspace import Index
 
-    os.nice(10)
+    os.nice(5)
     chance = random.Random(reader)
     try:
         # Two readers share a folder, as processes on one machine do.
@@ -414,7 +413,7 @@ def run_until_done(
 
 
 def kills(
-    server: Server, place: Path, n_kills: int, seed: int, per_round: int = 5, documents: int = 24
+    server: Server, place: Path, n_kills: int, seed: int, per_round: int = 5, documents: int = 12
 ) -> dict[str, Tally]:
     """Kill `index` and `remove`, and the server under them; compare with SQLite.
 
@@ -450,40 +449,38 @@ def kills(
         again_s, _ = timed(env, "index", papers, "--index", first)
         remove_s, _ = timed(env, "remove", *gone, "--index", first)
         round_number = 0
-        for kind in kinds:
+        while any(tallies[kind].kills < shares[kind] for kind in kinds):
+            round_number += 1
+            kind = kinds[round_number % len(kinds)]
             tally = tallies[kind]
-            while tally.kills < shares[kind]:
-                round_number += 1
-                url = f"{server.url}&schema=round{round_number}"
+            if tally.kills >= shares[kind]:
+                continue
+            url = f"{server.url}&schema=round{round_number}"
 
-                def documents_seen(url: str = url) -> int | None:
-                    with suppress_unreadable():
-                        reader = PostgresStore(
-                            place / "reader", parse_url(url), mode="read", state="finished"
-                        )
-                        with closing(reader) as store:
-                            return store.count("documents") if store.manifest() is not None else None
-                    return None
+            def documents_seen(url: str = url) -> int | None:
+                with suppress_unreadable():
+                    reader = PostgresStore(place / "reader", parse_url(url), mode="read", state="finished")
+                    with closing(reader) as store:
+                        return store.count("documents") if store.manifest() is not None else None
+                return None
 
-                def after_kill_of_index(seen: Any = documents_seen) -> bool:
-                    return seen() in (None, documents)
+            def after_kill_of_index(seen: Any = documents_seen) -> bool:
+                return seen() in (None, documents)
 
-                def after_kill_of_remove(seen: Any = documents_seen) -> bool:
-                    return seen() in (documents, documents - len(gone))
+            def after_kill_of_remove(seen: Any = documents_seen) -> bool:
+                return seen() in (documents, documents - len(gone))
 
-                for step, check, times, command in (
-                    ("index", after_kill_of_index, (0.6 * again_s, whole_s), ("index", papers)),
-                    ("remove", after_kill_of_remove, (0.6 * again_s, remove_s), ("remove", *gone)),
-                ):
-                    most = min(per_round, shares[kind] - tally.kills)
-                    run_until_done(
-                        server, env, tally, chance, kind, most, times, check, *command, "--index", url
-                    )
-                    target = place / f"export-{step}-{round_number}"
-                    timed(env, "export", "--output", target, "--index", url)
-                    tally.rounds += 1
-                    tally.different += not same_bytes(target, place / f"wanted-{step}")
-                print(f"{kind}: {tally.kills} kills", file=sys.stderr, flush=True)
+            for step, check, times, command in (
+                ("index", after_kill_of_index, (0.6 * again_s, whole_s), ("index", papers)),
+                ("remove", after_kill_of_remove, (0.6 * again_s, remove_s), ("remove", *gone)),
+            ):
+                most = min(per_round, shares[kind] - tally.kills)
+                run_until_done(server, env, tally, chance, kind, most, times, check, *command, "--index", url)
+                target = place / f"export-{step}-{round_number}"
+                timed(env, "export", "--output", target, "--index", url)
+                tally.rounds += 1
+                tally.different += not same_bytes(target, place / f"wanted-{step}")
+            show_kills(tallies, file=sys.stderr)
     return tallies
 
 
@@ -493,17 +490,21 @@ def suppress_unreadable() -> Any:
     return suppress(IndexUnreadable)
 
 
-def show_kills(found: dict[str, Tally]) -> bool:
+def show_kills(found: dict[str, Tally], file: TextIO = sys.stdout) -> bool:
     """Print the counts; tell whether nothing was lost."""
-    print(
-        "| killed | kills | indexes compared | different | wrong state seen | seconds until the server is back |"
+    columns = (
+        "killed",
+        "kills",
+        "indexes compared",
+        "different",
+        "wrong state seen",
+        "seconds until it is back",
     )
-    print("|---|---|---|---|---|---|")
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|", file=file)
     for kind, tally in found.items():
         back = f"{statistics.median(tally.resume_s):.1f}" if tally.resume_s else ""
-        print(
-            f"| {kind} | {tally.kills} | {tally.rounds} | {tally.different} | {tally.wrong_state} | {back} |"
-        )
+        cells = (kind, tally.kills, tally.rounds, tally.different, tally.wrong_state, back)
+        print(f"| {' | '.join(map(str, cells))} |", file=file, flush=True)
     return not any(tally.different or tally.wrong_state for tally in found.values())
 
 

@@ -2,11 +2,12 @@
 
 import shutil
 import threading
+import uuid
 from contextlib import closing
 
 import pytest
 
-from polygraph.errors import BadInput, IndexLocked, IndexUnreadable
+from polygraph.errors import BadInput, IndexLocked, IndexUnreadable, StorageFailed
 from polygraph.postgresql import connect, parse_url
 from polygraph.records import Document
 from polygraph.store.database import SqliteStore
@@ -181,6 +182,30 @@ def test_a_state_that_is_being_read_is_dropped_by_a_later_writer(url, folder):
         assert store.compact() is True
 
 
+def test_a_user_who_may_only_read_also_reads_while_a_write_is_in_progress(url, folder, tmp_path):
+    role = f"reader_{uuid.uuid4().hex}"
+    with open_to_write(folder) as store, connect(url) as admin:
+        with store.transaction():
+            put_document(store, "d")
+            store.put_layer("chunks", "v", 3, 0.5)
+        admin.execute(f"CREATE ROLE {role} LOGIN")
+        try:
+            admin.execute(f"GRANT USAGE ON SCHEMA papers TO {role}")
+            admin.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA papers TO {role}")
+            begin_write(store)
+            with store.transaction():
+                store.documents.remove("d")
+            theirs = parse_url(url.replace("postgres@", f"{role}@"))
+            assert documents(PostgresStore(tmp_path, theirs, mode="read", state="finished")) == ["d"]
+            with pytest.raises(StorageFailed, match="cannot be written"):
+                PostgresStore(tmp_path, theirs, mode="write").set_meta("k", "v")
+            finish_write(store)
+            assert documents(PostgresStore(tmp_path, theirs, mode="read", state="finished")) == []
+        finally:
+            admin.execute(f"DROP OWNED BY {role}")
+            admin.execute(f"DROP ROLE {role}")
+
+
 def test_reading_what_is_not_there_names_the_url_and_creates_nothing(url, tmp_path):
     with pytest.raises(IndexUnreadable, match=r"no index at postgresql://.*schema=papers"):
         answer(url, cache=tmp_path / "cache")
@@ -310,3 +335,43 @@ def test_files_of_former_layers_leave_the_database_when_the_new_state_is_shown(u
             names = LayerFiles(store.connection, "papers").names()
             layers = {name: layer[0][:12] for name, layer in store.layers().items() if name in FILE_LAYERS}
             assert names == sorted(f"{name}-{version}" for name, version in layers.items())
+
+
+def test_a_machine_that_only_reads_keeps_few_copies_of_files_and_an_old_state_can_still_be_read(
+    url, tmp_path
+):
+    papers = written(tmp_path / "papers", TEXTS)
+    with opened(url, cache=tmp_path / "one") as writer, opened(url, cache=tmp_path / "two") as reader:
+        writer.add(papers)
+        old = reader.open_snapshot()
+        for n in range(5):
+            writer.add(written(papers, {"sale.txt": f"Mara Quill sold lamp {n} to Ezra Pike."}))
+            assert f"lamp {n}" in reader.retrieve("Who sold a lamp to Ezra Pike?", "bm25").context
+        copies = list((reader.folder / "derived").glob("lexical-*"))
+        assert len(copies) == 3
+        assert {hit.n for hit in old.search_words("Who refused to pay?", 5)} <= {0, 1, 2, 3}
+        old.close()
+
+
+@pytest.mark.parametrize(
+    ("column", "name"),
+    [
+        ("folder", "../../elsewhere"),
+        ("folder", "/elsewhere"),
+        ("name", "../elsewhere"),
+        ("name", "a/../../elsewhere"),
+        ("name", ".."),
+    ],
+)
+def test_names_of_files_from_the_database_never_lead_elsewhere(column, name, url, tmp_path):
+    papers = written(tmp_path / "papers", TEXTS)
+    with opened(url, cache=tmp_path / "one") as index:
+        index.add(papers, methods=["bm25"])
+    with connect(url) as connection:
+        connection.execute(f"UPDATE layer_files SET {column} = %s WHERE name = 'seal.json'", (name,))
+    with (
+        opened(url, cache=tmp_path / "deep" / "two") as index,
+        pytest.raises(IndexUnreadable, match="no layer"),
+    ):
+        index.add(papers)
+    assert not list(tmp_path.rglob("elsewhere"))

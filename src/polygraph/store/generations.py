@@ -17,8 +17,8 @@ from polygraph.store.database import SAVED_STATE, SqliteStore
 from polygraph.store.postgres.folder import database_of
 from polygraph.store.postgres.store import PostgresStore
 from polygraph.store.protocol import Store, StoreReader
+from polygraph.store.tables import UNFINISHED
 
-_KEY = "unfinished"
 _ATTEMPTS = 20
 
 
@@ -36,7 +36,7 @@ class WriteInProgress:
 
 def write_in_progress(store: StoreReader) -> WriteInProgress | None:
     """Return the record of a writer that is at work or was stopped; None if all is finished."""
-    text = store.meta(_KEY)
+    text = store.meta(UNFINISHED)
     if text is None:
         return None
     found = json.loads(text)
@@ -63,15 +63,15 @@ def begin_write(
     if write != earlier:
         value = {"layers": write.layers, "removed": write.removed, "forget": write.forget}
         with store.transaction():
-            store.set_meta(_KEY, json.dumps(value))
+            store.set_meta(UNFINISHED, json.dumps(value))
     return write
 
 
 def finish_write(store: Store) -> None:
     """Let readers see the new state."""
-    if store.meta(_KEY) is not None:
+    if store.meta(UNFINISHED) is not None:
         with store.transaction():
-            store.set_meta(_KEY, None)
+            store.set_meta(UNFINISHED, None)
     store.drop_saved_state()
 
 
@@ -85,7 +85,7 @@ def open_finished(folder: Path) -> SqliteStore | PostgresStore:
         return PostgresStore(folder, url, mode="read", state="finished")
     for _ in range(_ATTEMPTS):
         store = SqliteStore(folder, mode="read")
-        if store.meta(_KEY) is None or not (folder / SAVED_STATE).is_file():
+        if store.meta(UNFINISHED) is None or not (folder / SAVED_STATE).is_file():
             return store
         try:
             saved = open_saved(folder)

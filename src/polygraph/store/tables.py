@@ -21,6 +21,9 @@ from polygraph.store.sql import SqlConnection
 ROWS = "rows"
 """Key of the note which kept rows belong to the tables of the graph (see `row_cache`)."""
 
+UNFINISHED = "unfinished"
+"""Key of the record of a writer that is at work or was stopped (see `generations`)."""
+
 _TABLES = {
     "graph": graph_tables.TABLES,
     "descriptions": graph_tables.SUMMARY_TABLES,

@@ -3,13 +3,14 @@
 Below ``derived/`` lie copies of them. A folder is named by the version of its layer, so a copy is never outdated.
 """
 
+import re
 import shutil
 import uuid
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import groupby, islice
 from operator import itemgetter
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from polygraph.errors import IndexUnreadable
 from polygraph.store.atomic_files import damage, sync
@@ -17,8 +18,12 @@ from polygraph.store.postgres.connection import PostgresConnection
 
 PART_BYTES = 1 << 20
 """Bytes of a file that one row holds."""
+_FORMER = 2
+"""Copies of earlier versions of a layer that stay on a disk."""
 _SENT = 4
 """Rows that are sent at once."""
+_FOLDER = re.compile(r"[a-z_]+-[0-9A-Za-z]+")
+_FILE = re.compile(r"(?:[A-Za-z0-9_][\w.-]*/)*[A-Za-z0-9_.][\w.-]*(?<!\.\.)", re.ASCII)
 
 
 class LayerFiles:
@@ -40,9 +45,13 @@ class LayerFiles:
             self._db.insert(self._table, some)
 
     def names(self) -> list[str]:
-        """Return the names of the folders that the database holds, sorted."""
+        """Return the names of the folders that the database holds, sorted.
+
+        Raises:
+            IndexUnreadable: if one could lead elsewhere.
+        """
         query = f"SELECT DISTINCT folder FROM {self._table} WHERE part = 0 ORDER BY folder"  # noqa: S608
-        return [name for (name,) in self._db.rows(query)]
+        return [_checked(name, _FOLDER) for (name,) in self._db.rows(query)]
 
     def has(self, folder: Path) -> bool:
         """Tell whether the database holds a folder."""
@@ -71,12 +80,25 @@ class LayerFiles:
             with suppress(OSError):  # another process was faster
                 temporary.rename(folder)
                 sync(folder.parent)
+            _delete_former(folder)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
 
     def delete_except(self, names: Iterable[str]) -> None:
         """Delete all other folders from the database."""
         self._db.execute(f"DELETE FROM {self._table} WHERE folder != ALL(?)", (list(names),))  # noqa: S608
+
+
+def _delete_former(folder: Path) -> None:
+    """Delete the copies of earlier versions of a layer, but for those that a reader is most likely to have open.
+
+    A reader of a state before these fetches them again.
+    """
+    layer = folder.name.rpartition("-")[0]
+    former = [path for path in folder.parent.glob(f"{layer}-*") if path != folder and path.suffix != ".tmp"]
+    with suppress(OSError):  # another process deletes them too
+        for path in sorted(former, key=lambda path: path.stat().st_mtime, reverse=True)[_FORMER:]:
+            shutil.rmtree(path, ignore_errors=True)
 
 
 def _parts(folder: Path) -> Iterator[tuple[str, str, int, bytes]]:
@@ -92,14 +114,16 @@ def _parts(folder: Path) -> Iterator[tuple[str, str, int, bytes]]:
 
 
 def _write(folder: Path, name: str, parts: Iterable[bytes]) -> None:
-    relative = PurePosixPath(name)
-    if relative.is_absolute() or ".." in relative.parts:
-        raise IndexUnreadable(
-            f"a layer in the database names the file {name!r}, which is not a file of its folder"
-        )
-    path = folder / relative
+    path = folder / _checked(name, _FILE)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("wb") as file:
         for content in parts:
             file.write(content)
     sync(path)
+
+
+def _checked(name: str, form: re.Pattern[str]) -> str:
+    """Return a name that the database gave, if it cannot lead out of its folder."""
+    if not form.fullmatch(name) or name == ".":
+        raise IndexUnreadable(f"the database names the file {name[:80]!r}, which no layer of an index has")
+    return name

@@ -6,7 +6,6 @@ truncated: a copy that is still being read stays until a later writer finds it u
 Design: docs/design/postgresql.md.
 """
 
-import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Literal
@@ -19,12 +18,11 @@ from polygraph.store.portable import PortableRow, PortableTable
 from polygraph.store.postgres.connection import PostgresConnection
 from polygraph.store.postgres.layer_files import LayerFiles
 from polygraph.store.postgres.schema import COMPONENT, MIGRATIONS, STATE_TABLES
-from polygraph.store.tables import IndexTables
+from polygraph.store.tables import UNFINISHED, IndexTables
 
 _DROP_TIMEOUT = "100ms"
 """How long dropping a copy of a state waits for readers of it."""
 _COMPACT_TIMEOUT = "2s"
-_LOCK_POLL_S = 0.1
 _ATTEMPTS = 20
 
 
@@ -113,18 +111,14 @@ class PostgresStore(IndexTables):
     def _lock(self, wait_s: float) -> None:
         """Hold the lock of the one writer; the server releases it when the connection ends."""
         key = f"polygraph write {self._schema}"
-        until = time.monotonic() + wait_s
-        while True:
-            query = "SELECT pg_try_advisory_lock(hashtextextended(?, 0))"
-            ((held,),) = self.connection.rows(query, (key,))
-            if held:
-                return
-            if time.monotonic() >= until:
-                raise IndexLocked(
-                    f"{self.place} is being written by {self._holder(key)}. Wait until it is done; reading goes on "
-                    "meanwhile"
-                )
-            time.sleep(_LOCK_POLL_S)
+        ((held,),) = self.connection.rows("SELECT pg_try_advisory_lock(hashtextextended(?, 0))", (key,))
+        # The server serves those who wait in the order in which they came.
+        wait = f"SELECT pg_advisory_lock(hashtextextended('{key}', 0))"
+        if not held and not (wait_s > 0 and self._within(f"{max(1, int(wait_s * 1000))}ms", wait)):
+            raise IndexLocked(
+                f"{self.place} is being written by {self._holder(key)}. Wait until it is done; reading goes on "
+                "meanwhile"
+            )
 
     def _holder(self, key: str) -> str:
         query = (
@@ -134,13 +128,14 @@ class PostgresStore(IndexTables):
             "AND ((l.classid::bigint << 32) | l.objid::bigint) = hashtextextended(?, 0)"
         )
         for host, pid, since in self.connection.rows(query, (key,)):
-            return f"a process on {host} (backend {pid} of the server) since {since}"
+            # Users do not see everything of each other's connections.
+            return f"a process on {host} (backend {pid} of the server){f' since {since}' if since else ''}"
         return "another process"
 
     def _tidy(self) -> None:
         """Finish what a writer left that was stopped, and bring the files of layers here."""
         ((saved, unfinished),) = self.connection.rows(
-            "SELECT saved, (SELECT count(*) FROM meta WHERE key = 'unfinished') FROM finished_state"
+            "SELECT saved, (SELECT count(*) FROM meta WHERE key = ?) FROM finished_state", (UNFINISHED,)
         )
         if saved is not None and not unfinished:
             self.drop_saved_state()
@@ -194,7 +189,19 @@ class PostgresStore(IndexTables):
                 self.connection.execute(
                     f'INSERT INTO "{saved}".{table} SELECT * FROM {self._schema}.{table}'  # noqa: S608
                 )
+            for role in self._readers():
+                self.connection.execute(f'GRANT USAGE ON SCHEMA "{saved}" TO {role}')
+                self.connection.execute(f'GRANT SELECT ON ALL TABLES IN SCHEMA "{saved}" TO {role}')
             self.connection.execute("UPDATE finished_state SET saved = ?", (saved,))
+
+    def _readers(self) -> list[str]:
+        """Return the roles that were given the right to read the tables, quoted."""
+        query = (
+            "SELECT CASE WHEN a.grantee = 0 THEN 'public' ELSE a.grantee::regrole::text END FROM pg_class c "
+            "CROSS JOIN aclexplode(c.relacl) a WHERE c.oid = to_regclass(?) AND a.privilege_type = 'SELECT' "
+            "AND a.grantee != c.relowner ORDER BY 1"
+        )
+        return [role for (role,) in self.connection.rows(query, (f"{self._schema}.layers",))]
 
     def drop_saved_state(self) -> None:
         """Have new readers turn to the tables themselves, and open ones notice that there is a new state."""

@@ -30,7 +30,7 @@ from polygraph import Answer, Index
 from polygraph.evaluate.statistics.intervals import paired_means
 
 HERE = Path(__file__).parent
-METHODS = "hybrid,walk,naive,bm25"
+METHODS = "hybrid,walk"
 RATINGS = ("right", "partly", "useless", "wrong", "wrongly refused", "rightly refused")
 
 

@@ -1,14 +1,17 @@
 """Which method should answer by default without a model: ordinary documents, the messy folder, the sample collection.
 
     python benchmarks/default_method.py [--sets NAME,...] [--methods NAME,...] [--indexes DIR] [--show]
+    python benchmarks/default_method.py --data DATA --sets hotpotqa,musique,... --n 30
 
 `ordinary`: 30 questions (`ordinary_questions.jsonl`, written before any method was asked) over the messy folder of a
 company (`messy_files`), the handbook of the tests and the documentation of this project. `messy`: the 60 questions of
-`messy.py`. `sample`: the 40 of `sample_questions.py`. Everything runs offline.
+`messy.py`. `sample`: the 40 of `sample_questions.py`. With `--data` also the public sets of `walk.py`, a seeded sample
+of `n` questions each over the same pools. Everything runs offline.
 
 A question of the first two sets is right if `messy.py` rates its answer so; a refusal is right where the documents do
 not answer. Recall@5: the share of a question's gold documents among the first five; each gold entry lists documents
-any of which is enough. Differences are paired with the first method, with 95% intervals over the questions of all sets.
+any of which is enough. An answer to a public question is right if a gold answer is within its first 80 words, as in
+`offline_sets.py`. Differences are paired with the first method, with 95% intervals over the questions of all sets.
 """
 
 import argparse
@@ -23,7 +26,9 @@ from typing import Any
 
 import messy
 import numpy as np
+import offline_sets
 import sample_questions
+import walk
 from messy_files import write_binary_files
 
 from polygraph import Answer, Index
@@ -43,6 +48,8 @@ def main() -> None:
     parser.add_argument(
         "--indexes", type=Path, help="folder of the indexes; missing ones are built (default: temporary)"
     )
+    parser.add_argument("--data", type=Path, help="folder of the public sets")
+    parser.add_argument("--n", type=int, default=30, help="questions of each public set")
     parser.add_argument("--show", action="store_true", help="print the answers that are not right")
     options = parser.parse_args()
     methods = options.methods.split(",")
@@ -52,9 +59,12 @@ def main() -> None:
     print("|---|---|" + "---|" * (len(RATINGS) + 1))
     with tempfile.TemporaryDirectory() as temporary:
         for name in options.sets.split(","):
-            questions = questions_of(name)
-            with Index.open((options.indexes or Path(temporary)) / f"{name}.index", offline=True) as index:
-                add_documents(index, name, Path(temporary) / name)
+            questions = questions_of(name, options.data, options.n)
+            folder = (options.indexes or Path(temporary)) / f"{name}.index"
+            is_missing = not folder.exists()
+            with Index.open(folder, offline=True) as index:
+                if is_missing:
+                    add_documents(index, name, Path(temporary) / name, options.data)
                 answers = {m: [index.ask(q["question"], m) for q in questions] for m in methods}
             rated = {
                 m: [rate(name, q, a) for q, a in zip(questions, answers[m], strict=True)] for m in methods
@@ -82,8 +92,11 @@ def main() -> None:
             )
 
 
-def questions_of(name: str) -> list[dict[str, Any]]:
+def questions_of(name: str, data: Path | None, n: int) -> list[dict[str, Any]]:
     """Read the questions of a set; `evidence` becomes a list of alternatives for each gold document."""
+    if data and name in walk.SETS:
+        sampled = walk.sampled_questions(data / name, n)
+        return [q | {"evidence": [[d] for d in q["evidence"]]} for q in sampled]
     if name == "ordinary":
         lines = (HERE / "ordinary_questions.jsonl").read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines]
@@ -94,8 +107,14 @@ def questions_of(name: str) -> list[dict[str, Any]]:
     return [q | {"evidence": [[d] for d in q["evidence"]]} for q in map(json.loads, text.splitlines())]
 
 
-def add_documents(index: Index, name: str, folder: Path) -> None:
+def add_documents(index: Index, name: str, folder: Path, data: Path | None) -> None:
     """Index the documents of a set."""
+    if data and name in walk.SETS:
+        folder.mkdir()
+        pool = folder / "pool.jsonl"
+        pool.write_text("".join(walk.lines_of(data / name)), encoding="utf-8")
+        index.add(pool, methods=["walk"])
+        return
     if name == "sample":
         with as_file(files("polygraph") / "sample") as sample:
             index.add(str(sample / "papers"), methods=["walk"])
@@ -113,6 +132,10 @@ def add_documents(index: Index, name: str, folder: Path) -> None:
 
 def rate(name: str, question: dict[str, Any], answer: Answer) -> str:
     """Return one of `RATINGS`."""
+    if name in walk.SETS:
+        if answer.refused:
+            return "wrongly refused"
+        return "right" if offline_sets.is_hit(answer.text, question["answer"], 80) else "useless"
     if name != "sample":
         return messy.rate(question, answer)
     if answer.refused:

@@ -27,7 +27,7 @@ from polygraph.store.vectors import Hit, VectorIndex, top
 from polygraph.text.passage import Heading
 
 _CHUNKS_KEPT = 2_000
-"""Chunks in memory, of those that were read last: a few megabytes."""
+"""Chunks in memory, of those that were read last: a few megabytes. As many headings of documents are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +78,7 @@ class Snapshot:
         self.versions = up_to_date(self.store, manifest)
         self._filter = DocumentFilter(self.store, scope or {})
         self._chunks: dict[str, Chunk] = {}
+        self._headings: dict[str, Heading] = {}
 
     @property
     def layers(self) -> frozenset[str]:
@@ -101,7 +102,7 @@ class Snapshot:
         scoped = Snapshot.__new__(Snapshot)
         scoped.folder, scoped.store, scoped.manifest = self.folder, self.store, self.manifest
         scoped.versions, scoped._keeps, scoped.place = self.versions, self._keeps, self.place
-        scoped._chunks = self._chunks
+        scoped._chunks, scoped._headings = self._chunks, self._headings
         scoped._filter = DocumentFilter(self.store, {**self.scope, **scope})
         _ = scoped.documents_allowed  # so that an unknown field is reported here
         return scoped
@@ -192,11 +193,19 @@ class Snapshot:
 
     def titles(self, documents: Sequence[str]) -> dict[str, str]:
         """Return titles of documents by id."""
-        return self.store.documents.titles(list(dict.fromkeys(documents)))
+        return {document: heading.title for document, heading in self.headings(documents).items()}
 
     def headings(self, documents: Sequence[str]) -> dict[str, Heading]:
         """Return title and short fields of documents by id, as they stand above passages."""
-        return self.store.documents.headings(list(dict.fromkeys(documents)))
+        known = self._headings
+        wanted = list(dict.fromkeys(documents))
+        missing = [document for document in wanted if document not in known]
+        if missing:
+            read = self.store.documents.headings(missing)
+            # Replaced and never changed, since threads share it.
+            self._headings = {**known, **read} if len(known) + len(read) <= _CHUNKS_KEPT else read
+            known = {**known, **read}
+        return {document: known[document] for document in wanted if document in known}
 
     def search_words(self, question: str, k: int) -> list[Hit]:
         """Return the `k` best chunks by BM25."""

@@ -5,9 +5,10 @@ Numbers are read more liberally than by `quantities`, which calculates with them
 commas, parts of versions and dates, units of any kind. One number too many in the text cited does no harm here.
 """
 
+import math
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -398,20 +399,17 @@ def _with_unit(
 
 def _reversed_clause(claim: str, shown: str) -> str:
     """Say if all clauses of the text that are closest to a clause of the claim say its reverse."""
-    clauses: list[tuple[str, str]] | None = None
+    clauses, folded = None, list[str]()
     for part in _CLAUSE.split(claim):
         wanted = {_plain(word) for word in content_stems(part)}
         if len(wanted) < 2:
             continue
         if clauses is None:
-            clauses = [(clause, _without_case(clause)) for clause in _clauses(shown)]
-        # A word contains its stem but for the last letter. Looking for these is much faster than stemming all clauses.
-        roots = [word[:-1] for word in wanted]
-        least = _MIN_SHARED * len(wanted)
+            clauses = _clauses(shown)
+            folded = _fold_all(clauses)
         found = [
-            (clause, {_plain(word) for word in content_stems(clause)})
-            for clause, plain in clauses
-            if sum(root in plain for root in roots) >= least
+            (clauses[n], {_plain(word) for word in content_stems(clauses[n])})
+            for n in _with_most_stems(folded, wanted, _MIN_SHARED)
         ]
         shares = [len(wanted & there) / len(wanted) for _, there in found]
         best = max(shares, default=0.0)
@@ -423,6 +421,25 @@ def _reversed_clause(claim: str, shown: str) -> str:
         if all(_negates(part, c) for c in closest):
             return "a negation"
     return ""
+
+
+def _fold_all(texts: Sequence[str]) -> list[str]:
+    """Return `_without_case` of each text; all at once is many times faster."""
+    folded = _without_case("\0".join(texts)).split("\0")
+    return folded if len(folded) == len(texts) else [_without_case(text) for text in texts]
+
+
+def _with_most_stems(folded: Sequence[str], stems: Collection[str], share: float) -> list[int]:
+    """Return the positions of all texts that may have this share of some stems, and of a few others, ascending.
+
+    A word contains its stem but for the last letter, and looking for that is much faster than stemming the texts.
+    """
+    roots = sorted((stem[:-1] for stem in stems), key=len, reverse=True)
+    least = math.ceil(share * len(roots) - 1e-9)
+    # A text with `least` of the roots has at least one of these; the longest are the rarest.
+    some = roots[: len(roots) - least + 1]
+    found = {n for root in some for n, text in enumerate(folded) if root in text}
+    return [n for n in sorted(found) if sum(root in folded[n] for root in roots) >= least]
 
 
 def _clauses(text: str) -> list[str]:

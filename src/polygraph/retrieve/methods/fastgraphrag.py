@@ -194,8 +194,10 @@ class FastGraphRAG:
         ]
         edges.sort(key=lambda edge: (-round(edge[1], 12), edge[0]))
         found: list[tuple[Relation, float]] = []
-        for at in range(0, len(edges), _FETCHED):
-            part = edges[at : at + _FETCHED]
+        # `elbow` looks for its gap beyond what it keeps.
+        size = _FETCHED if self.relation_policy == "elbow" else self.max_relations
+        for at in range(0, len(edges), size):
+            part = edges[at : at + size]
             texts = index.relations([n for n, _ in part])
             found += [(texts[n], score) for n, score in part if n in texts]
             if len(found) >= self.max_relations:

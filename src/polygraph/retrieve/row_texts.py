@@ -116,7 +116,9 @@ class RowTexts:
                 return descriptions
         asked = self._asked - {stem for name in names for stem in content_stems(name)}
         turns = in_turns(descriptions)[:_MAX_COMPARED]
-        shared = {n: len(asked.intersection(content_stems(descriptions[n].text))) if asked else 0 for n in turns}
+        shared = {
+            n: len(asked.intersection(content_stems(descriptions[n].text))) if asked else 0 for n in turns
+        }
         self._read_dates([descriptions[n] for n in turns])
         kept: list[int] = []
         # Sorting is stable, so that those with equally many shared words stay in turns.

@@ -199,7 +199,7 @@ def walk(index, *names, scores=(0.0, 0.0, 0.0, 0.0), best_first=False, **options
     rows = index.entity_rows(list(names))
     options = {"depth": 2, "per_node": 30, "direction": "both", **options}
     found = traverse_triples(
-        [rows[n] for n in names], index, np.array(scores, dtype=np.float32), best_first=best_first, **options
+        [rows[n] for n in names], index, lambda ns: [scores[n] for n in ns], best_first=best_first, **options
     )
     return [(index.triples([r.n])[r.n].id, r.hop, len(r.path)) for r in found]
 

@@ -29,7 +29,13 @@ from polygraph.retrieve.evidence import (
     ordered_rows,
     scores_as_json,
 )
-from polygraph.retrieve.linked_passages import assign_to_first, pick_by_quota, rank_by_statements
+from polygraph.retrieve.linked_passages import (
+    MANY_PASSAGES,
+    assign_to_first,
+    consider_passages,
+    pick_by_quota,
+    rank_by_statements,
+)
 from polygraph.retrieve.pack import Block, fitting, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import (
@@ -144,12 +150,30 @@ class LightRAG:
     def _search_low(self, keywords: Sequence[str], index: Snapshot, models: Models) -> Level:
         if not keywords:
             return Level()
-        return search_low_level([", ".join(keywords)], index, models, k=self.top_k, threshold=self.threshold)
+        return search_low_level(
+            [", ".join(keywords)],
+            index,
+            models,
+            k=self.top_k,
+            threshold=self.threshold,
+            most_chunks=self._most_chunks(),
+        )
 
     def _search_high(self, keywords: Sequence[str], index: Snapshot, models: Models) -> Level:
         if not keywords:
             return Level()
-        return search_high_level([", ".join(keywords)], index, models, k=self.top_k, threshold=self.threshold)
+        return search_high_level(
+            [", ".join(keywords)],
+            index,
+            models,
+            k=self.top_k,
+            threshold=self.threshold,
+            most_chunks=self._most_chunks(),
+        )
+
+    def _most_chunks(self) -> int | None:
+        """Return how many chunks of an entity are read: those of the published code need all, see `pick`."""
+        return None if self.merge == "join" or self.pick == "quota" else MANY_PASSAGES + 1
 
     # --- merging ------------------------------------------------------------------------------------
 
@@ -252,7 +276,11 @@ class LightRAG:
         index: Snapshot,
     ) -> list[tuple[str, str]]:
         """Pick passages of ranked rows (with their names), each with the first row that cites it."""
-        assigned = assign_to_first([row.chunks for row, _ in rows], exclude)
+        if verb == "mentions" and self.pick != "quota":
+            cited = consider_passages([row for row, _ in rows if isinstance(row, Entity)], vector, index)
+        else:
+            cited = [row.chunks for row, _ in rows]
+        assigned = assign_to_first(cited, exclude)
         why = {c: f"{verb} {name}" for (_, name), chunks in zip(rows, assigned, strict=True) for c in chunks}
         if self.pick == "quota":
             return [(c, why[c]) for c in pick_by_quota(assigned, self.related_chunks)]

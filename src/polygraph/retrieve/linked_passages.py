@@ -94,6 +94,22 @@ def pick_by_quota(assigned: Sequence[Sequence[str]], max_quota: int) -> list[str
     return picked
 
 
+def best_passages(scores: Mapping[str, float], index: Snapshot, k: int) -> list[tuple[str, float]]:
+    """Return the `k` best of some passages with their scores, ties by row; rows of the others are not read.
+
+    Args:
+        scores: by chunk id.
+        index: the snapshot.
+        k: how many.
+    """
+    best = scores
+    if len(scores) > k > 0:
+        least = sorted(scores.values(), reverse=True)[k - 1]
+        best = {chunk: score for chunk, score in scores.items() if score >= least}
+    rows = index.chunk_rows(list(best))
+    return sorted(best.items(), key=lambda item: (-item[1], rows[item[0]]))[:k]
+
+
 def rank_by_similarity(chunks: Sequence[str], vector: Vectors, index: Snapshot) -> list[tuple[str, float]]:
     """Rank passages by cosine with the question; return ids with cosines, ties by row.
 

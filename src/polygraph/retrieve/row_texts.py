@@ -65,10 +65,16 @@ class RowTexts:
         return self._row(head, relation, ends)
 
     def relations(self, relations: Iterable[Relation]) -> list[str]:
-        """Write several relations; their ends are read at once."""
+        """Write several relations; their ends and dates are read at once."""
         listed = list(relations)
         self.names([end for r in listed for end in (r.source, r.target)])
+        self._read_dates_of([r for r in listed if r.id not in self._relations])
         return [self.relation(r) for r in listed]
+
+    def entities(self, entities: Sequence[Entity]) -> list[str]:
+        """Write several entities; their dates are read at once."""
+        self._read_dates_of([e for e in entities if e.id not in self._entities])
+        return [self.entity(e) for e in entities]
 
     def names(self, ids: Sequence[str]) -> Mapping[str, str]:
         """Return the names of entities by id."""
@@ -133,6 +139,9 @@ class RowTexts:
         """Return the characters of a statement with its date."""
         date = self._dates[description.chunk]
         return len(description.text) + 1 + (len(date) + 3 if date else 0)
+
+    def _read_dates_of(self, rows: Iterable[Entity | Relation]) -> None:
+        self._read_dates([d for row in rows for d in row.descriptions])
 
     def _read_dates(self, descriptions: Sequence[Description]) -> None:
         """Read the dates of the documents of some descriptions, by chunk."""

@@ -37,6 +37,8 @@ class Heading(NamedTuple):
     @classmethod
     def of(cls, title: str, metadata: Metadata) -> "Heading":
         """Return the heading of a document."""
+        if not metadata:
+            return cls(title)
         date = next((_value(v) for name, v in metadata.items() if name.casefold().strip() == "date"), "")
         return cls(title, short_fields(metadata), _short_date(date) if len(date) <= MAX_DATE else "")
 

@@ -22,6 +22,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Evidence, Relation, Retrieval, Step
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import entity_evidence, nothing_found, relation_evidence, scores_as_json
+from polygraph.retrieve.linked_passages import best_passages
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.row_texts import RowTexts
 from polygraph.retrieve.steps import RANKED, chunk_evidence, embed_names, embed_question, retrieved
@@ -127,6 +128,8 @@ class FastGraphRAG:
             Step(name="chunks", value=scores_as_json(chunks[:RANKED])),
         ]
         texts = RowTexts(index, question)
+        texts.entities(list(entities.values()))
+        texts.relations([r for r, _ in relations])
         entity_rows = self._rows(ranked, entities, matches, network, walked, index, texts)
         relation_rows = tuple(
             relation_evidence(r, round(s, 6), f"its ends score {s:.4f} together", index, texts)
@@ -226,10 +229,9 @@ class FastGraphRAG:
         for chunks, score in holders:
             for chunk in chunks:
                 sums[chunk] = sums.get(chunk, 0.0) + score
-        numbers = index.chunk_rows(list(sums))
-        return sorted(
-            ((c, round(s, 9)) for c, s in sums.items()), key=lambda item: (-item[1], numbers[item[0]])
-        )
+        # `elbow` looks for its gap among all.
+        most = len(sums) if self.chunk_policy == "elbow" else max(RANKED, self.max_chunks)
+        return best_passages({c: round(s, 9) for c, s in sums.items()}, index, most)
 
     def _rows(
         self,

@@ -16,6 +16,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Entity, Evidence, Retrieval, Step, Triple
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import nothing_found, triple_evidence
+from polygraph.retrieve.linked_passages import best_passages
 from polygraph.retrieve.pack import Block, pack
 from polygraph.retrieve.steps import (
     RANKED,
@@ -132,7 +133,7 @@ class KnowledgeGraph:
             # A passage that states no triple contributes nothing to a context of triples.
             stated = {c for f in facts for c in f.triple.chunks}
             counts = {c: count for c, count in counts.items() if c in stated}
-        ranked = _best_passages(counts, index)
+        ranked = [chunk for chunk, _ in best_passages(counts, index, max(RANKED, self.chunks_top))]
         trace = (
             Step(name="keywords", value=list(keywords)),
             Step(name="seeds", value=[[s.entity.id, s.why] for s in seeds]),
@@ -343,12 +344,3 @@ class _FactScores:
             # As `top` writes scores, so that equal ones are equal.
             self._known |= {n: round(score, 6) for n, score in zip(missing, found, strict=True)}
         return [self._known[n] for n in rows]
-
-
-def _best_passages(counts: Mapping[str, float], index: Snapshot) -> list[str]:
-    """Return the best passages, `RANKED` and those that tie with the last, by score, then row."""
-    if len(counts) > RANKED:
-        least = sorted(counts.values(), reverse=True)[RANKED - 1]
-        counts = {chunk: count for chunk, count in counts.items() if count >= least}
-    rows = index.chunk_rows(list(counts))
-    return sorted(counts, key=lambda c: (-counts[c], rows[c]))

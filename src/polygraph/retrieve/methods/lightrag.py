@@ -254,7 +254,7 @@ class LightRAG:
         scale = min(1.0, self.tables_share * self.max_tokens / wanted)
         entities, entity_cuts = fit_rows(
             level.entities,
-            [texts.entity(e) for e in level.entities],
+            texts.entities(level.entities),
             int(self.entity_tokens * scale),
             "entity",
         )

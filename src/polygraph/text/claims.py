@@ -435,11 +435,20 @@ def _with_most_stems(folded: Sequence[str], stems: Collection[str], share: float
     A word contains its stem but for the last letter, and looking for that is much faster than stemming the texts.
     """
     roots = sorted((stem[:-1] for stem in stems), key=len, reverse=True)
-    least = math.ceil(share * len(roots) - 1e-9)
-    # A text with `least` of the roots has at least one of these; the longest are the rarest.
-    some = roots[: len(roots) - least + 1]
-    found = {n for root in some for n, text in enumerate(folded) if root in text}
-    return [n for n in sorted(found) if sum(root in folded[n] for root in roots) >= least]
+    spare = len(roots) - math.ceil(share * len(roots) - 1e-9)
+    # A text that lacks no more than `spare` has at least one of these; the longest are the rarest.
+    some = {n for root in roots[: spare + 1] for n, text in enumerate(folded) if root in text}
+    found: list[int] = []
+    for n in sorted(some):
+        text, left = folded[n], spare
+        for root in roots:
+            if root not in text:
+                left -= 1
+                if left < 0:
+                    break
+        else:
+            found.append(n)
+    return found
 
 
 def _clauses(text: str) -> list[str]:

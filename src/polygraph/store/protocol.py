@@ -451,6 +451,9 @@ class ReportReader(Protocol):
     def communities(self, ids: Sequence[str] | None = None) -> list[Community]:
         """Return all communities by level, then id, or some in the order asked for."""
 
+    def community_tree(self) -> list[tuple[str, int, str]]:
+        """Return every community as ``(id, level, id of its parent)``, by level, then id."""
+
     def community_ids(self) -> list[str]:
         """Return the ids of all communities, sorted."""
 

@@ -455,6 +455,10 @@ class Snapshot:
         """Return every community, by level, then id."""
         return self.store.reports.communities()
 
+    def community_tree(self) -> list[tuple[str, int, str]]:
+        """Return every community as ``(id, level, id of its parent)``, by level, then id; members are not read."""
+        return self.store.reports.community_tree()
+
     def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
         """Return the pairs ``(entity id, community id)`` of some entities, sorted."""
         return self.store.reports.communities_of(entities)

@@ -446,6 +446,11 @@ def check_reports(store: Store) -> None:
         [COMMUNITIES[2], COMMUNITIES[0]],
         "communities by id come in the order asked for",
     )
+    expect(
+        reports.community_tree(),
+        [(c.id, c.level, c.parent) for c in COMMUNITIES],
+        "the tree of communities comes by level, then id",
+    )
     expect(reports.community_ids(), ["0-a", "1-b", "1-c"], "ids of communities are sorted")
     expect(
         list(reports.counted_communities()),

@@ -33,6 +33,9 @@ class Tree:
         ]
         return sorted(found, key=lambda c: (c.level, c.id))
 
+    def community_tree(self):
+        return [(c.id, c.level, c.parent) for c in self.communities()]
+
     def reports(self, wanted=None):
         return [
             Report(community=c.id, level=c.level, title=f"On {c.id}.", summary="", findings=(), rating=1.0)

@@ -38,7 +38,7 @@ CREATE TABLE IF NOT EXISTS names (
 CREATE TABLE IF NOT EXISTS relations (
   n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicates TEXT NOT NULL,
   keywords TEXT NOT NULL, descriptions TEXT NOT NULL, weight REAL NOT NULL, chunks TEXT NOT NULL);
-CREATE INDEX IF NOT EXISTS relations_by_source ON relations (source);
+CREATE INDEX IF NOT EXISTS relations_by_source ON relations (source, target);
 CREATE INDEX IF NOT EXISTS relations_by_target ON relations (target);
 CREATE TABLE IF NOT EXISTS triples (
   n INTEGER PRIMARY KEY, source INTEGER NOT NULL, target INTEGER NOT NULL, predicate TEXT NOT NULL,
@@ -155,9 +155,11 @@ class GraphTables:
 
     # --- entities -----------------------------------------------------------------------------------
 
-    def entities_by_row(self, rows: Sequence[int]) -> list[Entity]:
-        """Return entities by row number, in the order asked for."""
-        return self._db.by_key(f"{self._entities} WHERE e.n IN", rows, entity_of)
+    def entities_by_row(self, rows: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
+        """Return entities by row number, in the order asked for, with at most so many of their chunks each."""
+        return self._db.by_key(
+            f"{self._entities} WHERE e.n IN", rows, lambda row: entity_of(row, most_chunks)
+        )
 
     def all_entities(self) -> Iterator[Entity]:
         """Yield every entity, by row."""
@@ -291,6 +293,20 @@ class GraphTables:
                 found[n] = (n, source, target, weight)
         return [found[n] for n in sorted(found)]
 
+    def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
+        """Return the rows of relations by the rows of source and target, in the order asked for."""
+        # One seek in an index for each pair, also where both are hubs.
+        query = (
+            "SELECT r.n FROM json_each(?) e CROSS JOIN relations r "
+            "ON r.source = json_extract(e.value, '$[0]') AND r.target = json_extract(e.value, '$[1]') ORDER BY e.key"
+        )
+        return [n for (n,) in self._db.rows(query, (dump(list(ends)),))]
+
+    def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
+        """Return the number of descriptions of some relations by row, without reading their texts."""
+        query = "SELECT n, json_array_length(descriptions) FROM relations WHERE n IN"
+        return dict(self._db.by_key(query, rows, lambda row: row))
+
     def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:
         """Count the relations among some rows that each chunk states, without reading their texts."""
         counts: Counter[str] = Counter()
@@ -385,6 +401,10 @@ class GraphTables:
             for n, source, target in self._db.where_in(query, entities):
                 found[n] = (n, source, target)
         return [found[n] for n in sorted(found)]
+
+    def triple_ends(self, rows: Sequence[int]) -> list[tuple[int, int, int]]:
+        """Return triples by row as ``(row, subject row, object row)``, in the order asked for."""
+        return self._db.by_key("SELECT n, source, target FROM triples WHERE n IN", rows, lambda row: row)
 
     def predicates(self) -> list[str]:
         """Return the distinct predicates of the triples, sorted; their positions are rows of `predicate_vectors`."""

@@ -2,10 +2,12 @@
 
 import threading
 from collections.abc import Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 _LOCK = threading.Lock()
+_SHORT = 2_000
+"""Characters of a text whose count is kept."""
 
 
 @cache
@@ -27,6 +29,16 @@ def count_tokens(text: str) -> int:
     >>> count_tokens("The tide turns."), count_tokens("tide\ud800") == count_tokens("tide?")
     (4, True)
     """
+    return _count_short(text) if len(text) <= _SHORT else _count(text)
+
+
+# Rows of a context are counted where they are chosen and again where they are packed.
+@lru_cache(maxsize=2_048)
+def _count_short(text: str) -> int:
+    return _count(text)
+
+
+def _count(text: str) -> int:
     try:
         return len(_encoding().encode_ordinary(text))
     except UnicodeEncodeError:

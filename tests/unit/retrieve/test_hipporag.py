@@ -235,3 +235,11 @@ def test_scores_are_scaled_over_the_facts_that_were_compared_again_or_over_all(i
     every = [score for _, score in ask(index, question, rescored=3, scale="all")[1]["facts"]]
     assert near == pytest.approx([1.0, 0.0, 0.0], abs=1e-5)
     assert every == pytest.approx([1.0, 0.5, 0.5], abs=1e-5)
+
+
+def test_of_many_passages_only_the_nearest_seed_the_walk(index):
+    _, trace = ask(index, seed_passages=2, filter=False)
+    # d1 and d4 name Ada; the others have nothing in common with the question and are not seeds.
+    assert [chunk.partition(".")[0] for chunk, _ in trace["passages"]] == ["d1", "d4"]
+    _, trace = ask(index, seed_passages=0, filter=False)
+    assert len(trace["passages"]) == 4

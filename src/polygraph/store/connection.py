@@ -228,6 +228,12 @@ class Connection:
         """Release the file."""
         self._db.close()
 
+    def __del__(self) -> None:
+        # An outdated snapshot is not closed, since another thread may be reading it: the last one drops it. The
+        # connection below is part of a circle, which only the garbage collector would free.
+        if (db := getattr(self, "_db", None)) is not None:
+            db.close()
+
     @property
     def raw(self) -> sqlite3.Connection:
         """The connection of the standard library."""

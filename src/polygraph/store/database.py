@@ -72,7 +72,9 @@ class SqliteStore(IndexTables):
         if self._is_writer:
             self._check_before_writing()
         self.connection = Connection(folder, path, _SCHEMA if mode == "write" else None, durability)
-        self.connection.before_change = self._before_change
+        if self._is_writer:
+            # A reader in such a circle would hold its state until the garbage collector comes.
+            self.connection.before_change = self._before_change
         if mode == "read":
             try:
                 # The first query fixes the state that this reader sees, and fails if there are no tables.

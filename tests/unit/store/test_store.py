@@ -1,7 +1,9 @@
 """`index.sqlite`: what the SQLite store promises beyond `check_store`, and what it says when something is wrong."""
 
+import gc
 import random
 import sqlite3
+import weakref
 from contextlib import closing
 
 import pytest
@@ -138,3 +140,16 @@ def test_what_an_earlier_version_did_not_store_is_moved_as_empty(store, tmp_path
         with new.transaction():
             new.load("merges", store.dump("merges"))
         assert new.graph.merges() == [(*merge[:-1], "") for merge in records.MERGES]
+
+
+def test_a_reader_that_nobody_holds_lets_go_of_its_state_at_once(tmp_path):
+    with closing(SqliteStore(tmp_path, mode="write")) as writer:
+        reader = SqliteStore(tmp_path, mode="read")
+        held = weakref.ref(reader)
+        gc.disable()
+        try:
+            del reader
+            assert held() is None
+            assert writer.compact()
+        finally:
+            gc.enable()

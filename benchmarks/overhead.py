@@ -13,6 +13,7 @@ stage wait for those of the stages that they read, `--concurrency` at once, each
 """
 
 import argparse
+import compileall
 import hashlib
 import json
 import math
@@ -247,7 +248,9 @@ def run_questions(folder: Path, method: str, url: str, asked: list[str]) -> dict
 
 def child(source: Path, *given: str) -> dict[str, Any]:
     """Run a part in a fresh process with the code of a folder, and return what it prints and its wall time."""
-    kept = {n: v for n, v in os.environ.items() if not n.startswith(("POLYGRAPH_", "OPENAI_"))}
+    kept = {
+        n: v for n, v in os.environ.items() if not n.startswith(("POLYGRAPH_", "OPENAI_", "PYTHONDONTWRITE"))
+    }
     started = time.perf_counter()
     done = subprocess.run(
         [sys.executable, __file__, "--part", *given],
@@ -284,6 +287,9 @@ def chain_s(calls: dict[str, int], latency_s: float, concurrency: int) -> float:
 def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -> Iterator[str]:
     """Measure each state of the code in turn and yield the lines of the tables."""
     states = {"now": SOURCE, **({"before": given.other} if given.other else {})}
+    for source in states.values():
+        # As an installation does.
+        compileall.compile_dir(source, quiet=1)
     for n_tokens in given.tokens:
         texts = work / f"texts-{n_tokens}"
         write_text(texts, n_tokens)

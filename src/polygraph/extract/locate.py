@@ -3,6 +3,7 @@
 import re
 import unicodedata
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
 
@@ -18,7 +19,7 @@ _UNSPACED = (
 )
 # Vowel signs and accents that Python's \w does not include.
 _COMBINING = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0dff"
-_WORD = re.compile(rf"[{_UNSPACED}]|(?:(?![{_UNSPACED}])[\w{_COMBINING}])+")
+_WORD = re.compile(rf"(?:[^\W{_UNSPACED}]++|[{_COMBINING}]++)++|[{_UNSPACED}]")
 _DETERMINER_WORDS = "the a an this that these those his her its their our my your"
 _DETERMINERS = frozenset(_DETERMINER_WORDS.split())
 _APOSTROPHES = str.maketrans("’‘ʼ`", "''''")
@@ -74,14 +75,13 @@ class Locator:
     def __init__(self, window: Window) -> None:
         self._text = window.text
         self._map = ChunkMap(window)
-        self._words: list[str] = []
-        self._spans: list[tuple[int, int]] = []
-        self._word_indices: dict[str, list[int]] = {}
-        for i, match in enumerate(_WORD.finditer(window.text)):
-            word = _fold(match.group())
-            self._words.append(word)
-            self._spans.append(match.span())
-            self._word_indices.setdefault(word, []).append(i)
+        written = _WORD.findall(window.text)
+        folded = {word: _fold(word) for word in dict.fromkeys(written)}
+        self._words = [folded[word] for word in written]
+        self._spans = [match.span() for match in _WORD.finditer(window.text)]
+        self._word_indices: defaultdict[str, list[int]] = defaultdict(list)
+        for i, word in enumerate(self._words):
+            self._word_indices[word].append(i)
 
     def locate(self, name: str) -> tuple[Span, ...]:
         """Return the spans of a name in order, bounded as in `ChunkMap.spans`; empty if there is no match."""

@@ -11,7 +11,7 @@ SRC = Path(__file__).parents[3] / "src"
 HEAVY = {
     "asyncio",
     "graspologic_native",
-    "httpx2",
+    "urllib3",
     "numpy",
     "onnxruntime",
     "pydantic",

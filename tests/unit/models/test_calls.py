@@ -637,7 +637,7 @@ def test_ctrl_c_lets_calls_in_flight_end_and_keeps_their_replies(
         from polygraph.models.calls import Calls
         from polygraph.models.providers.openai import OpenAIChat
         from polygraph.models.protocols import ChatRequest, Message
-        import httpx2
+        import polygraph.models.providers.http_client
         # A shell starts background jobs with the signal ignored.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         calls = Calls(Path({str(tmp_path / "calls.sqlite")!r}), concurrency=3)

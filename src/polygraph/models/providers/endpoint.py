@@ -318,7 +318,9 @@ class Progress:
 
 def _arriving(response: Any) -> Iterator[bytes]:
     """Yield the body of a response as it arrives, until the deadline, which data that is there does not notice."""
-    while data := response.read1(_READ_BYTES):
+    # Most replies are not compressed, and the library need not hold them for a decoder.
+    decode = bool(response.headers.get("content-encoding"))
+    while data := response.read1(_READ_BYTES, decode_content=decode):
         shortened(None)
         yield data
 

@@ -99,16 +99,16 @@ class _TimedSocket:
         self._below = below
         # The timeout of the connection does not apply to what is sent; that of replies is set before they are read.
         self._timeout_s: float | None = None
+        self._set_s: float | None = below.gettimeout()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._below, name)
 
     def settimeout(self, timeout_s: float | None) -> None:
         self._timeout_s = timeout_s
-        self._below.settimeout(timeout_s)
 
     def sendall(self, data: Any) -> None:
-        self._below.settimeout(shortened(self._timeout_s))
+        self.shorten_timeout()
         self._below.sendall(data)
 
     def makefile(self, mode: str, buffering: int = io.DEFAULT_BUFFER_SIZE) -> io.BufferedReader:
@@ -117,7 +117,11 @@ class _TimedSocket:
 
     def shorten_timeout(self) -> None:
         """Let the next operation end at the deadline."""
-        self._below.settimeout(shortened(self._timeout_s))
+        timeout_s = shortened(self._timeout_s)
+        # Setting it is a call of the system, which a stream would make for every event.
+        if timeout_s != self._set_s:
+            self._below.settimeout(timeout_s)
+            self._set_s = timeout_s
 
 
 class _TimedReader(io.RawIOBase):

@@ -185,7 +185,8 @@ class Endpoint:
             if isinstance(cause, _StatusError):
                 return self._explain_status(cause)
             cause = cause.__cause__
-        text = self.clean(str(error))
+        # The cause is shorter than what the library says about it.
+        text = self.clean(str(error.__cause__ or error))
         if isinstance(error, http.NewConnectionError | http.ProxyError | http.SSLError):
             return TransportError(f"the connection failed ({text})", kind="connection")
         if isinstance(error, http.TimeoutError):

@@ -14,6 +14,8 @@ from polygraph.errors import RequestsWaiting
 S = TypeVar("S")
 T = TypeVar("T")
 
+_LINGER_S = 0.05
+"""How long a thread waits for the next item of a caller that prepares items; starting one takes half a millisecond."""
 POLL_S = 0.2
 """How often a waiting main thread wakes up: some systems deliver Ctrl-C only then."""
 
@@ -55,11 +57,12 @@ class _Outcome(Generic[T]):
 class _Job(Generic[S, T]):
     """Items that several threads process."""
 
-    def __init__(self, function: Callable[[S], T], items: Iterable[S] = ()) -> None:
+    def __init__(self, function: Callable[[S], T], items: Iterable[S] = (), *, linger_s: float = 0.0) -> None:
         self._function = function
         self._items = list(items)
+        self._linger_s = linger_s
         self._outcomes: queue.SimpleQueue[_Outcome[T]] = queue.SimpleQueue()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._n_started = 0
         self._n_running = 0
         self._n_workers = 0
@@ -69,6 +72,7 @@ class _Job(Generic[S, T]):
         """Add an item; return its index."""
         with self._lock:
             self._items.append(item)
+            self._lock.notify()
             return len(self._items) - 1
 
     def add_worker(self) -> bool:
@@ -89,12 +93,15 @@ class _Job(Generic[S, T]):
         """Start no more items; return how many were started."""
         with self._lock:
             self._stopped = True
+            self._lock.notify_all()
             return self._n_started
 
     def work(self) -> None:
-        """Process items until none are left."""
+        """Process items until none are left, and none come for a while."""
         while True:
             with self._lock:
+                if self._linger_s:
+                    self._lock.wait_for(self._has_next, self._linger_s)
                 if self._stopped or self._n_started == len(self._items):
                     self._n_workers -= 1
                     return
@@ -113,6 +120,9 @@ class _Job(Generic[S, T]):
             self._outcomes.put(_Outcome(i, value, error))
             with self._lock:
                 self._n_running -= 1
+
+    def _has_next(self) -> bool:
+        return self._stopped or self._n_started < len(self._items)
 
     def next_if_any(self) -> _Outcome[T] | None:
         """Return the next outcome if there is one now."""
@@ -237,7 +247,7 @@ class ThreadPool:
     @contextmanager
     def background(self, function: Callable[[S], T]) -> Iterator[Background[S, T]]:
         """Apply a function to items as they are added; see `Calls.background`."""
-        job: _Job[S, T] = _Job(function)
+        job: _Job[S, T] = _Job(function, linger_s=_LINGER_S)
         try:
             yield Background(job, lambda: self._start_helpers(job))
         finally:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
@@ -33,19 +34,13 @@ def build_graph(task: LayerTask) -> int:
         NothingExtracted: if no entity came out of any text.
     """
     store = task.store
-    extract_pending(task)
-    task.release_models()
-    trim_heap()
+    by_model = _by_model(task)
     cache = RowCache(store, store.extractions.decisions("split"), task.manifest.language)
-    with collector_paused(), closing(cache):
-        cache.update(task.version, by_model=_by_model(task), rebuild=task.rebuild)
-        documents, features = cache.features()
-        resolved = _resolve(task, documents, features)
-        # Resolution takes as much memory as merging; most of it can be released before.
-        features = features.only("written")
+    with closing(cache):
+        extract_pending(task, partial(cache.prepare, by_model=by_model))
         task.release_models()
         trim_heap()
-        n_entities = _write_graph(task, cache, documents, features, resolved)
+        n_entities = _merge_rows(task, cache, by_model=by_model)
     states = store.extractions.states()
     if states.get("failed"):
         task.notes.append(
@@ -53,6 +48,19 @@ def build_graph(task: LayerTask) -> int:
             "see: polygraph status --failed"
         )
     return n_entities
+
+
+def _merge_rows(task: LayerTask, cache: RowCache, *, by_model: bool) -> int:
+    """Resolve entities, write the graph, and return the number of entities."""
+    with collector_paused():
+        cache.update(task.version, by_model=by_model, rebuild=task.rebuild)
+        documents, features = cache.features()
+        resolved = _resolve(task, documents, features)
+        # Resolution takes as much memory as merging; most of it can be released before.
+        features = features.only("written")
+        task.release_models()
+        trim_heap()
+        return _write_graph(task, cache, documents, features, resolved)
 
 
 def _resolve(task: LayerTask, documents: Sequence[str], features: Table) -> ResolvedRows:

@@ -37,8 +37,8 @@ _BEGINNINGS = """
 also better formerly previously originally once now commonly known nee alias aka renamed nick nickname nicknamed another
 other chemical scientific common generic brand original later former old new maiden real stage pen full short german
 french english latin abbreviated abbreviation acronym stands same auch genannt vormals ehemals geborene umbenannt connu
-connue anciennement aussi dit dite conocido conocida llamado llamada antes apodado apodada conhecido conhecida antigamente
-detto detta conosciuto conosciuta tidligere kjent
+connue anciennement aussi dit dite conocido conocida llamado llamada antes apodado apodada conhecido conhecida
+antigamente detto detta conosciuto conosciuta tidligere kjent
 """
 _FIRST_WORDS = frozenset(_BEGINNINGS.split())
 """Words in ASCII with which `_OTHER_NAME` can begin: looking them up takes a tenth of the time of a search."""

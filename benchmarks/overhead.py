@@ -275,13 +275,14 @@ def part(given: list[str]) -> None:
 def chain_s(calls: dict[str, int], latency_s: float, concurrency: int) -> float:
     """Return the time that calls of an index must take: by stage, or by their number if that is more.
 
-    Extraction comes first; descriptions, then reports read what it found, vectors of reports come last. A report of a
-    community reads those of its children, so that at least two calls follow each other. All other vectors fit beside.
+    Extraction comes first, and decides which names are compared. Descriptions and reports read what it found, and the
+    vectors of each come after it. All other vectors fit beside.
     """
-    by_stage = [-(-calls.get(task, 0) // concurrency) for task in ("extract", "same", "describe")]
-    reports = calls.get("report", 0)
-    by_stage += [max(-(-reports // concurrency), 2 if reports > 1 else reports), 1]
-    return latency_s * max(sum(by_stage), math.ceil(sum(calls.values()) / concurrency))
+    extract, same, describe, report = (
+        -(-calls.get(task, 0) // concurrency) for task in ("extract", "same", "describe", "report")
+    )
+    rounds = extract + same + max(describe, report) + 1
+    return latency_s * max(rounds, math.ceil(sum(calls.values()) / concurrency))
 
 
 def measure(given: argparse.Namespace, pipe: Connection, url: str, work: Path) -> Iterator[str]:

@@ -368,8 +368,8 @@ class _Support:
         if len(self._chunks) == 1:
             return dict.fromkeys(self._chunks, text)
         if not self._chunks_of:
-            for i, chunk in self._chunks.items():
-                for stem in content_stems(chunk.text):
+            for i, passage in self._chunks.items():
+                for stem in content_stems(passage.text):
                     self._chunks_of.setdefault(stem, []).append(i)
         own = set(content_stems(names))
         parts: dict[str, list[str]] = {}

@@ -6,7 +6,7 @@
 `ordinary`: 30 questions (`ordinary_questions.jsonl`, written before any method was asked) over the messy folder of a
 company (`messy_files`), the handbook of the tests and the documentation of this project. `messy`: the 60 questions of
 `messy.py`. `sample`: the 40 of `sample_questions.py`. With `--data` also the public sets of `walk.py`, a seeded sample
-of `n` questions each over the same pools. Everything runs offline.
+of `n` questions each over the same pools; those without a gold answer are left out. Everything runs offline.
 
 A question of the first two sets is right if `messy.py` rates its answer so; a refusal is right where the documents do
 not answer. Recall@5: the share of a question's gold documents among the first five; each gold entry lists documents
@@ -96,7 +96,7 @@ def questions_of(name: str, data: Path | None, n: int) -> list[dict[str, Any]]:
     """Read the questions of a set; `evidence` becomes a list of alternatives for each gold document."""
     if data and name in walk.SETS:
         sampled = walk.sampled_questions(data / name, n)
-        return [q | {"evidence": [[d] for d in q["evidence"]]} for q in sampled]
+        return [q | {"evidence": [[d] for d in q["evidence"]]} for q in sampled if q["answer"]]
     if name == "ordinary":
         lines = (HERE / "ordinary_questions.jsonl").read_text(encoding="utf-8").splitlines()
         return [json.loads(line) for line in lines]

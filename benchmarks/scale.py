@@ -13,8 +13,9 @@ in each repetition half of the names are other names.
 
 Each index stays in DIR and is used again; an index that was interrupted is continued. `build.jsonl` beside it has a
 line for each layer. A layer that was interrupted shows what its last run took. `--fit` fits a power law to CPU, memory
-and disk of each layer and to the CPU of questions at all sizes in DIR, by least squares over logarithms, says by how
-much the fit without the largest size misses it, and reckons on to 100 million passages.
+and disk of each layer at all sizes in DIR, by least squares over logarithms, and a fixed part with one in proportion to
+the passages to the CPU of questions, says by how much the fit without the largest size misses it, and reckons on to 100
+million passages.
 
 Retrieval is what a question costs here (`Index.retrieve`): no answer is written. It is the median of `--questions`
 questions after the first, in a process of its own for each method. `private` memory is what the process does not share
@@ -443,23 +444,39 @@ def series(given: argparse.Namespace) -> dict[str, dict[int, float]]:
     return found
 
 
+def line(sizes: Sequence[int], values: Sequence[float]) -> tuple[float, float]:
+    """Return the fixed cost of a question and its cost for each passage, by least squares over relative errors."""
+    wanted = np.array(values)
+    weighted = np.stack([np.ones(len(sizes)), np.array(sizes, dtype=float)], axis=1) / wanted[:, None]
+    fixed, each = np.linalg.lstsq(weighted, np.ones(len(sizes)), rcond=None)[0]
+    return float(fixed), float(each)
+
+
 def fit(given: argparse.Namespace) -> None:
-    """Print the power law of each series, its error at the largest size, and what it reckons."""
+    """Print the law of each series, its error at the largest size if that is left out, and what it reckons.
+
+    Building follows a power law; a question has a fixed cost and one that is in proportion to the passages.
+    """
     larger = (1_000_000, 10_000_000, 100_000_000)
-    print(row("what", "measured", "exponent", "largest, left out", *larger))
+    print(row("what", "measured", "law", "largest, left out", *larger))
     print(row(*["---"] * 7))
     for name, measured in series(given).items():
         sizes = sorted(n for n in measured if n >= given.fit_from)
         if len(sizes) < 3:
             continue
         values = [measured[n] for n in sizes]
-        constant, exponent = power_law(sizes[:-1], values[:-1])
-        missed = constant * sizes[-1] ** exponent / values[-1] - 1
-        constant, exponent = power_law(sizes, values)
-        reckoned = (f"{constant * n**exponent:,.0f}" for n in larger)
-        print(
-            row(name, ", ".join(f"{v:,.0f}" for v in values), f"{exponent:.2f}", f"{missed:+.0%}", *reckoned)
-        )
+        if name.endswith("ms"):
+            fixed, each = line(sizes[:-1], values[:-1])
+            missed = (fixed + each * sizes[-1]) / values[-1] - 1
+            fixed, each = line(sizes, values)
+            law, reckoned = f"{fixed:.0f} + {1e6 * each:.0f} a million", [fixed + each * n for n in larger]
+        else:
+            constant, exponent = power_law(sizes[:-1], values[:-1])
+            missed = constant * sizes[-1] ** exponent / values[-1] - 1
+            constant, exponent = power_law(sizes, values)
+            law, reckoned = f"n^{exponent:.2f}", [constant * n**exponent for n in larger]
+        cells = [", ".join(f"{v:,.0f}" for v in values), law, f"{missed:+.0%}"]
+        print(row(name, *cells, *(f"{value:,.0f}" for value in reckoned)))
 
 
 def main() -> None:

@@ -55,6 +55,8 @@ TABLES = ("entities", "names", "relations", "triples", "merges", "name_pairs", "
 SUMMARY_TABLES = ("summaries", "written_summaries")
 """Tables that the layer `descriptions` consists of."""
 
+_PAIRS = 400
+"""Pairs of ends that are looked up by one statement."""
 _SUMMARY = "(SELECT text FROM summaries WHERE kind = '{kind}' AND n = {row}.n)"
 _ENTITIES = "SELECT e.*, {summary} FROM entities e"
 _RELATIONS = (
@@ -295,16 +297,22 @@ class GraphTables:
 
     def relation_rows(self, ends: Sequence[tuple[int, int]]) -> list[int]:
         """Return the rows of relations by the rows of source and target, in the order asked for."""
-        # One seek in an index for each pair, also where both are hubs.
-        query = (
-            "SELECT r.n FROM json_each(?) e CROSS JOIN relations r "
-            "ON r.source = json_extract(e.value, '$[0]') AND r.target = json_extract(e.value, '$[1]') ORDER BY e.key"
-        )
-        return [n for (n,) in self._db.rows(query, (dump(list(ends)),))]
+        found: dict[tuple[int, int], int] = {}
+        for at in range(0, len(ends), _PAIRS):
+            some = ends[at : at + _PAIRS]
+            # One seek in the index of both ends for each pair, also where both are hubs.
+            query = (
+                f"WITH wanted(s, t) AS (VALUES {', '.join(['(?, ?)'] * len(some))}) "  # noqa: S608
+                "SELECT r.n, r.source, r.target FROM wanted JOIN relations r "
+                "ON r.source = wanted.s AND r.target = wanted.t"
+            )
+            rows = self._db.rows(query, [end for pair in some for end in pair])
+            found |= {(source, target): n for n, source, target in rows}
+        return [found[pair] for pair in ends if pair in found]
 
     def description_counts(self, rows: Sequence[int]) -> dict[int, int]:
         """Return the number of descriptions of some relations by row, without reading their texts."""
-        query = "SELECT n, json_array_length(descriptions) FROM relations WHERE n IN"
+        query = f"SELECT n, {self._db.dialect.list_length('descriptions')} FROM relations WHERE n IN"  # noqa: S608
         return dict(self._db.by_key(query, rows, lambda row: row))
 
     def relations_per_chunk(self, rows: Sequence[int]) -> dict[str, int]:

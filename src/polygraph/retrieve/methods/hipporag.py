@@ -110,8 +110,8 @@ class HippoRAG:
         rows = np.flatnonzero(np.isfinite(dense))
         priors = self.passage_weight * _min_max(dense[rows])
         if 0 < self.seed_passages < len(rows):
-            kept = _largest(priors, self.seed_passages)
-            rows, priors = rows[kept], priors[kept]
+            nearest = _largest(priors, self.seed_passages)
+            rows, priors = rows[nearest], priors[nearest]
         # 4. Walk; the ranking is that of the passage nodes.
         network = self.network(index)
         seeds = np.concatenate([[p.n for p in phrases], rows + index.n_entities]).astype(np.int64)

@@ -8,7 +8,7 @@ from itertools import chain
 
 from polygraph.records import Chunk, Citation, Evidence
 from polygraph.store.snapshot import Snapshot
-from polygraph.text.claims import contradiction, is_computed
+from polygraph.text.claims import contradiction, is_computed, supports_number
 from polygraph.text.passage import with_heading
 from polygraph.text.sentences import after_markup, sentence_spans
 from polygraph.text.words import content_stems
@@ -16,7 +16,11 @@ from polygraph.text.words import content_stems
 _CITATION = re.compile(r"\s*((?:\[\s*\d{1,4}(?:\s*[,;]\s*\d{1,4})*\s*\])+)")
 _NUMBER = re.compile(r"\d{1,4}")
 _MIN_SUPPORT = 0.2
-"""Share of a claim's content words that a cited passage must contain; otherwise the citation is removed."""
+"""Share of a claim's content words that a cited passage must contain if another one contains enough of them."""
+_MIN_SUPPORT_ELSEWHERE = 0.3
+"""Share of a claim's content words in another piece that is enough."""
+_ROOT = 4
+"""Letters that derived words share: viola and violist."""
 _NEIGHBOUR_SUPPORT = 0.5
 """A citation is one of a neighbour if another piece of evidence shares that much more of the claim's content words."""
 _CLAIM_CHARACTERS = 1_000
@@ -129,19 +133,30 @@ def judge_citations(
         supported = set[str]().union(*(in_item[n - 1] for n in there))
         support = len(supported) / len(wanted) if wanted else 1.0
         best = max((share for n, share in enumerate(shares, 1) if n not in there), default=0.0)
-        is_neighbour = support < _MIN_SUPPORT or best - support > _NEIGHBOUR_SUPPORT
+        # A paraphrase may share few words or none; it is at fault if another piece has clearly more of them.
+        is_weak = support < _MIN_SUPPORT and best > support and best >= _MIN_SUPPORT_ELSEWHERE
+        n_words = sum(word.isalnum() for word in wanted)
+        is_foreign = support == 0 and n_words > 1 and not _shares_a_root(wanted, together)
+        is_neighbour = best - support > _NEIGHBOUR_SUPPORT or (
+            (is_weak or is_foreign) and not supports_number(claim, together)
+        )
         verdicts = []
         for n in cited:
             because = ""
             if n not in there:
                 because = "there is no such evidence"
-            elif is_neighbour or (shares[n - 1] == 0 and not (len(there) > 1 and is_computed(claim))):
+            elif is_neighbour or (shares[n - 1] == 0 and support > 0 and not is_computed(claim)):
                 because = f"its passage does not support “{claim[:80]}”"
             elif against:
                 because = f"its passage does not support {against} in “{claim[:80]}”"
             verdicts.append(CitationVerdict(n, claim, because))
         judged.append((match, tuple(verdicts)))
     return judged
+
+
+def _shares_a_root(wanted: set[str], text: str) -> bool:
+    roots = {word[:_ROOT] for word in content_stems(text) if len(word) > _ROOT}
+    return any(word[:_ROOT] in roots for word in wanted if len(word) > _ROOT)
 
 
 def chunks_of(evidence: Sequence[Evidence], index: Snapshot) -> dict[str, Chunk]:

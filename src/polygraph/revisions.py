@@ -17,6 +17,9 @@ EXTRACTION_ROWS = "2"
 RESOLUTION = "4"
 """Of `extract.resolution`: which names are one entity."""
 
+KNOWN_NAMES = "known-names-1"
+"""Of `extract.known_names`: in which passages the names of a model's entities are found."""
+
 EMBEDDING_TEXTS = "3"
 """Of `graph.embedding_texts`: what is embedded of entities, relations, triples, predicates and reports."""
 

@@ -166,7 +166,13 @@ METHODS: Mapping[str, "Method"] = _LazyMethods(
         "fast-graphrag:circlemind": _lazy("fastgraphrag.FastGraphRAG", seed_names=False, multi_edges="keep"),
         "hipporag": _lazy("hipporag.HippoRAG"),
         "hipporag:2": _lazy(
-            "hipporag.HippoRAG", combine="overwrite", entity_edges=2.0, k=5, scale="all", seed_passages=0
+            "hipporag.HippoRAG",
+            combine="overwrite",
+            entity_edges=2.0,
+            k=5,
+            scale="all",
+            fact_texts="triples",
+            seed_passages=0,
         ),
     }
 )

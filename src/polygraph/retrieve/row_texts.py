@@ -169,3 +169,28 @@ def triple_line(triple: Triple, names: Mapping[str, str] = _NO_NAMES) -> str:
     """Write a triple as a sentence; an end without a name in `names` by its id."""
     source, target = (names.get(end, end) for end in (triple.source, triple.target))
     return truncate(statement(source, triple.predicate, target), ROW_TOKENS)
+
+
+def fact_statements(facts: Sequence[Triple], index: Snapshot) -> list[str]:
+    """Write facts as sentences, each followed by what its own passages say of the two.
+
+    The predicate of a model is a word or two, and what happened stands in the description of the relation.
+    """
+    ends = list(dict.fromkeys(end for fact in facts for end in (fact.source, fact.target)))
+    names, rows = index.entity_names(ends), index.entity_rows(ends)
+    wanted = {
+        frozenset((rows[f.source], rows[f.target])) for f in facts if {f.source, f.target} <= rows.keys()
+    }
+    found = {
+        edge.n: pair
+        for edge in index.relations_at(sorted(rows.values()))
+        if (pair := frozenset((edge.source, edge.target))) in wanted
+    }
+    relations = {found[n]: relation for n, relation in index.relations(sorted(found)).items()}
+    texts = []
+    for fact in facts:
+        line = triple_line(fact, names)
+        relation = relations.get(frozenset(rows.get(end, -1) for end in (fact.source, fact.target)))
+        said = [d.text for d in relation.descriptions if d.chunk in fact.chunks] if relation else []
+        texts.append(truncate(" ".join([f"{line.rstrip('.')}.", *said]) if said else line, ROW_TOKENS))
+    return texts

@@ -1,9 +1,9 @@
 """HippoRAG 2: passages by personalized PageRank from the facts that match the question.
 
 Gutiérrez et al. (2025), arXiv:2502.14802, section 3, and the published code. A fact is a triple. The recommended
-variant differs in two ways: facts are found in two steps (`rescored`), and the weights of a fact edge and a synonym
-edge between one pair add up instead of one replacing the other. Names keep the letters of all scripts; the code drops
-everything but a to z.
+variant differs in three ways: facts are found in two steps (`rescored`); the second step reads what the passages say
+of a fact (`fact_texts`); and the weights of a fact edge and a synonym edge between one pair add up instead of one
+replacing the other. Names keep the letters of all scripts; the code drops everything but a to z.
 """
 
 from collections.abc import Sequence
@@ -22,6 +22,7 @@ from polygraph.models.protocols import Vectors
 from polygraph.records import Retrieval, Step, Triple
 from polygraph.retrieve.base import require
 from polygraph.retrieve.evidence import scores_as_json
+from polygraph.retrieve.row_texts import fact_statements
 from polygraph.retrieve.steps import RANKED, embed_question, hits_as_json, pack_chunks
 from polygraph.store.snapshot import Snapshot
 from polygraph.store.vectors import Hit, top
@@ -57,6 +58,9 @@ class HippoRAG:
     rescored: int = 50
     """Facts, the nearest by the fast name embedder, that are compared again by the passage embedder; 0 to rely on the
     fast embedder (ours; the paper uses one large embedder for everything)."""
+    fact_texts: Literal["statements", "triples"] = "statements"
+    """What is compared again. `statements`: the fact with the names that documents write, and what its passages say of
+    the two (ours); `triples`: subject, predicate and object (code)."""
     scale: Literal["near", "all"] = "near"
     """Facts whose range of scores is scaled to [0, 1]: the `rescored` nearest (ours), or all (code), whose lowest score
     is then sought among the `rescored` furthest by the fast name embedder."""
@@ -158,7 +162,7 @@ class HippoRAG:
         if self.rescored:
             far = self._furthest(index.fact_scores(asked), set(near)) if self.scale == "all" else []
             triples |= index.triples(far)
-            texts = [triple_text(triples[n]) for n in (*near, *far) if n in triples]
+            texts = self._texts([triples[n] for n in (*near, *far) if n in triples], index)
             vectors = models.calls.embed(models.embedder, texts, "document", stage="facts", method="hipporag")
             again = np.round(dot_rows(np.asarray(vectors), vector), 6)
             scaled = _min_max(again, again[: len(near)])
@@ -168,6 +172,11 @@ class HippoRAG:
             scaled = _min_max(finite, scores[near])
         order = np.lexsort((np.array(near), -scaled))[: self.facts]
         return [(triples[near[i]], float(scaled[i])) for i in order]
+
+    def _texts(self, facts: Sequence[Triple], index: Snapshot) -> list[str]:
+        if self.fact_texts == "triples":
+            return [triple_text(fact) for fact in facts]
+        return fact_statements(facts, index)
 
     def _furthest(self, scores: NDArray[np.float32], near: set[int]) -> list[int]:
         """Return the `rescored` facts with the lowest scores that are not among the nearest; ties by row."""

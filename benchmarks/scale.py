@@ -392,7 +392,7 @@ def print_tables(columns: dict[int, dict[str, Any]], methods: Sequence[str]) -> 
     sizes = list(columns)
     print(row("CPU s, peak MB, disk MB", *sizes))
     print(row(*["---"] * (len(sizes) + 1)))
-    stages = next((columns[n]["stages"] for n in sizes if "stages" in columns[n]), {})
+    stages: dict[str, Any] = next((columns[n]["stages"] for n in sizes if "stages" in columns[n]), {})
     for stage in stages:
         cells = []
         for n in sizes:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal
 
 from polygraph.errors import IndexUnreadable
-from polygraph.store import documents, extractions, graph_tables, report_tables
+from polygraph.store import documents, extractions, graph_tables, report_tables, shared_texts
 from polygraph.store.atomic_files import sync
 from polygraph.store.connection import FILE_NAME, Connection, explain_storage, unreadable
 from polygraph.store.documents import DocumentTables
@@ -30,10 +30,11 @@ from polygraph.store.page_sums import (
 from polygraph.store.protocol import Countable
 from polygraph.store.report_tables import ReportTables
 from polygraph.store.serialization import dump, load
+from polygraph.store.shared_texts import SharedTexts
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-{documents.SCHEMA} {extractions.SCHEMA} {graph_tables.SCHEMA} {report_tables.SCHEMA}
+{shared_texts.SCHEMA} {documents.SCHEMA} {extractions.SCHEMA} {graph_tables.SCHEMA} {report_tables.SCHEMA}
 CREATE TABLE IF NOT EXISTS layers (
   name TEXT PRIMARY KEY, version TEXT NOT NULL, n_rows INTEGER NOT NULL, seconds REAL NOT NULL);
 """
@@ -261,6 +262,8 @@ class SqliteStore:
         Returns:
             False if a reader still holds an earlier state, which keeps the log.
         """
+        with self.transaction():
+            SharedTexts(self.connection).delete_unused()
         try:
             self._before_change()
             self.connection.raw.execute("VACUUM")

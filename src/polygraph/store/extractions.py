@@ -1,11 +1,13 @@
 """Windows, the rows that were extracted from them, and the user's decisions about names."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
 from polygraph.store.connection import Connection, Row
 from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
+from polygraph.store.shared_texts import SharedTexts
 from polygraph.text.passage import short_fields
 
 SCHEMA = """
@@ -16,16 +18,17 @@ CREATE TABLE IF NOT EXISTS windows (
 CREATE INDEX IF NOT EXISTS windows_by_document ON windows (document, ordinal);
 CREATE TABLE IF NOT EXISTS entity_rows (
   window TEXT NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
-  description TEXT NOT NULL, spans TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
+  description NOT NULL, spans TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS relation_rows (
   window TEXT NOT NULL, seq INTEGER NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
-  predicate TEXT NOT NULL, keywords TEXT NOT NULL, description TEXT NOT NULL, strength REAL NOT NULL,
+  predicate TEXT NOT NULL, keywords TEXT NOT NULL, description NOT NULL, strength REAL NOT NULL,
   chunks TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reread (document TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS same_answers (key TEXT PRIMARY KEY, same INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS entity_decisions (
   n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL);
 """
+# A description is a text or, without a type that SQLite would convert to, the hash of one in `shared_texts`.
 
 
 class ExtractionTables:
@@ -33,6 +36,22 @@ class ExtractionTables:
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
+        self._texts = SharedTexts(connection)
+
+    @cached_property
+    def _shares_texts(self) -> bool:
+        """Whether rows may hold hashes of texts; in a file of an earlier version they hold texts."""
+        query = "SELECT type FROM pragma_table_info('relation_rows') WHERE name = 'description'"
+        return self._db.rows(query) == [("",)]
+
+    @cached_property
+    def _description(self) -> str:
+        """The SQL for the description of a row."""
+        return self._texts.column("description")
+
+    def _described(self, texts: Sequence[str]) -> Sequence[int | str]:
+        """Return what stands for some descriptions in rows."""
+        return self._texts.store(texts) if self._shares_texts else texts
 
     # --- windows ------------------------------------------------------------------------------------
 
@@ -121,20 +140,15 @@ class ExtractionTables:
         self._db.execute("INSERT OR IGNORE INTO reread SELECT document FROM windows WHERE id = ?", (window,))
         self._db.execute("DELETE FROM entity_rows WHERE window = ?", (window,))
         self._db.execute("DELETE FROM relation_rows WHERE window = ?", (window,))
+        descriptions = self._described([row.description for row in extraction.entities])
         self._db.execute_many(
             "INSERT INTO entity_rows VALUES (?, ?, ?, ?, ?, ?)",
             [
-                (
-                    window,
-                    seq,
-                    e.name,
-                    e.type,
-                    e.description,
-                    dump([[s.chunk, s.start, s.end] for s in e.spans]),
-                )
-                for seq, e in enumerate(extraction.entities)
+                (window, seq, e.name, e.type, text, dump([[s.chunk, s.start, s.end] for s in e.spans]))
+                for seq, (e, text) in enumerate(zip(extraction.entities, descriptions, strict=True))
             ],
         )
+        descriptions = self._described([row.description for row in extraction.relations])
         self._db.execute_many(
             "INSERT INTO relation_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [
@@ -145,11 +159,11 @@ class ExtractionTables:
                     r.target,
                     r.predicate,
                     dump(r.keywords),
-                    r.description,
+                    text,
                     r.strength,
                     dump(r.chunks),
                 )
-                for seq, r in enumerate(extraction.relations)
+                for seq, (r, text) in enumerate(zip(extraction.relations, descriptions, strict=True))
             ],
         )
         self._db.execute(
@@ -185,7 +199,9 @@ class ExtractionTables:
             )
 
     def _entity_rows(self, window: str, document: str) -> tuple[EntityRow, ...]:
-        query = "SELECT name, type, description, spans FROM entity_rows WHERE window = ? ORDER BY seq"
+        query = (
+            f"SELECT name, type, {self._description}, spans FROM entity_rows WHERE window = ? ORDER BY seq"  # noqa: S608
+        )
         return tuple(
             EntityRow(
                 name=name,
@@ -198,7 +214,7 @@ class ExtractionTables:
 
     def _relation_rows(self, window: str) -> tuple[RelationRow, ...]:
         query = (
-            "SELECT source, target, predicate, keywords, description, strength, chunks "
+            f"SELECT source, target, predicate, keywords, {self._description}, strength, chunks "  # noqa: S608
             "FROM relation_rows WHERE window = ? ORDER BY seq"
         )
         return tuple(

@@ -1,6 +1,7 @@
 """The layers of vectors."""
 
 from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from polygraph.graph.embedding_texts import PARTS, RECIPES
@@ -9,6 +10,7 @@ from polygraph.models.protocols import Embedder, TokenEmbedder
 from polygraph.store.layers import folder_of
 from polygraph.store.matrix_rows import write_matrix
 from polygraph.store.token_rows import write_token_rows
+from polygraph.store.vectors import add_codes
 
 
 def embed_graph(task: LayerTask) -> int:
@@ -31,7 +33,9 @@ def embed_graph(task: LayerTask) -> int:
     embedder = task.models.name_embedder
     if isinstance(embedder, TokenEmbedder):
         parts = PARTS.get(task.layer) or (lambda row: [text(row)])
-        return write_token_rows(task.folder, map(parts, found), embedder, on_done=task.counter(total))
+        return write_token_rows(
+            task.folder, map(parts, found), embedder, on_done=task.counter(total), finish=_finish(task)
+        )
     return embed_texts(task, embedder, task.manifest.name_dimension, map(text, found), total)
 
 
@@ -47,5 +51,11 @@ def embed_texts(task: LayerTask, embedder: Embedder, dimension: int, texts: Iter
         embedder=embedder.name,
         previous=reused,
         on_done=task.counter(total),
+        finish=_finish(task),
     )
     return total
+
+
+def _finish(task: LayerTask) -> Callable[[Path], object]:
+    """Return what is left to do when the rows of the layer are written: their codes, if there are many."""
+    return lambda folder: add_codes(folder, task.approximate_rows)

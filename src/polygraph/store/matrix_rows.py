@@ -100,6 +100,7 @@ def write_matrix(
     embedder: str,
     previous: Path | None = None,
     on_done: Callable[[int], None] = lambda _: None,
+    finish: Callable[[Path], object] = lambda _: None,
 ) -> int:
     """Embed texts and write their vectors as a layer.
 
@@ -112,6 +113,7 @@ def write_matrix(
         previous: a folder that was written before, with any texts, by this or an earlier version; a damaged one is
             not used.
         on_done: called with the number of rows that are done.
+        finish: called with the folder that has all these files, before it is renamed.
 
     Returns:
         The number of texts that were embedded.
@@ -162,6 +164,7 @@ def write_matrix(
         on_done(at)
         for file in (files.matrix, files.scales, files.hashes):
             file.flush()
+        finish(target)
 
     write_folder(folder, fill, sealed=True)
     return n_embedded

@@ -88,15 +88,14 @@ class TokenRows:
     def rows(self, ns: NDArray[np.int64]) -> Vectors:
         """The vectors of some rows, shape ``(len(ns), dimension)``."""
         table = installed_token_vectors(self._embedder)
-        found = np.zeros((len(ns), table.shape[1]), dtype=np.float32)
-        parts, part_ends = _members(self._parts, self._part_ends, ns)
-        tokens, token_ends = _members(self._tokens, self._token_ends, parts)
-        ends = token_ends[part_ends]
-        for n, (begin, end) in enumerate(pairwise(ends)):
-            total = table[tokens[begin:end]].sum(axis=0, dtype=np.float64)
-            length = np.sqrt((total * total).sum())
-            found[n] = total / (length if length > 0 else 1.0)
-        return found
+        parts, ends = _members(self._parts, self._part_ends, ns)
+        distinct, positions = np.unique(parts, return_inverse=True)
+        tokens, token_ends = _members(self._tokens, self._token_ends, distinct)
+        # Exact, and so the same in any order: token vectors are half-precision numbers.
+        sums = np.array([table[tokens[i:j]].sum(axis=0, dtype=np.float64) for i, j in pairwise(token_ends)])
+        total = _total(sums.reshape(-1, table.shape[1]), positions, ends)
+        lengths = np.sqrt((total * total).sum(axis=1))
+        return (total / np.where(lengths > 0, lengths, 1.0)[:, None]).astype(np.float32)
 
     @staticmethod
     def _scaled(sums: Scores, lengths: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -129,7 +128,8 @@ def _sums(values: Scores, places: Numbers, ends: Numbers) -> Scores:
         some = ends[first : first + _GROUPS + 1].astype(np.int64)
         filled = np.flatnonzero(some[1:] > some[:-1])
         if len(filled):
-            taken = values.take(places[some[0] : some[-1]])
+            # Converted first: `take` checks numbers of other types one by one.
+            taken = values.take(places[some[0] : some[-1]].astype(np.intp))
             found[first + filled] = np.add.reduceat(taken, some[filled] - some[0])
     return found
 
@@ -140,6 +140,7 @@ def write_token_rows(
     embedder: TokenTable,
     *,
     on_done: Callable[[int], None] = lambda _: None,
+    finish: Callable[[Path], object] = lambda _: None,
 ) -> int:
     """Write the tokens of texts as a layer.
 
@@ -148,6 +149,7 @@ def write_token_rows(
         texts: each as parts that a space separates, in the order of the rows.
         embedder: whose vectors the tokens have. A part is tokenized by itself.
         on_done: called with the number of rows that are done.
+        finish: called with the folder that has all these files, before it is renamed.
 
     Returns:
         The number of rows.
@@ -187,6 +189,7 @@ def write_token_rows(
         _save(target / _PART_ENDS, _narrow(ends))
         _save(target / _LENGTHS, lengths)
         (target / ABOUT).write_text(json.dumps({"embedder": embedder.name}), encoding="utf-8")
+        finish(target)
 
     write_folder(folder, fill, sealed=True)
     return n_rows
@@ -200,14 +203,19 @@ def _lengths(sums: Path, dimension: int, parts: Numbers, ends: Numbers) -> NDArr
     for first in range(0, len(found), _GROUPS // 4):
         # Mapped anew, so that what was read before does not count as memory in use.
         of_parts = np.memmap(sums, mode="r", dtype=np.float32).reshape(-1, dimension)
-        some = ends[first : first + _GROUPS // 4 + 1].astype(np.int64)
-        total = np.zeros((len(some) - 1, dimension), dtype=np.float64)
-        counts = np.diff(some)
-        for k in range(int(counts.max(initial=0))):
-            having = np.flatnonzero(counts > k)
-            total[having] += of_parts[parts[some[having] + k]]
+        total = _total(of_parts, parts, ends[first : first + _GROUPS // 4 + 1].astype(np.int64))
         found[first : first + len(total)] = np.sqrt((total * total).sum(axis=1))
     return found
+
+
+def _total(sums: NDArray[Any], parts: Numbers, ends: Numbers) -> Scores:
+    """Return the sum of the parts of each row, shape ``(n, dimension)``."""
+    total = np.zeros((len(ends) - 1, sums.shape[1]), dtype=np.float64)
+    counts = np.diff(ends)
+    for k in range(int(counts.max(initial=0))):
+        having = np.flatnonzero(counts > k)
+        total[having] += sums[parts[ends[having] + k]]
+    return total
 
 
 def _width(largest: int) -> Any:

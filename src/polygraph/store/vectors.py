@@ -1,4 +1,4 @@
-"""Search for the nearest of the vectors of a layer, exactly."""
+"""Search for the nearest of the vectors of a layer: exact, or among the best by their codes."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.models.protocols import Vectors
+from polygraph.store.approximate import CANDIDATES, CANDIDATES_PER_HIT, Codes, write_codes
 from polygraph.store.matrix_rows import MatrixRows
 from polygraph.store.token_rows import ABOUT, TokenRows
 
@@ -15,6 +16,8 @@ _DECIMALS = 6
 """Scores are rounded before ranking, so that the last bits of a matrix product decide nothing."""
 _COPIED = 4_096
 """Rows that are copied at once."""
+_FEW = 8
+"""Codes are used for at most the n-th part of all rows, and rows within a filter are compared one by one up to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +67,21 @@ class Rows(Protocol):
 
 
 class VectorIndex:
-    """Unit vectors in the order of their ids; a search costs one pass over them."""
+    """Unit vectors in the order of their ids.
 
-    def __init__(self, rows: Rows) -> None:
-        self._rows = rows
+    Args:
+        rows: as they are stored.
+        codes: of these rows, for approximate search; without them a search costs one pass over all rows.
+    """
+
+    def __init__(self, rows: Rows, codes: Codes | None = None) -> None:
+        self._rows, self._codes = rows, codes
 
     @classmethod
     def open(cls, folder: Path) -> "VectorIndex":
         """Map the files of a layer into memory."""
-        return cls(TokenRows(folder) if (folder / ABOUT).is_file() else MatrixRows(folder))
+        rows = TokenRows(folder) if (folder / ABOUT).is_file() else MatrixRows(folder)
+        return cls(rows, Codes.open(folder, len(rows)))
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -100,8 +109,41 @@ class VectorIndex:
                 file.write(some.astype("<f4", copy=False).tobytes())
 
     def search(self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None = None) -> list[Hit]:
-        """Return the `k` nearest rows (see `top`), of those that are allowed."""
+        """Return the `k` nearest rows, of those that are allowed, by exact cosine (see `top`).
+
+        With codes, a few of the nearest may be missing. With a filter none is missed that would be found without it:
+        where too few of the best rows by their codes are allowed, all allowed rows are compared.
+        """
+        some = self._candidates(vector, k, allowed)
+        if some is not None:
+            return [Hit(int(some[hit.n]), hit.score) for hit in top(self.scores_of(vector, some), k)]
         scores = self.scores(vector)
         if allowed is not None:
             scores = np.where(allowed, scores, -np.inf)
         return top(scores, k)
+
+    def _candidates(
+        self, vector: Vectors, k: int, allowed: NDArray[np.bool_] | None
+    ) -> NDArray[np.int64] | None:
+        """Return the rows that are compared, ascending; None for all."""
+        if self._codes is None or k <= 0:
+            return None
+        wanted, most = CANDIDATES + CANDIDATES_PER_HIT * k, len(self) // _FEW
+        if allowed is None:
+            return self._codes.nearest(vector, wanted) if wanted <= most else None
+        permitted = np.flatnonzero(allowed)
+        if len(permitted) <= most:
+            return permitted
+        # Half as many again, since chance may put fewer of the allowed rows among the best.
+        n = int(1.5 * wanted * len(self) / len(permitted))
+        if n > most:
+            return None
+        found = self._codes.nearest(vector, n)
+        found = found[allowed[found]]
+        return found if len(found) >= wanted else None
+
+
+def add_codes(folder: Path, least: int) -> bool:
+    """Write the codes of a layer that has at least so many rows; 0 for never."""
+    index = VectorIndex.open(folder)
+    return 0 < least <= len(index) and write_codes(folder, len(index), index.rows)

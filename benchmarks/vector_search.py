@@ -104,8 +104,9 @@ def as_stored(layer: Path, questions: NDArray[np.float32], exact: list[Rows]) ->
 
 
 def by_faiss(matrix: NDArray[np.float32], questions: NDArray[np.float32], exact: list[Rows]) -> None:
-    import faiss
+    import faiss as library
 
+    faiss: Any = library
     faiss.omp_set_num_threads(1)
     for name, probed in (
         ("PQ32x4fs", 0),

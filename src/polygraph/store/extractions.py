@@ -40,9 +40,7 @@ class ExtractionTables:
 
     @cached_property
     def _shares_texts(self) -> bool:
-        """Whether rows may hold hashes of texts; in a file of an earlier version they hold texts."""
-        query = "SELECT type FROM pragma_table_info('relation_rows') WHERE name = 'description'"
-        return self._db.rows(query) == [("",)]
+        return self._texts.stand_in("relation_rows")
 
     @cached_property
     def _description(self) -> str:

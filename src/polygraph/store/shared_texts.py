@@ -4,7 +4,7 @@ A sentence describes every entity and relation that it states, in the extraction
 copies would take half of the file. A row holds the hash (64 bits of BLAKE2b) instead; short texts stay in their rows.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from polygraph.arrays import text_hash
 from polygraph.store.connection import Connection
@@ -23,15 +23,20 @@ _IN_VIEWS = (
 
 
 class SharedTexts:
-    """The texts of one file of tables."""
+    """The texts of one set of tables; without a table for them, every text stays in its rows."""
 
     def __init__(self, connection: Connection) -> None:
         self._db = connection
 
     @property
     def exist(self) -> bool:
-        """Whether the file has such texts; one of an earlier version has all texts in its rows."""
+        """Whether there is a table for them; an index of an earlier version has none until it is written."""
         return bool(self._db.columns("texts"))
+
+    def stand_in(self, table: str) -> bool:
+        """Tell whether hashes may stand in the column `description` of a table; in an earlier version it holds text."""
+        query = "SELECT type FROM pragma_table_info(?) WHERE name = 'description'"
+        return self.exist and self._db.rows(query, (table,)) == [("",)]
 
     def column(self, column: str) -> str:
         """Return the SQL for the text that a column of rows holds or stands for."""
@@ -41,20 +46,25 @@ class SharedTexts:
 
     def store(self, texts: Sequence[str]) -> list[int | str]:
         """Store some texts, and return what stands for each in a row."""
+        if not self.exist:
+            return list(texts)
         keys: list[int | str] = [text if len(text) <= SHORT else text_hash(text) for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if isinstance(key, int)}
         self._db.execute_many("INSERT OR IGNORE INTO texts VALUES (?, ?)", new.items())
         return keys
 
-    def find(self, keys: Iterable[int | str]) -> dict[int | str, str]:
+    def find(self, keys: Sequence[int | str]) -> dict[int | str, str]:
         """Return the text that each of some keys stands for."""
         found: dict[int | str, str] = {key: key for key in keys if isinstance(key, str)}
         hashes = list({key for key in keys if isinstance(key, int)})
-        found.update(self._db.where_in("SELECT hash, text FROM texts WHERE hash IN", hashes))
+        if hashes:
+            found.update(self._db.where_in("SELECT hash, text FROM texts WHERE hash IN", hashes))
         return found
 
     def delete_unused(self) -> None:
         """Delete the texts that no row has any more."""
+        if not self.exist:
+            return
         used = [_IN_ROWS.format(table=table) for table in ("entity_rows", "relation_rows")]
         used += [_IN_VIEWS.format(table=table) for table in ("entities", "relations")]
         self._db.execute(f"DELETE FROM texts WHERE hash NOT IN ({' UNION ALL '.join(used)})")  # noqa: S608

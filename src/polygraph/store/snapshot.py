@@ -305,7 +305,7 @@ class Snapshot:
 
     def search_facts(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best triples by the cosine of subject, predicate and object."""
-        return top(self.fact_scores(vector), k)
+        return self._vectors("fact_vectors").search(vector, k, self._filter.triples)
 
     def search_predicates(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
         """Return the `k` best predicates with their cosine; those used only outside the filter are left out."""

@@ -35,14 +35,15 @@ def main() -> None:
         command += ["--index", str(index), "--offline", "--json"]
         command += ["--for", options.methods] if options.methods else []
         started = time.perf_counter()
-        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        # A pipe that nobody reads meanwhile would stop a build whose report is long.
+        report_file = Path(temporary) / "report.json"
+        with report_file.open("w") as output, subprocess.Popen(command, stdout=output) as process:
             samples = watch(process)
-            output = process.stdout.read() if process.stdout else ""
         ended = time.perf_counter()
         wall = ended - started
         if process.returncode:
             sys.exit(process.returncode)
-        report = json.loads(output)
+        report = json.loads(report_file.read_text(encoding="utf-8"))
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         sizes = {
             place.name: sum(
@@ -100,7 +101,7 @@ def by_layer(samples: list[tuple[float, int]], seconds: dict[str, float], ended:
     return dict(reversed(found.items()))
 
 
-def watch(process: subprocess.Popen[str]) -> list[tuple[float, int]]:
+def watch(process: subprocess.Popen[bytes]) -> list[tuple[float, int]]:
     """Return the proportional set sizes (PSS) of the process with its descendants, in bytes, by time."""
     samples = [(time.perf_counter(), 0)]
     while process.poll() is None:

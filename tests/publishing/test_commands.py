@@ -149,3 +149,15 @@ def test_an_error_about_a_published_index_names_its_url(call, built, tmp_path):
     assert f"--index {url}" in found.sentence
     # What it advises says how to do it with a published index.
     assert "only read" in call("index", "--index", url, "--for", "hipporag").sentence
+
+
+def test_a_published_index_is_copied_back_to_a_folder(call, built, url, tmp_path):
+    done = call("copy", url, tmp_path / "copied")
+    assert done.code == 0, done.err
+    assert f"from {url} to" in done.out
+    for folder, target in ((built(TEXTS), "a"), (tmp_path / "copied", "b")):
+        assert call("export", "--index", folder, "--output", tmp_path / target).code == 0
+    names = sorted(path.name for path in (tmp_path / "a").iterdir())
+    for name in names:
+        assert (tmp_path / "b" / name).read_bytes() == (tmp_path / "a" / name).read_bytes()
+    assert call("copy", url, url).code == 2

@@ -11,6 +11,7 @@ import typer
 from polygraph import __version__
 from polygraph.cli import (
     ask,
+    copy,
     entities,
     eval_datasets,
     eval_retrieval,
@@ -41,7 +42,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for part in (index, fetch, publish, ask, status, entities, graph, serve, mcp, reproduce):
+for part in (index, fetch, publish, copy, ask, status, entities, graph, serve, mcp, reproduce):
     app.add_typer(part.app)
 for part in (eval_study, eval_sheets, eval_datasets):
     eval_retrieval.app.add_typer(part.app)

@@ -162,10 +162,12 @@ def _files(settings: Settings) -> Check:
 def _index(settings: Settings) -> Check:
     from polygraph.publishing.object_store import url_of
     from polygraph.store.layers import DEPENDENCIES
+    from polygraph.store.postgres.folder import database_url_of
     from polygraph.text.prose import count_noun
     from polygraph.workspace.index import Index
 
-    if url_of(settings.index) is None and not settings.index.exists():
+    is_url = url_of(settings.index) or database_url_of(settings.index)
+    if not is_url and not settings.index.exists():
         return Check(
             "index", None, f"none at {settings.index}", f"polygraph index PATH --index {settings.index}"
         )
@@ -173,7 +175,7 @@ def _index(settings: Settings) -> Check:
         with Index.open(
             settings=settings.model_copy(update={"offline": True}), folder=settings.index
         ) as opened:
-            snapshot = opened.snapshot()
+            place, snapshot = opened.place, opened.snapshot()
             missing = [layer for layer in DEPENDENCIES if layer not in snapshot.layers]
             if "chunk_vectors" in snapshot.layers:
                 snapshot.check_embedder(opened.models.embedder.name, opened.models.embedder.dimension)
@@ -184,7 +186,7 @@ def _index(settings: Settings) -> Check:
         return Check(
             "index",
             None,
-            f"{settings.index} lacks {', '.join(missing)}",
-            f"polygraph index --index {settings.index}",
+            f"{place} lacks {', '.join(missing)}",
+            f"polygraph index --index {place}",
         )
-    return Check("index", True, f"{settings.index}: {count_noun(n_chunks, 'passage')}, every layer ready")
+    return Check("index", True, f"{place}: {count_noun(n_chunks, 'passage')}, every layer ready")

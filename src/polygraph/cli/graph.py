@@ -5,6 +5,7 @@ from typing import Annotated, Optional
 
 import typer
 
+from polygraph.cli.open_index import local_folder
 from polygraph.cli.options import IndexOption
 from polygraph.errors import BadInput, StorageFailed
 
@@ -41,11 +42,12 @@ def graph(
     if not (png or svg or html):
         raise BadInput("name the picture, as in: polygraph graph --svg graph.svg")
     settings = load_settings({})
-    place = index or settings.index
+    given = index or settings.index
+    place = local_folder(given, settings)
     published = open_published(place, settings)
     folder = published.version().folder if published else place
-    with closing(Snapshot(folder, keeps=published, place=str(url_of(place) or place))) as snapshot:
-        name = title or place.resolve().name.removesuffix(".index")
+    with closing(Snapshot(folder, keeps=published, place=url_of(place))) as snapshot:
+        name = title or given.resolve().name.removesuffix(".index")
         drawn = graph_picture.make_picture(GraphMap(snapshot), name, level=level, max_entities=max_entities)
     try:
         if svg:

@@ -146,7 +146,7 @@ def estimate(
     if as_json:
         show.as_json(estimate_json(found))
     else:
-        _show_estimate(found, paths or [], opened.folder)
+        _show_estimate(found, paths or [], opened.place)
 
 
 @app.command()
@@ -242,7 +242,7 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
     from polygraph.workspace.json_views import build_report_json
 
     if as_json:
-        show.as_json(build_report_json(report, opened.folder))
+        show.as_json(build_report_json(report, opened.place))
         return
     c = report.counts
     if report.source:
@@ -261,12 +261,12 @@ def _show_build(opened: "Index", report: "BuildReport", as_json: bool) -> None:
         "report": "reports",
     }
     show.out.print(
-        f"{opened.folder}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}", markup=False
+        f"{opened.place}: {', '.join(count_noun(c[key], what) for what, key in kinds.items())}", markup=False
     )
     if c["lost relations"]:
         show.out.print(
             f"{count_noun(c['lost relations'], 'extracted relation')} not in the graph; "
-            f"see: polygraph entities lost --index {opened.folder}",
+            f"see: polygraph entities lost --index {opened.place}",
             markup=False,
         )
     if report.built:
@@ -304,7 +304,7 @@ def _show_unread(unread: Sequence[tuple[str, str]]) -> None:
         show.err.print(f"{total} not read; see: polygraph status --failed", style="yellow")
 
 
-def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
+def _show_estimate(found: Any, paths: list[str], place: str) -> None:
     import shlex
 
     from polygraph.cli.render import answer as show
@@ -340,7 +340,7 @@ def _show_estimate(found: Any, paths: list[str], folder: Path) -> None:
     for note in found.notes:
         show.err.print(f"note: {note}", style="yellow", markup=False)
     total = found.total
-    command = ["polygraph", "index", *paths, "--index", str(folder)]
+    command = ["polygraph", "index", *paths, "--index", place]
     if total.cost is not None and total.cost.high > 0:
         cap = f"--max-cost {show.round_up(total.cost.high)}"
     elif total.cost is None and total.prompt_tokens is not None and total.completion_tokens is not None:

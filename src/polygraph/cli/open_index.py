@@ -26,17 +26,20 @@ def open_index(folder: Path | None, *, new: bool = False, change: bool = False, 
     """
     from polygraph.config import load_settings
     from polygraph.publishing.object_store import url_of
+    from polygraph.store.open_store import has_index
+    from polygraph.store.postgres.folder import place_of
     from polygraph.workspace.index import refusal_to_write
 
     settings = load_settings(flags)
-    place = folder or settings.index
+    place = local_folder(folder or settings.index, settings)
     url = url_of(place)
     if url is not None and (new or change):
         raise refusal_to_write(url)
-    if url is None and not new and not place.is_file() and not (place / "index.sqlite").is_file():
-        # Checked before the models are opened, which would create the folder.
+    # Checked before the models are opened, which would create the folder.
+    if url is None and not new and not place.is_file() and not has_index(place):
+        name = place_of(place)
         raise IndexUnreadable(
-            f"there is no index at {place}. Make one with: polygraph index PATH --index {place}"
+            f"there is no index at {name}. Make one with: polygraph index PATH --index {name}"
         )
     opened = _open(place, settings)
     if flags.get("batch") is not None and opened.models.chat is None:
@@ -49,6 +52,13 @@ def open_index(folder: Path | None, *, new: bool = False, change: bool = False, 
         if imported:
             print(f"batch: {imported}", file=sys.stderr)
     return opened
+
+
+def local_folder(place: Path, settings: "Settings") -> Path:
+    """Return the folder of an index: of one in a database the local folder, which names the database."""
+    from polygraph.workspace.index import database_folder
+
+    return database_folder(place, settings) or place
 
 
 def open_to_serve(folder: Path, threads: int, **flags: Any) -> "Index":
@@ -85,11 +95,13 @@ def open_to_estimate(folder: Path | None, new: bool, *, keep: bool, **flags: Any
     """Open an index, or one that does not exist yet without creating its folder."""
     from polygraph.config import load_settings
     from polygraph.models.open import open_models
+    from polygraph.store.open_store import has_index
+    from polygraph.store.postgres.folder import database_of
     from polygraph.workspace.index import Index
 
     settings = load_settings(flags)
-    place = folder or settings.index
-    if keep or not new or place.exists():
+    place = local_folder(folder or settings.index, settings)
+    if keep or not new or (has_index(place) if database_of(place) else place.exists()):
         return open_index(folder, new=new, **flags)
     return Index.open(place, settings=settings, models=open_models(settings, None))
 
@@ -100,12 +112,13 @@ def open_for_import(export: Path, folder: Path | None, **flags: Any) -> "Index":
     from polygraph.indexing.exchange.importers.export_manifest import read_export_manifest
     from polygraph.models.open import open_models
     from polygraph.publishing.object_store import url_of
-    from polygraph.workspace.index import CALLS_FILE, Index, refusal_to_write
+    from polygraph.store.open_store import calls_of
+    from polygraph.workspace.index import Index, refusal_to_write
 
     manifest = read_export_manifest(export).manifest
     settings = load_settings(flags)
-    place = folder or settings.index
+    place = local_folder(folder or settings.index, settings)
     if url := url_of(place):
         raise refusal_to_write(url)
-    models = open_models(settings, place / CALLS_FILE, (manifest.embedder, manifest.name_embedder))
+    models = open_models(settings, calls_of(place), (manifest.embedder, manifest.name_embedder))
     return Index.open(place, settings=settings, models=models)

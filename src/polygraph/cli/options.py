@@ -9,7 +9,9 @@ from polygraph.errors import BadInput
 
 IndexOption = Annotated[
     Optional[Path],
-    typer.Option("--index", help="Folder of the index (default ./polygraph.index, or POLYGRAPH_INDEX)."),
+    typer.Option(
+        "--index", help="Folder of the index, or its URL (default ./polygraph.index, or POLYGRAPH_INDEX)."
+    ),
 ]
 IndexesOption = Annotated[
     Optional[list[str]],

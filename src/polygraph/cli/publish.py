@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from polygraph.cli.open_index import local_folder
 from polygraph.cli.options import IndexOption, JsonOption
 from polygraph.errors import BadInput
 
@@ -39,7 +40,8 @@ def publish(
     from polygraph.publishing.object_store import url_of
     from polygraph.publishing.publish import publish as publish_index
 
-    folder = index or load_settings({}).index
+    settings = load_settings({})
+    folder = local_folder(index or settings.index, settings)
     if url_of(folder):
         raise BadInput(f"{url_of(folder)} is published already. Name the folder of an index with --index")
     place = url_of(url)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Optional
 
 import typer
 
-from polygraph.cli.open_index import open_to_serve
+from polygraph.cli.open_index import local_folder, open_to_serve
 from polygraph.cli.options import CostOption, IndexesOption, OfflineOption, SpendOption, caps
 from polygraph.errors import BadInput, MissingExtra
 
@@ -106,14 +106,20 @@ def named_folders(given: list[str]) -> dict[str, Path]:
 
     from polygraph.config import load_settings
     from polygraph.publishing.object_store import url_of
+    from polygraph.store.postgres.folder import database_of, database_url_of
 
+    settings = load_settings({})
     if not given:
-        given = [str(load_settings({}).index)]
+        given = [str(settings.index)]
     found: dict[str, Path] = {}
     for each in given:
-        before, sign, after = ("", "", "") if url_of(each) else each.partition("=")
-        folder = Path(after if sign else each)
-        name = before if sign else folder.resolve().name.removesuffix(".index")
+        is_url = url_of(each) or database_url_of(each)
+        before, sign, after = ("", "", "") if is_url else each.partition("=")
+        given_folder = Path(after if sign else each)
+        folder = local_folder(given_folder, settings)
+        database = database_of(folder)
+        own_name = database.schema if database else given_folder.resolve().name.removesuffix(".index")
+        name = before if sign else own_name
         if not re.fullmatch(r"[\w.-]{1,64}", name) or name.startswith("."):
             raise BadInput(
                 f"{name!r} cannot be the name of an index in addresses. Name it as in: --index papers={folder}"

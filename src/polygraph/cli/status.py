@@ -5,7 +5,7 @@ from typing import Annotated, Any, Optional
 
 import typer
 
-from polygraph.cli.open_index import open_index
+from polygraph.cli.open_index import local_folder, open_index
 from polygraph.cli.options import CostOption, IndexOption, JsonOption, OfflineOption, SpendOption, caps
 from polygraph.errors import BadInput, IndexUnreadable
 
@@ -26,22 +26,24 @@ def methods(
     from polygraph.cli.render import methods as catalogue
     from polygraph.config import load_settings
     from polygraph.publishing.object_store import url_of
-    from polygraph.workspace.index import CALLS_FILE
+    from polygraph.store.open_store import calls_of
     from polygraph.workspace.json_views import methods_json
 
     names = catalogue.selected(name)
-    url = url_of(index or load_settings({}).index)
-    if url is None and index is not None and not index.is_dir():
+    settings = load_settings({})
+    place = local_folder(index or settings.index, settings)
+    url = url_of(place)
+    if url is None and index is not None and not place.is_dir():
         raise IndexUnreadable(
             f"there is no index at {index}. Make one with: polygraph index PATH --index {index}"
         )
     if url is None:
-        usage = catalogue.usage_by_method((index or load_settings({}).index) / CALLS_FILE)
+        usage = catalogue.usage_by_method(calls_of(place))
     else:
         with open_index(
             index, offline=True, embedder="hash", name_embedder="hash", reranker="none"
         ) as opened:
-            usage = catalogue.usage_by_method(opened.calls_file)
+            usage = catalogue.usage_by_method(opened.calls_place)
     if as_json:
         show.as_json(methods_json(names, usage))
     elif name is None and not full:

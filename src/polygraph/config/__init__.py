@@ -45,10 +45,11 @@ class Settings(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     index: Path = Field(
-        Path("polygraph.index"), description="Folder of the index, or the URL of a published one."
+        Path("polygraph.index"),
+        description="Folder of the index, or the URL of one in PostgreSQL or of a published one.",
     )
     cache: Path | None = Field(
-        None, description="Folder of local copies of published indexes; empty: the cache folder of the user."
+        None, description="Folder of local copies of indexes elsewhere; empty: the cache folder of the user."
     )
     cache_gb: float = Field(
         20.0,

@@ -1,7 +1,6 @@
 """The settings that an index is built with: from those given, the models in use, and the earlier manifest."""
 
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 from polygraph.config import Settings
@@ -20,7 +19,7 @@ Extractor: TypeAlias = Literal["nlp", "fast", "llm"]
 
 
 def choose_manifest(
-    folder: Path,
+    place: str,
     before: Manifest | None,
     settings: Settings,
     models: Models,
@@ -34,7 +33,7 @@ def choose_manifest(
     the default.
 
     Args:
-        folder: of the index, for messages.
+        place: what messages call the index.
         before: the earlier manifest; None for a new index.
         settings: explicit settings and defaults.
         models: in use.
@@ -51,7 +50,7 @@ def choose_manifest(
         explicit = name in settings.model_fields_set
         return getattr(settings, name) if before is None or explicit else getattr(before, name)
 
-    identity, values = _extractor(folder, before, settings, models, extractor, adding)
+    identity, values = _extractor(place, before, settings, models, extractor, adding)
     if before and before.imported:
         identity = f"{before.imported}+{identity}" if identity else before.imported
     return Manifest(
@@ -88,7 +87,7 @@ def _same(before: Manifest | None, settings: Settings, chat: ChatModel | None) -
 
 
 def _extractor(
-    folder: Path,
+    place: str,
     before: Manifest | None,
     settings: Settings,
     models: Models,
@@ -123,14 +122,14 @@ def _extractor(
         )
         if former.startswith("llm:") and former != identity and not explicit:
             raise IndexMismatch(
-                f"the graph of {folder} was extracted by {former}, and the settings now say "
+                f"the graph of {place} was extracted by {former}, and the settings now say "
                 f"{identity}. Use the former, or read every document again with: --extractor llm"
             )
         return identity, values | {"entity_types": list(values["entity_types"])}
     if kind == "fast":
         if before and before.imported:
             raise BadInput(
-                f"the graph of {folder} was imported, and the extractor `fast`, which prunes the whole graph, "
+                f"the graph of {place} was imported, and the extractor `fast`, which prunes the whole graph, "
                 "cannot read documents beside it. Use: --extractor nlp, or llm"
             )
         pruning = Pruning()
@@ -138,7 +137,7 @@ def _extractor(
     return nlp.identity(), {}
 
 
-def require_same_embedders(folder: Path, before: Manifest | None, models: Models) -> Manifest:
+def require_same_embedders(place: str, before: Manifest | None, models: Models) -> Manifest:
     """Return the manifest, after checking that the embedders in use are those that the index was built with.
 
     Raises:
@@ -146,18 +145,18 @@ def require_same_embedders(folder: Path, before: Manifest | None, models: Models
         IndexMismatch: if other embedders are in use; their vectors cannot be mixed with those of the index.
     """
     if before is None:
-        raise BadInput(f"the index at {folder} is empty. Fill it with: polygraph index PATH --index {folder}")
+        raise BadInput(f"the index at {place} is empty. Fill it with: polygraph index PATH --index {place}")
     used = (models.embedder.name, models.name_embedder.name)
     if used != (before.embedder, before.name_embedder):
         raise IndexMismatch(
-            f"the index at {folder} was built with the embedders {before.embedder} and "
+            f"the index at {place} was built with the embedders {before.embedder} and "
             f"{before.name_embedder}, and those in use are {used[0]} and {used[1]}. Use the former (settings "
             "`embedder` and `name_embedder`)"
         )
     return before
 
 
-def with_report_writer(folder: Path, before: Manifest, models: Models) -> Manifest:
+def with_report_writer(place: str, before: Manifest, models: Models) -> Manifest:
     """Return the manifest with the chat model in use as the writer of reports, if a model writes them.
 
     Raises:
@@ -166,7 +165,7 @@ def with_report_writer(folder: Path, before: Manifest, models: Models) -> Manife
     by_model = before.reader.startswith("llm:") or not before.reports.startswith("extractive")
     if models.chat is None and by_model:
         raise BadInput(
-            f"the index at {folder} was made with a chat model, and none is configured. Set "
+            f"the index at {place} was made with a chat model, and none is configured. Set "
             "POLYGRAPH_CHAT_MODEL and OPENAI_BASE_URL or OPENAI_API_KEY"
         )
     if models.chat is None or before.reports.startswith("extractive"):

@@ -5,11 +5,12 @@ from contextlib import closing
 from pathlib import Path
 
 from polygraph.indexing.row_cache import delete_row_cache
-from polygraph.store.database import ROWS
 from polygraph.store.generations import open_saved
-from polygraph.store.layers import FILE_LAYERS, folder_of, versions
+from polygraph.store.layer_folders import folder_of
+from polygraph.store.layers import FILE_LAYERS, versions
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store, StoreReader
+from polygraph.store.tables import ROWS
 
 
 def delete_old_files(store: Store, manifest: Manifest, *, keep: int = 1) -> None:

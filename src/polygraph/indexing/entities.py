@@ -206,8 +206,8 @@ def require_graph(store: StoreReader) -> None:
     """Raise `BadInput` if an index has no entities yet."""
     if "graph" not in store.layers():
         raise BadInput(
-            f"the index at {store.folder} has no graph, so there are no entities. "
-            f"Add it with: polygraph index --index {store.folder}"
+            f"the index at {store.place} has no graph, so there are no entities. "
+            f"Add it with: polygraph index --index {store.place}"
         )
 
 
@@ -331,7 +331,7 @@ def _unknown(store: StoreReader, text: str) -> BadInput:
     )
     hint = f"Did you mean: {', '.join(repr(name) for name, _, _ in near)}? " if near else ""
     return BadInput(
-        f"the index at {store.folder} has no entity {text!r}. {hint}List them with: polygraph entities list"
+        f"the index at {store.place} has no entity {text!r}. {hint}List them with: polygraph entities list"
     )
 
 

@@ -19,10 +19,9 @@ from polygraph.indexing.exchange.importers.source_graph import SourceGraph
 from polygraph.indexing.progress import BuildReport, Progress
 from polygraph.indexing.status import count_records
 from polygraph.models import Models
-from polygraph.store.connection import FILE_NAME
-from polygraph.store.database import SqliteStore
 from polygraph.store.layers import DEPENDENCIES, dependents, with_dependencies
-from polygraph.store.lock import writing
+from polygraph.store.open_store import is_begun, open_to_write
+from polygraph.store.postgres.folder import place_of
 from polygraph.store.protocol import Store
 
 
@@ -63,7 +62,7 @@ def import_into(
             return _build_exported(store, exported, layers, notes, without_chat, progress)
     graph = read_graph(source, form)
     manifest = replace(
-        choose_manifest(folder, None, settings, models, "nlp"),
+        choose_manifest(place_of(folder), None, settings, models, "nlp"),
         extractor=f"imported:{graph.program}:{fingerprint(graph)}",
         extractor_settings={},
         reports="extractive",
@@ -76,7 +75,7 @@ def import_into(
             )
         report = BuildReport(added=held["documents indexed"], source=held)
         build(store, manifest, without_chat, list(DEPENDENCIES), report, progress, extract=False)
-        return _add_notes(store, report, [*graph.import_notes(), *_differences(folder, graph, report)])
+        return _add_notes(store, report, [*graph.import_notes(), *_differences(store.place, graph, report)])
 
 
 def _build_exported(
@@ -98,7 +97,7 @@ def _build_exported(
     elif written:
         notes.append(
             "the imported reports are not about the communities that were found again, and wait unused. "
-            f"Write new ones with: polygraph index --index {store.folder}"
+            f"Write new ones with: polygraph index --index {store.place}"
         )
     report.counts = count_records(store)
     for kind in ("entities", "relations", "communities"):
@@ -129,7 +128,7 @@ def _rebuildable(exported: ExportManifest, models: Models) -> tuple[list[str], l
     return layers, notes
 
 
-def _differences(folder: Path, graph: SourceGraph, report: BuildReport) -> list[str]:
+def _differences(place: str, graph: SourceGraph, report: BuildReport) -> list[str]:
     """Explain what of another program's graph is different in the index."""
     found = []
     pairs = {frozenset((relation.source, relation.target)) for relation in graph.relations}
@@ -145,7 +144,7 @@ def _differences(folder: Path, graph: SourceGraph, report: BuildReport) -> list[
             f"{graph.counts['reports']} reports were not taken over: they are about communities that "
             f"{graph.program} found, and those of this index are computed from the rows. "
             "Reports made of sentences stand in their place; with a chat model, have it write them: polygraph "
-            f"index --index {folder}"
+            f"index --index {place}"
         )
     return found
 
@@ -171,26 +170,21 @@ def _new_index(
         BadInput: if there is an index already.
     """
     models.calls.embed(models.embedder, ["ready"], "query", stage="check")
-    with writing(folder, wait_s=wait_s):
-        existed = (folder / FILE_NAME).exists()
-        store = SqliteStore(folder, mode="write", durability=settings.durability)
+    existed = is_begun(folder)
+    with open_to_write(folder, settings.durability, wait_s) as store:
 
         @contextmanager
         def filling() -> Iterator[None]:
             try:
                 yield
             except BaseException:
-                store.close()
-                for ending in ("", "-wal", "-shm") if not existed else ():
-                    (folder / f"{FILE_NAME}{ending}").unlink(missing_ok=True)
+                if not existed:
+                    store.delete()
                 raise
 
-        try:
-            if store.manifest() is not None or store.count("documents"):
-                raise BadInput(
-                    f"there is an index at {folder} already, and an import makes a new one. Name another "
-                    "folder with --index"
-                )
-            yield store, filling()
-        finally:
-            store.close()
+        if store.manifest() is not None or store.count("documents"):
+            raise BadInput(
+                f"there is an index at {store.place} already, and an import makes a new one. Name another "
+                "folder with --index"
+            )
+        yield store, filling()

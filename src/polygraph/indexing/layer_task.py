@@ -11,7 +11,8 @@ from polygraph.indexing.progress import Progress
 from polygraph.memory import trim_heap
 from polygraph.models import Models
 from polygraph.store.atomic_files import damage
-from polygraph.store.layers import folder_of, versions
+from polygraph.store.layer_folders import folder_of
+from polygraph.store.layers import versions
 from polygraph.store.manifest import Manifest
 from polygraph.store.protocol import Store
 

@@ -1,7 +1,7 @@
 """Changing an index: adding and removing documents, refreshing, retrying, decisions about names, forgetting."""
 
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -26,11 +26,10 @@ from polygraph.models import Models
 from polygraph.models.batch.forget import forget_lines
 from polygraph.models.replay import NamedModel
 from polygraph.models.retry import is_local
-from polygraph.store.database import SqliteStore
 from polygraph.store.generations import WriteInProgress, begin_write, finish_write, write_in_progress
 from polygraph.store.layers import DEPENDENCIES, NAME_VECTOR_LAYERS, REVISION_KEY, up_to_date
-from polygraph.store.lock import writing
 from polygraph.store.manifest import Manifest
+from polygraph.store.open_store import open_to_write
 from polygraph.store.protocol import DecisionKind, Store
 from polygraph.text.prose import count_noun
 
@@ -53,10 +52,7 @@ def open_writer(
         IndexLocked: if another process is still writing after `wait_s`.
         StorageFailed: if the folder cannot be written.
     """
-    with (
-        writing(folder, wait_s=wait_s),
-        closing(SqliteStore(folder, mode="write", durability=settings.durability)) as store,
-    ):
+    with open_to_write(folder, settings.durability, wait_s) as store:
         yield IndexWriter(store, settings, models, progress, executor)
 
 
@@ -96,14 +92,14 @@ class IndexWriter:
         store, embedder = self.store, self.models.embedder
         before = store.manifest()
         manifest = choose_manifest(
-            store.folder, before, self.settings, self.models, extractor, adding=loaded is not None
+            store.place, before, self.settings, self.models, extractor, adding=loaded is not None
         )
         report = BuildReport()
         on_change = partial(begin_write, store)
         if before is not None and before.chunker != manifest.chunker:
             if before.imported:
                 raise IndexMismatch(
-                    f"the graph of {store.folder} was imported ({before.imported}), and its documents cannot be "
+                    f"the graph of {store.place} was imported ({before.imported}), and its documents cannot be "
                     "cut again without losing it. Use the former settings (chunk_tokens, overlap_tokens, "
                     "window_tokens, language and embedder), or import it again with the new ones"
                 )
@@ -132,7 +128,7 @@ class IndexWriter:
         unknown = [document for document in documents if document not in known]
         if unknown:
             raise BadInput(
-                f"the index at {store.folder} has no document {unknown[0]!r}. "
+                f"the index at {store.place} has no document {unknown[0]!r}. "
                 "List them with: polygraph status --documents"
             )
         if not documents and not forget:
@@ -157,7 +153,7 @@ class IndexWriter:
             BadInput: if a model is needed and none is configured.
             IndexMismatch: if the embedders in use are not those of the index.
         """
-        manifest = with_report_writer(self.store.folder, self._manifest(), self.models)
+        manifest = with_report_writer(self.store.place, self._manifest(), self.models)
         rebuild = set() if manifest.reports.startswith("extractive") else {"reports"}
         if manifest.descriptions != "extractive":
             rebuild.add("descriptions")
@@ -176,10 +172,10 @@ class IndexWriter:
         manifest = self._manifest()
         if not manifest.reader.startswith("llm:"):
             raise BadInput(
-                f"nothing of the graph at {store.folder} was read by the chat model ({manifest.extractor}), so "
+                f"nothing of the graph at {store.place} was read by the chat model ({manifest.extractor}), so "
                 "there is nothing to ask again"
             )
-        manifest = with_report_writer(store.folder, manifest, self.models)
+        manifest = with_report_writer(store.place, manifest, self.models)
         windows = [
             window
             for window, status, problem, _ in store.extractions.failures()
@@ -222,7 +218,7 @@ class IndexWriter:
 
     def _manifest(self) -> Manifest:
         """Return the manifest of an index that was built with the embedders in use."""
-        return require_same_embedders(self.store.folder, self.store.manifest(), self.models)
+        return require_same_embedders(self.store.place, self.store.manifest(), self.models)
 
     def _build(
         self,
@@ -313,7 +309,7 @@ class IndexWriter:
         if not (is_compact and is_gone):
             report.notes.append(
                 "another process is still reading the former state, so the files with the ending -wal may hold "
-                f"removed text. When it has ended, run: polygraph remove --forget --index {store.folder}"
+                f"removed text. When it has ended, run: polygraph remove --forget --index {store.place}"
             )
 
     def _reply_keys(self, manifest: Manifest, windows: Sequence[str]) -> set[str]:

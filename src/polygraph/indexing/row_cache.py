@@ -28,10 +28,11 @@ from polygraph.graph.reports.sentence_quality import quality, split_sentences
 from polygraph.graph.reports.sentence_table import Qualities
 from polygraph.memory import trim_heap
 from polygraph.records import Extraction, digest
-from polygraph.store.connection import Connection, Row
-from polygraph.store.database import ROWS
+from polygraph.store.connection import Connection
 from polygraph.store.protocol import Store, StoreReader
 from polygraph.store.serialization import dump
+from polygraph.store.sql import Row
+from polygraph.store.tables import ROWS
 
 REVISION = "6"
 """Raised whenever the same rows may give other features or columns."""

@@ -36,7 +36,7 @@ def describe_index(store: StoreReader, calls: Calls) -> dict[str, Any]:
     manifest = store.manifest()
     ready, done = up_to_date(store, manifest), store.layers()
     return {
-        "index": str(store.folder),
+        "index": store.place,
         "documents": store.count("documents"),
         "counts": count_records(store),
         "layers": {
@@ -68,6 +68,6 @@ def _notes(store: StoreReader) -> list[str]:
         return store.notes()
     return [
         "the last change is not finished, and questions are answered from the state before it. Go on with the "
-        f"same command, or with: polygraph index --index {store.folder}",
+        f"same command, or with: polygraph index --index {store.place}",
         *store.notes(),
     ]

@@ -7,7 +7,7 @@ from typing import Any
 from polygraph.graph.embedding_texts import PARTS, RECIPES
 from polygraph.indexing.layer_task import LayerTask
 from polygraph.models.protocols import Embedder, TokenEmbedder
-from polygraph.store.layers import folder_of
+from polygraph.store.layer_folders import folder_of
 from polygraph.store.matrix_rows import write_matrix
 from polygraph.store.token_rows import write_token_rows
 from polygraph.store.vectors import add_codes

@@ -1,7 +1,7 @@
 """All calls to models: cached, deduplicated, paced, retried, capped and recorded.
 
-A reply is committed to `calls.sqlite` before it is returned, so that nothing is paid twice whatever happens next. A
-model whose attribute `local` is true runs on this machine and costs nothing.
+A reply is committed to the tables of calls before it is returned, so that nothing is paid twice whatever happens next.
+A model whose attribute `local` is true runs on this machine and costs nothing.
 """
 
 import json
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, TypeVar
 
@@ -20,7 +19,15 @@ from numpy.typing import NDArray
 
 from polygraph.errors import BadInput, PolygraphError, UnusableReply
 from polygraph.models.budget import Budget
-from polygraph.models.cache import Attempt, CallStore, Durability, LedgerRow, Quarantined, QuestionUsage
+from polygraph.models.call_store import (
+    Attempt,
+    CallPlace,
+    Durability,
+    LedgerRow,
+    Quarantined,
+    QuestionUsage,
+    open_call_store,
+)
 from polygraph.models.chat_completion import prompt_tokens
 from polygraph.models.embedding_cache import EmbeddingCache
 from polygraph.models.pacing import Pacer
@@ -99,10 +106,10 @@ def _receiver(
 
 
 class Calls:
-    """Calls models for all threads of a process; several processes may share the file.
+    """Calls models for all threads of a process; several processes may share the tables of calls.
 
     Args:
-        path: file for replies, vectors and the ledger; None keeps them in memory.
+        place: file or database for replies, vectors and the ledger; None keeps them in memory.
         concurrency: calls in flight at once, and threads of `map`.
         max_cost: cap on spending in US dollars, or None.
         max_tokens: cap on tokens sent to and received from endpoints, or None.
@@ -121,7 +128,7 @@ class Calls:
 
     def __init__(
         self,
-        path: Path | None,
+        place: CallPlace | None,
         *,
         concurrency: int = 8,
         max_cost: float | None = None,
@@ -141,7 +148,7 @@ class Calls:
                 raise BadInput(f"{name} is {cap}; it must be zero or more")
         self.concurrency = concurrency
         self._lock = threading.Lock()
-        self.store = CallStore(path, durability)
+        self.store = open_call_store(place, durability)
         self._sender = Sender(
             store=self.store,
             budget=Budget(max_tokens=max_tokens, max_cost=max_cost),
@@ -161,7 +168,7 @@ class Calls:
         if batch is not None:
             from polygraph.models.batch import jobs
 
-            self.batch = jobs.Batch(batch, self.store, self._sender, persistent=path is not None)
+            self.batch = jobs.Batch(batch, self.store, self._sender, persistent=place is not None)
 
     # --- language models ----------------------------------------------------------------------------
 
@@ -296,8 +303,12 @@ class Calls:
         try:
             stored = self.store.reply(key)
             if stored is None:
-                flight.reply = self._chat(model, request, key, line, on_text)
-                return flight.reply
+                with self.store.claim(key):
+                    # While this one waited, another process may have got the reply.
+                    stored = self.store.reply(key)
+                    if stored is None:
+                        flight.reply = self._chat(model, request, key, line, on_text)
+                        return flight.reply
             flight.reply = stored
             return self._from_store(stored, key, line, on_text)
         except BaseException as error:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polygraph.errors import IndexMismatch, ModelUnavailable
-from polygraph.models.cache import Attempt, CallStore
+from polygraph.models.call_store import Attempt, CallStore
 from polygraph.models.protocols import Embedder, TextKind, Vectors
 from polygraph.models.replay import current_replay
 from polygraph.models.retry import Sender, is_local

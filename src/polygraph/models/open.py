@@ -2,12 +2,12 @@
 
 import importlib.util
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
 from polygraph.config import Settings
 from polygraph.errors import BadInput, MissingExtra, ModelUnavailable
 from polygraph.models import Models
+from polygraph.models.call_store import CallPlace
 from polygraph.models.calls import Calls
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import ChatModel, Embedder, Reranker
@@ -39,13 +39,13 @@ def uses_endpoint(settings: Settings) -> bool:
 
 
 def open_models(
-    settings: Settings, calls_file: Path | None, built_with: tuple[str, str] | None = None
+    settings: Settings, calls_place: CallPlace | None, built_with: tuple[str, str] | None = None
 ) -> Models:
     """Open the models.
 
     Args:
         settings: name the models; ``auto`` means the best that is installed.
-        calls_file: file for replies and vectors; None keeps them in memory.
+        calls_place: file or database for replies and vectors; None keeps them in memory.
         built_with: names of the embedder and the name embedder that an index was built with; ``auto`` then means
             these.
 
@@ -57,7 +57,7 @@ def open_models(
     # With local models one question keeps all cores busy; several at once would only slow each other down.
     several = uses_endpoint(settings) or "concurrency" in settings.model_fields_set
     calls = Calls(
-        calls_file,
+        calls_place,
         concurrency=settings.concurrency if several else 1,
         max_cost=settings.max_cost,
         max_tokens=settings.max_spend_tokens,

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from polygraph.errors import BadInput, ModelUnavailable, PolygraphError, UnusableReply
 from polygraph.models.budget import Budget
-from polygraph.models.cache import Attempt, CallStore
+from polygraph.models.call_store import Attempt, CallStore
 from polygraph.models.pacing import Pacer
 from polygraph.models.prices import FREE, Price, price_of
 from polygraph.models.transport import TransportError, TransportKind, header_listener

@@ -30,7 +30,7 @@ _TIMES = ("LastModified", "mtime", "last_modified", "updated", "created")
 
 
 def url_of(place: str | Path | None) -> str | None:
-    """Return the URL that a place names; None for a folder.
+    """Return the URL of object storage that a place names; None for a folder or a database.
 
     A path that was made from a URL has lost a slash, which is put back.
 
@@ -39,7 +39,7 @@ def url_of(place: str | Path | None) -> str | None:
     >>> url_of("C:/handbook.index")
     """
     found = _URL.fullmatch(place.as_posix() if isinstance(place, Path) else place or "")
-    if found is None:
+    if found is None or found[1].lower() in ("postgresql", "postgres"):
         return None
     scheme, rest = found[1].lower(), found[2].strip("/")
     return f"{scheme}:///{rest}" if scheme == "file" else f"{scheme}://{rest}"

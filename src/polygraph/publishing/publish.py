@@ -37,9 +37,10 @@ from polygraph.publishing.manifest import (
 )
 from polygraph.publishing.object_store import ObjectStore
 from polygraph.store.atomic_files import damage
-from polygraph.store.connection import FILE_NAME
+from polygraph.store.copy_to_file import copy_to_file
 from polygraph.store.generations import open_finished, write_in_progress
-from polygraph.store.layers import FILE_LAYERS, folder_of, up_to_date
+from polygraph.store.layer_folders import folder_of
+from polygraph.store.layers import FILE_LAYERS, up_to_date
 from polygraph.store.page_sums import sums_file
 
 KEEP = 10
@@ -187,17 +188,19 @@ def _finished_files(folder: Path, scratch: Path) -> list[tuple[str, Path]]:
         manifest = store.manifest()
         if manifest is None or write_in_progress(store) is not None:
             raise IndexUnreadable(
-                f"the index at {folder} is not finished. Finish it with: polygraph index --index {folder}"
+                f"the index at {store.place} is not finished. Finish it with: polygraph index --index {store.place}"
             )
         layers = up_to_date(store, manifest)
-        tables = scratch / FILE_NAME
-        store.copy_to(tables)
+        tables = copy_to_file(store, scratch)
         files = [tables, sums_file(tables)]
         found = [(file.relative_to(scratch).as_posix(), file) for file in files]
         for layer in sorted(FILE_LAYERS & set(layers)):
             place = folder_of(folder, layer, layers[layer])
+            store.fetch_files(place)
             if problem := damage(place, thorough=True):
-                raise IndexUnreadable(f"{problem}. Build it again with: polygraph index --index {folder}")
+                raise IndexUnreadable(
+                    f"{problem}. Build it again with: polygraph index --index {store.place}"
+                )
             found += [
                 (file.relative_to(folder).as_posix(), file)
                 for file in sorted(place.iterdir())

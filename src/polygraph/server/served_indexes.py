@@ -16,7 +16,7 @@ from polygraph.errors import BadInput, IndexUnreadable, PolygraphError
 from polygraph.memory import trim_heap
 from polygraph.records import Answer, Retrieval
 from polygraph.server.problems import unknown
-from polygraph.store.connection import FILE_NAME
+from polygraph.store.open_store import has_index
 from polygraph.store.snapshot import Snapshot
 from polygraph.workspace.index import Index
 
@@ -148,7 +148,7 @@ class ServedIndex:
             now = self.index.stamp()
             current = self._current
             if current is None or current.stamp != now:
-                if not (self.folder / FILE_NAME).is_file():
+                if not has_index(self.folder):
                     raise IndexUnreadable(f"the index {self.name} has no documents yet. Add some, then ask")
                 opened = _Shared(self.index.open_snapshot(), now)
                 self._current = opened

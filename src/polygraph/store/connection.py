@@ -1,25 +1,27 @@
 """The file of an index: opening it, running statements, and explaining what is wrong with it."""
 
 import errno
+import json
 import os
 import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from itertools import chain
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal
 
 from polygraph.errors import IndexUnreadable, StorageFailed
 from polygraph.store.shared_file import LockedConnection
-
-Row: TypeAlias = tuple[Any, ...]
-T = TypeVar("T")
+from polygraph.store.sql import Row, T, in_order
 
 FILE_NAME = "index.sqlite"
 BUSY_TIMEOUT_S = 30.0
 """How long a statement waits for another process's lock."""
 _KEYS = 500
 """Keys that are looked up by one statement."""
+PIECE_BYTES = 1 << 16
+"""Bytes of a long value that are read at once."""
 _UNREADABLE = (sqlite3.Error, UnicodeError)
 """Errors of reading a file; SQLite may quote a damaged name that is not UTF-8."""
 _DAMAGED = (
@@ -161,8 +163,28 @@ def _nothing() -> None:
     return None
 
 
+class SqliteDialect:
+    """`store.sql.Dialect` of SQLite."""
+
+    def contains(self, column: str) -> str:
+        """Return a condition with one parameter: a text that the column must contain."""
+        return f"instr({column}, ?)"
+
+    def list_length(self, column: str) -> str:
+        """Return the number of items of a column that holds a JSON list."""
+        return f"json_array_length({column})"
+
+    def n_bytes(self, column: str) -> str:
+        """Return the number of bytes of a column that holds text."""
+        return f"length(CAST({column} AS BLOB))"
+
+    def one_of(self, column: str, values: Sequence[int]) -> tuple[str, Any]:
+        """Return the condition that a column has one of any number of values, and its parameter."""
+        return f"{column} IN (SELECT value FROM json_each(?))", json.dumps(list(values))  # noqa: S608
+
+
 class Connection:
-    """One open file of tables: statements that explain what is wrong when they fail.
+    """One open file of tables: statements that explain what is wrong when they fail; `store.sql.SqlConnection`.
 
     Args:
         folder: of the index, named in errors.
@@ -175,6 +197,8 @@ class Connection:
         IndexUnreadable: if the file is damaged.
         StorageFailed: if it cannot be written.
     """
+
+    dialect = SqliteDialect()
 
     def __init__(
         self,
@@ -234,6 +258,15 @@ class Connection:
         self.before_change()
         self._db.executemany(statement, rows)
 
+    def insert(self, table: str, rows: Iterable[Sequence[Any]]) -> None:
+        """Insert rows that are not there yet, see `store.sql.SqlConnection`."""
+        self.before_change()
+        found = iter(rows)
+        first = next(found, None)
+        if first is not None:
+            marks = ", ".join("?" * len(first))
+            self._db.executemany(f"INSERT INTO {table} VALUES ({marks})", chain([first], found))  # noqa: S608
+
     def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
         """Run a query and return all its rows."""
         try:
@@ -252,12 +285,13 @@ class Connection:
         """Return the columns of a table; none if it does not exist, as in an index of an earlier version."""
         return [name for (name,) in self.rows("SELECT name FROM pragma_table_info(?)", (table,))]
 
-    @contextmanager
-    def blob(self, table: str, column: str, rowid: int) -> Iterator[sqlite3.Blob]:
-        """Open one long value for reading in pieces."""
+    def pieces(self, table: str, column: str, key: str) -> Iterator[bytes]:
+        """Yield the bytes of a long text in the row whose ``id`` is a key."""
+        ((row,),) = self.rows(f"SELECT rowid FROM {table} WHERE id = ?", (key,))  # noqa: S608
         try:
-            with self._db.blobopen(table, column, rowid, readonly=True) as blob:
-                yield blob
+            with self._db.blobopen(table, column, row, readonly=True) as blob:
+                while piece := blob.read(PIECE_BYTES):
+                    yield piece
         except _UNREADABLE as error:
             raise explain_storage(error, self.folder) from error
 
@@ -273,5 +307,4 @@ class Connection:
         Returns:
             One converted row for each key that was found, in the order of `keys`.
         """
-        found = {row[0]: row for row in self.where_in(query, list(dict.fromkeys(keys)))}
-        return [convert(found[key]) for key in keys if key in found]
+        return in_order(self.where_in(query, list(dict.fromkeys(keys))), keys, convert)

@@ -1,23 +1,18 @@
 """`index.sqlite`, the source of truth of an index.
 
-Documents, chunks, windows and extraction rows are stored as they were produced. Entities, relations, communities and
-reports are views computed from them, each rewritten in one transaction. Other processes read the last committed state.
+Other processes read the last committed state.
 """
 
+import os
 import sqlite3
-from collections.abc import Iterable
-from contextlib import AbstractContextManager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
 from polygraph.errors import IndexUnreadable
 from polygraph.store import documents, extractions, graph_tables, report_tables, shared_texts
-from polygraph.store.atomic_files import sync
+from polygraph.store.atomic_files import damage, sync
 from polygraph.store.connection import FILE_NAME, Connection, explain_storage, unreadable
-from polygraph.store.documents import DocumentTables
-from polygraph.store.extractions import ExtractionTables
-from polygraph.store.graph_tables import GraphTables
-from polygraph.store.manifest import Manifest
 from polygraph.store.page_sums import (
     SumsDamaged,
     drop_sums,
@@ -27,10 +22,7 @@ from polygraph.store.page_sums import (
     sums_file,
     write_sums,
 )
-from polygraph.store.protocol import Countable
-from polygraph.store.report_tables import ReportTables
-from polygraph.store.serialization import dump, load
-from polygraph.store.shared_texts import SharedTexts
+from polygraph.store.tables import IndexTables
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -41,21 +33,13 @@ CREATE TABLE IF NOT EXISTS layers (
 
 SAVED_STATE = "derived/before.sqlite"
 """The last finished state, which readers see while a writer changes the tables."""
-
-ROWS = "rows"
-"""Key of the note which kept rows belong to the tables of the graph (see `row_cache`)."""
+FINISHED = "derived/finished"
+"""Replaced whenever readers see another state, so that open ones notice."""
 
 _SCHEMA_SUM = schema_sum(_SCHEMA)
 
-_TABLES = {
-    "graph": graph_tables.TABLES,
-    "descriptions": graph_tables.SUMMARY_TABLES,
-    **report_tables.TABLES,
-}
-"""Tables that a layer consists of."""
 
-
-class SqliteStore:
+class SqliteStore(IndexTables):
     """The tables of one index in SQLite; implements `store.protocol.Store`.
 
     Args:
@@ -78,7 +62,7 @@ class SqliteStore:
         durability: Literal["normal", "full"] = "normal",
         file: str = FILE_NAME,
     ) -> None:
-        self.folder = folder
+        self.folder, self.place = folder, str(folder)
         path = folder / file
         if mode == "read" and not path.is_file():
             raise IndexUnreadable(
@@ -97,10 +81,7 @@ class SqliteStore:
             except BaseException:
                 self.connection.close()
                 raise
-        self.documents = DocumentTables(self.connection)
-        self.extractions = ExtractionTables(self.connection)
-        self.graph = GraphTables(self.connection)
-        self.reports = ReportTables(self.connection)
+        super().__init__(self.connection)
 
     def close(self) -> None:
         """Release the file; a writer first records what it wrote, see `store.page_sums`."""
@@ -140,79 +121,14 @@ class SqliteStore:
             drop_sums(self._path)
             self._has_sums = False
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """Apply all changes made inside, or none if an exception leaves the block."""
-        return self.connection.transaction()
+    # --- files of layers ----------------------------------------------------------------------------
 
-    def count(self, table: Countable) -> int:
-        """Return the number of rows of a table."""
-        return int(self.connection.rows(f"SELECT count(*) FROM {table}")[0][0])  # noqa: S608
+    def has_files(self, folder: Path) -> bool:
+        """Tell whether the files of a layer are there as they were written, by names and sizes."""
+        return not damage(folder)
 
-    # --- metadata -----------------------------------------------------------------------------------
-
-    def meta(self, key: str) -> str | None:
-        """Return the value stored under a key, if there is one."""
-        found = self.connection.rows("SELECT value FROM meta WHERE key = ?", (key,))
-        return str(found[0][0]) if found else None
-
-    def set_meta(self, key: str, value: str | None) -> None:
-        """Store a value under a key; None deletes it."""
-        self.connection.execute("DELETE FROM meta WHERE key = ?", (key,))
-        if value is not None:
-            self.connection.execute("INSERT INTO meta VALUES (?, ?)", (key, value))
-
-    def manifest(self) -> Manifest | None:
-        """Return the settings that the index was built with; None before the first build."""
-        found = self.meta("manifest")
-        return Manifest.loads(found) if found is not None else None
-
-    def set_manifest(self, manifest: Manifest) -> None:
-        """Replace the manifest."""
-        self.set_meta("manifest", manifest.dumps())
-
-    def notes(self) -> list[str]:
-        """Return the notes on all layers, each once, sorted."""
-        return sorted({note for notes in self._notes_by_layer().values() for note in notes})
-
-    def set_notes(self, layer: str, notes: Iterable[str]) -> None:
-        """Replace the notes on a layer: what is weaker in it than it could be."""
-        found = {**self._notes_by_layer(), layer: sorted(set(notes))}
-        self.set_meta("notes", dump({name: found[name] for name in sorted(found) if found[name]}))
-
-    def _notes_by_layer(self) -> dict[str, list[str]]:
-        text = self.meta("notes")
-        found = load(text) if text is not None else {}
-        # Indexes of earlier versions have one list for all layers.
-        return found if isinstance(found, dict) else {"graph": list(found)}
-
-    # --- layers -------------------------------------------------------------------------------------
-
-    def layers(self) -> dict[str, tuple[str, int, float]]:
-        """Return version, number of rows and seconds of every finished layer by name."""
-        found = self.connection.rows("SELECT name, version, n_rows, seconds FROM layers")
-        return {name: (version, n_rows, seconds) for name, version, n_rows, seconds in found}
-
-    def put_layer(self, name: str, version: str, n_rows: int, seconds: float) -> None:
-        """Record that a layer is finished."""
-        self.connection.execute(
-            "INSERT OR REPLACE INTO layers VALUES (?, ?, ?, ?)", (name, version, n_rows, seconds)
-        )
-
-    def forget_layers(self, names: Iterable[str]) -> None:
-        """Record that some layers are not finished, so that they are built again; their tables stay."""
-        for name in names:
-            self.connection.execute("DELETE FROM layers WHERE name = ?", (name,))
-
-    def drop_layers(self, names: Iterable[str]) -> None:
-        """Empty the tables of some layers, and forget the layers and the notes on them."""
-        for name in names:
-            self.forget_layers([name])
-            if name in self._notes_by_layer():
-                self.set_notes(name, ())
-            if name == "graph":
-                self.set_meta(ROWS, None)
-            for table in _TABLES.get(name, ()):
-                self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
+    def fetch_files(self, folder: Path) -> None:
+        """Do nothing: the files of layers are in the folder of the index."""
 
     # --- the file -----------------------------------------------------------------------------------
 
@@ -251,10 +167,24 @@ class SqliteStore:
             raise explain_storage(error, self.folder) from error
 
     def drop_saved_state(self) -> None:
-        """Delete what `save_state` saved."""
+        """Delete what `save_state` saved, and have open readers notice that there is a new state."""
         with suppress(OSError):  # Windows keeps a file that a reader has open; nobody looks for it any more
             (self.folder / SAVED_STATE).unlink(missing_ok=True)
             drop_sums(self.folder / SAVED_STATE)
+        file = self.folder / FINISHED
+        file.parent.mkdir(exist_ok=True)
+        temporary = file.with_name(f"{file.name}.tmp")
+        temporary.write_text("", encoding="utf-8")
+        temporary.replace(file)
+
+    def delete(self) -> None:
+        """Delete all tables, as if there had never been an index, and close the store."""
+        self.close()
+        for path in (
+            self._path,
+            *(self._path.with_name(f"{self._path.name}{end}") for end in ("-wal", "-shm")),
+        ):
+            path.unlink(missing_ok=True)
 
     def compact(self) -> bool:
         """Rewrite the file without unused pages, and truncate its log: what was deleted leaves the disk.
@@ -263,7 +193,7 @@ class SqliteStore:
             False if a reader still holds an earlier state, which keeps the log.
         """
         with self.transaction():
-            SharedTexts(self.connection).delete_unused()
+            self.texts.delete_unused()
         try:
             self._before_change()
             self.connection.raw.execute("VACUUM")
@@ -271,3 +201,12 @@ class SqliteStore:
         except sqlite3.Error as error:
             raise explain_storage(error, self.folder) from error
         return not busy
+
+
+def finished_stamp(folder: Path) -> tuple[int, int] | None:
+    """Return a value that changes whenever a writer has finished; cheap to ask for."""
+    try:
+        found = os.stat(folder / FINISHED)
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from polygraph.records import Chunk, Document, Json, Table, Window
-from polygraph.store.connection import Connection
 from polygraph.store.serialization import chunk_of, dump, load
+from polygraph.store.sql import SqlConnection
 from polygraph.text.passage import Heading, with_heading
 from polygraph.text.tokens import count_many
 
@@ -27,9 +27,9 @@ CREATE TABLE IF NOT EXISTS passage_lengths (chunk TEXT PRIMARY KEY, n_tokens INT
 
 
 class DocumentTables:
-    """`store.protocol.DocumentStore` in SQLite."""
+    """`store.protocol.DocumentStore` in SQL tables."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
 
     # --- documents ----------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ class DocumentTables:
 
         Indexes of earlier versions have no tables.
         """
-        if not self._has_table("tables"):
+        if not self._db.columns("tables"):
             return {}
         found: dict[str, list[Table]] = {}
         for document in dict.fromkeys(documents):
@@ -64,9 +64,6 @@ class DocumentTables:
                 )
                 found.setdefault(document, []).append(table)
         return {document: tuple(tables) for document, tables in found.items()}
-
-    def _has_table(self, name: str) -> bool:
-        return bool(self._db.rows("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def headers(self) -> Iterator[tuple[str, str, dict[str, Json]]]:
         """Yield id, title and metadata of every document, by id."""
@@ -119,27 +116,28 @@ class DocumentTables:
     def put(self, document: Document, root: str, chunks: Sequence[Chunk], windows: Sequence[Window]) -> None:
         """Add a document, or replace the one of the same id and everything extracted from it."""
         self.remove(document.id)
-        self._db.execute(
-            "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (
-                document.id,
-                root,
-                document.source,
-                document.title,
-                document.text,
-                json.dumps(document.metadata, ensure_ascii=False, sort_keys=True, default=str),
-                document.hash,
-            ),
-        )
-        self._db.execute_many(
-            "INSERT INTO chunks VALUES (?, NULL, ?, ?, ?, ?, ?, ?, ?)",
+        metadata = json.dumps(document.metadata, ensure_ascii=False, sort_keys=True, default=str)
+        d = document
+        self._db.insert("documents", [(d.id, root, d.source, d.title, d.text, metadata, d.hash)])
+        self._db.insert(
+            "chunks",
             [
-                (c.id, c.document, c.ordinal, c.start, c.end, c.text, c.n_tokens, dump(dict(c.metadata)))
+                (
+                    c.id,
+                    None,
+                    c.document,
+                    c.ordinal,
+                    c.start,
+                    c.end,
+                    c.text,
+                    c.n_tokens,
+                    dump(dict(c.metadata)),
+                )
                 for c in chunks
             ],
         )
-        self._db.execute_many(
-            "INSERT INTO tables VALUES (?, ?, ?, ?, ?, ?)",
+        self._db.insert(
+            "tables",
             [
                 (document.id, n, t.title, dump(list(t.columns)), dump(list(t.rows)), dump(list(t.spans)))
                 for n, t in enumerate(document.tables)
@@ -148,22 +146,20 @@ class DocumentTables:
         # Opening the tokenizer takes longer than most questions, so that counts are made once, here.
         heading = Heading.of(document.title, document.metadata)
         counts = count_many([with_heading(heading, chunk.text, chunk.metadata) for chunk in chunks])
-        self._db.execute_many(
-            "INSERT INTO passage_lengths VALUES (?, ?)",
-            [(chunk.id, n) for chunk, n in zip(chunks, counts, strict=True)],
-        )
-        self._db.execute_many(
-            "INSERT INTO windows (id, document, ordinal, first, last) VALUES (?, ?, ?, ?, ?)",
+        self._db.insert("passage_lengths", [(chunk.id, n) for chunk, n in zip(chunks, counts, strict=True)])
+        self._db.insert(
+            "windows (id, document, ordinal, first, last)",
             [(w.id, w.document, w.ordinal, w.chunks[0].ordinal, w.chunks[-1].ordinal) for w in windows],
         )
 
     def remove(self, document: str) -> None:
         """Delete a document, its chunks and windows, and every row that was extracted from it."""
-        # A document that is already gone, as when an interrupted removal continues, has no rows that could change.
-        self._db.execute("INSERT OR IGNORE INTO reread SELECT id FROM documents WHERE id = ?", (document,))
+        if not self._db.rows("SELECT 1 FROM documents WHERE id = ?", (document,)):
+            return  # new, or already gone, as when an interrupted removal continues
+        self._db.execute("INSERT INTO reread VALUES (?) ON CONFLICT DO NOTHING", (document,))
         for table in ("entity_rows", "relation_rows"):
             self._db.execute(
-                f"DELETE FROM {table} WHERE window IN (SELECT id FROM windows WHERE document = ?)",  # noqa: S608
+                f'DELETE FROM {table} WHERE "window" IN (SELECT id FROM windows WHERE document = ?)',  # noqa: S608
                 (document,),
             )
         self._db.execute(
@@ -184,7 +180,8 @@ class DocumentTables:
         """Replace the list of files under a root that could not be read, as ``(path, reason)``."""
         self._db.execute("DELETE FROM unread WHERE root = ?", (root,))
         self._db.execute_many(
-            "INSERT OR REPLACE INTO unread VALUES (?, ?, ?)",
+            "INSERT INTO unread VALUES (?, ?, ?) "
+            "ON CONFLICT (path) DO UPDATE SET root = excluded.root, reason = excluded.reason",
             [(path, root, reason) for path, reason in unread],
         )
 
@@ -195,7 +192,7 @@ class DocumentTables:
         self._db.execute(
             "UPDATE chunks SET n = r.n FROM "
             "(SELECT id, row_number() OVER (ORDER BY document, ordinal) - 1 AS n FROM chunks) AS r "
-            "WHERE chunks.id = r.id AND chunks.n IS NOT r.n"
+            "WHERE chunks.id = r.id AND (chunks.n IS NULL OR chunks.n != r.n)"
         )
         return int(self._db.rows("SELECT count(*) FROM chunks")[0][0])
 
@@ -223,7 +220,7 @@ class DocumentTables:
 
         Indexes of earlier versions have no counts.
         """
-        if not self._has_table("passage_lengths"):
+        if not self._db.columns("passage_lengths"):
             return {}
         query = "SELECT chunk, n_tokens FROM passage_lengths WHERE chunk IN"
         return dict(self._db.by_key(query, ids, lambda row: row))

@@ -5,11 +5,10 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from polygraph.models.call_store import CALLS_FILE
 from polygraph.store.atomic_files import damage
 from polygraph.store.connection import FILE_NAME, connect_to_read, readable
 from polygraph.store.page_sums import SumsDamaged, damaged_pages, read_sums
-
-_KEPT_REPLIES = "calls.sqlite"
 
 
 @dataclass(slots=True)
@@ -61,7 +60,7 @@ def examine_files(folder: Path) -> Examination:
             found.damaged_layers[layer.name] = problem
         else:
             found.intact_layers.append(layer.name)
-    found.replies = _replies(folder / _KEPT_REPLIES)
+    found.replies = _replies(folder / CALLS_FILE)
     return found
 
 

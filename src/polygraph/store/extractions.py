@@ -2,12 +2,13 @@
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
-from polygraph.store.connection import Connection, Row
 from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
 from polygraph.store.shared_texts import SharedTexts
+from polygraph.store.sql import Row, SqlConnection
 from polygraph.text.passage import short_fields
 
 SCHEMA = """
@@ -30,11 +31,15 @@ CREATE TABLE IF NOT EXISTS entity_decisions (
 """
 # A description is a text or, without a type that SQLite would convert to, the hash of one in `shared_texts`.
 
+_WINDOWS = 64
+"""Windows whose rows are read together."""
+_MARK_CHANGED = "INSERT INTO reread SELECT document FROM windows WHERE id = ? ON CONFLICT DO NOTHING"
+
 
 class ExtractionTables:
-    """`store.protocol.ExtractionStore` in SQLite."""
+    """`store.protocol.ExtractionStore` in SQL tables."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
         self._texts = SharedTexts(connection)
 
@@ -135,20 +140,20 @@ class ExtractionTables:
     def put(self, extraction: Extraction, extractor: str) -> None:
         """Store what an extractor found in one window, replacing what was stored for it."""
         window = extraction.window
-        self._db.execute("INSERT OR IGNORE INTO reread SELECT document FROM windows WHERE id = ?", (window,))
-        self._db.execute("DELETE FROM entity_rows WHERE window = ?", (window,))
-        self._db.execute("DELETE FROM relation_rows WHERE window = ?", (window,))
+        self._db.execute(_MARK_CHANGED, (window,))
+        self._db.execute('DELETE FROM entity_rows WHERE "window" = ?', (window,))
+        self._db.execute('DELETE FROM relation_rows WHERE "window" = ?', (window,))
         descriptions = self._described([row.description for row in extraction.entities])
-        self._db.execute_many(
-            "INSERT INTO entity_rows VALUES (?, ?, ?, ?, ?, ?)",
+        self._db.insert(
+            "entity_rows",
             [
                 (window, seq, e.name, e.type, text, dump([[s.chunk, s.start, s.end] for s in e.spans]))
                 for seq, (e, text) in enumerate(zip(extraction.entities, descriptions, strict=True))
             ],
         )
         descriptions = self._described([row.description for row in extraction.relations])
-        self._db.execute_many(
-            "INSERT INTO relation_rows VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        self._db.insert(
+            "relation_rows",
             [
                 (
                     window,
@@ -184,56 +189,36 @@ class ExtractionTables:
                 for document in sorted(documents)
                 for row in self._db.rows(f"{query} AND document = ? ORDER BY ordinal", (document,))
             ]
-        for window, document, status, problem in found:
-            yield (
-                document,
-                Extraction(
-                    window=window,
-                    entities=self._entity_rows(window, document),
-                    relations=self._relation_rows(window),
-                    status=status,
-                    problem=problem,
-                ),
-            )
+        for at in range(0, len(found), _WINDOWS):
+            some = found[at : at + _WINDOWS]
+            windows = [window for window, *_ in some]
+            entities = self._rows_of("entity_rows", f"name, type, {self._description}, spans", windows)
+            columns = f"source, target, predicate, keywords, {self._description}, strength, chunks"
+            relations = self._rows_of("relation_rows", columns, windows)
+            for window, document, status, problem in some:
+                yield (
+                    document,
+                    Extraction(
+                        window=window,
+                        entities=tuple([_entity_row(document, row) for row in entities.get(window, ())]),
+                        relations=tuple([_relation_row(row) for row in relations.get(window, ())]),
+                        status=status,
+                        problem=problem,
+                    ),
+                )
 
-    def _entity_rows(self, window: str, document: str) -> tuple[EntityRow, ...]:
-        query = (
-            f"SELECT name, type, {self._description}, spans FROM entity_rows WHERE window = ? ORDER BY seq"  # noqa: S608
-        )
-        return tuple(
-            EntityRow(
-                name=name,
-                type=kind,
-                description=description,
-                spans=tuple(Span(document, chunk, start, end) for chunk, start, end in load(spans)),
-            )
-            for name, kind, description, spans in self._db.rows(query, (window,))
-        )
-
-    def _relation_rows(self, window: str) -> tuple[RelationRow, ...]:
-        query = (
-            f"SELECT source, target, predicate, keywords, {self._description}, strength, chunks "  # noqa: S608
-            "FROM relation_rows WHERE window = ? ORDER BY seq"
-        )
-        return tuple(
-            RelationRow(
-                source=source,
-                target=target,
-                predicate=predicate,
-                keywords=tuple(load(keywords)),
-                description=description,
-                strength=strength,
-                chunks=tuple(load(chunks)),
-            )
-            for source, target, predicate, keywords, description, strength, chunks in self._db.rows(
-                query, (window,)
-            )
-        )
+    def _rows_of(self, table: str, columns: str, windows: Sequence[str]) -> dict[str, list[Row]]:
+        """Return the rows of some windows by window, in the order in which they were extracted."""
+        query = f'SELECT "window", seq, {columns} FROM {table} WHERE "window" IN'  # noqa: S608
+        found: dict[str, list[Row]] = {}
+        for window, *row in sorted(self._db.where_in(query, windows), key=itemgetter(1)):
+            found.setdefault(window, []).append(tuple(row[1:]))
+        return found
 
     def relation_keys(self, document: str) -> list[tuple[str, int]]:
         """Return window and position of each relation row of a document, in the order of `iterate`."""
         query = (
-            "SELECT r.window, r.seq FROM windows w JOIN relation_rows r ON r.window = w.id "
+            'SELECT r."window", r.seq FROM windows w JOIN relation_rows r ON r."window" = w.id '
             "WHERE w.document = ? AND w.status != '' ORDER BY w.ordinal, r.seq"
         )
         return [(window, seq) for window, seq in self._db.rows(query, (document,))]
@@ -241,9 +226,9 @@ class ExtractionTables:
     def reset(self, windows: Sequence[str]) -> None:
         """Delete what was extracted from some windows, so that they are read again."""
         keys = [(window,) for window in windows]
-        self._db.execute_many("INSERT OR IGNORE INTO reread SELECT document FROM windows WHERE id = ?", keys)
+        self._db.execute_many(_MARK_CHANGED, keys)
         for table in ("entity_rows", "relation_rows"):
-            self._db.execute_many(f"DELETE FROM {table} WHERE window = ?", keys)  # noqa: S608
+            self._db.execute_many(f'DELETE FROM {table} WHERE "window" = ?', keys)  # noqa: S608
         self._db.execute_many(
             "UPDATE windows SET extractor = '', status = '', problem = '', raw = '' WHERE id = ?", keys
         )
@@ -281,7 +266,8 @@ class ExtractionTables:
     def put_same_answers(self, answers: Mapping[str, bool | None]) -> None:
         """Replace what a model answered about undecided pairs of names."""
         self._db.execute("DELETE FROM same_answers")
-        self._db.execute_many("INSERT INTO same_answers VALUES (?, ?)", sorted(answers.items()))
+        rows = sorted((key, None if same is None else int(same)) for key, same in answers.items())
+        self._db.insert("same_answers", rows)
 
     def decision_log(self) -> list[LoggedDecision]:
         """Return every decision in the order in which they were made."""
@@ -297,3 +283,26 @@ class ExtractionTables:
     def undo_decision(self, number: int) -> None:
         """Delete a decision; one that it replaced is in force again."""
         self._db.execute("DELETE FROM entity_decisions WHERE n = ?", (number,))
+
+
+def _entity_row(document: str, row: Row) -> EntityRow:
+    name, kind, description, spans = row
+    return EntityRow(
+        name=name,
+        type=kind,
+        description=description,
+        spans=tuple(Span(document, chunk, start, end) for chunk, start, end in load(spans)),
+    )
+
+
+def _relation_row(row: Row) -> RelationRow:
+    source, target, predicate, keywords, description, strength, chunks = row
+    return RelationRow(
+        source=source,
+        target=target,
+        predicate=predicate,
+        keywords=tuple(load(keywords)),
+        description=description,
+        strength=strength,
+        chunks=tuple(load(chunks)),
+    )

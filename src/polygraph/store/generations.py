@@ -7,17 +7,16 @@ writer continues.
 """
 
 import json
-import os
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from polygraph.errors import IndexUnreadable
 from polygraph.store.database import SAVED_STATE, SqliteStore
+from polygraph.store.postgres.folder import database_of
+from polygraph.store.postgres.store import PostgresStore
 from polygraph.store.protocol import Store, StoreReader
-
-FINISHED = "derived/finished"
-"""Replaced whenever a writer has finished, so that open readers notice."""
 
 _KEY = "unfinished"
 _ATTEMPTS = 20
@@ -74,19 +73,16 @@ def finish_write(store: Store) -> None:
         with store.transaction():
             store.set_meta(_KEY, None)
     store.drop_saved_state()
-    file = store.folder / FINISHED
-    file.parent.mkdir(exist_ok=True)
-    temporary = file.with_name(f"{file.name}.tmp")
-    temporary.write_text("", encoding="utf-8")
-    temporary.replace(file)
 
 
-def open_finished(folder: Path) -> SqliteStore:
+def open_finished(folder: Path) -> SqliteStore | PostgresStore:
     """Open the last finished state for reading.
 
     Raises:
         IndexUnreadable: if there is no index, or it is damaged.
     """
+    if (url := database_of(folder)) is not None:
+        return PostgresStore(folder, url, mode="read", state="finished")
     for _ in range(_ATTEMPTS):
         store = SqliteStore(folder, mode="read")
         if store.meta(_KEY) is None or not (folder / SAVED_STATE).is_file():
@@ -103,24 +99,19 @@ def open_finished(folder: Path) -> SqliteStore:
     return SqliteStore(folder, mode="read")
 
 
-def open_saved(folder: Path) -> SqliteStore | None:
+def open_saved(folder: Path) -> SqliteStore | PostgresStore | None:
     """Open the state that was saved for readers; None if no write is in progress.
 
     Raises:
         IndexUnreadable: if the copy is damaged.
     """
+    if (url := database_of(folder)) is not None:
+        with suppress(IndexUnreadable):
+            return PostgresStore(folder, url, mode="read", state="saved")
+        return None
     try:
         return SqliteStore(folder, mode="read", file=SAVED_STATE)
     except IndexUnreadable:
         if (folder / SAVED_STATE).is_file():
             raise
         return None
-
-
-def finished_stamp(folder: Path) -> tuple[int, int] | None:
-    """Return a value that changes whenever a writer has finished; cheap to ask for."""
-    try:
-        found = os.stat(folder / FINISHED)
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns

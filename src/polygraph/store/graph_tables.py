@@ -3,11 +3,10 @@
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice
-from typing import Any, Literal, TypeVar
+from itertools import groupby
+from typing import Any, Literal
 
 from polygraph.records import Entity, Relation, Triple
-from polygraph.store.connection import Connection, Row
 from polygraph.store.protocol import (
     EntityOrder,
     EntityOverview,
@@ -19,9 +18,8 @@ from polygraph.store.protocol import (
 )
 from polygraph.store.serialization import dump, entity_of, load, load_strings, relation_of, triple_of
 from polygraph.store.shared_texts import SharedTexts
+from polygraph.store.sql import Row, SqlConnection, in_batches
 from polygraph.text.normalize import normalize_name
-
-T = TypeVar("T")
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS merges (
@@ -58,9 +56,6 @@ TABLES = ("entities", "names", "relations", "triples", "merges", "name_pairs", "
 SUMMARY_TABLES = ("summaries", "written_summaries")
 """Tables that the layer `descriptions` consists of."""
 
-_BATCH = 512
-"""Rows whose descriptions are stored, or looked up, together."""
-
 _SUMMARY = "(SELECT text FROM summaries WHERE kind = '{kind}' AND n = {row}.n)"
 _ENTITIES = "SELECT e.*, {summary} FROM entities e"
 _RELATIONS = (
@@ -75,9 +70,9 @@ _TRIPLES = (
 
 
 class GraphTables:
-    """`store.protocol.GraphStore` in SQLite."""
+    """`store.protocol.GraphStore` in SQL tables."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
         self._texts = SharedTexts(connection)
 
@@ -118,9 +113,9 @@ class GraphTables:
         for table in (*TABLES, "summaries"):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608
         self._put_entities(entities, numbers)
-        for at, some in _batches(relations):
-            self._db.execute_many(
-                "INSERT INTO relations VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        for at, some in in_batches(relations):
+            self._db.insert(
+                "relations",
                 (
                     (
                         n,
@@ -135,16 +130,16 @@ class GraphTables:
                     for n, (r, descriptions) in enumerate(zip(some, self._described(some), strict=True), at)
                 ),
             )
-        self._db.execute_many(
-            "INSERT INTO triples VALUES (?, ?, ?, ?, ?, ?)",
+        self._db.insert(
+            "triples",
             (
                 (n, numbers[t.source], numbers[t.target], t.predicate, t.weight, dump(t.chunks))
                 for n, t in enumerate(triples)
             ),
         )
-        self._db.execute_many("INSERT INTO merges VALUES (?, ?, ?, ?, ?, ?, ?)", merges)
-        self._db.execute_many("INSERT INTO name_pairs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", pairs)
-        self._db.execute_many("INSERT INTO lost_relations VALUES (?, ?, ?, ?)", lost)
+        self._db.insert("merges", merges)
+        self._db.insert("name_pairs", pairs)
+        self._db.insert("lost_relations", lost)
         self._texts.delete_unused()
 
     def _described(self, rows: Sequence[Entity | Relation]) -> list[str]:
@@ -155,7 +150,7 @@ class GraphTables:
 
     def _with_descriptions(self, rows: Iterable[Row], column: int) -> Iterator[Row]:
         """Yield rows with the column of descriptions as pairs of a text and the id of its chunk."""
-        for _, batch in _batches(rows):
+        for _, batch in in_batches(rows):
             pairs = [load(row[column]) for row in batch]
             texts = self._texts.find([key for some in pairs for key, _ in some])
             for row, some in zip(batch, pairs, strict=True):
@@ -164,7 +159,7 @@ class GraphTables:
     def _put_entities(self, entities: Iterable[Entity], numbers: dict[str, int]) -> None:
         """Write entities with their names, and add their row numbers to `numbers`."""
         names: list[tuple[str, int]] = []
-        for at, some in _batches(entities):
+        for at, some in in_batches(entities):
             rows = []
             for n, (e, descriptions) in enumerate(zip(some, self._described(some), strict=True), at):
                 numbers[e.id] = n
@@ -172,8 +167,9 @@ class GraphTables:
                 rows.append(
                     (n, e.id, e.name, e.type, dump(e.aliases), descriptions, dump(e.chunks), e.degree)
                 )
-            self._db.execute_many("INSERT INTO entities VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self._db.execute_many("INSERT OR IGNORE INTO names VALUES (?, ?)", sorted(names))
+            self._db.insert("entities", rows)
+        names.sort()
+        self._db.insert("names", (name for name, _ in groupby(names)))
 
     # --- entities -----------------------------------------------------------------------------------
 
@@ -217,18 +213,22 @@ class GraphTables:
         self, *, order: EntityOrder, kind: str | None = None, rows: Sequence[int] | None = None, limit: int
     ) -> list[EntityOverview]:
         """Return the first entities in an order, see `store.protocol.GraphReader`."""
-        columns = "n, id, name, type, json_array_length(chunks), degree"
-        where = "WHERE (? IS NULL OR type = ?)"
+        columns = f"n, id, name, type, {self._db.dialect.list_length('chunks')}, degree"
+        where, values = "", list[Any]()
+        if kind is not None:
+            where, values = "AND type = ?", [kind]
         if rows is not None:
-            where += " AND n IN (SELECT value FROM json_each(?))"
+            condition, keys = self._db.dialect.one_of("n", rows)
+            where, values = f"{where} AND {condition}", [*values, keys]
         by = "5 DESC, id" if order == "mentions" else "name, id"
-        query = f"SELECT {columns} FROM entities {where} ORDER BY {by} LIMIT ?"  # noqa: S608
-        values = [kind, kind, *([dump(list(rows))] if rows is not None else []), limit]
+        query = f"SELECT {columns} FROM entities WHERE 1 = 1 {where} ORDER BY {by} LIMIT ?"  # noqa: S608
+        values.append(limit)
         return [EntityOverview(*row) for row in self._db.rows(query, values)]
 
     def entities_containing(self, text: str) -> list[int]:
         """Return the rows of the entities with a name or alias that contains a text, ascending."""
-        query = "SELECT DISTINCT entity FROM names WHERE instr(name, ?) ORDER BY entity"
+        contains = self._db.dialect.contains("name")
+        query = f"SELECT DISTINCT entity FROM names WHERE {contains} ORDER BY entity"  # noqa: S608
         return [n for (n,) in self._db.rows(query, (normalize_name(text),))]
 
     def mentions(self) -> Iterator[tuple[int, list[str]]]:
@@ -279,9 +279,9 @@ class GraphTables:
             return
         text = self._texts.column("r.description")
         query = (
-            f"SELECT w.document, l.window, r.chunks, r.source, r.predicate, r.target, {text}, l.reason, l.entity "  # noqa: S608
-            "FROM lost_relations l JOIN relation_rows r ON r.window = l.window AND r.seq = l.seq "
-            "JOIN windows w ON w.id = l.window ORDER BY w.document, w.ordinal, l.seq"
+            f'SELECT w.document, l."window", r.chunks, r.source, r.predicate, r.target, {text}, l.reason, '  # noqa: S608
+            'l.entity FROM lost_relations l JOIN relation_rows r ON r."window" = l."window" AND r.seq = l.seq '
+            'JOIN windows w ON w.id = l."window" ORDER BY w.document, w.ordinal, l.seq'
         )
         for document, window, chunks, *rest in self._db.iterate(query):
             yield LostRelation(document, window, tuple(load(chunks)), *rest)
@@ -337,17 +337,14 @@ class GraphTables:
 
     def long_descriptions(self, kind: SummaryKind, n_bytes: int) -> list[int]:
         """Return the rows whose descriptions may have more than so many bytes together, ascending."""
-        text = self._texts.column("json_extract(d.value, '$[0]')")
-        query = (
-            f"SELECT n FROM {_TABLE_OF[kind]} WHERE (SELECT sum(length(CAST({text} AS BLOB)) + 1) "  # noqa: S608
-            "FROM json_each(descriptions) AS d) > ? ORDER BY n"
-        )
+        length = self._texts.n_bytes(self._db.dialect.n_bytes("descriptions"))
+        query = f"SELECT n FROM {_TABLE_OF[kind]} WHERE {length} > ? ORDER BY n"  # noqa: S608
         return [n for (n,) in self._db.rows(query, (n_bytes,))]
 
     def put_summaries(self, summaries: Iterable[tuple[SummaryKind, int, str]]) -> None:
         """Replace the summaries: of each the kind, the row of its entity or relation, and the text."""
         self._db.execute("DELETE FROM summaries")
-        self._db.execute_many("INSERT INTO summaries VALUES (?, ?, ?)", summaries)
+        self._db.insert("summaries", summaries)
 
     def all_written_summaries(self) -> Iterator[tuple[str, WrittenSummary]]:
         """Yield every summary that a model wrote with the hash of its input, by hash."""
@@ -364,7 +361,8 @@ class GraphTables:
     def put_written_summary(self, key: str, summary: WrittenSummary) -> None:
         """Store a summary that a model wrote under the hash of its input."""
         self._db.execute(
-            "INSERT OR REPLACE INTO written_summaries VALUES (?, ?, ?, ?)",
+            "INSERT INTO written_summaries VALUES (?, ?, ?, ?) ON CONFLICT (key) DO UPDATE SET "
+            "text = excluded.text, written_by = excluded.written_by, chunks = excluded.chunks",
             (key, summary.text, summary.written_by, dump(summary.chunks)),
         )
 
@@ -417,14 +415,6 @@ class GraphTables:
     def triples_with(self, predicates: Sequence[str]) -> list[int]:
         """Return the rows of the triples that have one of some predicates, sorted."""
         return sorted(n for (n,) in self._db.where_in("SELECT n FROM triples WHERE predicate IN", predicates))
-
-
-def _batches(rows: Iterable[T]) -> Iterator[tuple[int, list[T]]]:
-    """Yield the position of the first of some rows, and these."""
-    at, rest = 0, iter(rows)
-    while batch := list(islice(rest, _BATCH)):
-        yield at, batch
-        at += len(batch)
 
 
 def _written(text: str, written_by: str, chunks: str) -> WrittenSummary:

@@ -21,7 +21,7 @@ from pathlib import Path
 from polygraph import revisions
 from polygraph.records import digest, digest_of
 from polygraph.store import lexical
-from polygraph.store.atomic_files import damage
+from polygraph.store.layer_folders import folder_of
 from polygraph.store.manifest import REPORT_WORDS, Manifest
 from polygraph.store.protocol import DECISION_KINDS, StoreReader
 
@@ -143,25 +143,21 @@ def versions(store: StoreReader, manifest: Manifest) -> dict[str, str]:
     return found
 
 
-def folder_of(index: Path, layer: str, version: str) -> Path:
-    """Return the folder of the files of a layer."""
-    return index / "derived" / f"{layer}-{version[:12]}"
-
-
 def up_to_date(
     store: StoreReader,
     manifest: Manifest | None,
-    is_intact: Callable[[Path], bool] = lambda folder: not damage(folder),
+    is_intact: Callable[[Path], bool] | None = None,
 ) -> dict[str, str]:
     """Return the versions of the finished layers that are up to date and whose files are intact.
 
     Args:
         store: of the index.
         manifest: the settings that they should be built with; without one, no layer is up to date.
-        is_intact: tells whether a folder of files is as it was written; default: compares names and sizes.
+        is_intact: tells whether a folder of files is as it was written; default: `StoreReader.has_files`.
     """
     if manifest is None:
         return {}
+    is_intact = is_intact or store.has_files
     wanted, done = versions(store, manifest), store.layers()
     found: dict[str, str] = {}
     for layer, rests_on in DEPENDENCIES.items():

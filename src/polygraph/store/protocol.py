@@ -35,6 +35,7 @@ from polygraph.records import (
     WindowState,
 )
 from polygraph.store.manifest import Manifest
+from polygraph.store.portable import PortableRow, PortableTable
 from polygraph.text.passage import Heading
 
 Countable: TypeAlias = Literal[
@@ -491,6 +492,10 @@ class StoreReader(Protocol):
         """Folder of the index; files of layers are below ``derived/``."""
 
     @property
+    def place(self) -> str:
+        """What messages call the index: its folder, or the URL of a database without password."""
+
+    @property
     def documents(self) -> DocumentReader:
         """Documents and chunks."""
 
@@ -506,8 +511,8 @@ class StoreReader(Protocol):
     def reports(self) -> ReportReader:
         """Communities and reports."""
 
-    def count(self, table: Countable) -> int:
-        """Return how many records of a kind there are."""
+    def count(self, table: Countable | PortableTable) -> int:
+        """Return how many records of a kind, or rows of a table, there are."""
 
     def meta(self, key: str) -> str | None:
         """Return the value stored under a key, if there is one."""
@@ -520,6 +525,19 @@ class StoreReader(Protocol):
 
     def layers(self) -> dict[str, tuple[str, int, float]]:
         """Return version, number of rows and seconds of every finished layer by name."""
+
+    def dump(self, table: PortableTable) -> Iterator[PortableRow]:
+        """Yield every row of a table as `store.portable` describes it, in order; see `Store.load`."""
+
+    def has_files(self, folder: Path) -> bool:
+        """Tell whether the files of a layer, by their folder, are here as they were written, or can be fetched."""
+
+    def fetch_files(self, folder: Path) -> None:
+        """Bring the files of a layer to their folder, unless they are there.
+
+        Raises:
+            IndexUnreadable: if they are damaged where they come from.
+        """
 
     def close(self) -> None:
         """Release files and connections."""
@@ -557,7 +575,7 @@ class Store(StoreReader, Protocol):
         """Replace the notes on a layer: what is weaker in it than it could be."""
 
     def put_layer(self, name: str, version: str, n_rows: int, seconds: float) -> None:
-        """Record that a layer is finished."""
+        """Record that a layer is finished, and keep its files for others that read the index."""
 
     def forget_layers(self, names: Iterable[str]) -> None:
         """Record that some layers are not finished, so that they are built again; their tables stay."""
@@ -565,11 +583,17 @@ class Store(StoreReader, Protocol):
     def drop_layers(self, names: Iterable[str]) -> None:
         """Empty the tables of some layers, and forget the layers and the notes on them."""
 
+    def load(self, table: PortableTable, rows: Iterable[PortableRow]) -> None:
+        """Replace all rows of a table by those of another store, see `StoreReader.dump`."""
+
     def save_state(self) -> None:
         """Keep a copy of all tables as they are now, which readers see while the tables change."""
 
     def drop_saved_state(self) -> None:
         """Delete what `save_state` kept: readers see the tables themselves."""
+
+    def delete(self) -> None:
+        """Delete all tables, as if there had never been an index, and close the store."""
 
     def compact(self) -> bool:
         """Remove deleted data from the disk.

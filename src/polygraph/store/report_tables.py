@@ -1,11 +1,10 @@
 """Communities, reports, and report texts that a model wrote."""
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from functools import partial
 
 from polygraph.records import Community, CountedCommunity, Report
-from polygraph.store.connection import Connection, Row
 from polygraph.store.serialization import dump, load, n_strings, report_from_json, report_of
+from polygraph.store.sql import Row, SqlConnection
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS communities (
@@ -22,14 +21,11 @@ CREATE TABLE IF NOT EXISTS written (key TEXT PRIMARY KEY, value TEXT NOT NULL) W
 TABLES = {"communities": ("communities", "members"), "reports": ("reports", "written")}
 """Tables that a layer consists of."""
 
-PIECE_BYTES = 1 << 16
-"""Bytes of a long value that are read at once."""
-
 
 class ReportTables:
-    """`store.protocol.ReportStore` in SQLite."""
+    """`store.protocol.ReportStore` in SQL tables."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
 
     # --- communities --------------------------------------------------------------------------------
@@ -45,10 +41,10 @@ class ReportTables:
                 members.extend((e, c.id) for e in c.entities)
                 yield c.id, c.level, c.parent, dump(c.entities), dump(c.chunks)
 
-        self._db.execute_many("INSERT INTO communities VALUES (?, ?, ?, ?, ?)", rows())
+        self._db.insert("communities", rows())
         # In the order of the primary key, so that rows are appended to the table.
         members.sort()
-        self._db.execute_many("INSERT INTO members VALUES (?, ?)", members)
+        self._db.insert("members", members)
 
     def communities(self, ids: Sequence[str] | None = None) -> list[Community]:
         """Return all communities by level, then id, or some in the order asked for."""
@@ -75,12 +71,9 @@ class ReportTables:
 
     def counted_communities(self) -> Iterator[CountedCommunity]:
         """Yield every community with the number of its chunks instead of their ids, by level, then id."""
-        for row, i, level, parent in self._db.rows(
-            "SELECT rowid, id, level, parent FROM communities ORDER BY level, id"
-        ):
+        for i, level, parent in self._db.rows("SELECT id, level, parent FROM communities ORDER BY level, id"):
             ((entities,),) = self._db.rows("SELECT entities FROM communities WHERE id = ?", (i,))
-            with self._db.blob("communities", "chunks", row) as chunks:
-                n_chunks = n_strings(iter(partial(chunks.read, PIECE_BYTES), b""))
+            n_chunks = n_strings(self._db.pieces("communities", "chunks", i))
             yield CountedCommunity(i, level, parent, load(entities), n_chunks)
 
     def communities_of(self, entities: Sequence[str]) -> list[tuple[str, str]]:
@@ -93,8 +86,8 @@ class ReportTables:
     def put(self, reports: Iterable[Report]) -> None:
         """Replace all reports."""
         self._db.execute("DELETE FROM reports")
-        self._db.execute_many(
-            "INSERT INTO reports VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        self._db.insert(
+            "reports",
             (
                 (
                     r.community,
@@ -138,7 +131,10 @@ class ReportTables:
 
     def put_written(self, key: str, value: str) -> None:
         """Store a text that a model wrote under the hash of its input."""
-        self._db.execute("INSERT OR REPLACE INTO written VALUES (?, ?)", (key, value))
+        self._db.execute(
+            "INSERT INTO written VALUES (?, ?) ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            (key, value),
+        )
 
     def keep_written(self, keys: Collection[str]) -> None:
         """Delete the written texts under all other keys: their inputs no longer exist."""

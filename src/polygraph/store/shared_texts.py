@@ -4,10 +4,11 @@ A sentence describes every entity and relation that it states, in the extraction
 copies would take half of the file. A row holds the hash (64 bits of BLAKE2b) instead; short texts stay in their rows.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from polygraph.arrays import text_hash
-from polygraph.store.connection import Connection
+from polygraph.store.serialization import dump, load
+from polygraph.store.sql import Row, SqlConnection, in_batches
 
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS texts (hash INTEGER PRIMARY KEY, text TEXT NOT NULL);
@@ -25,7 +26,7 @@ _IN_VIEWS = (
 class SharedTexts:
     """The texts of one set of tables; without a table for them, every text stays in its rows."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
 
     @property
@@ -50,7 +51,7 @@ class SharedTexts:
             return list(texts)
         keys: list[int | str] = [text if len(text) <= SHORT else text_hash(text) for text in texts]
         new = {key: text for key, text in zip(keys, texts, strict=True) if isinstance(key, int)}
-        self._db.execute_many("INSERT OR IGNORE INTO texts VALUES (?, ?)", new.items())
+        self._db.execute_many("INSERT INTO texts VALUES (?, ?) ON CONFLICT DO NOTHING", new.items())
         return keys
 
     def find(self, keys: Sequence[int | str]) -> dict[int | str, str]:
@@ -60,6 +61,48 @@ class SharedTexts:
         if hashes:
             found.update(self._db.where_in("SELECT hash, text FROM texts WHERE hash IN", hashes))
         return found
+
+    def n_bytes(self, length: str) -> str:
+        """Return the SQL for the bytes of the descriptions of a row of the graph, a little more than they have.
+
+        Args:
+            length: the SQL for the bytes of the column itself.
+        """
+        if not self.exist:
+            return length
+        text = self.column("json_extract(d.value, '$[0]')")
+        return f"(SELECT sum(length(CAST({text} AS BLOB)) + 1) FROM json_each(descriptions) AS d)"  # noqa: S608
+
+    def written_out(self, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield rows of a table with texts in the place of hashes."""
+        return self._replaced(columns, rows, self.find) if self.exist else iter(rows)
+
+    def taken_in(self, table: str, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield rows of a table with hashes in the place of texts, which are stored."""
+        if not self.exist or ("description" in columns and not self.stand_in(table)):
+            return iter(rows)
+        return self._replaced(
+            columns, rows, lambda texts: dict(zip(texts, self.store([str(t) for t in texts]), strict=True))
+        )
+
+    @staticmethod
+    def _replaced(
+        columns: Sequence[str],
+        rows: Iterable[Row],
+        replace: Callable[[list[int | str]], Mapping[int | str, int | str]],
+    ) -> Iterator[Row]:
+        """Yield rows with what a function returns for each description."""
+        at = next((n for n, name in enumerate(columns) if name in ("description", "descriptions")), None)
+        if at is None:
+            yield from rows
+            return
+        is_list = columns[at] == "descriptions"
+        for _, batch in in_batches(rows):
+            pairs = [load(row[at]) if is_list else [(row[at], "")] for row in batch]
+            new = replace([text for some in pairs for text, _ in some])
+            for row, some in zip(batch, pairs, strict=True):
+                value = dump([(new[text], chunk) for text, chunk in some]) if is_list else new[some[0][0]]
+                yield (*row[:at], value, *row[at + 1 :])
 
     def delete_unused(self) -> None:
         """Delete the texts that no row has any more."""

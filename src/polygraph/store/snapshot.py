@@ -19,7 +19,8 @@ from polygraph.records import Chunk, Community, Entity, Relation, Report, Table,
 from polygraph.store.atomic_files import damage
 from polygraph.store.document_filter import DocumentFilter
 from polygraph.store.generations import open_finished
-from polygraph.store.layers import GRAPH_FILE, folder_of, up_to_date
+from polygraph.store.layer_folders import folder_of
+from polygraph.store.layers import GRAPH_FILE, up_to_date
 from polygraph.store.lexical import LexicalIndex
 from polygraph.store.protocol import StoreReader
 from polygraph.store.vectors import Hit, VectorIndex, top
@@ -66,12 +67,12 @@ class Snapshot:
         place: str | None = None,
     ) -> None:
         self.folder, self._keeps = folder, keeps
-        self.place = place or str(folder)
         self.store: StoreReader = store or open_finished(folder)
+        self.place = place or self.store.place
         manifest = self.store.manifest()
         if manifest is None:
             raise IndexUnreadable(
-                f"the index at {folder} is empty. Fill it with: polygraph index PATH --index {folder}"
+                f"the index at {self.place} is empty. Fill it with: polygraph index PATH --index {self.place}"
             )
         self.manifest = manifest
         self.versions = up_to_date(self.store, manifest)
@@ -398,6 +399,7 @@ class Snapshot:
 
     def _folder(self, layer: str) -> Path:
         folder = folder_of(self.folder, layer, self.versions[layer])
+        self.store.fetch_files(folder)
         # Checked once for each layer, at its first use: a damaged file must not give a wrong answer.
         if problem := damage(folder, thorough=True):
             raise IndexUnreadable(

@@ -5,7 +5,6 @@ Each verb imports what it needs, so that asking a question loads nothing that bu
 
 from __future__ import annotations
 
-import os
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing, contextmanager
 from dataclasses import fields, replace
@@ -25,11 +24,13 @@ if TYPE_CHECKING:
     from polygraph.evaluate.runs.experiment import Experiment
     from polygraph.execution.protocol import Executor
     from polygraph.indexing.build_settings import Extractor
+    from polygraph.indexing.copying import CopyReport
     from polygraph.indexing.estimate.questions import MethodPlan
     from polygraph.indexing.estimate.ranges import Estimate
     from polygraph.indexing.maintain import IndexWriter
     from polygraph.indexing.progress import BuildReport, Progress
     from polygraph.models import Models
+    from polygraph.models.call_store import CallPlace
     from polygraph.publishing.published_index import PublishedIndex
     from polygraph.records import Answer, AnswerForm, Retrieval
     from polygraph.retrieve.base import Method
@@ -39,9 +40,6 @@ if TYPE_CHECKING:
     from polygraph.store.snapshot import Snapshot
     from polygraph.tasks.answer import ChatTurn
     from polygraph.workspace.entities import Entities
-
-CALLS_FILE = "calls.sqlite"
-"""File of the model calls, in the folder of the index."""
 
 
 class Index:
@@ -75,9 +73,18 @@ class Index:
         return self._published.url if self._published else None
 
     @property
-    def calls_file(self) -> Path:
-        """File of the model calls."""
-        return self._published.calls_file if self._published else self._folder / CALLS_FILE
+    def place(self) -> str:
+        """What messages call the index: its folder, or the URL of a published one or of a database."""
+        from polygraph.store.postgres.folder import place_of
+
+        return self.url or place_of(self._folder)
+
+    @property
+    def calls_place(self) -> CallPlace:
+        """File or database of the model calls."""
+        from polygraph.store.open_store import calls_of
+
+        return self._published.calls_file if self._published else calls_of(self._folder)
 
     @classmethod
     def open(
@@ -92,8 +99,9 @@ class Index:
         """Open an index, or name the folder of one to be made by `add`.
 
         Args:
-            folder: or the URL of an index that `publish` wrote, which is read through a local copy; default: the
-                setting `index` (``./polygraph.index``).
+            folder: or the URL of a database that holds the index (``postgresql://...``), or of an index that
+                `publish` wrote, which is read through a local copy; default: the setting `index`
+                (``./polygraph.index``).
             settings: default: from flags, environment and ``polygraph.toml``.
             models: default: as the settings say; with neither a key nor a base URL, local ones.
             progress: called while a published index is fetched.
@@ -102,28 +110,30 @@ class Index:
         Raises:
             BadInput: for settings that do not fit.
             IndexUnreadable: if what is there is not an index.
+            MissingExtra: for a database without psycopg.
             StorageFailed: if a published index cannot be reached and there is no local copy.
         """
         from polygraph.config import load_settings
+        from polygraph.models.call_store import can_keep_calls
         from polygraph.models.open import open_models
-        from polygraph.store.connection import is_begun
-        from polygraph.store.database import SqliteStore
+        from polygraph.store.open_store import calls_of, is_begun, open_store
 
         settings = settings or load_settings(flags)
         place = folder if folder is not None else settings.index
-        published = open_published(place, settings, partial(progress, "fetching"))
-        path = published.version().folder if published else Path(place)
+        database = database_folder(place, settings)
+        published = None if database else open_published(place, settings, partial(progress, "fetching"))
+        path = database or (published.version().folder if published else Path(place))
         manifest = None
         if is_begun(path):
-            store = SqliteStore(path, mode="read")
+            store = open_store(path, mode="read")
             manifest = store.manifest()
             store.close()
         elif path.exists() and not path.is_dir():
             raise IndexUnreadable(f"{path} is a file, not the folder of an index. Name a folder with --index")
         if models is None:
-            calls_file = published.calls_file if published else path / CALLS_FILE if _writable(path) else None
+            calls = published.calls_file if published else calls_of(path)
             before = (manifest.embedder, manifest.name_embedder) if manifest else None
-            models = open_models(settings, calls_file, before)
+            models = open_models(settings, calls if published or can_keep_calls(calls) else None, before)
         return cls(path, settings, models, published)
 
     def close(self) -> None:
@@ -184,12 +194,13 @@ class Index:
             NothingExtracted, ModelUnavailable, BudgetReached: what is done is kept.
         """
         from polygraph.ingest import path_text, read_documents, select
+        from polygraph.store.open_store import has_index
 
         layers = self._layers_for(methods)
         loaded = read_documents(paths, selection=select(include, exclude)) if paths else None
-        if not paths and not (self.folder / "index.sqlite").is_file():
+        if not paths and not has_index(self.folder):
             raise IndexUnreadable(
-                f"there is no index at {self.folder}. Make one with: polygraph index PATH --index {self.folder}"
+                f"there is no index at {self.place}. Make one with: polygraph index PATH --index {self.place}"
             )
         # An embedder that cannot be used fails here, before any work.
         self.models.calls.embed(self.models.embedder, ["ready"], "query", stage="check")
@@ -231,7 +242,8 @@ class Index:
         from polygraph.ingest import select
 
         return estimate_index(
-            self.calls_file,
+            self._published.calls_file.parent if self._published else self._folder,
+            self.calls_place,
             self.settings,
             self.models,
             paths,
@@ -240,7 +252,7 @@ class Index:
             extractor=extractor,
             selection=select(include, exclude),
             pilot=pilot,
-            other_index=None if like is None else Path(like),
+            other_index=None if like is None else database_folder(like, self.settings) or Path(like),
         )
 
     def remove(
@@ -321,10 +333,34 @@ class Index:
             BadInput: if the folder holds something else, or the format is not known.
         """
         from polygraph.indexing.exchange import export
-        from polygraph.store.database import SqliteStore
+        from polygraph.store.open_store import open_store
 
-        with closing(SqliteStore(self.folder, mode="read")) as store:
+        with closing(open_store(self.folder, mode="read")) as store:
             return export(store, Path(folder), format)
+
+    def copy_to(
+        self, target: str | Path, *, replace: bool = False, progress: Progress = no_progress
+    ) -> CopyReport:
+        """Copy this index with everything that belongs to it, replies and ledger included, to another place.
+
+        A copy that is stopped leaves what was there before.
+
+        Args:
+            target: a folder, or the URL of a database (``postgresql://...``).
+            replace: delete an index that is there.
+            progress: called after some rows.
+
+        Raises:
+            BadInput: if the target holds something.
+            IndexUnreadable: if this index is not finished, or damaged.
+            IndexLocked: if another process is writing to the target.
+            MissingExtra: for a database without psycopg.
+            StorageFailed: if the target cannot be written.
+        """
+        from polygraph.indexing.copying import copy_index
+
+        folder = folder_to_fill(target, self.settings)
+        return copy_index(self.folder, folder, published_at=self.url, replace=replace, progress=progress)
 
     def import_(
         self,
@@ -631,7 +667,7 @@ class Index:
 
     def stamp(self) -> object:
         """Return a value that changes whenever there is a new finished state; cheap to ask for."""
-        from polygraph.store.generations import finished_stamp
+        from polygraph.store.open_store import finished_stamp
 
         return self._published.version().name if self._published else finished_stamp(self._folder)
 
@@ -651,9 +687,9 @@ class Index:
     def status(self) -> dict[str, Any]:
         """Return counts, layers, notes, failures and the ledger as plain values."""
         from polygraph.indexing.status import describe_index
-        from polygraph.store.database import SqliteStore
+        from polygraph.store.open_store import open_store
 
-        with closing(SqliteStore(self.folder, mode="read")) as store:
+        with closing(open_store(self.folder, mode="read")) as store:
             found = describe_index(store, self.models.calls)
         return found | ({"index": self.url} if self.url else {})
 
@@ -779,6 +815,41 @@ def _method_plan(name: str) -> MethodPlan:
     )
 
 
+def database_folder(place: str | Path, settings: Settings) -> Path | None:
+    """Return the local folder of an index in a database, and have it name the database; None for other places.
+
+    Args:
+        place: a folder, or the URL of an index.
+        settings: name the cache, which holds the folder.
+
+    Raises:
+        BadInput, StorageFailed: each says how to fix it.
+    """
+    from polygraph.store.postgres.folder import database_url_of, folder_for
+
+    url = database_url_of(place)
+    if url is None:
+        return None
+    from polygraph.config.files import cache_folder
+    from polygraph.postgresql import parse_url
+
+    return folder_for(parse_url(url), settings.cache or cache_folder())
+
+
+def folder_to_fill(target: str | Path, settings: Settings) -> Path:
+    """Return the folder of an index that is about to be copied; of one in a database, its local folder.
+
+    Raises:
+        BadInput: if it is object storage, which is only published to.
+    """
+    from polygraph.publishing.object_store import url_of
+
+    folder = database_folder(target, settings)
+    if folder is None and (url := url_of(target)):
+        raise BadInput(f"{url} is object storage, where an index is published with: polygraph publish {url}")
+    return folder or Path(target)
+
+
 def open_published(
     place: str | Path,
     settings: Settings,
@@ -817,11 +888,3 @@ def refusal_to_write(url: str) -> BadInput:
         f"{url} is a published index, which is only read. Change the index that it was published from, then publish "
         f"that again with: polygraph publish {url} --index DIR"
     )
-
-
-def _writable(folder: Path) -> bool:
-    """Tell whether a folder, or the nearest one above it that exists, can be written."""
-    existing = folder
-    while not existing.exists() and existing != existing.parent:
-        existing = existing.parent
-    return os.access(existing, os.W_OK)

@@ -11,11 +11,10 @@ from polygraph.retrieve.overlap import found_alone, overlap
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from polygraph.indexing.estimate.ranges import Estimate
     from polygraph.indexing.progress import BuildReport
-    from polygraph.models.cache import QuestionUsage
+    from polygraph.models.call_store import QuestionUsage
     from polygraph.records import Answer, Retrieval
     from polygraph.retrieve.fact_paths import FactPath
     from polygraph.store.protocol import EntityOverview
@@ -74,9 +73,9 @@ def retrieval_json(found: Retrieval) -> dict[str, Any]:
     return asdict(found)
 
 
-def build_report_json(report: BuildReport, folder: Path) -> dict[str, Any]:
+def build_report_json(report: BuildReport, place: str) -> dict[str, Any]:
     """Return what a build did as the JSON of `index`, `remove` and the like."""
-    return asdict(report) | {"index": str(folder)}
+    return asdict(report) | {"index": place}
 
 
 def entity_change_json(found: EntityChange) -> dict[str, Any]:

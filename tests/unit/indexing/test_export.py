@@ -167,7 +167,7 @@ def test_memory_does_not_grow_with_the_index(tmp_path):
         with opened(folder) as index, writing(folder):
             store = SqliteStore(folder, mode="write")
             with store.transaction():
-                store.set_manifest(choose_manifest(index.folder, None, index.settings, index.models, "nlp"))
+                store.set_manifest(choose_manifest(index.place, None, index.settings, index.models, "nlp"))
                 for n in range(n_documents):
                     document = Document(id=f"d{n:05}", title="T", text=text)
                     chunks = [

@@ -792,7 +792,7 @@ def test_a_reply_that_cannot_be_stored_is_not_used(server: ScriptedServer, tmp_p
         with calls.store.transaction() as connection:
             connection.execute("PRAGMA max_page_count = 1")
         read: list[str] = []
-        server.chat = ScriptedChat([("light", "x" * 100_000)])
+        server.chat = ScriptedChat([("light", random.Random(0).randbytes(100_000).hex())])
         with pytest.raises(StorageFailed, match="no space left"):
             calls.ask(chat(server), question("Which light?"), read.append, stage="x")
         assert read == []
@@ -804,7 +804,7 @@ def test_full_durability_is_asked_of_the_database(tmp_path: Path) -> None:
             Calls(tmp_path / "calls.sqlite", durability=durability) as calls,
             calls.store.transaction() as connection,
         ):
-            assert connection.execute("PRAGMA synchronous").fetchone() == (level,)
+            assert connection.rows("PRAGMA synchronous") == [(level,)]
 
 
 def test_caps_and_concurrency_that_cannot_be_meant_are_refused() -> None:

@@ -102,3 +102,20 @@ def test_a_file_of_an_earlier_version_keeps_its_texts_in_its_rows(tmp_path):
     entities, _ = put_graph(store, SENTENCE)
     assert list(store.graph.all_entities()) == entities
     store.close()
+
+
+def test_rows_are_moved_with_their_texts_which_stand_once_in_the_other_file_too(store, tmp_path):
+    put_rows(store)
+    put_graph(store, SENTENCE)
+    moved = ("entity_rows", "relation_rows", "entities", "relations", "windows")
+    rows = {table: list(store.dump(table)) for table in moved}
+    assert sum(SENTENCE in str(row) for table in moved for row in rows[table]) == 3 + len(
+        records.ENTITIES
+    ) + len(records.RELATIONS)
+    other = SqliteStore(tmp_path / "other", mode="write")
+    with other.transaction():
+        for table in moved:
+            other.load(table, rows[table])
+    assert texts(other) == [SENTENCE]
+    assert {table: list(other.dump(table)) for table in moved} == rows
+    other.close()

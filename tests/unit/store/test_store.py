@@ -2,14 +2,16 @@
 
 import random
 import sqlite3
+from contextlib import closing
 
 import pytest
 
 from polygraph.errors import IndexUnreadable, StorageFailed
-from polygraph.store import report_tables, serialization
+from polygraph.store import connection, serialization
 from polygraph.store.connection import explain_storage, is_begun
 from polygraph.store.database import SqliteStore
 from polygraph.store.manifest import Manifest
+from polygraph.store.portable import PORTABLE_TABLES, columns_of
 from polygraph.store.serialization import dump, load_strings, report_from_json, report_to_json
 from polygraph.testing import store_records as records
 
@@ -25,7 +27,7 @@ def store(tmp_path):
 def test_chunks_of_a_community_are_counted_in_pieces_of_any_size(size, store, monkeypatch):
     with store.transaction():
         store.reports.put_communities(records.COMMUNITIES)
-    monkeypatch.setattr(report_tables, "PIECE_BYTES", size)
+    monkeypatch.setattr(connection, "PIECE_BYTES", size)
     counted = [(c.id, c.n_chunks) for c in store.reports.counted_communities()]
     assert counted == [(c.id, len(c.chunks)) for c in records.COMMUNITIES]
 
@@ -114,3 +116,27 @@ def test_a_damaged_list_of_strings_is_an_error_that_says_so(text, monkeypatch):
     monkeypatch.setattr(serialization, "PART", 2)
     with pytest.raises(IndexUnreadable, match="damaged"):
         list(load_strings(text))
+
+
+def test_every_table_and_column_of_the_file_is_portable(store):
+    found = {
+        table: {name for (name,) in store.connection.rows("SELECT name FROM pragma_table_info(?)", (table,))}
+        for (table,) in store.connection.rows(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('layers', 'sqlite_sequence')"
+        )
+    }
+    # Rows that name a shared text are moved with the text itself.
+    del found["texts"]
+    assert found == {table: set(columns_of(table)) for table in PORTABLE_TABLES}
+
+
+def test_what_an_earlier_version_did_not_store_is_moved_as_empty(store, tmp_path):
+    with store.transaction():
+        store.graph.put((), (), (), records.MERGES)
+        store.connection.execute("ALTER TABLE merges DROP COLUMN evidence")
+        store.connection.execute("DROP TABLE same_answers")
+    assert list(store.dump("same_answers")) == []
+    with closing(SqliteStore(tmp_path / "new", mode="write")) as new:
+        with new.transaction():
+            new.load("merges", store.dump("merges"))
+        assert new.graph.merges() == [(*merge[:-1], "") for merge in records.MERGES]

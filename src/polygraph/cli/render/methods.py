@@ -1,8 +1,8 @@
 """The methods: a table for choosing one, and full descriptions."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import fields
-from pathlib import Path
 
 from rich.markup import escape
 from rich.table import Table
@@ -10,7 +10,7 @@ from rich.text import Text
 
 from polygraph.cli.render.answer import out
 from polygraph.errors import UnknownMethod
-from polygraph.models.cache import CallStore, QuestionUsage
+from polygraph.models.call_store import CallPlace, QuestionUsage, calls_exist, open_call_store
 from polygraph.retrieve import METHODS
 from polygraph.retrieve.base import Method
 from polygraph.retrieve.catalogue import describe
@@ -21,15 +21,12 @@ _WIDE = 110
 """Terminal width from which the table includes the source."""
 
 
-def usage_by_method(calls_file: Path) -> dict[str, QuestionUsage]:
+def usage_by_method(calls: CallPlace) -> dict[str, QuestionUsage]:
     """Return the usage of questions by method from the ledger of an index; empty without a ledger."""
-    if not calls_file.is_file():
+    if not calls_exist(calls):
         return {}
-    store = CallStore(calls_file, "normal")
-    try:
+    with closing(open_call_store(calls)) as store:
         return store.questions()
-    finally:
-        store.close()
 
 
 def selected(name: str | None) -> list[str]:

@@ -8,7 +8,7 @@ from polygraph.indexing.estimate.model_profile import ReportLength
 from polygraph.indexing.estimate.questions import MethodPlan
 from polygraph.indexing.estimate.transfer import OtherIndexProfile
 from polygraph.models import ChatModel, ChatReply, Embedder, Models
-from polygraph.models.cache import QuestionUsage
+from polygraph.models.call_store import QuestionUsage
 from polygraph.models.calls import LedgerRow
 from polygraph.models.prices import FREE, Price, price_of
 from polygraph.models.retry import is_local

@@ -20,19 +20,20 @@ from polygraph.indexing.estimate.reconcile import save_estimate
 from polygraph.indexing.estimate.transfer import OtherIndexProfile, profile_from_index
 from polygraph.ingest import EVERYTHING, Selection, path_text, read_documents
 from polygraph.models import Models
-from polygraph.models.cache import CallStore
+from polygraph.models.call_store import CallPlace, calls_exist, open_call_store
 from polygraph.models.prices import PRICES, Price
 from polygraph.models.protocols import Embedder
-from polygraph.store.connection import is_begun
-from polygraph.store.database import SqliteStore
 from polygraph.store.layers import up_to_date
+from polygraph.store.open_store import calls_of, is_begun, open_store
+from polygraph.store.postgres.folder import place_of
 
 if TYPE_CHECKING:
     from polygraph.config import Settings
 
 
 def estimate_index(
-    calls_file: Path,
+    folder: Path,
+    calls_place: CallPlace,
     settings: "Settings",
     models: Models,
     paths: Sequence[str | Path],
@@ -49,7 +50,8 @@ def estimate_index(
     Nothing is indexed, and only a pilot makes calls. Where the folder of the index exists, the estimate is kept in it.
 
     Args:
-        calls_file: model calls of the index, in its folder.
+        folder: of the index, which need not exist.
+        calls_place: model calls of the index.
         settings: of the index.
         models: that will build.
         paths: what to index; none: what is missing from what was read before.
@@ -66,17 +68,18 @@ def estimate_index(
         IndexUnreadable: if there is neither a path nor an index.
         BudgetReached, ModelUnavailable, ModelRefused: from a pilot.
     """
-    folder = calls_file.parent
     if pilot < 0:
         raise BadInput(f"--pilot {pilot} is not a number of calls. Give 0 or more")
     if not paths and not is_begun(folder):
-        raise IndexUnreadable(f"there is no index at {folder}. Name what to index: polygraph estimate PATH")
+        raise IndexUnreadable(
+            f"there is no index at {place_of(folder)}. Name what to index: polygraph estimate PATH"
+        )
     loaded = read_documents(paths, selection=selection) if paths else None
     roots = [path_text(Path(p).resolve()) for p in paths]
     with ExitStack() as stack:
-        store = stack.enter_context(closing(SqliteStore(folder, mode="read"))) if is_begun(folder) else None
+        store = stack.enter_context(closing(open_store(folder, mode="read"))) if is_begun(folder) else None
         calls = (
-            stack.enter_context(closing(CallStore(calls_file, "normal"))) if calls_file.is_file() else None
+            stack.enter_context(closing(open_call_store(calls_place))) if calls_exist(calls_place) else None
         )
         before = store.manifest() if store is not None else None
         # An endpoint is asked for its dimension; here no endpoint is called.
@@ -85,7 +88,8 @@ def estimate_index(
             embedder=_EmbedderWithoutDimension(models.embedder),
             name_embedder=_EmbedderWithoutDimension(models.name_embedder),
         )
-        manifest = choose_manifest(folder, before, settings, uncalled, extractor, adding=loaded is not None)
+        place = store.place if store is not None else place_of(folder)
+        manifest = choose_manifest(place, before, settings, uncalled, extractor, adding=loaded is not None)
         corpus = read_corpus(store, loaded, roots, manifest, models.embedder)
         same = before is not None and before.chunker == manifest.chunker
         unchanged = same and not corpus.n_changed and not corpus.n_removed
@@ -101,7 +105,7 @@ def estimate_index(
             ledger=models.calls.ledger,
             questions=models.calls.questions,
             chunk_text=embedded_text,
-            other_index=None if other_index is None else _profile(other_index, calls_file.name, models),
+            other_index=None if other_index is None else _profile(other_index, models),
         )
         found = estimate(corpus, plan, models, pilot=pilot)
     if folder.is_dir() and os.access(folder, os.W_OK):
@@ -109,15 +113,17 @@ def estimate_index(
     return found
 
 
-def _profile(folder: Path, calls_name: str, models: Models) -> OtherIndexProfile | None:
+def _profile(folder: Path, models: Models) -> OtherIndexProfile | None:
     """Fit the chat model's profile to another index; None without a chat model."""
     if models.chat is None:
         return None
-    with closing(SqliteStore(folder, mode="read")) as store:
-        calls_file = folder / calls_name
-        if not calls_file.is_file():
-            raise BadInput(f"{folder} holds no calls of a model. Name an index that a chat model has read")
-        with closing(CallStore(calls_file, "normal")) as calls:
+    with closing(open_store(folder, mode="read")) as store:
+        calls_place = calls_of(folder)
+        if not calls_exist(calls_place):
+            raise BadInput(
+                f"{store.place} holds no calls of a model. Name an index that a chat model has read"
+            )
+        with closing(open_call_store(calls_place)) as calls:
             return profile_from_index(store, calls, models.chat.name, instructions())
 
 

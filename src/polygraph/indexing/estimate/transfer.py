@@ -6,7 +6,7 @@ from polygraph.errors import BadInput
 from polygraph.indexing.estimate.corpus import sample
 from polygraph.indexing.estimate.model_profile import GPT_4O, ModelProfile, fit_profile
 from polygraph.indexing.estimate.simulated_extraction import fit_common_words
-from polygraph.models.cache import CallStore
+from polygraph.models.call_store import CallStore
 from polygraph.models.calls import LedgerRow
 from polygraph.records import Extraction, Window
 from polygraph.store.protocol import Store
@@ -54,7 +54,7 @@ def profile_from_index(store: Store, calls: CallStore, model: str, instructions:
     profile = fit_profile([(n, rows, 0) for _, n, rows in known])
     if profile is None:
         raise BadInput(
-            f"{store.folder} says nothing about {model!r}: the model has not read at least two windows there. "
+            f"{store.place} says nothing about {model!r}: the model has not read at least two windows there. "
             "Name an index that this model extracted, or use --pilot N"
         )
     text = sum(r.prompt_tokens for r in extractions) - sum(r.ok for r in extractions) * instructions

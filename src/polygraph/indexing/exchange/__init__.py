@@ -45,11 +45,11 @@ def export(store: StoreReader, output: Path, format: str = "jsonl") -> dict[str,
     manifest = store.manifest()
     if manifest is None:
         raise IndexUnreadable(
-            f"the index at {store.folder} is empty. Fill it with: polygraph index PATH --index {store.folder}"
+            f"the index at {store.place} is empty. Fill it with: polygraph index PATH --index {store.place}"
         )
     if format in ("graphml", "neo4j") and "graph" not in finished_layers(store, manifest):
         raise BadInput(
-            f"{format} needs the graph, which the index at {store.folder} does not have up to date. Build it with: "
-            f"polygraph index --index {store.folder}"
+            f"{format} needs the graph, which the index at {store.place} does not have up to date. Build it with: "
+            f"polygraph index --index {store.place}"
         )
     return FORMATS[format](store, manifest, output)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from polygraph.models.batch.lines import MAX_LINE_BYTES, listing_path
 from polygraph.models.batch.store import BatchStore
-from polygraph.models.cache import CallStore
+from polygraph.models.call_store import CallStore
 
 
 @dataclass(slots=True)

@@ -26,7 +26,7 @@ from polygraph.models.batch.lines import (
     scan,
 )
 from polygraph.models.batch.store import BatchRow, BatchStore, LineResult
-from polygraph.models.cache import Attempt, CallStore
+from polygraph.models.call_store import Attempt, CallStore
 from polygraph.models.chat_completion import is_rejected, prompt_tokens, read_completion
 from polygraph.models.protocols import ChatRequest
 from polygraph.models.retry import Sender

@@ -1,10 +1,11 @@
-"""State of batch requests in `calls.sqlite`: each request is written once, and each reply counts once."""
+"""State of batch requests beside the replies: each request is written once, and each reply counts once."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from polygraph.models.cache import Attempt, CallStore, Outcome
+from polygraph.models.call_store import Attempt, CallStore, Outcome
+from polygraph.models.call_store.call_store import insert_attempt, insert_reply
 from polygraph.models.protocols import ChatReply
 
 State: TypeAlias = Literal["sent", "failed", "refused", "came"]
@@ -71,6 +72,7 @@ class FileState:
 
 
 _COLUMNS = "key, stage, method, model, outcome, prompt_tokens, state, file, tries, problem, cost"
+_REPLACED = ", ".join(f"{name} = excluded.{name}" for name in _COLUMNS.split(", ")[1:])
 _WAITS = "state = 'sent' AND key NOT IN (SELECT key FROM reply)"
 
 
@@ -83,7 +85,7 @@ class BatchStore:
     def rows(self) -> dict[str, BatchRow]:
         """Return all requests by key."""
         with self._store.transaction() as run:
-            found = run.execute(f"SELECT {_COLUMNS} FROM batch").fetchall()  # noqa: S608  names of columns
+            found = run.rows(f"SELECT {_COLUMNS} FROM batch")  # noqa: S608  names of columns
         names = _COLUMNS.split(", ")
         return {row[0]: BatchRow(**dict(zip(names, row, strict=True))) for row in found}
 
@@ -91,15 +93,18 @@ class BatchStore:
         """Return the messages with which endpoints refused features of requests, by model, in alphabetical order."""
         found: dict[str, list[str]] = {}
         with self._store.transaction() as run:
-            for model, problem in run.execute("SELECT model, problem FROM batch_refusal ORDER BY 1, 2"):
+            for model, problem in run.rows("SELECT model, problem FROM batch_refusal ORDER BY 1, 2"):
                 found.setdefault(model, []).append(problem)
         return found
 
     def files(self) -> list[FileState]:
         """Return the files with unanswered requests, by path."""
-        query = f"SELECT file, sum({_WAITS}), sum(state = 'failed') FROM batch GROUP BY file ORDER BY file"  # noqa: S608
+        query = (
+            f"SELECT file, sum(CASE WHEN {_WAITS} THEN 1 ELSE 0 END), "  # noqa: S608
+            "sum(CASE WHEN state = 'failed' THEN 1 ELSE 0 END) FROM batch GROUP BY file ORDER BY file"
+        )
         with self._store.transaction() as run:
-            found = run.execute(query).fetchall()
+            found = run.rows(query)
         return [FileState(file=f, waiting=n, failed=m) for f, n, m in found if n or m]
 
     def put(self, rows: Iterable[BatchRow]) -> None:
@@ -107,33 +112,38 @@ class BatchStore:
         values = [tuple(getattr(row, name) for name in _COLUMNS.split(", ")) for row in rows]
         marks = ", ".join("?" * len(_COLUMNS.split(", ")))
         with self._store.transaction() as run:
-            run.executemany(f"INSERT OR REPLACE INTO batch VALUES ({marks})", values)  # noqa: S608  question marks
+            run.execute_many(
+                f"INSERT INTO batch VALUES ({marks}) ON CONFLICT (key) DO UPDATE SET {_REPLACED}",  # noqa: S608
+                values,
+            )
             files = sorted({row[_COLUMNS.split(", ").index("file")] for row in values})
-            run.executemany("INSERT OR IGNORE INTO batch_file VALUES (?)", [(file,) for file in files])
+            run.execute_many(
+                "INSERT INTO batch_file VALUES (?) ON CONFLICT (path) DO NOTHING", [(file,) for file in files]
+            )
 
     def written_files(self) -> list[str]:
         """Return the paths of all request files ever written, sorted."""
         query = "SELECT path FROM batch_file UNION SELECT file FROM batch WHERE file != '' ORDER BY 1"
         with self._store.transaction() as run:
-            return [path for (path,) in run.execute(query)]
+            return [path for (path,) in run.rows(query)]
 
     def forget_files(self, paths: Iterable[str]) -> None:
         """Forget request files that were deleted."""
         with self._store.transaction() as run:
-            run.executemany("DELETE FROM batch_file WHERE path = ?", [(path,) for path in paths])
+            run.execute_many("DELETE FROM batch_file WHERE path = ?", [(path,) for path in paths])
 
     def known_keys(self) -> set[str]:
         """Return the keys of all stored requests and replies."""
         query = "SELECT key FROM batch UNION SELECT key FROM reply UNION SELECT key FROM quarantine"
         with self._store.transaction() as run:
-            return {key for (key,) in run.execute(query)}
+            return {key for (key,) in run.rows(query)}
 
     def unseen(self, digests: Sequence[bytes]) -> set[bytes]:
         """Return the lines that were not imported yet."""
         new = set(digests)
         with self._store.transaction() as run:
             for digest in digests:
-                if run.execute("SELECT 1 FROM batch_line WHERE digest = ?", (digest,)).fetchone():
+                if run.rows("SELECT 1 FROM batch_line WHERE digest = ?", (digest,)):
                     new.discard(digest)
         return new
 
@@ -146,35 +156,33 @@ class BatchStore:
         committed: list[LineResult] = []
         with self._store.transaction() as run:
             for one in results:
-                found = run.execute(
-                    f"SELECT {_COLUMNS} FROM batch WHERE key = ?",  # noqa: S608
-                    (one.key,),
-                ).fetchone()
-                if found is None:
+                found = run.rows(f"SELECT {_COLUMNS} FROM batch WHERE key = ?", (one.key,))  # noqa: S608
+                if not found or not run.execute(
+                    "INSERT INTO batch_line VALUES (?) ON CONFLICT (digest) DO NOTHING", (one.digest,)
+                ):
                     continue
-                if not run.execute("INSERT OR IGNORE INTO batch_line VALUES (?)", (one.digest,)).rowcount:
-                    continue
-                row = BatchRow(**dict(zip(_COLUMNS.split(", "), found, strict=True)))
+                row = BatchRow(**dict(zip(_COLUMNS.split(", "), found[0], strict=True)))
                 committed.append(one)
                 if one.reply is not None:
                     tokens = {
                         "prompt_tokens": one.reply.prompt_tokens,
                         "completion_tokens": one.reply.completion_tokens,
                     }
-                    self._store.insert_reply(one.key, one.reply, row.attempt(cost=one.cost, **tokens))
+                    insert_reply(run, one.key, one.reply, row.attempt(cost=one.cost, **tokens))
                     run.execute(
                         "UPDATE batch SET state = 'came', problem = '', cost = ? WHERE key = ?",
                         (one.cost, one.key),
                     )
                     continue
-                self._store.insert_attempt(
+                insert_attempt(
+                    run,
                     row.attempt(
                         outcome="failed",
                         problem=one.problem,
                         cost=one.cost,
                         prompt_tokens=one.prompt_tokens,
                         completion_tokens=one.completion_tokens,
-                    )
+                    ),
                 )
                 if row.state == "sent":
                     run.execute(
@@ -182,13 +190,16 @@ class BatchStore:
                         ("failed" if one.retryable else "refused", one.problem, one.key),
                     )
                 if one.refusal:
-                    run.execute("INSERT OR IGNORE INTO batch_refusal VALUES (?, ?)", (row.model, one.problem))
+                    run.execute(
+                        "INSERT INTO batch_refusal VALUES (?, ?) ON CONFLICT DO NOTHING",
+                        (row.model, one.problem),
+                    )
         return committed
 
     def mark_used(self, keys: Collection[str]) -> None:
         """Mark batch replies as used by a finished command: from now on they are cached replies."""
         with self._store.transaction() as run:
-            run.executemany(
+            run.execute_many(
                 "DELETE FROM batch WHERE key = ? AND state = 'came'", [(key,) for key in sorted(keys)]
             )
 
@@ -198,4 +209,4 @@ class BatchStore:
             return run.execute(
                 f"DELETE FROM batch WHERE {_WAITS} AND file = ?",  # noqa: S608
                 (file,),
-            ).rowcount
+            )

@@ -106,8 +106,7 @@ def _remove(index: Index, arguments: Mapping[str, Any], progress: "Progress") ->
 
 def _revert(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> Any:
     """Take back an upload that was cancelled: its files, and what was already read from them."""
-    from polygraph.store.connection import is_begun
-    from polygraph.store.database import SqliteStore
+    from polygraph.store.open_store import is_begun, open_store
 
     uploads, upload = UploadFolder(index.folder), arguments["upload"]
     files = uploads.placed(upload)
@@ -115,7 +114,7 @@ def _revert(index: Index, arguments: Mapping[str, Any], progress: "Progress") ->
     if not is_begun(index.folder):
         return None
     # The unfinished state, which readers do not see.
-    with closing(SqliteStore(index.folder, mode="read")) as store:
+    with closing(open_store(index.folder, mode="read")) as store:
         begun = [id for id in store.documents.hashes() if id.partition("/")[0] in set(files)]
         complete = store.manifest() is not None
     report = None
@@ -178,7 +177,7 @@ def _undo(index: Index, arguments: Mapping[str, Any], progress: "Progress") -> A
 
 
 def _report(found: "BuildReport") -> dict[str, Any]:
-    report = build_report_json(found, Path())
+    report = build_report_json(found, ".")
     del report["index"]
     return report
 

@@ -20,8 +20,9 @@ _GLOBAL_WORDS = """
 _GLOBAL_STEMS = frozenset(stem(word) for word in _GLOBAL_WORDS.split())
 _GLOBAL = {
     "en": r"themes?|trends?|overview|overall|recurring|recur|throughout|summari[sz]e|in general|keeps? coming|"
-    r"(?:main|major|common|key|important|central) "
-    r"(?:topics?|subjects?|points?|issues?|ideas?|events?|people|things)|"
+    r"(?:main|major|common|key|important|central|chief|principal|biggest|greatest) "
+    r"(?:topics?|subjects?|points?|issues?|ideas?|events?|people|things|concerns?|problems?|worries|disputes?|"
+    r"conflicts?|questions|developments?|findings?|challenges?|risks?)|"
     r"(?:the|these|this|those|all|whole) (?:papers|documents|collection|sources|corpus|archive|texts)",
     "de": r"themen|hauptthem(?:a|en)|überblick|übersicht|zusammenfassung|fasse\b.{0,80}\bzusammen|"
     r"(?:diese[nr]?|allen?|die|den|der) (?:ganzen? |gesamten? )?(?:dokumenten?|unterlagen|sammlung|texten?)",

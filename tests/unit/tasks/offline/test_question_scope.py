@@ -10,6 +10,8 @@ from polygraph.tasks.offline.question_scope import is_global_question, subject_w
     [
         ("What are the main themes of these documents?", True),
         ("Summarise the collection.", True),
+        ("What were the main concerns of the town in these years?", True),
+        ("What are the biggest risks for Marrow Dairy?", False),
         ("Who built the light?", False),
         ("What are the main duties of Mara Quill?", False),
         ("What does her resume say?", False),

@@ -1,0 +1,62 @@
+"""The command that copies an index to another place."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from polygraph.cli.options import JsonOption
+
+app: typer.Typer = typer.Typer()
+
+
+@app.command()
+def copy(
+    source: Annotated[
+        str,
+        typer.Argument(metavar="FROM", help="Folder of an index, or its URL: postgresql://... or s3://..."),
+    ],
+    target: Annotated[
+        str,
+        typer.Argument(
+            metavar="TO", help="Folder that is not there yet, or postgresql://.../DATABASE?schema=NAME."
+        ),
+    ],
+    replace: Annotated[bool, typer.Option("--replace", help="Delete the index that is there.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Copy an index with its replies and its ledger to another folder or database."""
+    from dataclasses import asdict
+
+    from polygraph.cli.progress import Bars
+    from polygraph.cli.render import answer as show
+    from polygraph.config import load_settings
+    from polygraph.indexing.copying import copy_index
+    from polygraph.text.prose import count_noun
+    from polygraph.workspace.index import database_folder, folder_to_fill, open_published
+
+    settings = load_settings({})
+    folder = folder_to_fill(target, settings)
+    with Bars(quiet=as_json) as bars:
+        database = database_folder(source, settings)
+        published = (
+            None if database else open_published(source, settings, lambda n, of: bars("fetching", n, of))
+        )
+        place = database or (published.version().folder if published else Path(source))
+        try:
+            url = published.url if published else None
+            found = copy_index(place, folder, published_at=url, replace=replace, progress=bars)
+        finally:
+            if published is not None:
+                published.close()
+    if as_json:
+        show.as_json(asdict(found))
+        return
+    lines = [
+        f"copied {count_noun(found.documents, 'document')} ({count_noun(found.rows, 'row')}, files of "
+        f"{count_noun(len(found.layers), 'layer')}) from {found.source} to {found.target}"
+    ]
+    if found.left:
+        lines.append(f"note: not copied, since they are not part of the index: {', '.join(found.left)}")
+    for line in lines:
+        show.out.print(line, markup=False, highlight=False, soft_wrap=True)

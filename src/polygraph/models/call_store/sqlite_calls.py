@@ -1,0 +1,203 @@
+"""`calls.sqlite`: the tables of calls in a file."""
+
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from polygraph.errors import IndexLocked, IndexUnreadable, StorageFailed
+from polygraph.models.call_store.database import Row
+from polygraph.models.call_store.records import Durability
+
+FORMAT = 5
+BUSY_TIMEOUT_S = 30.0
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS reply (
+  key TEXT PRIMARY KEY, model TEXT NOT NULL, text TEXT NOT NULL,
+  prompt_tokens INTEGER NOT NULL, completion_tokens INTEGER NOT NULL, finish TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS likelihood (
+  key TEXT PRIMARY KEY, n_tokens INTEGER NOT NULL, log_probability REAL NOT NULL, probability REAL NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS vector (id INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, data BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS attempt (
+  id INTEGER PRIMARY KEY, stage TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL,
+  outcome TEXT NOT NULL, problem TEXT NOT NULL, prompt_tokens INTEGER NOT NULL,
+  completion_tokens INTEGER NOT NULL, seconds REAL NOT NULL, cost REAL, unreported INTEGER NOT NULL
+);
+CREATE TABLE IF NOT EXISTS cached (
+  stage TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL, n INTEGER NOT NULL,
+  PRIMARY KEY (stage, method, model)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS asked (
+  method TEXT PRIMARY KEY, n INTEGER NOT NULL, calls INTEGER NOT NULL, tokens INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS quarantine (
+  key TEXT PRIMARY KEY, repair_key TEXT NOT NULL, stage TEXT NOT NULL, method TEXT NOT NULL,
+  model TEXT NOT NULL, problem TEXT NOT NULL, raw TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch (
+  key TEXT PRIMARY KEY, stage TEXT NOT NULL, method TEXT NOT NULL, model TEXT NOT NULL,
+  outcome TEXT NOT NULL, prompt_tokens INTEGER NOT NULL, state TEXT NOT NULL, file TEXT NOT NULL,
+  tries INTEGER NOT NULL, problem TEXT NOT NULL, cost REAL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch_line (digest BLOB PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch_file (path TEXT PRIMARY KEY) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS batch_refusal (
+  model TEXT NOT NULL, problem TEXT NOT NULL, PRIMARY KEY (model, problem)
+) WITHOUT ROWID;
+"""
+
+
+class SqliteCalls:
+    """One connection, guarded by a lock; SQLite coordinates several processes.
+
+    Two processes that make the same call at once both make it; the first reply that is committed is used by both.
+
+    Args:
+        path: the file, created if missing; None keeps everything in memory.
+        durability: `normal` survives the end of the process at any moment, `full` also a loss of power.
+    """
+
+    def __init__(self, path: Path | None, durability: Durability) -> None:
+        self._path = path
+        self._lock = threading.RLock()
+        with self._explained():
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            self._connection = sqlite3.connect(
+                ":memory:" if path is None else path,
+                timeout=BUSY_TIMEOUT_S,
+                isolation_level=None,
+                check_same_thread=False,
+            )
+        try:
+            with self._explained():
+                self._prepare(durability)
+        except BaseException:
+            self._connection.close()
+            raise
+
+    def _prepare(self, durability: Durability) -> None:
+        run = self._connection.execute
+        run("PRAGMA journal_mode = WAL")
+        run(f"PRAGMA synchronous = {'FULL' if durability == 'full' else 'NORMAL'}")
+        found = run("PRAGMA user_version").fetchone()[0]
+        if found > FORMAT:
+            raise IndexUnreadable(
+                f"{self._path} was written by a newer version of Polygraph (format {found}, this one reads "
+                f"{FORMAT}). Upgrade with: pip install -U polygraph-rag"
+            )
+        if found < FORMAT:
+            with self._transaction():
+                for statement in _SCHEMA.split(";\n"):
+                    if statement.strip():
+                        run(statement)
+                run(f"PRAGMA user_version = {FORMAT}")
+
+    @property
+    def place(self) -> str:
+        """The file, for messages."""
+        return str(self._path)
+
+    def rows(self, query: str, parameters: Sequence[Any] = ()) -> list[Row]:
+        """Run a query and return all its rows."""
+        with self._explained():
+            return self._connection.execute(query, parameters).fetchall()
+
+    @contextmanager
+    def transaction(self, *, alone: bool = False, lasting: bool = True) -> Iterator["SqliteCalls"]:  # noqa: ARG002
+        """Commit all changes made inside a ``with`` block, or none; other threads and processes wait."""
+        with self._explained(), self._transaction():
+            yield self
+
+    @contextmanager
+    def one_state(self) -> Iterator[None]:
+        """Have all queries inside a ``with`` block see one state; other threads wait."""
+        with self._lock:
+            with self._explained():
+                self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                self._connection.execute("ROLLBACK")
+
+    def execute(self, statement: str, parameters: Sequence[Any] = ()) -> int:
+        """Run a statement inside a transaction; return the number of changed rows."""
+        return self._connection.execute(statement, parameters).rowcount
+
+    def execute_many(self, statement: str, rows: Iterable[Sequence[Any]]) -> int:
+        """Run a statement once for each row of parameters; return the number of changed rows."""
+        return self._connection.executemany(statement, rows).rowcount
+
+    def claim(self, key: str) -> AbstractContextManager[None]:  # noqa: ARG002
+        """Do nothing: SQLite has no locks on anything smaller than the file."""
+        return nullcontext()
+
+    def clean(self) -> bool:
+        """Rewrite the file and empty the write-ahead log."""
+        with self._explained():
+            self._connection.execute("VACUUM")
+            busy = self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
+        return not busy
+
+    def close(self) -> None:
+        """Close the connection; a second time does nothing."""
+        with self._lock:
+            self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[None]:
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _explained(self) -> Iterator[None]:
+        """Hold the lock and convert errors of SQLite and the file system into ours."""
+        with self._lock:
+            try:
+                yield
+            except sqlite3.ProgrammingError:
+                raise  # used after it was closed
+            except sqlite3.OperationalError as error:
+                raise self._operational(error) from error
+            except sqlite3.DatabaseError as error:
+                raise IndexUnreadable(
+                    f"{self._path} is damaged ({error}). Move it away to continue without it: what it held will be "
+                    "requested from the models again"
+                ) from error
+            except OSError as error:
+                raise StorageFailed(f"cannot write {self._path}: {error.strerror or error}") from error
+
+    def _operational(self, error: sqlite3.OperationalError) -> IndexLocked | StorageFailed:
+        text = str(error)
+        if "locked" in text or "busy" in text:
+            return IndexLocked(
+                f"{self._path} has been locked by another process for more than {BUSY_TIMEOUT_S:.0f} s. "
+                "Wait until that process ends, or stop it"
+            )
+        if "full" in text:
+            return StorageFailed(
+                f"no space left to write {self._path}. Free some space: stored replies are kept, and the same "
+                "command continues from there"
+            )
+        return StorageFailed(
+            f"cannot write {self._path}: {text}. Choose a folder that can be written, with --index"
+        )
+
+
+def is_current(path: Path) -> bool:
+    """Tell whether a file has the format of this version; it is not changed."""
+    with path.open("rb") as file:
+        head = file.read(64)
+    # https://sqlite.org/fileformat2.html#user_version_number: a change of it may still be in the log.
+    return len(head) == 64 and int.from_bytes(head[60:64], "big") == FORMAT

@@ -1,0 +1,312 @@
+"""What readers and writers of an index in PostgreSQL see of each other, also when one is stopped."""
+
+import shutil
+import threading
+from contextlib import closing
+
+import pytest
+
+from polygraph.errors import BadInput, IndexLocked, IndexUnreadable
+from polygraph.postgresql import connect, parse_url
+from polygraph.records import Document
+from polygraph.store.database import SqliteStore
+from polygraph.store.documents import DocumentTables
+from polygraph.store.generations import begin_write, finish_write
+from polygraph.store.graph_tables import GraphTables
+from polygraph.store.layers import FILE_LAYERS
+from polygraph.store.open_store import finished_stamp, open_store, open_to_write
+from polygraph.store.postgres.folder import folder_for
+from polygraph.store.postgres.layer_files import LayerFiles
+from polygraph.store.postgres.store import PostgresStore
+from polygraph.store.report_tables import ReportTables
+from polygraph.testing import hashed_models, scripted_chat
+from polygraph.testing.store_records import TRICKY, put_document
+from polygraph.workspace.index import Index
+
+TEXTS = {
+    "letter.txt": "Mara Quill wrote to Old Tobin. She had built the Skerry Light. Tobias Wren refused to pay.",
+    "log.txt": "The Halcyon left Sallow Bay. Old Tobin was her master. The Halcyon struck the Grey Reef.",
+}
+QUESTION = "Who refused to pay for the lamp?"
+NEW = {"sale.txt": "Mara Quill sold the lamp of the Skerry Light to Ezra Pike."}
+
+
+def opened(place, **more):
+    return Index.open(place, models=hashed_models(scripted_chat()), chunk_tokens=32, window_tokens=64, **more)
+
+
+def written(folder, texts):
+    folder.mkdir(exist_ok=True)
+    for name, text in texts.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+def answer(place, **more):
+    with opened(place, **more) as index:
+        return [
+            (
+                method,
+                [
+                    (e.document, e.text)
+                    for e in index.retrieve("Who refused to pay for the lamp?", method).evidence
+                ],
+            )
+            for method in ("bm25", "naive", "graphrag-local")
+        ]
+
+
+def exported(index, place):
+    index.export(place)
+    return {path.name: path.read_bytes() for path in sorted(place.iterdir())}
+
+
+def documents(store):
+    with closing(store):
+        return list(store.documents.hashes())
+
+
+@pytest.fixture
+def url(database_url):
+    return f"{database_url}&schema=papers"
+
+
+@pytest.fixture
+def folder(url, tmp_path):
+    return folder_for(parse_url(url), tmp_path / "cache")
+
+
+# --- stopped writers ------------------------------------------------------------------------------------
+
+STOPS = (
+    (DocumentTables, "put"),
+    (GraphTables, "put"),
+    (ReportTables, "put_communities"),
+    (PostgresStore, "put_layer"),
+    (PostgresStore, "save_state"),
+    (PostgresStore, "drop_saved_state"),
+)
+
+
+@pytest.mark.parametrize(("tables", "stop"), STOPS)
+def test_stopped_at_any_step_readers_see_a_finished_state_and_another_machine_goes_on(
+    tables, stop, url, tmp_path, monkeypatch
+):
+    papers = written(tmp_path / "papers", TEXTS)
+    with opened(url, cache=tmp_path / "one") as index:
+        index.add(papers)
+    before = answer(url, cache=tmp_path / "reader")
+    written(papers, NEW)
+    with opened(tmp_path / "whole") as whole:
+        whole.add(papers)
+        wanted = exported(whole, tmp_path / "wanted")
+    real = getattr(tables, stop)
+
+    def stopped(self, *args, **kwargs):
+        real(self, *args, **kwargs)
+        raise KeyboardInterrupt
+
+    with opened(url, cache=tmp_path / "one") as index, monkeypatch.context() as patched:
+        patched.setattr(tables, stop, stopped)
+        with pytest.raises(KeyboardInterrupt):
+            index.add(papers)
+    now = answer(url, cache=tmp_path / "reader")
+    assert now == (answer(tmp_path / "whole") if stop == "drop_saved_state" else before)
+    with opened(url, cache=tmp_path / "two") as index:
+        index.add(papers)
+        assert exported(index, tmp_path / "found") == wanted
+    assert answer(url, cache=tmp_path / "reader") == answer(tmp_path / "whole")
+    with connect(url) as connection:
+        left = connection.execute("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'papers$%'").fetchall()
+    assert left == []
+
+
+def test_a_writer_stopped_between_its_last_two_steps_is_finished_by_the_next_command(url, folder):
+    with open_to_write(folder) as store:
+        with store.transaction():
+            put_document(store, "d")
+            store.put_layer("chunks", "v", 3, 0.5)
+        begin_write(store)
+        with store.transaction():
+            store.documents.remove("d")
+            store.set_meta("unfinished", None)
+    stamp = finished_stamp(folder)
+    assert documents(PostgresStore(folder, parse_url(url), mode="read", state="finished")) == ["d"]
+    with open_to_write(folder):
+        pass
+    assert documents(PostgresStore(folder, parse_url(url), mode="read", state="finished")) == []
+    assert finished_stamp(folder) != stamp
+
+
+# --- readers --------------------------------------------------------------------------------------------
+
+
+def test_the_stamp_changes_when_readers_see_another_state_and_only_then(url, folder):
+    assert finished_stamp(folder) is None
+    with open_to_write(folder) as store:
+        with store.transaction():
+            put_document(store, "d")
+            store.put_layer("chunks", "v", 3, 0.5)
+        finish_write(store)
+        stamp = finished_stamp(folder)
+        begin_write(store)
+        with store.transaction():
+            store.documents.remove("d")
+        assert finished_stamp(folder) == stamp
+        finish_write(store)
+        assert finished_stamp(folder) != stamp
+
+
+def test_a_state_that_is_being_read_is_dropped_by_a_later_writer(url, folder):
+    def copies():
+        with connect(url) as connection:
+            query = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'papers$%'"
+            return connection.execute(query).fetchone()[0]
+
+    with open_to_write(folder) as store:
+        with store.transaction():
+            put_document(store, "d")
+            store.put_layer("chunks", "v", 3, 0.5)
+        begin_write(store)
+        reader = PostgresStore(folder, parse_url(url), mode="read", state="finished")
+        with store.transaction():
+            store.documents.remove("d")
+        finish_write(store)
+        assert copies() == 1
+        assert store.compact() is False
+        assert documents(reader) == ["d"]
+        begin_write(store)
+        finish_write(store)
+        assert copies() == 0
+        assert store.compact() is True
+
+
+def test_reading_what_is_not_there_names_the_url_and_creates_nothing(url, tmp_path):
+    with pytest.raises(IndexUnreadable, match=r"no index at postgresql://.*schema=papers"):
+        answer(url, cache=tmp_path / "cache")
+    with connect(url) as connection:
+        assert connection.execute(
+            "SELECT count(*) FROM pg_namespace WHERE nspname = 'papers'"
+        ).fetchone() == (0,)
+
+
+# --- writers --------------------------------------------------------------------------------------------
+
+
+def test_a_second_writer_is_told_who_writes_and_waits_if_asked(folder):
+    with (
+        open_to_write(folder),
+        pytest.raises(IndexLocked, match=r"is being written by a process on this host"),
+    ):
+        open_to_write(folder).__enter__()
+    holding, release = threading.Event(), threading.Event()
+
+    def hold():
+        with open_to_write(folder):
+            holding.set()
+            release.wait(10)
+
+    first = threading.Thread(target=hold)
+    first.start()
+    assert holding.wait(10)
+    threading.Timer(0.3, release.set).start()
+    with open_to_write(folder, wait_s=30) as store:
+        assert store.count("documents") == 0
+    first.join()
+
+
+def test_transactions_of_several_writers_at_once_do_no_damage(folder):
+    with open_to_write(folder):
+        pass
+    failed = []
+
+    def write(name):
+        try:
+            with closing(open_store(folder, mode="write")) as store:
+                for n in range(15):
+                    with store.transaction():
+                        put_document(store, f"{name}{n}")
+        except Exception as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=write, args=[name]) for name in "abc"]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failed == []
+    with closing(open_store(folder, mode="write")) as store:
+        assert list(store.documents.hashes()) == sorted(f"{name}{n}" for name in "abc" for n in range(15))
+        with store.transaction():
+            assert store.documents.number_chunks() == 135
+        assert list(store.documents.chunk_rows().values()) == list(range(135))
+
+
+def test_an_import_that_fails_leaves_no_index(url, tmp_path):
+    papers = written(tmp_path / "papers", TEXTS)
+    with opened(tmp_path / "index") as index:
+        index.add(papers)
+        index.export(tmp_path / "export")
+    lines = (tmp_path / "export" / "chunks.jsonl").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "export" / "chunks.jsonl").write_text("\n".join([*lines[:-1], "{"]), encoding="utf-8")
+    with opened(url, cache=tmp_path / "cache") as index:
+        with pytest.raises(BadInput):
+            index.import_(tmp_path / "export")
+        assert finished_stamp(index.folder) is None
+        index.add(papers)
+        assert index.status()["counts"]["documents"] == 2
+
+
+# --- values ---------------------------------------------------------------------------------------------
+
+
+def test_long_names_and_any_character_come_back(folder, tmp_path):
+    text = f"{TRICKY} \x10 \x10n \x10d " + "".join(map(chr, range(0x20)))
+    document = Document(id=f"d{'é' * 600}", title=text, text=text, metadata={"k": text}, source=text)
+    with open_to_write(folder) as ours, closing(SqliteStore(tmp_path, mode="write")) as theirs:
+        for store in (ours, theirs):
+            with store.transaction():
+                store.documents.put(document, "/papers", [], [])
+                store.set_meta("key", text)
+            assert store.documents.get(document.id) == document
+            assert store.meta("key") == text
+        for table in ("documents", "meta"):
+            assert list(ours.dump(table)) == list(theirs.dump(table))
+
+
+# --- files of layers ------------------------------------------------------------------------------------
+
+
+def test_a_machine_without_the_files_fetches_those_it_reads_and_no_damaged_ones(url, tmp_path):
+    papers = written(tmp_path / "papers", TEXTS)
+    with opened(url, cache=tmp_path / "one") as index:
+        index.add(papers)
+    wanted = answer(url, cache=tmp_path / "one")
+    with opened(url, cache=tmp_path / "two") as index:
+        index.retrieve("Who refused to pay?", "bm25")
+        fetched = {path.name.rpartition("-")[0] for path in (index.folder / "derived").iterdir()}
+        assert fetched == {"lexical"}
+        shutil.rmtree(index.folder / "derived")
+    assert answer(url, cache=tmp_path / "two") == wanted
+    with opened(url, cache=tmp_path / "three") as index:
+        assert index.add(papers).built == {}
+        found = {path.name.rpartition("-")[0] for path in (index.folder / "derived").glob("*-*")}
+        assert found == FILE_LAYERS
+    with connect(url) as connection:
+        connection.execute(
+            "UPDATE layer_files SET content = content || 'x' "
+            "WHERE folder LIKE 'chunk_vectors-%' AND name = 'matrix.npy'"
+        )
+    with pytest.raises(IndexUnreadable, match=r"chunk_vectors.* are damaged"):
+        answer(url, cache=tmp_path / "four")
+
+
+def test_files_of_former_layers_leave_the_database_when_the_new_state_is_shown(url, tmp_path):
+    papers = written(tmp_path / "papers", TEXTS)
+    with opened(url, cache=tmp_path / "one") as index:
+        index.add(papers)
+        index.add(written(papers, NEW))
+        with closing(open_store(index.folder, mode="read")) as store:
+            names = LayerFiles(store.connection, "papers").names()
+            layers = {name: layer[0][:12] for name, layer in store.layers().items() if name in FILE_LAYERS}
+            assert names == sorted(f"{name}-{version}" for name, version in layers.items())

@@ -1,0 +1,34 @@
+"""The store in PostgreSQL keeps the promises of every store."""
+
+from pathlib import Path
+
+from polygraph.postgresql import DatabaseUrl, parse_url
+from polygraph.store.database import SqliteStore
+from polygraph.store.postgres.store import PostgresStore
+from polygraph.testing import check_store
+
+
+def url_for(database_url: str, folder: Path) -> DatabaseUrl:
+    """One schema for each folder."""
+    name = "".join(c if c.isalnum() else "_" for c in folder.name.lower())
+    return parse_url(f"{database_url}&schema=i{name}")
+
+
+def test_the_store_in_postgresql_keeps_all_promises(database_url):
+    check_store(
+        lambda folder, mode: PostgresStore(folder, url_for(database_url, folder), mode=mode),
+        lambda folder: PostgresStore(folder, url_for(database_url, folder), mode="read", state="finished"),
+    )
+
+
+def test_both_databases_have_the_same_tables(database_url, tmp_path):
+    sqlite = SqliteStore(tmp_path, mode="write")
+    ours = PostgresStore(tmp_path, parse_url(database_url), mode="write")
+    tables = [
+        name for (name,) in sqlite.connection.rows("SELECT name FROM sqlite_master WHERE type = 'table'")
+    ]
+    for table in tables:
+        if not table.startswith("sqlite_"):
+            assert list(ours.connection.columns(table)) == list(sqlite.connection.columns(table)), table
+    sqlite.close()
+    ours.close()

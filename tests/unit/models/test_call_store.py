@@ -1,0 +1,67 @@
+"""The tables of calls in a file: what they promise, and files of earlier versions."""
+
+import sqlite3
+from contextlib import closing
+
+import pytest
+
+from polygraph.errors import IndexUnreadable
+from polygraph.models.call_store import Attempt, calls_exist, open_call_store
+from polygraph.models.protocols import ChatReply
+from polygraph.testing import check_call_store
+
+LINE = Attempt(stage="extract", method="", model="m", outcome="ok")
+LONG = "Mara Quill built the Skerry Light with her own money. " * 100
+
+
+def reply(text):
+    return ChatReply(text=text, prompt_tokens=1, completion_tokens=1, finish="stop")
+
+
+def test_a_file_keeps_what_was_paid_for(tmp_path):
+    check_call_store(lambda: open_call_store(tmp_path / "calls.sqlite"))
+
+
+def test_a_file_exists_when_it_was_opened_once(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    assert not calls_exist(path)
+    open_call_store(path).close()
+    assert calls_exist(path)
+
+
+def test_replies_of_a_file_of_the_former_version_are_read_as_they_are(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    open_call_store(path).close()
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("INSERT INTO reply VALUES ('old', 'm', ?, 1, 1, 'stop')", (LONG,))
+        db.execute("INSERT INTO quarantine VALUES ('old', '', 's', '', 'm', 'no JSON', ?)", (LONG,))
+        db.execute("PRAGMA user_version = 4")
+        db.commit()
+    with closing(open_call_store(path)) as store:
+        assert store.reply("old") == reply(LONG)
+        assert store.quarantined()[0].raw == LONG
+    with closing(sqlite3.connect(path)) as db:
+        # An earlier version, which cannot read compressed replies, refuses the file from now on.
+        assert db.execute("PRAGMA user_version").fetchone() == (5,)
+
+
+def test_replies_are_compressed(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    with closing(open_call_store(path)) as store:
+        store.save_reply("new", reply(LONG), LINE)
+    with closing(sqlite3.connect(path)) as db:
+        assert db.execute("SELECT typeof(text), length(text) < 200 FROM reply").fetchone() == ("blob", 1)
+
+
+def test_a_damaged_reply_is_told_with_its_file(tmp_path):
+    path = tmp_path / "calls.sqlite"
+    with closing(open_call_store(path)) as store:
+        store.save_reply("new", reply(LONG), LINE)
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("UPDATE reply SET text = x'789c0102'")
+        db.commit()
+    with (
+        closing(open_call_store(path)) as store,
+        pytest.raises(IndexUnreadable, match=r"calls\.sqlite is damaged"),
+    ):
+        store.reply("new")

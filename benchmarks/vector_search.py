@@ -2,15 +2,20 @@
 
     python benchmarks/vector_search.py INDEX QUESTIONS.jsonl [--layer relation_vectors] [--n 150]
 
-Exact search is one pass over the matrix, as Polygraph does it. `bits` compares the signs of the numbers and computes
-the cosine of the best rows; `cells` computes the cosine in the cells of those of some sampled rows that are nearest to
-the question; `eight bits` is exact search over bytes by usearch, `hnsw` its approximate search (extra `local`).
+`exact` is one pass over a matrix in single precision; `rows as stored` and `codes` are what Polygraph does without and
+with codes, with ranking and, for codes, with a filter that permits a part of the rows. `bits` compares the signs of the
+numbers and computes the cosine of the best rows; `cells` computes the cosine in the cells of those of some sampled rows
+that are nearest to the question; `faiss` are indexes of that library whose best 2,000 rows are compared exactly (extra
+`ann`); `eight bits` is exact search over bytes by usearch, `hnsw` its approximate search (extra `local`).
 """
 
 import argparse
 import json
+import shutil
+import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +24,9 @@ from numpy.typing import NDArray
 
 from polygraph import Index
 from polygraph.arrays import dot_rows
+from polygraph.store.approximate import CODES
 from polygraph.store.layer_folders import folder_of
-from polygraph.store.vectors import MATRIX
+from polygraph.store.vectors import VectorIndex, add_codes
 
 K = 10
 BLOCK = 16_384
@@ -47,12 +53,24 @@ def main() -> None:
         folder = folder_of(snapshot.folder, options.layer, snapshot.versions[options.layer])
         embedder = index.models.embedder if options.layer == "chunk_vectors" else index.models.name_embedder
         questions = np.asarray(embedder.embed(texts, "query"), dtype=np.float32)
-        matrix = np.array(np.load(folder / MATRIX))
+        with tempfile.TemporaryDirectory() as temporary:
+            copy = Path(temporary) / "layer"
+            shutil.copytree(folder, copy, ignore=shutil.ignore_patterns(CODES))
+            VectorIndex.open(copy).copy_to(Path(temporary) / "matrix.npy")
+            matrix = np.load(Path(temporary) / "matrix.npy")
+            compare(options, copy, matrix, questions)
+
+
+def compare(
+    options: argparse.Namespace, layer: Path, matrix: NDArray[np.float32], questions: NDArray[np.float32]
+) -> None:
     print(f"{options.layer}: {matrix.shape[0]:,} rows of {matrix.shape[1]}, {len(questions)} questions\n")
     print("| search | CPU ms | recall@10 | further bytes a row | built in s of CPU |\n|---|---|---|---|---|")
     exact = [np.argsort(-dot_rows(matrix, q), kind="stable")[:K] for q in questions]
     row("exact", lambda n: best(matrix, questions[n], np.arange(len(matrix))), exact, 0, 0.0)
+    as_stored(layer, questions, exact)
     by_bits(matrix, questions, exact)
+    by_faiss(matrix, questions, exact)
     by_cells(matrix, questions, exact)
     by_usearch(matrix, questions, exact, hnsw=options.hnsw)
 
@@ -61,6 +79,54 @@ def best(matrix: NDArray[np.float32], question: NDArray[np.float32], rows: Rows)
     """Return the nearest of some rows."""
     scores = dot_rows(matrix if len(rows) == len(matrix) else matrix[rows], question)
     return rows[np.argpartition(-scores, min(K, len(scores) - 1))[:K]]
+
+
+def as_stored(layer: Path, questions: NDArray[np.float32], exact: list[Rows]) -> None:
+    n_bytes = sum(file.stat().st_size for file in layer.iterdir())
+    whole = VectorIndex.open(layer)
+
+    def rows_found(index: VectorIndex, n: int, allowed: NDArray[np.bool_] | None = None) -> Rows:
+        return np.array([hit.n for hit in index.search(questions[n], K, allowed)], dtype=np.int64)
+
+    row("rows as stored", lambda n: rows_found(whole, n), exact, n_bytes // len(whole), 0.0)
+    started = time.process_time()
+    if not add_codes(layer, 1):
+        return
+    built = time.process_time() - started
+    codes = VectorIndex.open(layer)
+    n_bytes = (layer / CODES).stat().st_size // len(whole)
+    row("codes", lambda n: rows_found(codes, n), exact, n_bytes, built)
+    for share in (0.5, 0.1, 0.01):
+        allowed = np.random.default_rng(0).random(len(whole)) < share
+        expected = [rows_found(whole, n, allowed) for n in range(len(questions))]
+        search = partial(rows_found, codes, allowed=allowed)
+        row(f"codes, filter permits {share:.0%}", search, expected, n_bytes, built)
+
+
+def by_faiss(matrix: NDArray[np.float32], questions: NDArray[np.float32], exact: list[Rows]) -> None:
+    import faiss as library
+
+    faiss: Any = library
+    faiss.omp_set_num_threads(1)
+    for name, probed in (
+        ("PQ32x4fs", 0),
+        ("RaBitQfs", 0),
+        ("IVF512,PQ64x4fs", 32),
+        ("IVF512,PQ64x4fs", 128),
+    ):
+        started = time.process_time()
+        index = faiss.index_factory(matrix.shape[1], name, faiss.METRIC_INNER_PRODUCT)
+        index.train(matrix[np.linspace(0, len(matrix) - 1, min(50_000, len(matrix))).astype(np.int64)])
+        index.add(matrix)
+        built = time.process_time() - started
+        parameters = faiss.SearchParametersIVF(nprobe=probed) if probed else None
+
+        def search(n: int, index: Any = index, parameters: Any = parameters) -> Rows:
+            _, found = index.search(questions[n][None], 2_000, params=parameters)
+            return best(matrix, questions[n], found[0][found[0] >= 0])
+
+        n_bytes = len(faiss.serialize_index(index)) // len(matrix)
+        row(f"faiss {name}{f', {probed} cells' if probed else ''}", search, exact, n_bytes, built)
 
 
 def by_bits(matrix: NDArray[np.float32], questions: NDArray[np.float32], exact: list[Rows]) -> None:

@@ -147,6 +147,12 @@ class Settings(BaseModel):
     processes: int = Field(
         0, ge=0, le=256, description="Worker processes for extraction without a model; 0: one per core."
     )
+    approximate_rows: int = Field(
+        200_000,
+        ge=0,
+        description="Rows (passages, entities, relations...) from which on search by vectors is approximate, if faiss "
+        "is installed; 0: never.",
+    )
     community_size: int = Field(
         10, ge=2, le=10_000, description="Largest community that is not split further."
     )

@@ -21,6 +21,7 @@ MAX_BYTES = 1_000_000
 """A larger settings file is refused."""
 HARMLESS = frozenset(
     {
+        "approximate_rows",
         "call_deadline_s",
         "chunk_tokens",
         "community_size",

@@ -40,6 +40,7 @@ class SettingValues(TypedDict, total=False):
     max_gleanings: int | None
     same_pairs: int | None
     processes: int | None
+    approximate_rows: int | None
     community_size: int | None
     community_weight: Literal["strength", "mentions"] | None
     description_tokens: int | None

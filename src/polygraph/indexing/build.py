@@ -95,6 +95,7 @@ def build(
     progress: Progress,
     *,
     processes: int = 0,
+    approximate_rows: int = 0,
     executor: Executor | None = None,
     rebuild: Collection[str] = (),
     extract: bool = True,
@@ -110,6 +111,7 @@ def build(
         report: of `update_documents`; completed and returned.
         progress: called after each item.
         processes: workers for extraction without a model; 0: as many as pay off.
+        approximate_rows: rows from which on the search of a layer of vectors is approximate; 0: never.
         executor: where extraction without a model runs; default: this machine.
         rebuild: the layers, of these, that are built even if they are up to date.
         extract: whether windows that are pending are read; imported ones stay as they are.
@@ -142,6 +144,7 @@ def build(
                     models=models,
                     progress=progress,
                     processes=processes,
+                    approximate_rows=approximate_rows,
                     executor=executor or LocalExecutor(),
                     rebuild=name in rebuild,
                     extract=extract,

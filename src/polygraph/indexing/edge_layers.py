@@ -17,7 +17,7 @@ from polygraph.indexing.title_cache import refresh_titles
 from polygraph.store.atomic_files import write_folder
 from polygraph.store.layers import GRAPH_FILE
 from polygraph.store.protocol import Store
-from polygraph.store.vectors import MATRIX
+from polygraph.store.vectors import VectorIndex
 
 
 def find_shared_names(task: LayerTask) -> int:
@@ -66,15 +66,25 @@ def link_facts(task: LayerTask) -> int:
 
 def link_synonyms(task: LayerTask) -> int:
     """Join entities with similar names."""
-    previous = task.previous_folder()
-    found = find_synonyms(
-        (i for i, _ in task.store.graph.entity_names()),
-        (name for _, name in task.store.graph.entity_names()),
-        task.folder_of("name_vectors") / MATRIX,
-        former=Synonyms.load(previous, GRAPH_FILE) if previous else None,
-    )
-    write_folder(task.folder, lambda folder: found.save(folder, GRAPH_FILE), sealed=True)
-    return found.edges.n_edges
+    previous, n_edges = task.previous_folder(), 0
+
+    def fill(folder: Path) -> None:
+        nonlocal n_edges
+        # Names are compared in any order, which takes the vectors themselves.
+        vectors = folder / "names.tmp"
+        VectorIndex.open(task.folder_of("name_vectors")).copy_to(vectors)
+        found = find_synonyms(
+            (i for i, _ in task.store.graph.entity_names()),
+            (name for _, name in task.store.graph.entity_names()),
+            vectors,
+            former=Synonyms.load(previous, GRAPH_FILE) if previous else None,
+        )
+        vectors.unlink()
+        found.save(folder, GRAPH_FILE)
+        n_edges = found.edges.n_edges
+
+    write_folder(task.folder, fill, sealed=True)
+    return n_edges
 
 
 def _save(task: LayerTask, edges: Graph) -> int:

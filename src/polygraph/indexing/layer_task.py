@@ -35,6 +35,8 @@ class LayerTask:
     """Where extraction without a model runs."""
     rebuild: bool
     """Whether nothing of the earlier layer may be reused."""
+    approximate_rows: int
+    """Rows from which on the search of a layer of vectors is approximate; 0: never."""
     extract: bool
     """Whether windows that are pending are read."""
     notes: list[str] = field(default_factory=list)

@@ -235,6 +235,7 @@ class IndexWriter:
             report,
             self.progress,
             processes=self.settings.processes,
+            approximate_rows=self.settings.approximate_rows,
             executor=self.executor,
             rebuild=rebuild,
             on_change=partial(begin_write, self.store),
@@ -266,6 +267,7 @@ class IndexWriter:
                 report,
                 progress,
                 processes=self.settings.processes,
+                approximate_rows=self.settings.approximate_rows,
                 # To forget the others, every text that is still in use must be looked up once.
                 rebuild=write.layers if write.forget else (),
             )

@@ -1,38 +1,49 @@
 """The layers of vectors."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
-from polygraph.graph.embedding_texts import RECIPES
+from polygraph.graph.embedding_texts import PARTS, RECIPES
 from polygraph.indexing.layer_task import LayerTask
-from polygraph.models.protocols import Embedder
+from polygraph.models.protocols import Embedder, TokenEmbedder
 from polygraph.store.layer_folders import folder_of
-from polygraph.store.vectors import write_vectors
+from polygraph.store.matrix_rows import write_matrix
+from polygraph.store.token_rows import write_token_rows
+from polygraph.store.vectors import add_codes
 
 
 def embed_graph(task: LayerTask) -> int:
     """Embed the texts of a layer of `RECIPES`: entities, relations, triples, predicates or reports."""
     store = task.store
     rows, text = RECIPES[task.layer]
-    embedder, dimension = task.models.name_embedder, task.manifest.name_dimension
+    found: Iterable[Any]
     if rows == "predicates":
-        predicates: Collection[Any] = store.graph.predicates()
-        return embed_texts(task, embedder, dimension, map(text, predicates), len(predicates))
-    records = {
-        "entities": store.graph.all_entities,
-        "relations": store.graph.all_relations,
-        # With names as written: embedders tell names by their capitals.
-        "triples": lambda: store.graph.all_triples(by_name=True),
-        "reports": store.reports.all,
-    }
-    return embed_texts(task, embedder, dimension, map(text, records[rows]()), store.count(rows))
+        found = store.graph.predicates()
+        total = len(found)
+    else:
+        records: dict[str, Callable[[], Iterable[Any]]] = {
+            "entities": store.graph.all_entities,
+            "relations": store.graph.all_relations,
+            # With names as written: embedders tell names by their capitals.
+            "triples": lambda: store.graph.all_triples(by_name=True),
+            "reports": store.reports.all,
+        }
+        found, total = records[rows](), store.count(rows)
+    embedder = task.models.name_embedder
+    if isinstance(embedder, TokenEmbedder):
+        parts = PARTS.get(task.layer) or (lambda row: [text(row)])
+        return write_token_rows(
+            task.folder, map(parts, found), embedder, on_done=task.counter(total), finish=_finish(task)
+        )
+    return embed_texts(task, embedder, task.manifest.name_dimension, map(text, found), total)
 
 
 def embed_texts(task: LayerTask, embedder: Embedder, dimension: int, texts: Iterator[str], total: int) -> int:
     """Write the vectors of some texts as the layer; texts that the earlier layer has are not embedded again."""
     done = task.store.layers().get(task.layer)
     reused = folder_of(task.store.folder, task.layer, done[0]) if done and not task.rebuild else None
-    write_vectors(
+    write_matrix(
         task.folder,
         texts,
         lambda batch: task.models.calls.embed(embedder, batch, "document", stage=task.layer),
@@ -40,5 +51,11 @@ def embed_texts(task: LayerTask, embedder: Embedder, dimension: int, texts: Iter
         embedder=embedder.name,
         previous=reused,
         on_done=task.counter(total),
+        finish=_finish(task),
     )
     return total
+
+
+def _finish(task: LayerTask) -> Callable[[Path], object]:
+    """Return what is left to do when the rows of the layer are written: their codes, if there are many."""
+    return lambda folder: add_codes(folder, task.approximate_rows)

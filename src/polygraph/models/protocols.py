@@ -1,7 +1,7 @@
 """The three kinds of model as protocols, and their requests and replies."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
@@ -121,6 +121,20 @@ class Embedder(Protocol):
 
     def count(self, texts: Sequence[str]) -> list[int]:
         """Return the tokens of each text by the model's tokenizer, without special tokens."""
+
+
+@runtime_checkable
+class TokenEmbedder(Embedder, Protocol):
+    """An embedder that adds up a fixed vector for each token and scales the sum to unit length.
+
+    An index keeps the tokens instead of the vectors, see `store.token_rows`.
+    """
+
+    def token_ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        """Yield the tokens of each text, as rows of `token_vectors`."""
+
+    def token_vectors(self) -> Vectors:
+        """Return the vector of every token, shape ``(n_tokens, dimension)``; must not be changed."""
 
 
 @runtime_checkable

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from polygraph.errors import IndexUnreadable
-from polygraph.store import documents, extractions, graph_tables, report_tables
+from polygraph.store import documents, extractions, graph_tables, report_tables, shared_texts
 from polygraph.store.atomic_files import damage, sync
 from polygraph.store.connection import FILE_NAME, Connection, explain_storage, unreadable
 from polygraph.store.page_sums import (
@@ -26,7 +26,7 @@ from polygraph.store.tables import IndexTables
 
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-{documents.SCHEMA} {extractions.SCHEMA} {graph_tables.SCHEMA} {report_tables.SCHEMA}
+{shared_texts.SCHEMA} {documents.SCHEMA} {extractions.SCHEMA} {graph_tables.SCHEMA} {report_tables.SCHEMA}
 CREATE TABLE IF NOT EXISTS layers (
   name TEXT PRIMARY KEY, version TEXT NOT NULL, n_rows INTEGER NOT NULL, seconds REAL NOT NULL);
 """
@@ -194,6 +194,8 @@ class SqliteStore(IndexTables):
         Returns:
             False if a reader still holds an earlier state, which keeps the log.
         """
+        with self.transaction():
+            self.texts.delete_unused()
         try:
             self._before_change()
             self.connection.raw.execute("VACUUM")

@@ -75,12 +75,12 @@ class DocumentFilter:
     @cached_property
     def relations(self) -> NDArray[np.bool_] | None:
         """Relations that rest on a permitted chunk, shape ``(n_relations,)``."""
-        return self._any_permitted(r.chunks for r in self._store.graph.all_relations())
+        return self._any_permitted(chunks for *_, chunks in self._store.graph.edges_with_chunks("relations"))
 
     @cached_property
     def triples(self) -> NDArray[np.bool_] | None:
         """Triples that rest on a permitted chunk, shape ``(n_triples,)``."""
-        return self._any_permitted(t.chunks for t in self._store.graph.all_triples())
+        return self._any_permitted(chunks for *_, chunks in self._store.graph.edges_with_chunks("triples"))
 
     @cached_property
     def reports(self) -> NDArray[np.bool_] | None:

@@ -1,11 +1,13 @@
 """Windows, the rows that were extracted from them, and the user's decisions about names."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
 from operator import itemgetter
 
 from polygraph.records import EntityRow, Extraction, RelationRow, Span, Window, WindowState
 from polygraph.store.protocol import DecisionKind, LoggedDecision
 from polygraph.store.serialization import chunk_of, dump, load
+from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import Row, SqlConnection
 from polygraph.text.passage import short_fields
 
@@ -17,16 +19,17 @@ CREATE TABLE IF NOT EXISTS windows (
 CREATE INDEX IF NOT EXISTS windows_by_document ON windows (document, ordinal);
 CREATE TABLE IF NOT EXISTS entity_rows (
   window TEXT NOT NULL, seq INTEGER NOT NULL, name TEXT NOT NULL, type TEXT NOT NULL,
-  description TEXT NOT NULL, spans TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
+  description NOT NULL, spans TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS relation_rows (
   window TEXT NOT NULL, seq INTEGER NOT NULL, source TEXT NOT NULL, target TEXT NOT NULL,
-  predicate TEXT NOT NULL, keywords TEXT NOT NULL, description TEXT NOT NULL, strength REAL NOT NULL,
+  predicate TEXT NOT NULL, keywords TEXT NOT NULL, description NOT NULL, strength REAL NOT NULL,
   chunks TEXT NOT NULL, PRIMARY KEY (window, seq)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS reread (document TEXT PRIMARY KEY) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS same_answers (key TEXT PRIMARY KEY, same INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS entity_decisions (
   n INTEGER PRIMARY KEY AUTOINCREMENT, kind TEXT NOT NULL, a TEXT NOT NULL, b TEXT NOT NULL);
 """
+# A description is a text or, without a type that SQLite would convert to, the hash of one in `shared_texts`.
 
 _WINDOWS = 64
 """Windows whose rows are read together."""
@@ -38,6 +41,20 @@ class ExtractionTables:
 
     def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
+        self._texts = SharedTexts(connection)
+
+    @cached_property
+    def _shares_texts(self) -> bool:
+        return self._texts.stand_in("relation_rows")
+
+    @cached_property
+    def _description(self) -> str:
+        """The SQL for the description of a row."""
+        return self._texts.column("description")
+
+    def _described(self, texts: Sequence[str]) -> Sequence[int | str]:
+        """Return what stands for some descriptions in rows."""
+        return self._texts.store(texts) if self._shares_texts else texts
 
     # --- windows ------------------------------------------------------------------------------------
 
@@ -126,20 +143,15 @@ class ExtractionTables:
         self._db.execute(_MARK_CHANGED, (window,))
         self._db.execute('DELETE FROM entity_rows WHERE "window" = ?', (window,))
         self._db.execute('DELETE FROM relation_rows WHERE "window" = ?', (window,))
+        descriptions = self._described([row.description for row in extraction.entities])
         self._db.insert(
             "entity_rows",
             [
-                (
-                    window,
-                    seq,
-                    e.name,
-                    e.type,
-                    e.description,
-                    dump([[s.chunk, s.start, s.end] for s in e.spans]),
-                )
-                for seq, e in enumerate(extraction.entities)
+                (window, seq, e.name, e.type, text, dump([[s.chunk, s.start, s.end] for s in e.spans]))
+                for seq, (e, text) in enumerate(zip(extraction.entities, descriptions, strict=True))
             ],
         )
+        descriptions = self._described([row.description for row in extraction.relations])
         self._db.insert(
             "relation_rows",
             [
@@ -150,11 +162,11 @@ class ExtractionTables:
                     r.target,
                     r.predicate,
                     dump(r.keywords),
-                    r.description,
+                    text,
                     r.strength,
                     dump(r.chunks),
                 )
-                for seq, r in enumerate(extraction.relations)
+                for seq, (r, text) in enumerate(zip(extraction.relations, descriptions, strict=True))
             ],
         )
         self._db.execute(
@@ -180,10 +192,9 @@ class ExtractionTables:
         for at in range(0, len(found), _WINDOWS):
             some = found[at : at + _WINDOWS]
             windows = [window for window, *_ in some]
-            entities = self._rows_of("entity_rows", "name, type, description, spans", windows)
-            relations = self._rows_of(
-                "relation_rows", "source, target, predicate, keywords, description, strength, chunks", windows
-            )
+            entities = self._rows_of("entity_rows", f"name, type, {self._description}, spans", windows)
+            columns = f"source, target, predicate, keywords, {self._description}, strength, chunks"
+            relations = self._rows_of("relation_rows", columns, windows)
             for window, document, status, problem in some:
                 yield (
                     document,

@@ -17,7 +17,8 @@ from polygraph.store.protocol import (
     WrittenSummary,
 )
 from polygraph.store.serialization import dump, entity_of, load, load_strings, relation_of, triple_of
-from polygraph.store.sql import Row, SqlConnection
+from polygraph.store.shared_texts import SharedTexts
+from polygraph.store.sql import Row, SqlConnection, in_batches
 from polygraph.text.normalize import normalize_name
 
 SCHEMA = """
@@ -75,6 +76,7 @@ class GraphTables:
 
     def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
+        self._texts = SharedTexts(connection)
 
     @cached_property
     def _entities(self) -> str:
@@ -113,22 +115,23 @@ class GraphTables:
         for table in (*TABLES, "summaries"):
             self._db.execute(f"DELETE FROM {table}")  # noqa: S608
         self._put_entities(entities, numbers)
-        self._db.insert(
-            "relations",
-            (
+        for at, some in in_batches(relations):
+            self._db.insert(
+                "relations",
                 (
-                    n,
-                    numbers[r.source],
-                    numbers[r.target],
-                    dump(r.predicates),
-                    dump(r.keywords),
-                    dump([[d.text, d.chunk] for d in r.descriptions]),
-                    r.weight,
-                    dump(r.chunks),
-                )
-                for n, r in enumerate(relations)
-            ),
-        )
+                    (
+                        n,
+                        numbers[r.source],
+                        numbers[r.target],
+                        dump(r.predicates),
+                        dump(r.keywords),
+                        descriptions,
+                        r.weight,
+                        dump(r.chunks),
+                    )
+                    for n, (r, descriptions) in enumerate(zip(some, self._described(some), strict=True), at)
+                ),
+            )
         self._db.insert(
             "triples",
             (
@@ -139,19 +142,34 @@ class GraphTables:
         self._db.insert("merges", merges)
         self._db.insert("name_pairs", pairs)
         self._db.insert("lost_relations", lost)
+        self._texts.delete_unused()
+
+    def _described(self, rows: Sequence[Entity | Relation]) -> list[str]:
+        """Store the texts of descriptions; return the column of each row, as JSON."""
+        pairs = [[(d.text, d.chunk) for d in row.descriptions] for row in rows]
+        keys = iter(self._texts.store([text for some in pairs for text, _ in some]))
+        return [dump([(next(keys), chunk) for _, chunk in some]) for some in pairs]
+
+    def _with_descriptions(self, rows: Iterable[Row], column: int) -> Iterator[Row]:
+        """Yield rows with the column of descriptions as pairs of a text and the id of its chunk."""
+        for _, batch in in_batches(rows):
+            pairs = [load(row[column]) for row in batch]
+            texts = self._texts.find([key for some in pairs for key, _ in some])
+            for row, some in zip(batch, pairs, strict=True):
+                yield (*row[:column], [(texts[key], chunk) for key, chunk in some], *row[column + 1 :])
 
     def _put_entities(self, entities: Iterable[Entity], numbers: dict[str, int]) -> None:
         """Write entities with their names, and add their row numbers to `numbers`."""
         names: list[tuple[str, int]] = []
-
-        def rows() -> Iterator[Row]:
-            for n, e in enumerate(entities):
+        for at, some in in_batches(entities):
+            rows = []
+            for n, (e, descriptions) in enumerate(zip(some, self._described(some), strict=True), at):
                 numbers[e.id] = n
                 names.extend((normalize_name(name), n) for name in (e.name, *e.aliases))
-                descriptions = dump([[d.text, d.chunk] for d in e.descriptions])
-                yield n, e.id, e.name, e.type, dump(e.aliases), descriptions, dump(e.chunks), e.degree
-
-        self._db.insert("entities", rows())
+                rows.append(
+                    (n, e.id, e.name, e.type, dump(e.aliases), descriptions, dump(e.chunks), e.degree)
+                )
+            self._db.insert("entities", rows)
         names.sort()
         self._db.insert("names", (name for name, _ in groupby(names)))
 
@@ -159,14 +177,14 @@ class GraphTables:
 
     def entities_by_row(self, rows: Sequence[int], *, most_chunks: int | None = None) -> list[Entity]:
         """Return entities by row number, in the order asked for, with at most so many of their chunks each."""
-        return self._db.by_key(
-            f"{self._entities} WHERE e.n IN", rows, lambda row: entity_of(row, most_chunks)
-        )
+        found = self._db.by_key(f"{self._entities} WHERE e.n IN", rows, lambda row: row)
+        return [entity_of(row, most_chunks) for row in self._with_descriptions(found, 5)]
 
     def all_entities(self) -> Iterator[Entity]:
         """Yield every entity, by row."""
-        for row in self._db.iterate(f"{self._entities} ORDER BY e.n"):
-            yield entity_of(row)
+        yield from map(
+            entity_of, self._with_descriptions(self._db.iterate(f"{self._entities} ORDER BY e.n"), 5)
+        )
 
     def entity_ids(self) -> list[str]:
         """Return the ids of all entities, by row."""
@@ -223,10 +241,9 @@ class GraphTables:
 
     def entity_descriptions(self) -> Iterator[tuple[str, list[str], list[tuple[str, str]]]]:
         """Yield name, chunk ids and descriptions (text and chunk id) of every entity, by row."""
-        for name, chunks, descriptions in self._db.iterate(
-            "SELECT name, chunks, descriptions FROM entities ORDER BY n"
-        ):
-            yield name, load(chunks), load(descriptions)
+        rows = self._db.iterate("SELECT name, chunks, descriptions FROM entities ORDER BY n")
+        for name, chunks, descriptions in self._with_descriptions(rows, 2):
+            yield name, load(chunks), descriptions
 
     def merges(self, entity: str | None = None) -> list[Merge]:
         """Return every merge, or those of an entity, sorted; see `store.protocol.Merge`."""
@@ -262,8 +279,9 @@ class GraphTables:
         """Yield the relation rows that are in no relation, in the order of (document, window, position)."""
         if not self._db.columns("lost_relations"):
             return
+        text = self._texts.column("r.description")
         query = (
-            'SELECT w.document, l."window", r.chunks, r.source, r.predicate, r.target, r.description, l.reason, '
+            f'SELECT w.document, l."window", r.chunks, r.source, r.predicate, r.target, {text}, l.reason, '  # noqa: S608
             'l.entity FROM lost_relations l JOIN relation_rows r ON r."window" = l."window" AND r.seq = l.seq '
             'JOIN windows w ON w.id = l."window" ORDER BY w.document, w.ordinal, l.seq'
         )
@@ -274,17 +292,20 @@ class GraphTables:
 
     def relations_by_row(self, rows: Sequence[int]) -> list[Relation]:
         """Return relations by row number, in the order asked for."""
-        return self._db.by_key(f"{self._relations} WHERE r.n IN", rows, _relation)
+        found = self._db.by_key(f"{self._relations} WHERE r.n IN", rows, lambda row: row)
+        return [_relation(row) for row in self._with_descriptions(found, 5)]
 
     def all_relations(self) -> Iterator[Relation]:
         """Yield every relation, by row."""
-        for row in self._db.iterate(f"{self._relations} ORDER BY r.n"):
-            yield _relation(row)
+        yield from map(
+            _relation, self._with_descriptions(self._db.iterate(f"{self._relations} ORDER BY r.n"), 5)
+        )
 
     def relation_descriptions(self) -> Iterator[list[tuple[str, str]]]:
         """Yield the descriptions (text and chunk id) of every relation, by row."""
-        for (descriptions,) in self._db.iterate("SELECT descriptions FROM relations ORDER BY n"):
-            yield load(descriptions)
+        rows = self._db.iterate("SELECT descriptions FROM relations ORDER BY n")
+        for (descriptions,) in self._with_descriptions(rows, 0):
+            yield descriptions
 
     def relations_at(self, entities: Sequence[int]) -> list[tuple[int, int, int, float]]:
         """Return the relations of some entities as ``(row, source row, target row, weight)``, by row."""
@@ -338,9 +359,8 @@ class GraphTables:
 
     def long_descriptions(self, kind: SummaryKind, n_bytes: int) -> list[int]:
         """Return the rows whose descriptions may have more than so many bytes together, ascending."""
-        table = _TABLE_OF[kind]
-        length = self._db.dialect.n_bytes("descriptions")
-        query = f"SELECT n FROM {table} WHERE {length} > ? ORDER BY n"  # noqa: S608
+        length = self._texts.n_bytes(self._db.dialect.n_bytes("descriptions"))
+        query = f"SELECT n FROM {_TABLE_OF[kind]} WHERE {length} > ? ORDER BY n"  # noqa: S608
         return [n for (n,) in self._db.rows(query, (n_bytes,))]
 
     def put_summaries(self, summaries: Iterable[tuple[SummaryKind, int, str]]) -> None:

@@ -119,14 +119,14 @@ def chunk_of(row: tuple[Any, ...]) -> Chunk:
 
 
 def entity_of(row: tuple[Any, ...], most_chunks: int | None = None) -> Entity:
-    """Convert a row of `entities` with its summary to an entity, with at most so many of its chunks."""
+    """Convert a row of `entities` with its descriptions and summary, and at most so many of its chunks."""
     _, i, name, kind, aliases, descriptions, chunks, degree, summary = row
     return Entity(
         id=i,
         name=name,
         type=kind,
         aliases=tuple(load(aliases)),
-        descriptions=_descriptions(descriptions),
+        descriptions=tuple(Description(text, chunk) for text, chunk in descriptions),
         chunks=first_strings(chunks, most_chunks),
         degree=degree,
         summary=summary or "",
@@ -134,7 +134,7 @@ def entity_of(row: tuple[Any, ...], most_chunks: int | None = None) -> Entity:
 
 
 def relation_of(row: tuple[Any, ...], source: str, target: str) -> Relation:
-    """Convert a row of `relations` with its summary, and the ids of its ends, to a relation."""
+    """Convert a row of `relations` with its descriptions and summary, and the ids of its ends, to a relation."""
     _, _, _, predicates, keywords, descriptions, weight, chunks, summary = row
     return Relation(
         id=f"{source} | {target}",
@@ -142,7 +142,7 @@ def relation_of(row: tuple[Any, ...], source: str, target: str) -> Relation:
         target=target,
         predicates=tuple(load(predicates)),
         keywords=tuple(load(keywords)),
-        descriptions=_descriptions(descriptions),
+        descriptions=tuple(Description(text, chunk) for text, chunk in descriptions),
         weight=weight,
         chunks=tuple(load(chunks)),
         summary=summary or "",
@@ -197,7 +197,3 @@ def report_to_json(report: Report) -> str:
 def report_from_json(text: str) -> Report:
     """Parse what `report_to_json` returned."""
     return report_of(tuple(load(text)))
-
-
-def _descriptions(text: str) -> tuple[Description, ...]:
-    return tuple(Description(d, c) for d, c in load(text))

@@ -316,15 +316,13 @@ class Snapshot:
     def fact_similarities(self, vector: Vectors, ns: Sequence[int]) -> NDArray[np.float32]:
         """Return the scores of some triples as `fact_scores` has them, in the order asked for."""
         some = np.asarray(ns, dtype=np.int64)
-        scores = np.asarray(
-            np.round(dot_rows(self._vectors("fact_vectors").rows(some), vector), 6), np.float32
-        )
+        scores = np.round(self._vectors("fact_vectors").scores_of(vector, some), 6)
         permitted = self._filter.triples
         return _within(scores, None if permitted is None else permitted[some])
 
     def search_facts(self, vector: Vectors, k: int) -> list[Hit]:
         """Return the `k` best triples by the cosine of subject, predicate and object."""
-        return top(self.fact_scores(vector), k)
+        return self._vectors("fact_vectors").search(vector, k, self._filter.triples)
 
     def search_predicates(self, vector: Vectors, k: int) -> list[tuple[str, float]]:
         """Return the `k` best predicates with their cosine; those used only outside the filter are left out."""

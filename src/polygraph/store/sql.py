@@ -6,10 +6,13 @@ around column names that PostgreSQL reserves. What the two databases spell diffe
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from itertools import islice
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 Row: TypeAlias = tuple[Any, ...]
 T = TypeVar("T")
+_BATCH = 512
+"""Rows that are worked on together."""
 
 
 class Dialect(Protocol):
@@ -79,3 +82,11 @@ def in_order(found: Iterable[Row], keys: Sequence[Any], convert: Callable[[Row],
     """Convert rows whose first column is a key, in the order of the keys; keys without a row are left out."""
     rows = {row[0]: row for row in found}
     return [convert(rows[key]) for key in keys if key in rows]
+
+
+def in_batches(rows: Iterable[T]) -> Iterator[tuple[int, list[T]]]:
+    """Yield some rows at a time, with the position of the first of them."""
+    at, rest = 0, iter(rows)
+    while batch := list(islice(rest, _BATCH)):
+        yield at, batch
+        at += len(batch)

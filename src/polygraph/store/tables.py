@@ -16,6 +16,7 @@ from polygraph.store.portable import COLUMNS, PortableRow, PortableTable, column
 from polygraph.store.protocol import Countable
 from polygraph.store.report_tables import ReportTables
 from polygraph.store.serialization import dump, load
+from polygraph.store.shared_texts import SharedTexts
 from polygraph.store.sql import SqlConnection
 
 ROWS = "rows"
@@ -37,6 +38,7 @@ class IndexTables:
 
     def __init__(self, connection: SqlConnection) -> None:
         self._db = connection
+        self.texts = SharedTexts(connection)
         self.documents = DocumentTables(connection)
         self.extractions = ExtractionTables(connection)
         self.graph = GraphTables(connection)
@@ -126,10 +128,12 @@ class IndexTables:
             return
         columns = ", ".join(f'"{name}"' if name in known else "''" for name in columns_of(table))
         key = ", ".join(f'"{name}"' for name in COLUMNS[table][0].split())
-        yield from self._db.iterate(f"SELECT {columns} FROM {table} ORDER BY {key}")  # noqa: S608
+        rows = self._db.iterate(f"SELECT {columns} FROM {table} ORDER BY {key}")  # noqa: S608
+        yield from self.texts.written_out(columns_of(table), rows)
 
     def load(self, table: PortableTable, rows: Iterable[PortableRow]) -> None:
         """Replace all rows of a table by those of another store."""
-        columns = ", ".join(f'"{name}"' for name in columns_of(table))
+        columns = columns_of(table)
         self._db.execute(f"DELETE FROM {table}")  # noqa: S608
-        self._db.insert(f"{table} ({columns})", rows)
+        names = ", ".join(f'"{name}"' for name in columns)
+        self._db.insert(f"{table} ({names})", self.texts.taken_in(table, columns, rows))

@@ -326,7 +326,13 @@ def test_what_is_no_address_is_refused_with_its_line(tmp_path, text):
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"<html><a href='x'>", b"\x1f\x8bbroken", gzip.compress(b"http://a.org/", mtime=0)[:-9], b"<urlset/>"],
+    [
+        b"",
+        b"<html><a href='x'>",
+        b"\x1f\x8bbroken",
+        gzip.compress(b"http://a.org/", mtime=0)[:-9],
+        b"<urlset/>",
+    ],
 )
 def test_what_is_no_sitemap_is_refused(data):
     with pytest.raises(BadInput):

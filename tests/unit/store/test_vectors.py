@@ -1,6 +1,16 @@
 import numpy as np
 
+from polygraph.store.matrix_rows import write_matrix
 from polygraph.store.vectors import Hit, VectorIndex, top
+
+
+def saved(folder, matrix):
+    """A layer with the rows of a matrix; every text is the number of its row."""
+    texts = [str(n) for n in range(len(matrix))]
+    write_matrix(
+        folder, texts, lambda batch: matrix[[int(t) for t in batch]], shape=matrix.shape, embedder="rows"
+    )
+    return VectorIndex.open(folder)
 
 
 def test_ties_at_the_cut_go_to_the_smaller_row():
@@ -15,8 +25,8 @@ def test_search_agrees_with_a_plain_sort(tmp_path):
     rng = np.random.default_rng(7)
     matrix = rng.normal(size=(300, 16)).astype(np.float32)
     matrix /= np.linalg.norm(matrix, axis=1, keepdims=True)
-    VectorIndex.save(tmp_path / "v", matrix)
-    index = VectorIndex.open(tmp_path / "v")
+    index = saved(tmp_path / "v", matrix)
+    matrix = index.rows(np.arange(300))
     found = index.search(matrix[17], 25)
     expected = sorted(range(300), key=lambda i: (-round(float(matrix[i] @ matrix[17]), 6), i))[:25]
     assert [h.n for h in found] == expected
@@ -25,12 +35,17 @@ def test_search_agrees_with_a_plain_sort(tmp_path):
 
 def test_rows_outside_the_filter_are_never_returned(tmp_path):
     matrix = np.eye(4, dtype=np.float32)
-    VectorIndex.save(tmp_path / "v", matrix)
     allowed = np.array([False, True, False, True])
-    found = VectorIndex.open(tmp_path / "v").search(matrix[0], 10, allowed)
+    found = saved(tmp_path / "v", matrix).search(matrix[0], 10, allowed)
     assert {h.n for h in found} == {1, 3}
 
 
 def test_an_empty_matrix_finds_nothing(tmp_path):
-    VectorIndex.save(tmp_path / "v", np.empty((0, 8), dtype=np.float32))
-    assert VectorIndex.open(tmp_path / "v").search(np.ones(8, dtype=np.float32), 3) == []
+    index = saved(tmp_path / "v", np.empty((0, 8), dtype=np.float32))
+    assert index.search(np.ones(8, dtype=np.float32), 3) == []
+
+
+def test_all_vectors_are_copied_to_a_file_that_numpy_reads(tmp_path):
+    index = saved(tmp_path / "v", np.eye(5, dtype=np.float32))
+    index.copy_to(tmp_path / "all.tmp")
+    assert np.array_equal(np.load(tmp_path / "all.tmp", mmap_mode="r"), np.eye(5))

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from polygraph.errors import BadInput, MissingExtra
+from polygraph.errors import BadInput, IndexMismatch, MissingExtra
 from polygraph.models.protocols import TextKind, Vectors
 from polygraph.models.providers.weights import ModelFile, locate
 
@@ -65,30 +65,31 @@ class WordLlamaEmbedder:
         if importlib.util.find_spec("tokenizers") is None:
             raise MissingExtra(WEIGHTS.model, "local")
         self._lock = threading.Lock()
-        self._loaded: tuple[NDArray[np.float32], Any] | None = None
+        self._loaded: Any = None
 
-    def _load(self) -> tuple[NDArray[np.float32], Any]:
-        """Return token vectors and tokenizer, read at the first text."""
+    def _tokenizer(self) -> Any:
+        """Return the tokenizer, read at the first text."""
         with self._lock:
             if self._loaded is None:
                 from tokenizers import Tokenizer
 
-                weights, file = self._files
-                # float32 holds the float16 numbers of the file exactly, and numpy sums them faster.
-                table = read_tensor(weights, "embedding.weight").astype(np.float32)
-                tokenizer = Tokenizer.from_file(str(file))
+                tokenizer = Tokenizer.from_file(str(self._files[1]))
                 tokenizer.no_padding()
                 tokenizer.no_truncation()
-                self._loaded = table, tokenizer
+                self._loaded = tokenizer
             return self._loaded
+
+    def token_vectors(self) -> NDArray[np.float32]:
+        """Return the vector of every token, shape ``(n_tokens, 256)`` (`models.protocols.TokenEmbedder`)."""
+        return _read_table(self._files[0])
 
     def embed(self, texts: Sequence[str], kind: TextKind) -> Vectors:  # noqa: ARG002  one way for all kinds
         """Return unit vectors, shape ``(len(texts), 256)``; a text without tokens is all zeros."""
         result = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        table, _ = self._load()
-        for i, ids in enumerate(self._ids(texts)):
+        table = self.token_vectors()
+        for i, ids in enumerate(self.token_ids(texts)):
             if ids:
-                result[i] = _unit(table[ids[: self.max_tokens]].sum(axis=0, dtype=np.float64))
+                result[i] = _unit(table[ids].sum(axis=0, dtype=np.float64))
         return result
 
     def count(self, texts: Sequence[str]) -> list[int]:
@@ -99,13 +100,44 @@ class WordLlamaEmbedder:
         """Free the model (`models.protocols.Releasable`)."""
         with self._lock:
             self._loaded = None
+        _read_table.cache_clear()
+
+    def token_ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
+        """Yield the tokens of each text (`models.protocols.TokenEmbedder`)."""
+        for ids in self._ids(texts):
+            yield ids[: self.max_tokens]
 
     def _ids(self, texts: Sequence[str]) -> Iterator[list[int]]:
-        _, tokenizer = self._load()
+        tokenizer = self._tokenizer()
         for at in range(0, len(texts), _BATCH):
             some = [text[:MAX_CHARS] for text in texts[at : at + _BATCH]]
             for encoding in tokenizer.encode_batch_fast(some, add_special_tokens=False):
                 yield encoding.ids
+
+
+def installed_token_vectors(embedder: str) -> NDArray[np.float32]:
+    """Return the token vectors of the embedder with a name, which rows of an index are made of.
+
+    Raises:
+        IndexMismatch: if no embedder of this version has that name.
+        MissingExtra: if its files are not installed.
+        BadInput: if a file is not the tested one.
+    """
+    if embedder != WordLlamaEmbedder.name:
+        raise IndexMismatch(
+            f"the index holds tokens of {embedder}, which this version does not know. Install the version of polygraph "
+            "that built it, or embed again with: polygraph index"
+        )
+    return _read_table(locate(WEIGHTS))
+
+
+@lru_cache(maxsize=1)
+def _read_table(path: Path) -> NDArray[np.float32]:
+    """Read the token vectors; searches and all embedders of a process share them."""
+    # float32 holds the float16 numbers of the file exactly, and numpy sums them faster.
+    table = read_tensor(path, "embedding.weight").astype(np.float32)
+    table.flags.writeable = False
+    return table
 
 
 def read_tensor(path: Path, name: str) -> NDArray[np.float16]:

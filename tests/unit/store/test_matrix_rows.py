@@ -1,8 +1,12 @@
+from hashlib import blake2b
+
 import numpy as np
 import pytest
 
 from polygraph.models.providers.static import HashEmbedder
-from polygraph.store.vectors import HASHES, MATRIX, VectorIndex, write_vectors
+from polygraph.store.atomic_files import write_folder
+from polygraph.store.matrix_rows import HASHES, MATRIX, SCALES, in_sixteen_bits, write_matrix
+from polygraph.store.vectors import VectorIndex
 
 EMBEDDER = HashEmbedder()
 
@@ -13,7 +17,7 @@ def write(folder, texts, previous=None, embedder="hash", asked=None):
             asked.extend(batch)
         return EMBEDDER.embed(batch, "document")
 
-    return write_vectors(
+    return write_matrix(
         folder,
         iter(texts),
         embed,
@@ -24,7 +28,7 @@ def write(folder, texts, previous=None, embedder="hash", asked=None):
 
 
 def contents(folder):
-    return {name: (folder / name).read_bytes() for name in (MATRIX, HASHES)}
+    return {name: (folder / name).read_bytes() for name in (MATRIX, SCALES, HASHES)}
 
 
 TEXTS = [f"Entry {n} of the log of the Halcyon" for n in range(1200)]
@@ -32,7 +36,7 @@ TEXTS = [f"Entry {n} of the log of the Halcyon" for n in range(1200)]
 
 @pytest.mark.parametrize("mapped", [512, 8_192])
 def test_only_new_texts_are_embedded_and_the_files_are_those_of_a_first_time(tmp_path, mapped, monkeypatch):
-    monkeypatch.setattr("polygraph.store.vectors.MAPPED_ROWS", mapped)
+    monkeypatch.setattr("polygraph.store.matrix_rows.MAPPED_ROWS", mapped)
     write(tmp_path / "former", TEXTS)
     wanted = [f"Entry {n} of the log of the Halcyon" for n in range(3, 1205)][::-1]
     asked: list[str] = []
@@ -40,9 +44,9 @@ def test_only_new_texts_are_embedded_and_the_files_are_those_of_a_first_time(tmp
     assert sorted(asked) == sorted(set(wanted) - set(TEXTS))
     write(tmp_path / "first", wanted)
     assert contents(tmp_path / "again") == contents(tmp_path / "first")
-    assert np.array_equal(
-        VectorIndex.open(tmp_path / "again").rows(np.arange(1202)), EMBEDDER.embed(wanted, "document")
-    )
+    found = VectorIndex.open(tmp_path / "again").rows(np.arange(1202))
+    # Half a step of 1/32767 of the largest number of a unit vector.
+    assert np.abs(found - EMBEDDER.embed(wanted, "document")).max() <= 0.51 / 32_767
 
 
 def test_a_text_that_stands_twice_is_taken_over_twice(tmp_path):
@@ -64,7 +68,7 @@ def test_vectors_of_another_embedder_or_of_a_damaged_file_are_not_taken_over(tmp
 
 def test_a_vector_of_zeros_is_asked_for_again(tmp_path):
     """An endpoint that may not be asked while documents are removed leaves zeros."""
-    write_vectors(
+    write_matrix(
         tmp_path / "former",
         ["a log", "a ship"],
         lambda batch: np.zeros((len(batch), 256), dtype=np.float32),
@@ -78,3 +82,43 @@ def test_no_texts_make_an_empty_matrix(tmp_path):
     assert write(tmp_path / "former", []) == 0
     assert len(VectorIndex.open(tmp_path / "former")) == 0
     assert write(tmp_path / "again", ["a log"], tmp_path / "former") == 1
+
+
+def test_rows_of_an_earlier_version_are_searched_and_taken_over_without_embedding(tmp_path):
+    vectors = EMBEDDER.embed(TEXTS[:40], "document")
+
+    def fill(folder):
+        np.save(folder / MATRIX, vectors)
+        digests = [blake2b(f"hash\n{text}".encode(), digest_size=16).digest() for text in TEXTS[:40]]
+        (folder / HASHES).write_bytes(b"".join(digests))
+
+    write_folder(tmp_path / "former", fill, sealed=True)
+    former = VectorIndex.open(tmp_path / "former")
+    assert np.array_equal(former.rows(np.arange(40)), vectors)
+    assert [hit.n for hit in former.search(vectors[7], 1)] == [7]
+    assert write(tmp_path / "again", TEXTS[:41], tmp_path / "former") == 1
+    write(tmp_path / "first", TEXTS[:41])
+    assert contents(tmp_path / "again") == contents(tmp_path / "first")
+
+
+def test_sixteen_bits_change_a_cosine_by_some_millionths(tmp_path):
+    rng = np.random.default_rng(3)
+    vectors = rng.normal(size=(3_000, 384)).astype(np.float32)
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    write_matrix(
+        tmp_path / "v",
+        [str(n) for n in range(3_000)],
+        lambda batch: vectors[[int(text) for text in batch]],
+        shape=vectors.shape,
+        embedder="e",
+    )
+    opened = VectorIndex.open(tmp_path / "v")
+    exact = vectors.astype(np.float64) @ vectors[5].astype(np.float64)
+    assert np.abs(opened.scores(vectors[5]) - exact).max() < 2e-5
+    assert len(opened.search(vectors[5], 10)) == 10
+
+
+def test_a_row_of_zeros_stays_zero():
+    numbers, scales = in_sixteen_bits(np.zeros((1, 4), dtype=np.float32))
+    assert numbers.tolist() == [[0, 0, 0, 0]]
+    assert scales.tolist() == [0.0]

@@ -1,0 +1,254 @@
+"""Rows of a matrix of vectors in sixteen bits, and writing them without embedding known texts again.
+
+A number is an integer times the scale of its row, so that a cosine is off by some millionths: less than the half
+precision in which the vectors of an endpoint are cached. Beside the matrix stands a file with a hash of every text.
+When a matrix is written again, a row whose text is found there is copied byte for byte, so the new matrix equals one
+that was embedded from nothing, at a fraction of the cost. Rows are written as they come, and only a part of each file
+is mapped at a time, so that no matrix need fit into memory. Indexes of earlier versions hold single precision.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from hashlib import blake2b
+from itertools import islice
+from pathlib import Path
+from typing import Any, Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from polygraph.arrays import dot_rows
+from polygraph.models.protocols import Vectors
+from polygraph.store.atomic_files import damage, reserve_space, write_folder
+
+MATRIX = "matrix.npy"
+"""Name of the file of integers in the folder of its layer."""
+SCALES = "scales.npy"
+"""Name of the file with the scale of each row; an earlier version, with single precision, has none."""
+HASHES = "texts.hashes"
+"""Name of the file of text hashes: 8 bytes for each row; zeros for a row that must not be reused."""
+_LARGEST = 32_767
+"""Largest integer in the matrix."""
+_BATCH = 512
+"""Texts that are hashed, and texts that are embedded, at once."""
+MAPPED_ROWS = 2 * _BATCH
+"""Rows after which the files are mapped again: what was mapped before no longer counts as memory in use."""
+_BLOCK = 1_024
+"""Rows that are converted at once in a search: a megabyte stays in the cache of a core."""
+
+Hashes = NDArray[np.uint64]
+"""Shape ``(n,)``."""
+
+
+class MatrixRows:
+    """A matrix of vectors, mapped into memory.
+
+    Args:
+        folder: written by `write_matrix`, or by an earlier version.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._matrix = np.load(folder / MATRIX, mmap_mode="r")
+        has_scales = (folder / SCALES).is_file()
+        self._scales = np.load(folder / SCALES, mmap_mode="r") if has_scales else None
+
+    def __len__(self) -> int:
+        return len(self._matrix)
+
+    def scores(self, vector: Vectors) -> NDArray[np.float32]:
+        """Cosine of every row with a unit vector of shape ``(dimension,)``; shape ``(n,)``."""
+        vector = vector.astype(np.float32)
+        if self._scales is None:
+            return dot_rows(self._matrix, vector) if len(self) else np.zeros(0, dtype=np.float32)
+        found = np.empty(len(self), dtype=np.float32)
+        block = np.empty((min(_BLOCK, len(self)), self._matrix.shape[1]), dtype=np.float32)
+        for at in range(0, len(self), _BLOCK):
+            some = block[: len(self) - at]
+            np.copyto(some, self._matrix[at : at + _BLOCK])
+            found[at : at + _BLOCK] = dot_rows(some, vector)
+        found *= self._scales
+        return found
+
+    def scores_of(self, vector: Vectors, ns: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Cosine of some rows with a unit vector, in the order asked for."""
+        numbers = np.asarray(self._matrix[ns], dtype=np.float32)
+        found = dot_rows(numbers, vector.astype(np.float32))
+        return found if self._scales is None else np.asarray(found * self._scales[ns])
+
+    def rows(self, ns: NDArray[np.int64]) -> Vectors:
+        """The vectors of some rows, shape ``(len(ns), dimension)``."""
+        found = np.asarray(self._matrix[ns], dtype=np.float32)
+        return found if self._scales is None else np.asarray(found * self._scales[ns, None])
+
+
+def in_sixteen_bits(vectors: Vectors) -> tuple[NDArray[np.int16], NDArray[np.float32]]:
+    """Return vectors as integers and the scale of each row.
+
+    >>> in_sixteen_bits(np.array([[0.5, -1.0], [0.0, 0.0]], dtype=np.float32))[0].tolist()
+    [[16384, -32767], [0, 0]]
+    """
+    scales = (np.abs(vectors).max(axis=1, initial=0) / np.float32(_LARGEST)).astype(np.float32)
+    numbers = np.round(vectors / np.where(scales > 0, scales, np.float32(1))[:, None])
+    return np.clip(numbers, -_LARGEST, _LARGEST).astype(np.int16), scales
+
+
+def write_matrix(
+    folder: Path,
+    texts: Iterable[str],
+    embed: Callable[[Sequence[str]], Vectors],
+    *,
+    shape: tuple[int, int],
+    embedder: str,
+    previous: Path | None = None,
+    on_done: Callable[[int], None] = lambda _: None,
+    finish: Callable[[Path], object] = lambda _: None,
+) -> int:
+    """Embed texts and write their vectors as a layer.
+
+    Args:
+        folder: of the layer; written under a temporary name and renamed.
+        texts: in the order of the rows.
+        embed: returns unit vectors, shape ``(len(texts), dimension)``.
+        shape: number of texts, and dimension.
+        embedder: name of the embedder; vectors of another one are not reused.
+        previous: a folder that was written before, with any texts, by this or an earlier version; a damaged one is
+            not used.
+        on_done: called with the number of rows that are done.
+        finish: called with the folder that has all these files, before it is renamed.
+
+    Returns:
+        The number of texts that were embedded.
+    """
+    known = None
+    if previous is not None and (previous / MATRIX).is_file() and not damage(previous, thorough=True):
+        known = _KnownVectors(previous)
+    n_embedded = 0
+
+    def fill(target: Path) -> None:
+        nonlocal n_embedded
+        if not shape[0]:
+            np.save(target / MATRIX, np.empty(shape, dtype=np.int16))
+            np.save(target / SCALES, np.empty(0, dtype=np.float32))
+            (target / HASHES).write_bytes(b"")
+            return
+        files = _MappedFiles.create(target, shape)
+        waiting: list[tuple[int, str]] = []
+
+        def embed_waiting() -> None:
+            nonlocal n_embedded
+            if waiting:
+                rows = np.array([row for row, _ in waiting])
+                vectors = np.asarray(embed([text for _, text in waiting]))
+                files.matrix[rows], files.scales[rows] = in_sixteen_bits(vectors)
+                # An endpoint that could not be reached gives zeros; the text must be embedded next time.
+                files.hashes[rows[~vectors.any(axis=1)]] = 0
+                n_embedded += len(waiting)
+                waiting.clear()
+
+        at, rest = 0, iter(texts)
+        while batch := list(islice(rest, _BATCH)):
+            hashes = _hashes(f"{embedder}\n".encode(), batch)
+            files.hashes[at : at + len(batch)] = hashes
+            is_known = np.zeros(len(batch), dtype=np.bool_)
+            if known is not None:
+                is_known = known.copy(hashes, files, at)
+            waiting += [(at + int(i), batch[i]) for i in np.flatnonzero(~is_known)]
+            at += len(batch)
+            if len(waiting) >= _BATCH:
+                embed_waiting()
+            on_done(at - len(waiting))
+            if at % MAPPED_ROWS == 0:
+                files.map()
+                if known is not None:
+                    known.files.map()
+        embed_waiting()
+        on_done(at)
+        for file in (files.matrix, files.scales, files.hashes):
+            file.flush()
+        finish(target)
+
+    write_folder(folder, fill, sealed=True)
+    return n_embedded
+
+
+class _MappedFiles:
+    """A matrix, its scales and the hashes of its texts, mapped into memory."""
+
+    matrix: "np.memmap[Any, np.dtype[Any]]"
+    scales: "np.memmap[Any, np.dtype[np.float32]]"
+    hashes: "np.memmap[Any, np.dtype[np.uint64]]"
+
+    def __init__(self, folder: Path, mode: Literal["r", "r+"]) -> None:
+        self._folder, self._mode = folder, mode
+        self.has_scales = (folder / SCALES).is_file()
+        file = folder / HASHES
+        # An earlier version wrote 16 bytes for each row, of which the first 8 are those of this version.
+        self.words = 1 if self.has_scales else 2
+        self.n_hashes = file.stat().st_size // (8 * self.words) if file.is_file() else 0
+        self.map()
+
+    @classmethod
+    def create(cls, folder: Path, shape: tuple[int, int]) -> "_MappedFiles":
+        """Create files of zeros, with all of their space reserved on the disk."""
+        np.lib.format.open_memmap(folder / MATRIX, mode="w+", dtype=np.int16, shape=shape)
+        np.lib.format.open_memmap(folder / SCALES, mode="w+", dtype=np.float32, shape=shape[:1])
+        np.memmap(folder / HASHES, mode="w+", dtype=np.uint64, shape=shape[:1])
+        for name in (MATRIX, SCALES, HASHES):
+            reserve_space(folder / name)
+        return cls(folder, "r+")
+
+    def map(self) -> None:
+        """Map the files; a second call drops the former maps."""
+        self.matrix = np.lib.format.open_memmap(self._folder / MATRIX, mode=self._mode)
+        if self.has_scales:
+            self.scales = np.lib.format.open_memmap(self._folder / SCALES, mode=self._mode)
+        if self.n_hashes:
+            # The first word of each row is its hash.
+            shape = (self.n_hashes, self.words)
+            words = np.memmap(self._folder / HASHES, mode=self._mode, dtype=np.uint64, shape=shape)
+            self.hashes = cast("np.memmap[Any, np.dtype[np.uint64]]", words[:, 0])
+
+
+class _KnownVectors:
+    """An earlier matrix, looked up by the hashes of its texts."""
+
+    def __init__(self, folder: Path) -> None:
+        self.files = _MappedFiles(folder, "r")
+        n = self.files.n_hashes
+        hashes = np.empty(n, dtype=np.uint64)
+        for at in range(0, n, MAPPED_ROWS):
+            words = self.files.words
+            part = np.fromfile(
+                folder / HASHES, dtype=np.uint64, count=words * MAPPED_ROWS, offset=8 * words * at
+            )
+            hashes[at : at + MAPPED_ROWS] = part[::words]
+        self._rows = np.argsort(hashes, kind="stable").astype(np.int32)
+        hashes.sort()
+        self._hashes = hashes
+
+    def copy(self, hashes: Hashes, target: _MappedFiles, at: int) -> NDArray[np.bool_]:
+        """Copy the vectors with some hashes to the rows of other files from row `at` on.
+
+        Returns:
+            Which of the hashes were found, shape ``(len(hashes),)``; the rows of the others stay as they are.
+        """
+        n = self.files.n_hashes
+        if not n or self.files.matrix.shape[1] != target.matrix.shape[1]:
+            return np.zeros(len(hashes), dtype=np.bool_)
+        places = np.minimum(np.searchsorted(self._hashes, hashes), n - 1)
+        found: NDArray[np.bool_] = (self._hashes[places] == hashes) & (hashes != 0)
+        positions, rows = np.flatnonzero(found), self._rows[places[found]]
+        if self.files.has_scales:
+            target.matrix[at + positions] = self.files.matrix[rows]
+            target.scales[at + positions] = self.files.scales[rows]
+        else:
+            numbers, scales = in_sixteen_bits(np.asarray(self.files.matrix[rows]))
+            target.matrix[at + positions], target.scales[at + positions] = numbers, scales
+        return found
+
+
+def _hashes(prefix: bytes, texts: Sequence[str]) -> Hashes:
+    # The digest has 16 bytes, as in earlier versions, so that their rows are found.
+    joined = b"".join(
+        blake2b(prefix + text.encode("utf-8", "surrogatepass"), digest_size=16).digest()[:8] for text in texts
+    )
+    return np.frombuffer(joined, dtype=np.uint64)
